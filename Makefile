@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Makefile: the front door; every target is a short list of commands that also work by hand (see CMakePresets.json).
+
+# AUTO builds CUDA where nvcc and an NVIDIA driver are both found; ON forces it, OFF leaves it out.
+UPSWEEP_CUDA ?= AUTO
+JOBS ?= $(shell nproc)
+
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large lint format clean
+
+help:  ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup:  ## install what is missing: Debian packages, and .venv for what comes from PyPI
+	@bash tools/setup.sh
+
+configure: setup
+	cmake --preset cpu-release -DUPSWEEP_CUDA=$(UPSWEEP_CUDA)
+
+build: configure  ## build everything into build/; the command is build/bin/upsweep
+	cmake --build build --parallel $(JOBS)
+
+tour: setup configure  ## build, make real data and climb the ladders on it
+	cmake --build build --parallel $(JOBS) --target upsweep_command
+	bash tools/tour.sh
+
+test: test-release test-asan test-tsan  ## every test: the release build, then the sanitizer builds
+
+test-release: build
+	ctest --preset cpu-release --parallel $(JOBS)
+
+# Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt.
+test-asan test-tsan: test-%: setup
+	cmake --preset cpu-$*
+	cmake --build build-$* --parallel $(JOBS)
+	ctest --preset cpu-$* --parallel $(JOBS)
+
+test-large: build  ## only the tests past 2^31 and 2^32 elements; takes up to 12 GB of memory
+	ctest --output-on-failure --no-tests=error --test-dir build -L large
+
+lint: configure  ## clang-format, file headers and clang-tidy; warnings are errors
+	bash tools/lint.sh
+
+format: setup  ## bring every C++ file into the format
+	bash tools/format.sh
+
+clean:  ## remove the build folders
+	rm -rf build build-asan build-tsan build-debug build-cuda

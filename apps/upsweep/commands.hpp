@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/commands.hpp: the commands, the options that all of them have, and each one's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "upsweep/policy.hpp"
+
+namespace upsweep::command {
+
+/// --device, --rung, --threads, --json, --quiet: everywhere.
+struct Common {
+  std::string device = "auto";
+  std::string rung;
+  int threads = 0;
+  bool json = false;
+  bool quiet = false;
+
+  /// Throws not_built for a device that this build cannot run on.
+  [[nodiscard]] Policy policy() const;
+};
+
+struct ScanOptions {
+  std::string input;
+  std::string op = "add";
+  bool exclusive = false;
+  std::string init;
+  std::string dtype;
+  std::string overflow;
+  std::string output;
+};
+
+struct ReduceOptions {
+  std::string input;
+  std::string op = "add";
+  std::string dtype;
+};
+
+struct OffsetsOptions {
+  std::string starts;
+  std::string stops;
+  std::int64_t starts_offset = 0;
+  std::int64_t stops_offset = 0;
+  std::int64_t length = -1;
+  bool strict = false;
+  std::string output;
+};
+
+struct LadderOptions {
+  std::string problem;
+  std::string sizes;
+  std::string types;
+  std::vector<std::string> input;
+  double max_seconds = 5;
+};
+
+// Each runs one command and returns its exit status; failures are thrown as upsweep::Error.
+int run_scan(const Common& common, const ScanOptions& options);
+int run_reduce(const Common& common, const ReduceOptions& options);
+int run_offsets(const Common& common, const OffsetsOptions& options);
+int run_ladder(const Common& common, const LadderOptions& options);
+int run_devices(const Common& common);
+
+}  // namespace upsweep::command

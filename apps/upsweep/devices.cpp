@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/devices.cpp: `upsweep devices`: what there is to run on, and how fast it moves memory.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <vector>
+
+#include "buffer.hpp"
+#include "clock.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+#include "upsweep/machine.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+struct Rates {
+  double copy = 0;  ///< bytes read plus bytes written, per second
+  double read = 0;
+};
+
+/// Four times the last-level cache, and at least 256 MB: what is measured is memory.
+std::int64_t probe_bytes() { return std::max<std::int64_t>(std::int64_t{256} << 20, 4 * machine().l3_bytes); }
+
+Rates measure(int threads) {
+  const std::int64_t bytes = std::min(probe_bytes(), machine().memory_bytes / 8);
+  bench::Buffer<std::byte> from(bytes);
+  bench::Buffer<std::byte> to(bytes);
+  std::memset(from.data(), 1, static_cast<std::size_t>(bytes));
+  std::memset(to.data(), 1, static_cast<std::size_t>(bytes));
+  std::vector<bench::Contender> contenders;
+  contenders.push_back(
+      {.name = "copy", .run = [&] { copy_bytes(to.data(), from.data(), bytes, threads); }, .samples = {}});
+  contenders.push_back({.name = "read", .run = [&] { (void)read_bytes(from.data(), bytes, threads); }, .samples = {}});
+  bench::time_in_turn(contenders, 0.5);
+  return {2.0 * static_cast<double>(bytes) / bench::median(contenders[0].samples),
+          static_cast<double>(bytes) / bench::median(contenders[1].samples)};
+}
+
+}  // namespace
+
+int run_devices(const Common& common) {
+  const Machine& here = machine();
+  const int threads = common.threads > 0 ? common.threads : here.threads;
+  Rates one;
+  Rates all;
+  {
+    Progress progress(common.quiet);
+    progress.say("measuring memory with one thread");
+    one = measure(1);
+    progress.say("measuring memory with every thread");
+    all = threads > 1 ? measure(threads) : one;
+  }
+  if (common.json) {
+    const Json result{{"cpu",
+                       {{"model", here.cpu},
+                        {"threads", here.threads},
+                        {"simd", name(here.isa)},
+                        {"l1d_bytes", here.l1d_bytes},
+                        {"l2_bytes", here.l2_bytes},
+                        {"l3_bytes", here.l3_bytes},
+                        {"memory_bytes", here.memory_bytes},
+                        {"measured_threads", threads},
+                        {"copy_gbps", all.copy / 1e9},
+                        {"read_gbps", all.read / 1e9},
+                        {"copy_gbps_one_thread", one.copy / 1e9},
+                        {"read_gbps_one_thread", one.read / 1e9}}},
+                      {"gpus", Json::array()},
+                      {"cuda", "not built"}};
+    print(result.dump() + "\n");
+    return 0;
+  }
+  print(fmt::format(
+      "cpu      {}\n"
+      "threads  {}\n"
+      "simd     {}\n"
+      "caches   L1d {}, L2 {}, L3 {}\n"
+      "memory   {}\n"
+      "copy     {} on {} threads, {} on one (read + written)\n"
+      "read     {} on {} threads, {} on one\n"
+      "cuda     not built\n",
+      here.cpu, here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes), size(here.l3_bytes),
+      size(here.memory_bytes), rate(all.copy), threads, rate(one.copy), rate(all.read), threads, rate(one.read)));
+  return 0;
+}
+
+}  // namespace upsweep::command

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/main.cpp: the command line: parses it, runs one command, and turns failures into messages and statuses.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "commands.hpp"
+#include "io/npy_writer.hpp"
+#include "output.hpp"
+#include "upsweep/error.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+
+Policy Common::policy() const {
+  if (device == "cuda") throw Error(Code::not_built, "--device cuda: this build of upsweep has no CUDA");
+  if (device != "auto" && device != "cpu") {
+    throw Error(Code::invalid_argument, "--device '" + device + "' is not one of auto, cpu, cuda");
+  }
+  if (threads < 0) throw Error(Code::invalid_argument, fmt::format("--threads {} is negative", threads));
+  return par.with_threads(threads).with_rung(rung);
+}
+
+namespace {
+
+constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
+
+struct Options {
+  Common common;
+  ScanOptions scan;
+  ReduceOptions reduce;
+  OffsetsOptions offsets;
+  LadderOptions ladder;
+};
+
+void add_common(CLI::App& app, Common& common) {
+  app.add_option("--device", common.device, "auto, cpu or cuda; auto runs where the data lives");
+  app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
+  app.add_option("--threads", common.threads, "threads (default: every core)");
+  app.add_flag("--json", common.json, "one JSON object on standard output, for errors too");
+  app.add_flag("--quiet", common.quiet, "no progress, no summary beside -o");
+}
+
+constexpr const char* kInputHelp =
+    "FILE, FILE:COLUMN or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV files";
+
+CLI::App* add_scan(CLI::App& app, Options& options) {
+  CLI::App* scan = app.add_subcommand("scan", "prefix scan of a column");
+  ScanOptions& o = options.scan;
+  scan->add_option("IN", o.input, kInputHelp)->required();
+  scan->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
+  scan->add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
+  scan->add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
+  scan->add_option("--dtype", o.dtype, "output type (default: int64, uint64, or the float type of the input)");
+  scan->add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+  scan->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  add_common(*scan, options.common);
+  return scan;
+}
+
+CLI::App* add_reduce(CLI::App& app, Options& options) {
+  CLI::App* reduce = app.add_subcommand("reduce", "one value from a column");
+  ReduceOptions& o = options.reduce;
+  reduce->add_option("IN", o.input, kInputHelp)->required();
+  reduce->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
+  reduce->add_option("--dtype", o.dtype, "output type (default: int64, uint64, or the float type of the input)");
+  add_common(*reduce, options.common);
+  return reduce;
+}
+
+CLI::App* add_offsets(CLI::App& app, Options& options) {
+  CLI::App* offsets = app.add_subcommand("offsets", "offsets of lists from their starts and stops");
+  OffsetsOptions& o = options.offsets;
+  offsets->add_option("STARTS", o.starts, kInputHelp)->required();
+  offsets->add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
+  offsets->add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(CLI::NonNegativeNumber);
+  offsets->add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(CLI::NonNegativeNumber);
+  offsets->add_option("--length", o.length, "lists (default: what is left, which must be equal)")
+      ->check(CLI::NonNegativeNumber);
+  offsets->add_flag("--strict", o.strict, "negative starts are errors too");
+  offsets->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  add_common(*offsets, options.common);
+  return offsets;
+}
+
+CLI::App* add_ladder(CLI::App& app, Options& options) {
+  CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
+  LadderOptions& o = options.ladder;
+  ladder->add_option("PROBLEM", o.problem, "scan, reduce or ragged (default: list the ladders)");
+  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7)");
+  ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
+  ladder->add_option("--input", o.input, "climb on a column (ragged: STARTS STOPS) instead of made numbers")
+      ->expected(1, 2);
+  ladder->add_option("--max-seconds", o.max_seconds, "skip a rung that would take longer at a size (default: 5)");
+  add_common(*ladder, options.common);
+  return ladder;
+}
+
+int run(int argc, char** argv, Options& options) {
+  CLI::App app{"Scans, reductions and ragged offsets at the speed of memory.", "upsweep"};
+  app.set_version_flag("--version", UPSWEEP_VERSION);
+  app.require_subcommand(1);
+  const CLI::App* scan = add_scan(app, options);
+  const CLI::App* reduce = add_reduce(app, options);
+  const CLI::App* offsets = add_offsets(app, options);
+  const CLI::App* ladder = add_ladder(app, options);
+  CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
+  add_common(*devices, options.common);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print(app.get_subcommands().empty() ? app.help() : app.get_subcommands()[0]->help());
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    print(std::string("upsweep ") + UPSWEEP_VERSION + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw Error(Code::invalid_argument, std::string(error.what()) + " (see upsweep --help)");
+  }
+  if (*scan) return run_scan(options.common, options.scan);
+  if (*reduce) return run_reduce(options.common, options.reduce);
+  if (*offsets) return run_offsets(options.common, options.offsets);
+  if (*ladder) return run_ladder(options.common, options.ladder);
+  return run_devices(options.common);
+}
+
+/// Says what went wrong and returns the exit status.
+int report(const Error& error, bool json) {
+  if (json) {
+    const Json object{{"error",
+                       {{"code", word(error.code())},
+                        {"message", error.what()},
+                        {"index", error.index() == kNoIndex ? Json() : Json(error.index())}}}};
+    print(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    fmt::print(stderr, "upsweep: {}\n", error.what());
+  }
+  return exit_code(error.code());
+}
+
+int run_reporting(int argc, char** argv) {
+  Options options;
+  // A command line that cannot be parsed still tells how its error is wanted.
+  const bool asks_json =
+      std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
+  try {
+    return run(argc, argv, options);
+  } catch (const Error& error) {
+    return report(error, asks_json);
+  } catch (const std::bad_alloc&) {
+    return report(Error(Code::out_of_memory, "not enough memory"), asks_json);
+  }
+}
+
+}  // namespace
+}  // namespace upsweep::command
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left behind
+  try {
+    return upsweep::command::run_reporting(argc, argv);
+  } catch (const upsweep::io::ClosedPipe&) {
+    return upsweep::command::kClosedPipe;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "upsweep: {}\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/offsets.cpp: `upsweep offsets`: the offsets of lists given by their starts and stops, chunk by chunk.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "io/npy_writer.hpp"
+#include "output.hpp"
+#include "stream.hpp"
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/error.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+/// The bounds of some lists; null pointers and no lists at the end.
+struct Bounds {
+  const void* starts = nullptr;
+  const void* stops = nullptr;
+  std::int64_t count = 0;
+};
+
+class BoundsReader {
+ public:
+  virtual ~BoundsReader() = default;
+  /// The next `count` lists, fewer only at the end.
+  virtual Bounds next(std::int64_t count) = 0;
+  [[nodiscard]] virtual const io::ColumnInfo& info() const = 0;
+  /// Lists in all, or -1 where only the end tells.
+  [[nodiscard]] virtual std::int64_t lists() const = 0;
+};
+
+void require_list_type(const io::ColumnInfo& info) {
+  if (info.type == Type::int32 || info.type == Type::uint32 || info.type == Type::int64) return;
+  throw Error(Code::unsupported_type, fmt::format("{} is {}: bounds of lists must be int32, uint32 or int64", info.name,
+                                                  type_text(info.type, info)));
+}
+
+/// Starts and stops from two columns.
+class TwoColumns : public BoundsReader {
+ public:
+  explicit TwoColumns(const OffsetsOptions& options)
+      : starts_(io::open_column(options.starts)), stops_(io::open_column(options.stops)), options_(options) {
+    require_list_type(starts_->info());
+    require_list_type(stops_->info());
+    if (starts_->info().type != stops_->info().type) {
+      throw Error(Code::unsupported_type,
+                  fmt::format("{} is {}, {} is {}: both must have one type", starts_->info().name,
+                              name(starts_->info().type), stops_->info().name, name(stops_->info().type)));
+    }
+    // Where both lengths are known, lengths that do not match are an error before any work.
+    if (starts_->info().count >= 0 && stops_->info().count >= 0) {
+      lists_ = detail::list_count(starts_->info().count, stops_->info().count, options.starts_offset,
+                                  options.stops_offset, options.length);
+    }
+    starts_->skip(options.starts_offset);
+    stops_->skip(options.stops_offset);
+  }
+
+  Bounds next(std::int64_t count) override {
+    if (options_.length >= 0) count = std::min(count, options_.length - done_);
+    if (count == 0) return {};
+    const io::Chunk starts = starts_->next(count);
+    const io::Chunk stops = stops_->next(count);
+    if (starts.count != stops.count || (options_.length >= 0 && starts.count < count)) end_too_early(starts, stops);
+    done_ += starts.count;
+    return {starts.data, stops.data, starts.count};
+  }
+
+  [[nodiscard]] const io::ColumnInfo& info() const override { return starts_->info(); }
+  [[nodiscard]] std::int64_t lists() const override { return lists_; }
+
+ private:
+  [[noreturn]] void end_too_early(const io::Chunk& starts, const io::Chunk& stops) const {
+    const bool starts_end = starts.count <= stops.count;
+    const std::int64_t have = done_ + std::min(starts.count, stops.count);
+    throw Error(Code::unequal_lengths,
+                fmt::format("{} has {} elements behind offset {}: {}", (starts_end ? starts_ : stops_)->info().name,
+                            have, starts_end ? options_.starts_offset : options_.stops_offset,
+                            options_.length >= 0 ? fmt::format("too few for length {}", options_.length)
+                                                 : std::string("the other has more; give --length to take fewer")));
+  }
+
+  std::unique_ptr<io::ColumnReader> starts_;
+  std::unique_ptr<io::ColumnReader> stops_;
+  const OffsetsOptions& options_;
+  std::int64_t lists_ = -1;
+  std::int64_t done_ = 0;
+};
+
+/// Starts and stops that are one column, one element apart: it is read once, and cpu.adjacent can run.
+class OneColumn : public BoundsReader {
+ public:
+  explicit OneColumn(const OffsetsOptions& options) : column_(io::open_column(options.starts)), left_(options.length) {
+    require_list_type(column_->info());
+    if (column_->info().count >= 0) {
+      detail::list_count(column_->info().count, column_->info().count, options.starts_offset, options.stops_offset,
+                         options.length);
+    }
+    size_ = static_cast<std::size_t>(size_of(column_->info().type));
+    bounds_.resize(static_cast<std::size_t>(chunk_length(column_->info()) + 1) * size_);
+    column_->skip(options.starts_offset);
+    const io::Chunk first = column_->next(1);
+    if (first.count == 1) std::memcpy(bounds_.data(), first.data, size_);
+  }
+
+  Bounds next(std::int64_t count) override {
+    count = std::min(count, left_);
+    if (count == 0) return {};
+    if (last_ > 0) std::memcpy(bounds_.data(), bounds_.data() + static_cast<std::size_t>(last_) * size_, size_);
+    const io::Chunk stops = column_->next(count);
+    if (stops.count < count) {
+      throw Error(Code::unequal_lengths, fmt::format("{} ends {} elements too early for the length asked for",
+                                                     column_->info().name, left_ - stops.count));
+    }
+    std::memcpy(bounds_.data() + size_, stops.data, static_cast<std::size_t>(stops.count) * size_);
+    last_ = stops.count;
+    left_ -= stops.count;
+    return {bounds_.data(), bounds_.data() + size_, stops.count};
+  }
+
+  [[nodiscard]] const io::ColumnInfo& info() const override { return column_->info(); }
+  [[nodiscard]] std::int64_t lists() const override { return left_; }
+
+ private:
+  std::unique_ptr<io::ColumnReader> column_;
+  std::vector<std::byte> bounds_;
+  std::size_t size_ = 0;
+  std::int64_t last_ = 0;  // lists in the chunk before: its last stop is the first start of the next
+  std::int64_t left_;
+};
+
+std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options) {
+  // Without a length such a column never fits: one element more lies behind the first offset than behind the second.
+  const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
+                        options.stops_offset == options.starts_offset + 1;
+  if (adjacent) return std::make_unique<OneColumn>(options);
+  return std::make_unique<TwoColumns>(options);
+}
+
+struct Written {
+  std::int64_t lists = 0;
+  std::int64_t total = 0;
+  double seconds = 0;
+  std::string_view rung = "none";
+};
+
+Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::NpyWriter* writer, Progress& progress) {
+  const std::int64_t length = chunk_length(reader.info());
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
+  const std::int64_t lists = reader.lists();
+  Written written;
+  detail::RaggedCall call;
+  call.type = reader.info().type;
+  call.offsets = offsets.data();
+  call.strict = strict;
+  if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
+  for (Bounds bounds = reader.next(length); bounds.count > 0; bounds = reader.next(length)) {
+    call.starts = bounds.starts;
+    call.stops = bounds.stops;
+    call.n = bounds.count;
+    const Stopwatch watch;
+    written.rung = detail::run_offsets(policy, call);
+    written.seconds += watch.seconds();
+    policy.rung = written.rung;  // a shorter last chunk must not change the rung
+    if (writer != nullptr) writer->write(offsets.data() + 1, bounds.count);
+    written.lists += bounds.count;
+    progress.count("compacting", written.lists, lists);
+  }
+  written.total = call.carry.total;
+  return written;
+}
+
+void report(const Common& common, const OffsetsOptions& options, const Written& written) {
+  if (common.json) {
+    const Json result{{"count", written.lists + 1},
+                      {"dtype", "int64"},
+                      {"lists", written.lists},
+                      {"last", written.total},
+                      {"rung", written.rung},
+                      {"seconds", written.seconds},
+                      {"output", options.output.empty() ? Json() : Json(options.output)}};
+    print(result.dump() + "\n");
+    return;
+  }
+  if (options.output == "-" || (common.quiet && !options.output.empty())) return;
+  std::string text = fmt::format(
+      "lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n", grouped(written.lists),
+      grouped(written.lists + 1), written.total, written.rung, duration(written.seconds));
+  if (!options.output.empty()) text += fmt::format("output {}\n", options.output);
+  print(text);
+}
+
+}  // namespace
+
+int run_offsets(const Common& common, const OffsetsOptions& options) {
+  require_output(common, options.output);
+  if (options.starts == "-" && options.stops == "-") {
+    throw Error(Code::invalid_argument, "STARTS and STOPS cannot both be standard input");
+  }
+  const Policy policy = common.policy();
+  const auto reader = open_bounds(options);
+  std::optional<io::NpyWriter> writer;
+  const std::int64_t lists = reader->lists();
+  if (!options.output.empty()) writer.emplace(options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
+  Written written;
+  {
+    Progress progress(common.quiet);
+    written = offsets_stream(*reader, policy, options.strict, writer ? &*writer : nullptr, progress);
+  }
+  if (writer) writer->close();
+  report(common, options, written);
+  return 0;
+}
+
+}  // namespace upsweep::command

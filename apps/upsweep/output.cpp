@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/output.cpp: standard output without loss, progress lines, and numbers as people read them.
+#include "output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "io/npy_writer.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+namespace {
+
+// Short work shows no progress line at all, and long work no more of them than an eye can follow.
+constexpr auto kFirstAfter = std::chrono::milliseconds(500);
+constexpr auto kEvery = std::chrono::milliseconds(100);
+
+}  // namespace
+
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      throw io::ClosedPipe();
+    } else if (errno != EINTR) {
+      const Code code = errno == ENOSPC || errno == EDQUOT ? Code::disk_full : Code::unwritable;
+      throw Error(code, fmt::format("standard output: {}", std::strerror(errno)));
+    }
+  }
+}
+
+Progress::Progress(bool quiet)
+    : on_(!quiet && isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kFirstAfter) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+}
+
+bool Progress::due() {
+  if (!on_ || std::chrono::steady_clock::now() < next_) return false;
+  next_ = std::chrono::steady_clock::now() + kEvery;
+  shown_ = true;
+  return true;
+}
+
+void Progress::say(std::string_view what) {
+  if (due()) fmt::print(stderr, "\r\x1b[K{:.78}", what);
+}
+
+void Progress::count(std::string_view what, std::int64_t done, std::int64_t total) {
+  if (!due()) return;
+  if (total > 0) {
+    fmt::print(stderr, "\r\x1b[K{} {:3.0f} %", what, 100.0 * static_cast<double>(done) / static_cast<double>(total));
+  } else {
+    fmt::print(stderr, "\r\x1b[K{} {}", what, grouped(done));
+  }
+}
+
+std::string grouped(std::int64_t value) {
+  std::string digits = fmt::format("{}", value);
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
+  return digits;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+std::string rate(double bytes_per_second) { return fmt::format("{:.1f} GB/s", bytes_per_second / 1e9); }
+
+std::string size(std::int64_t bytes) {
+  constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.3g} {}", value, kUnits[unit]);
+}
+
+}  // namespace upsweep::command

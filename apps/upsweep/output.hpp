@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/output.hpp: what the command says: data on standard output, progress on a terminal's standard error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace upsweep::command {
+
+/// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
+void print(std::string_view text);
+
+/// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void say(std::string_view what);
+  /// `total` is -1 where it is not known.
+  void count(std::string_view what, std::int64_t done, std::int64_t total);
+
+ private:
+  [[nodiscard]] bool due();
+
+  bool on_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+/// "6,001,215".
+std::string grouped(std::int64_t value);
+/// "12.3 ms", "870 ns", "1.25 s".
+std::string duration(double seconds);
+/// Bytes per second as "18.4 GB/s".
+std::string rate(double bytes_per_second);
+/// "35.8 MB".
+std::string size(std::int64_t bytes);
+
+/// Seconds since construction.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace upsweep::command

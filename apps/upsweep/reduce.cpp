@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/reduce.cpp: `upsweep reduce`: one value from a column of any length, in bounded memory.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "output.hpp"
+#include "stream.hpp"
+#include "upsweep/error.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+
+int run_reduce(const Common& common, const ReduceOptions& options) {
+  const auto reader = io::open_column(options.input);
+  const io::ColumnInfo& info = reader->info();
+  const Type type = parse_dtype(options.dtype, info.type);
+  detail::ReduceCall call;
+  call.in_type = info.type;
+  call.out_type = type;
+  call.in_size = size_of(info.type);
+  call.out_size = size_of(type);
+  call.carry_size = carry_size(type);
+  call.op = parse_op(options.op, type);
+  detail::CarryBytes carry = empty_carry(type);
+  call.carry = carry.bytes;
+  Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
+
+  double seconds = 0;
+  std::int64_t count = 0;
+  std::string_view rung = "none";
+  {
+    Progress progress(common.quiet);
+    for (io::Chunk chunk = reader->next(chunk_length(info)); chunk.count > 0;
+         chunk = reader->next(chunk_length(info))) {
+      call.in = chunk.data;
+      call.n = chunk.count;
+      const Stopwatch watch;
+      rung = detail::run_reduce(policy, call);
+      seconds += watch.seconds();
+      policy.rung = rung;  // a shorter last chunk must not change the rung
+      count += chunk.count;
+      progress.count("reducing", count, info.count);
+    }
+  }
+  if (count == 0) {
+    if (call.op == Operator::min || call.op == Operator::max) {
+      throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, options.op));
+    }
+    carry = identity_carry(call.op, type);
+  }
+  if (has_overflowed(carry, type)) {
+    throw Error(Code::overflow,
+                fmt::format("{}: the sum does not fit {}: choose a wider --dtype", info.name, name(type)));
+  }
+
+  alignas(8) std::byte value[8] = {};
+  carry_value(carry, type, value);
+  if (common.json) {
+    const Json result{{"value", to_json(value, type, info)},
+                      {"dtype", name(type)},
+                      {"count", count},
+                      {"rung", rung},
+                      {"seconds", seconds}};
+    print(result.dump() + "\n");
+  } else {
+    print(to_text(value, type, info) + "\n");
+  }
+  return 0;
+}
+
+}  // namespace upsweep::command

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/scan.cpp: `upsweep scan`: a column of any length, scanned chunk by chunk in bounded memory.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "io/npy_writer.hpp"
+#include "output.hpp"
+#include "stream.hpp"
+#include "upsweep/error.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+/// What the summary needs to know of a finished scan.
+struct Scanned {
+  std::int64_t count = 0;
+  double seconds = 0;
+  std::string_view rung = "none";
+  alignas(8) std::byte first[8] = {};
+  alignas(8) std::byte last[8] = {};
+};
+
+/// An Error about output `index` of a chunk, told of the whole column.
+[[noreturn]] void rethrow_for_column(const Error& error, const std::string& column, Type type, std::int64_t before) {
+  if (error.code() != Code::overflow) throw error;
+  const std::int64_t index = before + error.index();
+  throw Error(Code::overflow,
+              fmt::format("{}: output {} does not fit {}: choose a wider --dtype or --overflow wrap", column, index,
+                          name(type)),
+              index);
+}
+
+Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall call, io::NpyWriter* writer,
+                    Progress& progress) {
+  const io::ColumnInfo& info = reader.info();
+  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info) * call.out_size));
+  Scanned scanned;
+  for (;;) {
+    const io::Chunk chunk = reader.next(chunk_length(info));
+    if (chunk.count == 0) return scanned;
+    call.in = chunk.data;
+    call.n = chunk.count;
+    call.out = out.data();
+    const Stopwatch watch;
+    try {
+      scanned.rung = detail::run_scan(policy, call);
+    } catch (const Error& error) {
+      rethrow_for_column(error, info.name, call.out_type, scanned.count);
+    }
+    scanned.seconds += watch.seconds();
+    policy.rung = scanned.rung;  // a shorter last chunk must not change the rung
+    if (writer != nullptr) writer->write(out.data(), chunk.count);
+    const auto size = static_cast<std::size_t>(call.out_size);
+    if (scanned.count == 0) std::memcpy(scanned.first, out.data(), size);
+    std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
+    scanned.count += chunk.count;
+    progress.count("scanning", scanned.count, info.count);
+  }
+}
+
+void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
+            const io::ColumnInfo& info) {
+  const bool any = scanned.count > 0;
+  if (common.json) {
+    const Json result{{"count", scanned.count},
+                      {"dtype", name(type)},
+                      {"first", any ? to_json(scanned.first, type, info) : Json()},
+                      {"last", any ? to_json(scanned.last, type, info) : Json()},
+                      {"rung", scanned.rung},
+                      {"seconds", scanned.seconds},
+                      {"output", options.output.empty() ? Json() : Json(options.output)}};
+    print(result.dump() + "\n");
+    return;
+  }
+  if (options.output == "-" || (common.quiet && !options.output.empty())) return;
+  std::string text = fmt::format("count  {}\ntype   {}\n", grouped(scanned.count), type_text(type, info));
+  if (any) {
+    text +=
+        fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
+  }
+  text += fmt::format("rung   {}\ntime   {}\n", scanned.rung, duration(scanned.seconds));
+  if (!options.output.empty()) text += fmt::format("output {}\n", options.output);
+  print(text);
+}
+
+}  // namespace
+
+int run_scan(const Common& common, const ScanOptions& options) {
+  require_output(common, options.output);
+  const auto reader = io::open_column(options.input);
+  const io::ColumnInfo& info = reader->info();
+  const Type type = parse_dtype(options.dtype, info.type);
+  detail::ScanCall call;
+  call.in_type = info.type;
+  call.out_type = type;
+  call.in_size = size_of(info.type);
+  call.out_size = size_of(type);
+  call.carry_size = carry_size(type);
+  call.op = parse_op(options.op, type);
+  call.exclusive = options.exclusive;
+  detail::CarryBytes carry = !options.init.empty() ? parse_carry(options.init, type, info, "--init")
+                             : options.exclusive   ? identity_carry(call.op, type)
+                                                   : empty_carry(type);
+  call.carry = carry.bytes;
+  const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+
+  std::optional<io::NpyWriter> writer;
+  if (!options.output.empty()) writer.emplace(options.output, type, info.count);
+  Scanned scanned;
+  {
+    Progress progress(common.quiet);
+    scanned = scan_stream(*reader, policy, call, writer ? &*writer : nullptr, progress);
+  }
+  if (writer) writer->close();
+  report(common, options, scanned, type, info);
+  return 0;
+}
+
+}  // namespace upsweep::command

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/stream.hpp: how much of a column is in memory at a time, and what may be written where.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+
+/// Elements of a chunk: 16 MB of the widest type. A multiple of 2^18, where every rung's blocks and segments end, so
+/// that a float scan in chunks has the bits of a scan of the whole.
+inline std::int64_t chunk_length(const io::ColumnInfo&) { return std::int64_t{1} << 21; }
+
+/// Throws invalid_argument: .npy bytes and JSON cannot both go to standard output.
+inline void require_output(const Common& common, const std::string& output) {
+  if (output == "-" && common.json) {
+    throw Error(Code::invalid_argument, "-o - and --json both want standard output: choose one");
+  }
+}
+
+}  // namespace upsweep::command

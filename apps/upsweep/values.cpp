@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/values.cpp: values, carries and option words of a type known at run time.
+#include "values.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/visit.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+namespace {
+
+bool is_scaled(Type type, const io::ColumnInfo& meaning) {
+  return meaning.meaning == io::Meaning::decimal && type == Type::int64;
+}
+
+template <class T>
+const T& element_of(const void* element) {
+  return *static_cast<const T*>(element);
+}
+
+template <class T>
+ScanCarry<T>& as(detail::CarryBytes& carry) {
+  return *reinterpret_cast<ScanCarry<T>*>(carry.bytes);
+}
+template <class T>
+const ScanCarry<T>& as(const detail::CarryBytes& carry) {
+  return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
+}
+
+/// "12.3" with scale 2 is 1230. Empty where the text is no such number.
+std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
+  const auto point = text.find('.');
+  std::string digits(text.substr(0, point));
+  std::string_view fraction = point == std::string_view::npos ? "" : text.substr(point + 1);
+  if (std::ssize(fraction) > scale || (point != std::string_view::npos && fraction.empty())) return std::nullopt;
+  digits.append(fraction).append(static_cast<std::size_t>(scale) - fraction.size(), '0');
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
+  if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);
+  return visit_type(type, [&]<class T>(std::type_identity<T>) -> Json {
+    const T value = element_of<T>(element);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) return to_text(element, type, meaning);
+      // The shortest decimal that reads back as the same float, not its double's 17 digits.
+      return Json::parse(fmt::format("{}", value));
+    }
+    return value;
+  });
+}
+
+std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning) {
+  if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);
+  return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
+    const T value = element_of<T>(element);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(value)) return "NaN";
+      if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+      return fmt::format("{}", value);
+    } else {
+      return fmt::format("{}",
+                         static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
+    }
+  });
+}
+
+std::string type_text(Type type, const io::ColumnInfo& meaning) {
+  if (is_scaled(type, meaning)) return fmt::format("decimal, scale {}", meaning.scale);
+  return std::string(name(type));
+}
+
+detail::CarryBytes parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning,
+                               std::string_view option) {
+  detail::CarryBytes carry{};
+  const bool parsed = visit_type(type, [&]<class T>(std::type_identity<T>) {
+    std::optional<T> value = parse_number<T>(text);
+    if (is_scaled(type, meaning)) {
+      const auto scaled = parse_scaled(text, meaning.scale);
+      value = scaled ? std::optional<T>(static_cast<T>(*scaled)) : std::nullopt;
+    }
+    if (value) as<T>(carry) = carry_of(*value);
+    return value.has_value();
+  });
+  if (!parsed) {
+    throw Error(Code::invalid_argument, fmt::format("{} '{}' is no {} value", option, text, type_text(type, meaning)));
+  }
+  return carry;
+}
+
+detail::CarryBytes identity_carry(Operator op, Type type) {
+  detail::CarryBytes carry{};
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    // A sum of nothing is 0.0, not the -0.0 that is neutral bit for bit.
+    as<T>(carry) = carry_of(op == Operator::add ? T{0} : identity<T>(op));
+  });
+  return carry;
+}
+
+detail::CarryBytes empty_carry(Type type) {
+  detail::CarryBytes carry{};
+  visit_type(type, [&]<class T>(std::type_identity<T>) { as<T>(carry) = upsweep::empty_carry<T>(); });
+  return carry;
+}
+
+int carry_size(Type type) {
+  return visit_type(type, []<class T>(std::type_identity<T>) { return static_cast<int>(sizeof(ScanCarry<T>)); });
+}
+
+bool has_overflowed(const detail::CarryBytes& carry, Type type) {
+  return visit_type(type, [&]<class T>(std::type_identity<T>) { return as<T>(carry).any && as<T>(carry).wraps != 0; });
+}
+
+bool carry_value(const detail::CarryBytes& carry, Type type, void* element) {
+  return visit_type(type, [&]<class T>(std::type_identity<T>) {
+    const T value = detail::value_of(as<T>(carry));
+    std::memcpy(element, &value, sizeof(T));
+    return as<T>(carry).any;
+  });
+}
+
+Operator parse_op(const std::string& text, Type type) {
+  const auto op = parse_operator(text);
+  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of add, mul, min, max, and, or, xor");
+  if (is_bitwise(*op) && is_float(type)) {
+    throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
+  }
+  return *op;
+}
+
+Type parse_dtype(const std::string& text, Type input) {
+  if (text.empty()) return default_accumulator(input);
+  const auto type = parse_type(text);
+  if (!type) {
+    throw Error(Code::invalid_argument,
+                "--dtype '" + text + "' is not one of int8, …, int64, uint8, …, uint64, float32, float64");
+  }
+  if (is_float(input) && is_integer(*type)) {
+    throw Error(Code::invalid_argument, "--dtype " + text + ": " + std::string(name(input)) +
+                                            " elements are not made integers: choose float32 or float64");
+  }
+  return *type;
+}
+
+Overflow parse_overflow(const std::string& text, Operator op, Type type) {
+  if (text == "wrap") return Overflow::wrap;
+  if (text == "checked" && op != Operator::add) {
+    throw Error(Code::invalid_argument, "--overflow checked is offered for --op add only");
+  }
+  if (!text.empty() && text != "checked") {
+    throw Error(Code::invalid_argument, "--overflow '" + text + "' is neither checked nor wrap");
+  }
+  return op == Operator::add && is_integer(type) ? Overflow::checked : Overflow::wrap;
+}
+
+}  // namespace upsweep::command

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake/isa.cmake: compiles one source once per instruction set, each time with flags of its own.
+
+# upsweep_isa_objects(TARGET SOURCE)
+# Adds SOURCE to TARGET as one object per instruction set of this architecture, with UPSWEEP_ISA defined as baseline,
+# avx2 or avx512. The object libraries are called TARGET_isa_baseline, …; the global property UPSWEEP_ISAS keeps their
+# names.
+function(upsweep_isa_objects target source)
+  set(isas baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(APPEND isas avx2 avx512)
+  endif()
+  set(flags_baseline "")
+  # Exactly what src/cpu/isa.cpp asks the CPU for before it picks a table. No FMA: results must not depend on it.
+  set(flags_avx2 -mavx2 -mbmi2)
+  # 512: for some tunings GCC and Clang would otherwise split vectors in halves.
+  set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+
+  foreach(isa IN LISTS isas)
+    set(library ${target}_isa_${isa})
+    add_library(${library} OBJECT ${source})
+    target_compile_definitions(${library} PRIVATE UPSWEEP_ISA=${isa})
+    target_compile_options(${library} PRIVATE ${UPSWEEP_ARITHMETIC} ${flags_${isa}})
+    if(UPSWEEP_SANITIZER STREQUAL "address")
+      target_compile_options(${library} PRIVATE -fno-sanitize=undefined) # doubles the time of the longest compilation
+    elseif(NOT UPSWEEP_SANITIZER) # in debug builds too: kernels made of small inlined pieces crawl without -O2
+      target_compile_options(${library} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2>)
+    endif()
+    target_include_directories(${library} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    upsweep_warnings(${library})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  set_property(GLOBAL PROPERTY UPSWEEP_ISAS ${isas})
+endfunction()

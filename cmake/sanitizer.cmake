@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake/sanitizer.cmake: compiles and links everything with the sanitizer that UPSWEEP_SANITIZER names.
+
+set(UPSWEEP_TEST_LAUNCHER "") # what tests are started through
+
+if(UPSWEEP_SANITIZER)
+  if(UPSWEEP_SANITIZER STREQUAL "address")
+    # A finding ends the program, so that a test cannot pass with one.
+    set(flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+  elseif(UPSWEEP_SANITIZER STREQUAL "thread")
+    set(flags -fsanitize=thread)
+    # The ThreadSanitizer of GCC 12 and 13 cannot map its shadow memory where the kernel randomises addresses by 32
+    # bits; some containers do not allow switching that off, and then it is tried as it is.
+    execute_process(COMMAND setarch -R true RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(NOT failed)
+      set(UPSWEEP_TEST_LAUNCHER setarch -R)
+    endif()
+  else()
+    message(FATAL_ERROR "UPSWEEP_SANITIZER is '${UPSWEEP_SANITIZER}'; it may be address, thread or empty")
+  endif()
+  add_compile_options(-O1 -g1 -fno-omit-frame-pointer ${flags})
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(${flags})
+endif()

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake/warnings.cmake: the warnings that upsweep's own code is compiled with.
+
+# Private to the target: neither dependencies nor users are held to them.
+function(upsweep_warnings target)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+  # {.threads = 1} leaves the other fields at their defaults on purpose.
+  list(APPEND warnings -Wno-missing-field-initializers)
+  # Sanitizers lead GCC's data-flow warnings astray.
+  if(UPSWEEP_WERROR AND NOT UPSWEEP_SANITIZER)
+    list(APPEND warnings -Werror)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${warnings}>")
+endfunction()

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/carry.hpp: the carry of a scan: what one piece of work hands to the next, at every scale.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/operators.hpp"
+
+namespace upsweep {
+
+/// All that a scan or a reduction must know about the elements before a point: plain bytes, to be copied, stored, sent
+/// and merged in order. Threads, cache blocks, streamed chunks and machines hand on this one state.
+template <class T>
+struct ScanCarry {
+  T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
+  T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)
+  /// Integer addition: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit.
+  std::int64_t wraps;
+  bool any;  ///< false: nothing came before
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_compensated = std::is_floating_point_v<T>;
+
+/// The carry as one value.
+template <class T>
+constexpr T value_of(const ScanCarry<T>& carry) {
+  if constexpr (is_compensated<T>) {
+    return carry.lost != 0 ? carry.total + carry.lost : carry.total;  // keeps the sign of a -0.0 total
+  } else {
+    return carry.total;
+  }
+}
+
+/// a + b and the rounding error of that sum (Knuth's TwoSum); no error is kept for infinities and NaN.
+template <class T>
+void add_compensated(ScanCarry<T>& left, const ScanCarry<T>& right) {
+  const T sum = left.total + right.total;
+  const T part = sum - left.total;
+  const T error = (left.total - (sum - part)) + (right.total - part);
+  left.lost = std::isfinite(sum) ? left.lost + right.lost + error : T{0};
+  left.total = sum;
+}
+
+template <class T>
+void add_counting_wraps(ScanCarry<T>& left, const ScanCarry<T>& right) {
+  const bool wrapped = __builtin_add_overflow(left.total, right.total, &left.total);
+  left.wraps += right.wraps + (wrapped ? (right.total < T{0} ? -1 : 1) : 0);
+}
+
+/// left ← left ⊕ right, where right's elements follow left's.
+template <class T, class Op>
+void merge(const Op& op, ScanCarry<T>& left, const ScanCarry<T>& right) {
+  if (!right.any) return;
+  if (!left.any) {
+    left = right;
+    return;
+  }
+  constexpr bool kAdds = operator_of<Op, T>() == Operator::add;
+  if constexpr (kAdds && is_compensated<T>) {
+    add_compensated(left, right);
+  } else if constexpr (kAdds && std::is_integral_v<T>) {
+    add_counting_wraps(left, right);
+  } else {
+    left.total = op(left.total, right.total);
+  }
+}
+
+}  // namespace detail
+
+/// The carry of nothing, or of an initial value.
+template <class T>
+constexpr ScanCarry<T> empty_carry() {
+  return {T{}, T{}, 0, false};
+}
+template <class T>
+constexpr ScanCarry<T> carry_of(T init) {
+  return {init, T{}, 0, true};
+}
+
+}  // namespace upsweep

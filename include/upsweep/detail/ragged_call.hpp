@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/ragged_call.hpp: ragged offsets as the compiled library receives them, and their carry.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "upsweep/error.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+/// All that must be known about the lists before a point. Parts are merged in order with merge_carries().
+struct OffsetsCarry {
+  std::int64_t total = 0;             ///< elements in those lists
+  std::int64_t lists = 0;             ///< how many lists they are
+  std::int64_t first_bad = kNoIndex;  ///< the first invalid one of them
+};
+
+/// left, then right.
+constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarry& right) {
+  OffsetsCarry all{0, left.lists + right.lists, left.first_bad};
+  const bool overflow = __builtin_add_overflow(left.total, right.total, &all.total);
+  if (all.first_bad == kNoIndex && right.first_bad != kNoIndex) all.first_bad = left.lists + right.first_bad;
+  if (all.first_bad == kNoIndex && overflow) all.first_bad = left.lists;  // somewhere in right: its lists tell where
+  return all;
+}
+
+namespace detail {
+
+struct RaggedCall {
+  const void* starts = nullptr;
+  const void* stops = nullptr;
+  Type type = Type::int64;
+  std::int64_t n = 0;
+  std::int64_t* offsets = nullptr;
+  bool strict = false;
+  OffsetsCarry carry = {};  ///< of the lists before these; advanced by the call
+};
+
+/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+std::string_view run_offsets(const Policy& policy, RaggedCall& call);
+
+/// How many lists there are between the offsets and the ends. Throws unequal_lengths and invalid_argument.
+std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset, std::int64_t stops_offset,
+                        std::int64_t length);
+/// Throws unequal_lengths unless `offsets` has room for exactly n + 1.
+void require_offsets(std::int64_t offsets, std::int64_t n);
+
+}  // namespace detail
+}  // namespace upsweep

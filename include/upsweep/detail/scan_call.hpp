@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/scan_call.hpp: a scan or a reduction as the compiled library receives it, with the types erased.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "upsweep/detail/scan_kernel.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::detail {
+
+/// Room for the ScanCarry of any element type; the templates refuse types that need more.
+struct CarryBytes {
+  static constexpr std::size_t kSize = 256;
+  alignas(16) std::byte bytes[kSize];
+};
+
+/// One scan. Compiled operators name their types and operator; custom ones bring their kernel.
+struct ScanCall {
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::int64_t n = 0;
+  Type in_type = Type::custom;
+  Type out_type = Type::custom;
+  int in_size = 0;  ///< bytes of an element
+  int out_size = 0;
+  int carry_size = 0;  ///< bytes of a ScanCarry<Out>
+  Operator op = Operator::custom;
+  bool exclusive = false;
+  const ScanKernel* custom = nullptr;  ///< the kernel of a custom operator or type, else null
+  const void* op_object = nullptr;     ///< its function object
+  void* carry = nullptr;               ///< a ScanCarry<Out>: what precedes; advanced by the call
+};
+
+/// One reduction: the same carry, no output.
+struct ReduceCall {
+  const void* in = nullptr;
+  std::int64_t n = 0;
+  Type in_type = Type::custom;
+  Type out_type = Type::custom;
+  int in_size = 0;
+  int out_size = 0;
+  int carry_size = 0;
+  Operator op = Operator::custom;
+  const ScanKernel* custom = nullptr;
+  const void* op_object = nullptr;
+  void* carry = nullptr;  ///< a ScanCarry<Out>: what precedes; advanced by the call
+};
+
+/// Both run the rung that the policy names, or the top one that fits, return its id and throw Error.
+std::string_view run_scan(const Policy& policy, const ScanCall& call);
+std::string_view run_reduce(const Policy& policy, const ReduceCall& call);
+
+/// Up to this many elements a call without a named rung runs cpu.serial, inlined: a call into the library costs more.
+inline constexpr std::int64_t kInlineLength = 64;
+inline constexpr std::string_view kInlineRung = "cpu.serial";
+
+/// Whether two arrays are the same memory or do not overlap.
+bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out, std::int64_t out_bytes) noexcept;
+
+/// Throws overflow for a checked sum.
+[[noreturn]] void throw_sum_overflow(Type type);
+
+/// Throws invalid_argument for a negative length or a null pointer with elements behind it.
+void require_array(const void* data, std::int64_t n, const char* what);
+/// Throws unequal_lengths.
+void require_equal_lengths(std::int64_t in, std::int64_t out);
+
+}  // namespace upsweep::detail

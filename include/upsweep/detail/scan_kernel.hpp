@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/scan_kernel.hpp: what a scan does to one piece of memory, as a table of functions, and the plain
+// loops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/detail/carry.hpp"
+
+namespace upsweep::detail {
+
+/// How ScanKernel::scan treats its piece.
+struct ScanMode {
+  bool exclusive = false;  ///< out[i] holds what precedes i
+  bool stream = false;     ///< the output is larger than the caches: store past them where the kernel can
+  /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input; null:
+  /// none.
+  const void* next = nullptr;
+};
+
+/// The operations on a piece of n elements that every rung is made of. Types are erased, so that a rung is compiled
+/// once and runs compiled operators and a user's lambda alike. `op` points to the user's function object (unused by
+/// compiled ones), `carry` to a ScanCarry<Out>. In place (out == in) works.
+struct ScanKernel {
+  /// carry ← the fold of the piece.
+  void (*reduce)(const void* op, const void* in, std::int64_t n, void* carry);
+  /// out ← the scan of the piece, `carry` preceding it; carry ← what precedes the next piece.
+  void (*scan)(const void* op, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode);
+  /// out[i] ← carry ⊕ out[i] for a piece that scan() wrote with an empty carry; exclusive: out[0] ← carry.
+  void (*shift)(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive);
+  /// left ← left ⊕ right.
+  void (*merge)(const void* op, void* left, const void* right);
+  /// Whether scan() leaves the same bits in `carry` as reduce() and merge() would.
+  bool exact;
+};
+
+/// The loops that any associative operator and any trivially copyable type run through: one element after the other.
+template <class In, class Out, class Op>
+struct PlainScan {
+  static const Op& as_op(const void* op) { return *static_cast<const Op*>(op); }
+
+  static void reduce(const void* op, const void* in, std::int64_t n, void* carry) {
+    const In* x = static_cast<const In*>(in);
+    ScanCarry<Out> sum{};
+    if (n > 0) {
+      Out total = static_cast<Out>(x[0]);
+      for (std::int64_t i = 1; i < n; ++i) total = as_op(op)(total, static_cast<Out>(x[i]));
+      sum = carry_of(total);
+    }
+    *static_cast<ScanCarry<Out>*>(carry) = sum;
+  }
+
+  static void scan(const void* op, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode) {
+    auto& before = *static_cast<ScanCarry<Out>*>(carry);
+    const In* x = static_cast<const In*>(in);
+    Out* y = static_cast<Out*>(out);
+    if (n == 0) return;
+    Out total = before.any ? value_of(before) : Out{};
+    std::int64_t i = 0;
+    if (!before.any) {
+      // Starts with its first element. An exclusive scan has nothing to write there yet: shift() will.
+      total = static_cast<Out>(x[0]);
+      if (!mode.exclusive) y[0] = total;
+      i = 1;
+    }
+    if (mode.exclusive) {
+      for (; i < n; ++i) {
+        const Out next = as_op(op)(total, static_cast<Out>(x[i]));  // read first: in place, y[i] is x[i]
+        y[i] = total;
+        total = next;
+      }
+    } else {
+      for (; i < n; ++i) {
+        total = as_op(op)(total, static_cast<Out>(x[i]));
+        y[i] = total;
+      }
+    }
+    before = carry_of(total);
+  }
+
+  static void shift(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive) {
+    const auto& before = *static_cast<const ScanCarry<Out>*>(carry);
+    if (!before.any) return;
+    const Out left = value_of(before);
+    Out* y = static_cast<Out*>(out);
+    if (exclusive) y[0] = left;
+    for (std::int64_t i = exclusive ? 1 : 0; i < n; ++i) y[i] = as_op(op)(left, y[i]);
+  }
+
+  static void merge(const void* op, void* left, const void* right) {
+    detail::merge(as_op(op), *static_cast<ScanCarry<Out>*>(left), *static_cast<const ScanCarry<Out>*>(right));
+  }
+
+  static constexpr ScanKernel kernel() { return {&reduce, &scan, &shift, &merge, std::is_integral_v<Out>}; }
+};
+
+}  // namespace upsweep::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/error.hpp: what can go wrong, as one list of codes, the status that rungs return and the exception users see.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace upsweep {
+
+/// Every way to fail. word() gives the lower-case word that JSON output uses; exit_code() the command's exit status.
+enum class Code : std::uint8_t {
+  ok,
+  // The content is bad (exit status 1).
+  overflow,           ///< a value does not fit the output type; index: the first such output
+  stop_before_start,  ///< stops[i] < starts[i]; index: the first such list
+  negative_start,     ///< starts[i] < 0 under strict validation; index: the first such list
+  unequal_lengths,    ///< arrays that must have one length do not, or are shorter than asked for
+  null_value,         ///< a missing value in a column; index: its row
+  empty,              ///< the least or greatest of no elements
+  malformed,          ///< a file that is not what it claims to be, or that ends too early
+  unsupported_type,   ///< a file's or column's type that upsweep does not compute with
+  // The request is bad (exit status 2).
+  invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
+  unknown_rung,      ///< no rung of that name on this ladder
+  unknown_column,    ///< the file has no such column
+  unsupported,       ///< a rung asked for by name cannot do what was asked
+  not_built,         ///< a part of upsweep that this build leaves out
+  // The system refused (exit status 3).
+  not_found,      ///< no such file
+  unreadable,     ///< a file that cannot be opened or read
+  is_directory,   ///< a directory where a file is needed
+  disk_full,      ///< no space left where the output goes
+  unwritable,     ///< an output that cannot be created or written
+  out_of_memory,  ///< an allocation failed
+  // A device (exit status 4).
+  no_device,  ///< no device of that kind on this machine
+};
+
+/// "overflow", "stop_before_start", …: stable, for programs.
+[[nodiscard]] std::string_view word(Code code) noexcept;
+
+/// The command's exit status for that code: 0 to 4.
+[[nodiscard]] int exit_code(Code code) noexcept;
+
+inline constexpr std::int64_t kNoIndex = -1;
+
+/// What a rung returns: never throws, never allocates. `reason` is a static string, or null where the code says it all.
+struct [[nodiscard]] Status {
+  Code code = Code::ok;
+  std::int64_t index = kNoIndex;  ///< the first offending element, or kNoIndex
+  const char* reason = nullptr;
+
+  [[nodiscard]] constexpr bool ok() const noexcept { return code == Code::ok; }
+};
+
+/// The exception that the public functions throw. what() says what was wrong, where, and what to do.
+class Error : public std::exception {
+ public:
+  Error(Code code, std::string message, std::int64_t index = kNoIndex);
+
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+  [[nodiscard]] Code code() const noexcept { return code_; }
+  /// The first offending element, list or row; kNoIndex where the error is not about one.
+  [[nodiscard]] std::int64_t index() const noexcept { return index_; }
+
+ private:
+  std::string message_;
+  std::int64_t index_;
+  Code code_;
+};
+
+}  // namespace upsweep

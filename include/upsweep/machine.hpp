@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/machine.hpp: what this machine is and how fast it moves memory: the limit that every rung is measured
+// against.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "upsweep/policy.hpp"
+
+namespace upsweep {
+
+/// The processor as the operating system describes it; 0 and "" where it does not say.
+struct Machine {
+  std::string cpu;
+  int threads;             ///< cores that this process may use
+  Isa isa;                 ///< the widest instruction set with kernels
+  std::int64_t l1d_bytes;  ///< per core
+  std::int64_t l2_bytes;   ///< per core, on most CPUs
+  std::int64_t l3_bytes;   ///< shared
+  std::int64_t memory_bytes;
+};
+
+[[nodiscard]] const Machine& machine();
+
+/// "baseline", "avx2", "avx512".
+[[nodiscard]] std::string_view name(Isa isa) noexcept;
+
+/// Copies with `threads` threads (0: every core) and stores that go past the caches: the rate that a scan cannot beat.
+/// `to` and `from` do not overlap.
+void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads = 0);
+
+/// Reads every byte with `threads` threads; the result is a checksum, so that the reads cannot be left out.
+[[nodiscard]] std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads = 0);
+
+}  // namespace upsweep

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/operators.hpp: the seven operators with compiled kernels, and how std::plus and its like map to them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace upsweep {
+
+/// The associative operators with compiled kernels. `custom` is any other function object: it runs through templates.
+enum class Operator : std::uint8_t { add, mul, min, max, bit_and, bit_or, bit_xor, custom };
+
+inline constexpr int kOperatorCount = 7;
+
+/// "add", "mul", "min", "max", "and", "or", "xor", as the command spells them.
+constexpr std::string_view name(Operator op) {
+  constexpr std::string_view kNames[] = {"add", "mul", "min", "max", "and", "or", "xor", "custom"};
+  return kNames[static_cast<int>(op)];
+}
+
+constexpr std::optional<Operator> parse_operator(std::string_view text) {
+  for (int i = 0; i < kOperatorCount; ++i) {
+    if (name(static_cast<Operator>(i)) == text) return static_cast<Operator>(i);
+  }
+  return std::nullopt;
+}
+
+constexpr bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::bit_xor; }
+
+namespace detail {
+
+/// The unsigned type in which integer arithmetic wraps without undefined behaviour, at least as wide as int: narrower
+/// ones would be promoted to a signed int and could overflow there.
+template <class T>
+using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+}  // namespace detail
+
+/// a + b; integers wrap around.
+struct Add {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<detail::Wrapping<T>>(a) + static_cast<detail::Wrapping<T>>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+/// a · b; integers wrap around.
+struct Mul {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<detail::Wrapping<T>>(a) * static_cast<detail::Wrapping<T>>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+
+/// The smaller one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
+struct Min {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (b != b) return b;
+    }
+    return b < a ? b : a;
+  }
+};
+
+/// The larger one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
+struct Max {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (b != b) return b;
+    }
+    return a < b ? b : a;
+  }
+};
+
+struct BitAnd {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+
+struct BitOr {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
+
+struct BitXor {
+  template <class T>
+  constexpr T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+inline constexpr Add add{};
+inline constexpr Mul mul{};
+inline constexpr Min min{};
+inline constexpr Max max{};
+inline constexpr BitAnd bit_and{};
+inline constexpr BitOr bit_or{};
+inline constexpr BitXor bit_xor{};
+
+namespace detail {
+
+template <class Op, class... Known>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Known> || ...);
+
+}  // namespace detail
+
+/// The compiled operator that function object `Op` stands for on elements of type T; `custom` for any other.
+template <class Op, class T>
+constexpr Operator operator_of() {
+  using detail::is_one_of;
+  if constexpr (is_one_of<Op, Add, std::plus<>, std::plus<T>>) return Operator::add;
+  if constexpr (is_one_of<Op, Mul, std::multiplies<>, std::multiplies<T>>) return Operator::mul;
+  if constexpr (is_one_of<Op, Min>) return Operator::min;
+  if constexpr (is_one_of<Op, Max>) return Operator::max;
+  if constexpr (std::is_floating_point_v<T>) return Operator::custom;
+  if constexpr (is_one_of<Op, BitAnd, std::bit_and<>, std::bit_and<T>>) return Operator::bit_and;
+  if constexpr (is_one_of<Op, BitOr, std::bit_or<>, std::bit_or<T>>) return Operator::bit_or;
+  if constexpr (is_one_of<Op, BitXor, std::bit_xor<>, std::bit_xor<T>>) return Operator::bit_xor;
+  return Operator::custom;
+}
+
+/// The value e with e ⊕ x = x for every x, bit for bit: for float addition that is -0.0, since 0.0 + -0.0 is 0.0.
+template <class T>
+constexpr T identity(Operator op) {
+  using Limits = std::numeric_limits<T>;
+  constexpr bool kFloat = std::is_floating_point_v<T>;
+  switch (op) {
+    case Operator::add:
+      return kFloat ? static_cast<T>(-0.0) : T{0};
+    case Operator::mul:
+      return T{1};
+    case Operator::min:
+      return kFloat ? Limits::infinity() : Limits::max();
+    case Operator::max:
+      return kFloat ? -Limits::infinity() : Limits::lowest();
+    case Operator::bit_and:
+      if constexpr (!kFloat) return static_cast<T>(~T{0});
+      break;
+    default:
+      break;
+  }
+  return T{0};
+}
+
+}  // namespace upsweep

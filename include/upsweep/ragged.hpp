@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/ragged.hpp: ragged arrays: the offsets of lists that are given by where each starts and stops.
+//
+// compact_offsets writes, for lists starts[i] … stops[i],
+//   offsets[0] = 0,  offsets[i+1] = offsets[i] + (stops[i] - starts[i])
+// which is the offsets array of the same lists packed one behind the other.
+//
+// Shapes    starts and stops hold n bounds each, offsets n + 1.
+// Types     bounds are int32, uint32 or int64, offsets int64. Differences are taken in 64 bits.
+// Errors    validation is part of the pass. Error, with index() the first bad list i: stop_before_start
+//           (stops[i] < starts[i]), overflow (a difference or an offset leaves int64), and with ListOptions::strict
+//           negative_start (starts[i] < 0). Then offsets[0 … i] are right and the rest is unspecified.
+//           unequal_lengths, invalid_argument, unknown_rung and unsupported are about no list and write nothing.
+// In place  `offsets` must not overlap the bounds.
+// Source    Awkward Array's kernel awkward_ListArray_compact_offsets; Arrow's conversion of ListView to List.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+struct ListOptions {
+  std::int64_t starts_offset = 0;  ///< the first list starts at starts[starts_offset]
+  std::int64_t stops_offset = 0;   ///< … and stops at stops[stops_offset]
+  std::int64_t length = -1;        ///< lists; -1: what is left behind both offsets, which must then be equal
+  bool strict = false;             ///< negative starts are errors too
+};
+
+/// What compact_offsets reports.
+struct OffsetsResult {
+  std::int64_t lists;     ///< offsets written, less one
+  std::int64_t total;     ///< the last offset: elements in all lists
+  std::string_view rung;  ///< the id of the rung that ran
+};
+
+template <class T>
+concept ListBound = std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t>;
+
+/// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
+/// in parts. An error's index counts from the first list of the sequence. offsets has room for n + 1.
+template <ListBound T>
+OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
+  detail::RaggedCall call;
+  call.starts = starts;
+  call.stops = stops;
+  call.type = type_of<T>();
+  call.n = n;
+  call.offsets = offsets;
+  call.strict = strict;
+  call.carry = carry;
+  const std::string_view rung = detail::run_offsets(policy, call);
+  carry = call.carry;
+  return {n, carry.total, rung};
+}
+
+/// Offsets of n lists; offsets has room for n + 1.
+template <ListBound T>
+OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict = false) {
+  OffsetsCarry carry;
+  return compact_offsets(policy, starts, stops, n, offsets, strict, carry);
+}
+
+/// Offsets of arrays, vectors, spans: `compact_offsets(par, starts, stops, offsets)`.
+template <detail::InputArray Bounds, detail::InputArray OtherBounds, detail::OutputArray Offsets>
+  requires ListBound<detail::ElementOf<Bounds>> &&
+           std::same_as<detail::ElementOf<Bounds>, detail::ElementOf<OtherBounds>> &&
+           std::same_as<detail::ElementOf<Offsets>, std::int64_t>
+OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
+                              const ListOptions& options = {}) {
+  const std::int64_t n = detail::list_count(std::ssize(starts), std::ssize(stops), options.starts_offset,
+                                            options.stops_offset, options.length);
+  detail::require_offsets(std::ssize(offsets), n);
+  return compact_offsets(policy, std::ranges::data(starts) + options.starts_offset,
+                         std::ranges::data(stops) + options.stops_offset, n, std::ranges::data(offsets),
+                         options.strict);
+}
+
+}  // namespace upsweep

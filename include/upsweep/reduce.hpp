@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/reduce.hpp: folds an array to one value with any associative operator, over any number of threads.
+//
+// Types     the type of `init` is the one that is computed in; the rest is as in scan.hpp.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
+// Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
+// the
+//           order of the elements does not matter) does not fit the type.
+// Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+/// The value of a reduction and the rung that ran. Converts to the value.
+template <class T>
+struct Reduction {
+  T value;
+  std::string_view rung;
+
+  constexpr operator T() const { return value; }  // NOLINT(google-explicit-constructor): reads like std::reduce
+};
+
+/// The carry of n elements behind `carry`, which is advanced. Parts reduced apart are put together with
+/// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
+/// parts may bring it back: see ScanCarry::wraps.
+template <class In, class Out, class Op>
+std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n, Op op, ScanCarry<Out>& carry) {
+  detail::require_array(in, n, "input");
+  if (n <= detail::kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap) {
+    ScanCarry<Out> part{};
+    detail::PlainScan<In, Out, Op>::reduce(&op, in, n, &part);
+    detail::merge(op, carry, part);
+    return detail::kInlineRung;
+  }
+  detail::ReduceCall call;
+  detail::describe<In, Out>(call, op);
+  call.in = in;
+  call.n = n;
+  call.carry = &carry;
+  return detail::run_reduce(policy, call);
+}
+
+/// left ⊕ right, where right's elements follow left's.
+template <class T, class Op>
+ScanCarry<T> merge_carries(Op op, ScanCarry<T> left, const ScanCarry<T>& right) {
+  detail::merge(op, left, right);
+  return left;
+}
+
+/// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
+template <class In, class T, class Op = Add>
+Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
+  auto carry = carry_of(init);
+  const std::string_view rung = reduce_into(policy, in, n, op, carry);
+  if (policy.overflow == Overflow::checked && carry.wraps != 0) detail::throw_sum_overflow(type_of<T>());
+  return {detail::value_of(carry), rung};
+}
+
+/// init ⊕ x0 ⊕ … over an array, vector or span.
+template <detail::InputArray In, class T, class Op = Add>
+Reduction<T> reduce(const Policy& policy, const In& in, T init, Op op = {}) {
+  return reduce(policy, std::ranges::data(in), std::ssize(in), init, op);
+}
+
+/// The sum, in the element type.
+template <detail::InputArray In>
+Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
+  return reduce(policy, in, detail::ElementOf<In>{}, add);
+}
+
+}  // namespace upsweep

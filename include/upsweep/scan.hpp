@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/scan.hpp: inclusive and exclusive prefix scans with any associative operator, over any number of threads.
+//
+// Given x0 … xn-1 and an associative ⊕ (it need not commute),
+//   inclusive_scan  writes  out[i] = init ⊕ x0 ⊕ … ⊕ xi      (init may be left out)
+//   exclusive_scan  writes  out[i] = init ⊕ x0 ⊕ … ⊕ xi-1
+//
+// Shapes    in and out hold n elements each; they are the same memory (in place) or do not overlap.
+// Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
+// at
+//           2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type is
+//           converted on the way (floats to integers are refused). Everything else runs through templates: elements
+//           must be trivially copyable, default constructible and at most 112 bytes.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
+// Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit.
+// Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
+//           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.
+// Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+
+/// What a scan reports.
+struct ScanResult {
+  std::int64_t count;     ///< elements written
+  std::string_view rung;  ///< the id of the rung that ran
+};
+
+namespace detail {
+
+template <class R>
+concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+template <class R>
+concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+template <class R>
+using ElementOf = std::ranges::range_value_t<R>;
+
+template <class In, class Out, class Op>
+inline constexpr Operator compiled_operator =
+    type_of<In>() == Type::custom || type_of<Out>() == Type::custom ? Operator::custom : operator_of<Op, Out>();
+
+template <class In, class Out, class Op>
+inline constexpr ScanKernel custom_kernel = PlainScan<In, Out, Op>::kernel();
+
+/// Fills the fields that a scan and a reduction share.
+template <class In, class Out, class Op, class Call>
+void describe(Call& call, const Op& op) {
+  static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
+                "upsweep moves elements as bytes: they must be trivially copyable");
+  static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
+  constexpr Operator kOp = compiled_operator<In, Out, Op>;
+  call.in_size = sizeof(In);
+  call.out_size = sizeof(Out);
+  call.carry_size = sizeof(ScanCarry<Out>);
+  call.op = kOp;
+  if constexpr (kOp == Operator::custom) {
+    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
+    call.custom = &custom_kernel<In, Out, Op>;
+    call.op_object = std::addressof(op);
+  } else {
+    static_assert(!std::is_floating_point_v<In> || std::is_floating_point_v<Out>,
+                  "float elements are not scanned into integers: convert them first");
+    call.in_type = type_of<In>();
+    call.out_type = type_of<Out>();
+  }
+}
+
+template <class In, class Out, class Op>
+ScanResult scan(const Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
+                ScanCarry<Out>& carry) {
+  require_array(in, n, "input");
+  require_array(out, n, "output");
+  if (n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap &&
+      same_or_apart(in, n * std::int64_t{sizeof(In)}, out, n * std::int64_t{sizeof(Out)})) {
+    PlainScan<In, Out, Op>::scan(&op, in, out, n, &carry, {.exclusive = exclusive});
+    return {n, kInlineRung};
+  }
+  ScanCall call;
+  describe<In, Out>(call, op);
+  call.in = in;
+  call.out = out;
+  call.n = n;
+  call.exclusive = exclusive;
+  call.carry = &carry;
+  return {n, run_scan(policy, call)};
+}
+
+}  // namespace detail
+
+/// Inclusive scan of n elements from `in` to `out`.
+template <class In, class Out, class Op = Add>
+  requires(!std::is_const_v<Out>)
+ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
+  auto carry = empty_carry<Out>();
+  return detail::scan(policy, in, n, out, op, false, carry);
+}
+
+/// Inclusive scan that continues from `carry` and advances it: scanning an array in parts, each with the carry of those
+/// before it, writes what one scan of the whole would (floats: the same bits where parts end at multiples of 2^18).
+template <class In, class Out, class Op>
+  requires(!std::is_const_v<Out>)
+ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op, ScanCarry<Out>& carry) {
+  return detail::scan(policy, in, n, out, op, false, carry);
+}
+
+/// Exclusive scan of n elements from `in` to `out`, starting with `init`.
+template <class In, class Out, class Op = Add>
+  requires(!std::is_const_v<Out>)
+ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, std::type_identity_t<Out> init,
+                          Op op = {}) {
+  auto carry = carry_of<Out>(init);
+  return detail::scan(policy, in, n, out, op, true, carry);
+}
+
+/// Exclusive scan that continues from `carry`, which must hold a value, and advances it.
+template <class In, class Out, class Op>
+  requires(!std::is_const_v<Out>)
+ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op, ScanCarry<Out>& carry) {
+  if (!carry.any) throw Error(Code::invalid_argument, "exclusive_scan needs an initial value in its carry");
+  return detail::scan(policy, in, n, out, op, true, carry);
+}
+
+/// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
+template <detail::InputArray In, detail::OutputArray Out, class Op = Add>
+ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op = {}) {
+  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
+  return inclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), op);
+}
+
+/// Inclusive scan that starts with `init`.
+template <detail::InputArray In, detail::OutputArray Out, class Op>
+ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op, detail::ElementOf<Out> init) {
+  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
+  auto carry = carry_of<detail::ElementOf<Out>>(init);
+  return inclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), op, carry);
+}
+
+/// Exclusive scan of arrays, vectors, spans, starting with `init`.
+template <detail::InputArray In, detail::OutputArray Out, class Op = Add>
+ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
+  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
+  return exclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), init, op);
+}
+
+}  // namespace upsweep

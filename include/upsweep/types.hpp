@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/types.hpp: the ten element types that the library is compiled for, and their names.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace upsweep {
+
+/// The element types with compiled kernels. `custom` is any other trivially copyable type: it runs through templates.
+enum class Type : std::uint8_t { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, custom };
+
+inline constexpr int kTypeCount = 10;
+
+/// The Type of a C++ arithmetic type, by its size and signedness; `custom` for everything else (bool and char32_t too).
+template <class T>
+constexpr Type type_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return Type::float32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return Type::float64;
+  } else if constexpr (std::signed_integral<T> && !std::is_same_v<T, wchar_t>) {
+    constexpr Type kBySize[] = {Type::int8, Type::int16, Type::int32, Type::int64};
+    return kBySize[sizeof(T) == 8 ? 3 : sizeof(T) / 2];
+  } else if constexpr (std::unsigned_integral<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char8_t> &&
+                       !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>) {
+    constexpr Type kBySize[] = {Type::uint8, Type::uint16, Type::uint32, Type::uint64};
+    return kBySize[sizeof(T) == 8 ? 3 : sizeof(T) / 2];
+  } else {
+    return Type::custom;
+  }
+}
+
+constexpr bool is_float(Type type) { return type == Type::float32 || type == Type::float64; }
+constexpr bool is_signed(Type type) { return type <= Type::int64; }
+constexpr bool is_integer(Type type) { return type <= Type::uint64; }
+
+/// Bytes of one element; 0 for `custom`.
+constexpr int size_of(Type type) {
+  constexpr int kSizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0};
+  return kSizes[static_cast<int>(type)];
+}
+
+/// "int32", "float64", … as NumPy spells them.
+constexpr std::string_view name(Type type) {
+  constexpr std::string_view kNames[] = {"int8",   "int16",  "int32",   "int64",   "uint8", "uint16",
+                                         "uint32", "uint64", "float32", "float64", "custom"};
+  return kNames[static_cast<int>(type)];
+}
+
+/// The Type with that name, if there is one.
+constexpr std::optional<Type> parse_type(std::string_view text) {
+  for (int i = 0; i < kTypeCount; ++i) {
+    if (name(static_cast<Type>(i)) == text) return static_cast<Type>(i);
+  }
+  return std::nullopt;
+}
+
+/// What a sum of such elements is kept in unless another type is asked for: int64, uint64, or the float type itself.
+constexpr Type default_accumulator(Type type) {
+  if (is_float(type)) return type;
+  return is_signed(type) ? Type::int64 : Type::uint64;
+}
+
+}  // namespace upsweep

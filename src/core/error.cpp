@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/error.cpp: the words and exit statuses of the error codes, one row each.
+#include "upsweep/error.hpp"
+
+#include <utility>
+
+namespace upsweep {
+namespace {
+
+struct Row {
+  std::string_view word;
+  int exit_code;
+};
+
+// In the order of Code.
+constexpr Row kRows[] = {
+    {"ok", 0},
+    {"overflow", 1},
+    {"stop_before_start", 1},
+    {"negative_start", 1},
+    {"unequal_lengths", 1},
+    {"null_value", 1},
+    {"empty", 1},
+    {"malformed", 1},
+    {"unsupported_type", 1},
+    {"invalid_argument", 2},
+    {"unknown_rung", 2},
+    {"unknown_column", 2},
+    {"unsupported", 2},
+    {"not_built", 2},
+    {"not_found", 3},
+    {"unreadable", 3},
+    {"is_directory", 3},
+    {"disk_full", 3},
+    {"unwritable", 3},
+    {"out_of_memory", 3},
+    {"no_device", 4},
+};
+static_assert(std::size(kRows) == static_cast<std::size_t>(Code::no_device) + 1);
+
+}  // namespace
+
+std::string_view word(Code code) noexcept { return kRows[static_cast<std::size_t>(code)].word; }
+
+int exit_code(Code code) noexcept { return kRows[static_cast<std::size_t>(code)].exit_code; }
+
+Error::Error(Code code, std::string message, std::int64_t index)
+    : message_(std::move(message)), index_(index), code_(code) {}
+
+}  // namespace upsweep

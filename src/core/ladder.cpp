@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/ladder.cpp: the problems by name, and the error bound that a rung's float results are verified against.
+#include "core/ladder.hpp"
+
+#include <bit>
+#include <cstdint>
+
+#include "cpu/kernels.hpp"
+
+namespace upsweep {
+namespace {
+
+constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged"};
+
+}  // namespace
+
+std::string_view name(Problem problem) noexcept { return kProblemNames[static_cast<int>(problem)]; }
+
+std::optional<Problem> parse_problem(std::string_view text) noexcept {
+  for (int i = 0; i < kProblemCount; ++i) {
+    if (kProblemNames[i] == text) return static_cast<Problem>(i);
+  }
+  return std::nullopt;
+}
+
+double FloatBound::factor(std::int64_t i, std::int64_t n) const noexcept {
+  if (serial) return static_cast<double>(i);
+  const int log2n = n > 1 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1))) : 0;
+  return 2.0 * (log2n + constant);
+}
+
+std::vector<RungInfo> ladder(Problem problem) {
+  switch (problem) {
+    case Problem::scan:
+      return scan_ladder();
+    case Problem::reduce:
+      return reduce_ladder();
+    case Problem::ragged:
+      return ragged_ladder();
+  }
+  return {};
+}
+
+void require_policy(const Policy& policy) {
+  if (policy.threads < 0) {
+    throw Error(Code::invalid_argument,
+                "threads must be 0 (every core) or more, not " + std::to_string(policy.threads));
+  }
+  if (const char* reason = isa_refusal(policy.isa)) throw Error(Code::unsupported, reason);
+}
+
+void throw_status(const Status& status, std::string_view rung) {
+  const char* reason = status.reason != nullptr             ? status.reason
+                       : status.code == Code::out_of_memory ? "no memory left for its carries"
+                                                            : "failed";
+  throw Error(status.code, std::string(rung) + ": " + reason, status.index);
+}
+
+const char* isa_refusal(Isa isa) noexcept {
+  if (cpu::has_isa(isa)) return nullptr;
+  return isa == Isa::avx512 ? "this CPU has no AVX-512 (F, BW, DQ, VL)" : "this CPU has no AVX2";
+}
+
+}  // namespace upsweep

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/ladder.hpp: a rung as one row of its problem's table, and how a call finds the row that runs it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/error.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep {
+
+/// `Call` is what a rung of the problem is handed; const where it writes nothing back into it.
+template <class Call>
+struct Rung {
+  RungInfo info;
+  /// Null where the rung can run the call on this machine, else the reason why not.
+  const char* (*refusal)(const Call& call, const Policy& policy) noexcept;
+  Status (*run)(Call& call, const Policy& policy) noexcept;
+};
+
+template <class Call>
+std::vector<RungInfo> infos(std::span<const Rung<Call>> rungs) {
+  std::vector<RungInfo> all;
+  for (const auto& rung : rungs) all.push_back(rung.info);
+  return all;
+}
+
+/// The rung of that name, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
+template <class Call>
+const Rung<Call>& named_rung(std::span<const Rung<Call>> rungs, std::type_identity_t<const Call>& call,
+                             const Policy& policy) {
+  std::string known;
+  for (const auto& rung : rungs) {
+    if (rung.info.id == policy.rung) {
+      const char* reason = rung.refusal(call, policy);
+      if (reason != nullptr) throw Error(Code::unsupported, std::string(policy.rung) + ": " + reason);
+      return rung;
+    }
+    known.append(known.empty() ? "" : ", ").append(rung.info.id);
+  }
+  throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "'; there are: " + known);
+}
+
+/// Throws invalid_argument for a negative thread count and unsupported for an instruction set that the CPU lacks.
+void require_policy(const Policy& policy);
+
+/// Throws the Error of a failure that is the same for every problem.
+[[noreturn]] void throw_status(const Status& status, std::string_view rung);
+
+/// Why a SIMD rung cannot run under the policy's instruction set, or null.
+const char* isa_refusal(Isa isa) noexcept;
+
+std::vector<RungInfo> scan_ladder();
+std::vector<RungInfo> reduce_ladder();
+std::vector<RungInfo> ragged_ladder();
+
+}  // namespace upsweep

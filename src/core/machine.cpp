@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/machine.cpp: asks the operating system about the processor, and moves memory as fast as it goes.
+#include "upsweep/machine.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+
+#include "cpu/chained.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/parallel.hpp"
+
+namespace upsweep {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+std::int64_t system_value(int name) {
+  const long value = sysconf(name);
+  return value > 0 ? value : 0;
+}
+
+}  // namespace
+
+const Machine& machine() {
+  static const Machine here{
+      .cpu = cpu_model(),
+      .threads = cpu::hardware_threads(),
+      .isa = cpu::best_isa(),
+      .l1d_bytes = system_value(_SC_LEVEL1_DCACHE_SIZE),
+      .l2_bytes = system_value(_SC_LEVEL2_CACHE_SIZE),
+      .l3_bytes = system_value(_SC_LEVEL3_CACHE_SIZE),
+      .memory_bytes = system_value(_SC_PHYS_PAGES) * system_value(_SC_PAGESIZE),
+  };
+  return here;
+}
+
+std::string_view name(Isa isa) noexcept {
+  switch (isa) {
+    case Isa::avx512:
+      return "avx512";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::baseline:
+      return "baseline";
+    case Isa::best:
+      break;
+  }
+  return name(cpu::best_isa());
+}
+
+void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) {
+  const auto copy = cpu::kernels(Isa::best).copy;
+  cpu::for_each_block(bytes, cpu::kBlockBytes, threads, [&](cpu::Range range) {
+    copy(static_cast<std::byte*>(to) + range.first, static_cast<const std::byte*>(from) + range.first, range.count);
+    return kNoIndex;
+  });
+}
+
+std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads) {
+  const auto read = cpu::kernels(Isa::best).read;
+  std::atomic<std::uint64_t> sum{0};
+  cpu::for_each_block(bytes, cpu::kBlockBytes, threads, [&](cpu::Range range) {
+    sum.fetch_xor(read(static_cast<const std::byte*>(from) + range.first, range.count), std::memory_order_relaxed);
+    return kNoIndex;
+  });
+  return sum.load(std::memory_order_relaxed);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/visit.hpp: calls a template with the C++ type that a Type names.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+/// visit_type(t, f) is f(std::type_identity<T>{}) for the T that t names; t is not `custom`.
+template <class F>
+decltype(auto) visit_type(Type type, F&& f) {
+  switch (type) {
+    case Type::int8:
+      return f(std::type_identity<std::int8_t>{});
+    case Type::int16:
+      return f(std::type_identity<std::int16_t>{});
+    case Type::int32:
+      return f(std::type_identity<std::int32_t>{});
+    case Type::int64:
+      return f(std::type_identity<std::int64_t>{});
+    case Type::uint8:
+      return f(std::type_identity<std::uint8_t>{});
+    case Type::uint16:
+      return f(std::type_identity<std::uint16_t>{});
+    case Type::uint32:
+      return f(std::type_identity<std::uint32_t>{});
+    case Type::uint64:
+      return f(std::type_identity<std::uint64_t>{});
+    case Type::float32:
+      return f(std::type_identity<float>{});
+    default:
+      return f(std::type_identity<double>{});
+  }
+}
+
+}  // namespace upsweep

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/elements.hpp: the input of a scan or reduction, handed out in the type that is computed in.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/kernels.hpp"
+#include "cpu/segments.hpp"
+
+namespace upsweep::cpu {
+
+/// An array read through a conversion. Where the types are equal the elements are handed out where they lie; otherwise
+/// they pass through a chunk on the stack, small enough to stay in first-level cache beside what it is made from.
+class Elements {
+ public:
+  template <class Call>
+  Elements(const Call& call, const KernelTable& table)
+      : data_(static_cast<const std::byte*>(call.in)), in_size_(call.in_size), out_size_(call.out_size) {
+    if (call.in_type != call.out_type) convert_ = table.convert[at(call.in_type)][at(call.out_type)];
+  }
+
+  [[nodiscard]] bool converts() const { return convert_ != nullptr; }
+  [[nodiscard]] const void* at_index(std::int64_t i) const { return data_ + i * in_size_; }
+
+  /// Calls use(elements, first, count) over the range, in order.
+  template <class Use>
+  void for_each_chunk(Range range, Use use) const {
+    if (!converts()) {
+      use(at_index(range.first), range.first, range.count);
+      return;
+    }
+    alignas(64) std::byte chunk[kChunkBytes];
+    const std::int64_t length = kChunkBytes / out_size_;
+    for (std::int64_t done = 0; done < range.count; done += length) {
+      const std::int64_t count = std::min(length, range.count - done);
+      convert_(at_index(range.first + done), chunk, count);
+      use(static_cast<const void*>(chunk), range.first + done, count);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kChunkBytes = 8192;
+
+  const std::byte* data_;
+  std::int64_t in_size_;
+  std::int64_t out_size_;
+  Convert convert_ = nullptr;
+};
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/isa.cpp: asks the CPU once which instruction sets it has, and picks the kernels.
+#include <cstdint>
+
+#include "cpu/kernels.hpp"
+
+namespace upsweep::cpu {
+namespace {
+
+Isa probe() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")) {
+    return Isa::avx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return Isa::avx2;
+#endif
+  return Isa::baseline;
+}
+
+}  // namespace
+
+Isa best_isa() noexcept {
+  static const Isa best = probe();
+  return best;
+}
+
+bool has_isa(Isa isa) noexcept { return isa <= best_isa(); }
+
+const KernelTable& kernels(Isa isa) noexcept {
+  switch (isa == Isa::best ? best_isa() : isa) {
+#if defined(__x86_64__)
+    case Isa::avx512:
+      return kernels_avx512();
+    case Isa::avx2:
+      return kernels_avx2();
+#endif
+    default:
+      return kernels_baseline();
+  }
+}
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/kernels.hpp: the tables of compiled kernels: one of plain loops, and one of SIMD kernels per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "upsweep/detail/scan_kernel.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::cpu {
+
+/// Elements converted to another type, one by one: integers modulo 2^bits, to floats rounded to nearest.
+using Convert = void (*)(const void* in, void* out, std::int64_t n);
+
+/// The lists of one ragged column: list i is starts[i] … stops[i].
+struct Lists {
+  const void* starts;
+  const void* stops;
+  bool strict;  ///< negative starts are errors too
+};
+
+/// What a piece of lists comes to.
+struct ListTotal {
+  std::int64_t total;  ///< the sum of lengths, modulo 2^64
+  bool bad;            ///< some list is invalid, or an offset went past 2^63-1
+};
+
+/// Ragged offsets over a piece of n lists. Types: int32, uint32, int64.
+struct RaggedKernel {
+  ListTotal (*reduce)(const Lists& lists, std::int64_t n);
+  /// out[i] ← before + the lengths of lists 0 … i; `mode.exclusive` is not used. `total` of the result includes
+  /// `before`.
+  ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+                    const detail::ScanMode& mode);
+  /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.
+  ListTotal (*difference)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool stream);
+};
+
+constexpr bool is_list_type(Type type) { return type == Type::int32 || type == Type::uint32 || type == Type::int64; }
+
+struct KernelTable {
+  detail::ScanKernel scan[kTypeCount][kOperatorCount];  ///< same type in and out; empty for bit operators on floats
+  Convert convert[kTypeCount][kTypeCount];              ///< empty from floats to integers
+  RaggedKernel ragged[kTypeCount];                      ///< empty but for is_list_type
+  /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats.
+  std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
+  /// out[i] ← value + out[i], and whether one of them went below zero.
+  bool (*shift_offsets)(std::int64_t* out, std::int64_t n, std::int64_t value);
+  /// Copies past the caches.
+  void (*copy)(void* to, const void* from, std::int64_t bytes);
+  /// Reads and returns the exclusive or of all words, so that nothing is optimised away.
+  std::uint64_t (*read)(const void* from, std::int64_t bytes);
+};
+
+const KernelTable& kernels_plain() noexcept;     ///< the loops; only scan, convert and ragged are filled
+const KernelTable& kernels_baseline() noexcept;  ///< SIMD with what every CPU of the architecture has
+const KernelTable& kernels_avx2() noexcept;
+const KernelTable& kernels_avx512() noexcept;
+
+/// The widest instruction set of this CPU that upsweep has kernels for.
+[[nodiscard]] Isa best_isa() noexcept;
+/// Whether this CPU has that instruction set.
+[[nodiscard]] bool has_isa(Isa isa) noexcept;
+/// The SIMD kernels of an instruction set that the CPU has.
+const KernelTable& kernels(Isa isa) noexcept;
+
+constexpr int at(Type type) { return static_cast<int>(type); }
+constexpr int at(Operator op) { return static_cast<int>(op); }
+
+}  // namespace upsweep::cpu

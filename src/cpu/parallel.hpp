@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/parallel.hpp: runs a function once per worker on oneTBB's threads, and says how many workers there are.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace upsweep::cpu {
+
+/// The cores that this process may use (its affinity mask counts).
+[[nodiscard]] int hardware_threads() noexcept;
+
+/// The worker count for a policy's `threads`: at most kMaxWorkers, 0 means hardware_threads().
+[[nodiscard]] int worker_count(int threads) noexcept;
+
+inline constexpr int kMaxWorkers = 1024;
+
+/// A spinning core's word to its sibling and its own pipeline that it waits.
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// run_workers() with the type of its function erased.
+void run_workers_erased(int workers, void (*body)(void* context, int worker), void* context);
+
+/// Runs body(0) … body(workers - 1), each once, and returns when all are done: what they wrote is visible to the
+/// caller. They may run one after the other on fewer threads, so a worker must not wait for one that may not have
+/// started. `body` must not throw.
+template <class Body>
+void run_workers(int workers, Body&& body) {
+  if (workers <= 1) {
+    body(0);
+    return;
+  }
+  run_workers_erased(
+      workers, [](void* context, int worker) { (*static_cast<std::remove_reference_t<Body>*>(context))(worker); },
+      &body);
+}
+
+/// Worker w's share of `count` pieces: [first, last), contiguous.
+struct Share {
+  std::int64_t first;
+  std::int64_t last;
+};
+constexpr Share share_of(std::int64_t count, int worker, int workers) {
+  const std::int64_t each = count / workers;
+  const std::int64_t more = count % workers;  // the first `more` workers take one piece more
+  const auto first = [&](std::int64_t w) { return w * each + (w < more ? w : more); };
+  return {first(worker), first(worker + 1)};
+}
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/segments.hpp: the three-phase scan by segments: scan each alone, scan their totals, broadcast those back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::cpu {
+
+/// A stretch of elements or lists.
+struct Range {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+/// Segments have a fixed length and threads take runs of them, so that the order in which floats are added does not
+/// depend on the number of threads. 2^18 elements are 1 or 2 MB: more than a core's own cache, as in the documents,
+/// where each thread has one segment; and few enough bytes that 2^20 elements already keep four threads busy.
+inline constexpr std::int64_t kSegment = std::int64_t{1} << 18;
+
+/// The part number `index` of `n` elements cut every `length`.
+constexpr Range part_of(std::int64_t n, std::int64_t length, std::int64_t index) {
+  return {index * length, std::min(length, n - index * length)};
+}
+constexpr std::int64_t parts(std::int64_t n, std::int64_t length) { return (n + length - 1) / length; }
+
+/// The smaller of two indices, where kNoIndex is none.
+constexpr std::int64_t first_index(std::int64_t a, std::int64_t b) {
+  return a == kNoIndex ? b : (b == kNoIndex ? a : std::min(a, b));
+}
+
+/// Scans n elements of `pieces` by segments, `carry` preceding them; carry becomes what precedes the next element.
+/// Returns the first bad index or kNoIndex. `Pieces` is what a problem does to a range: see scan/pieces.hpp.
+template <class Pieces>
+std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
+  const std::int64_t count = parts(n, kSegment);
+  const int workers = static_cast<int>(std::clamp<std::int64_t>(count, 1, worker_count(threads)));
+  std::vector<typename Pieces::Carry> carries(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> bad(static_cast<std::size_t>(workers), kNoIndex);
+  const auto carry_of = [&](std::int64_t segment) ->
+      typename Pieces::Carry& { return carries[static_cast<std::size_t>(segment)]; };
+
+  // ---- Phase 1: every segment is scanned as if nothing preceded it; its last value is its total.
+  run_workers(workers, [&](int worker) {
+    const Share share = share_of(count, worker, workers);
+    for (std::int64_t s = share.first; s < share.last; ++s) {
+      pieces.clear(carry_of(s));
+      const std::int64_t found = pieces.scan_alone(part_of(n, kSegment, s), carry_of(s));
+      bad[static_cast<std::size_t>(worker)] = first_index(bad[static_cast<std::size_t>(worker)], found);
+    }
+  });
+
+  // ---- Phase 2: an exclusive scan of the totals, in place: carries[s] becomes what precedes segment s.
+  for (auto& total : carries) {
+    const typename Pieces::Carry before = carry;
+    pieces.merge(carry, total);
+    total = before;
+  }
+
+  // ---- Phase 3: what precedes a segment is combined into all of it.
+  run_workers(workers, [&](int worker) {
+    const Share share = share_of(count, worker, workers);
+    for (std::int64_t s = share.first; s < share.last; ++s) {
+      const std::int64_t found = pieces.shift(part_of(n, kSegment, s), carry_of(s));
+      bad[static_cast<std::size_t>(worker)] = first_index(bad[static_cast<std::size_t>(worker)], found);
+    }
+  });
+
+  std::int64_t first_bad = kNoIndex;
+  for (const std::int64_t index : bad) first_bad = first_index(first_bad, index);
+  return first_bad;
+}
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/simd.hpp: the 64-byte logical vector that every SIMD rung computes with, on whatever registers the target has.
+//
+// A vector is 64 bytes for every ISA: one AVX-512 register, two AVX2 ones, four SSE ones. The order in which its lanes
+// are combined is the same on all of them, so a float result has the same bits on each. It is written with the vector
+// extensions of GCC and Clang: one source for every ISA and every operator, and the compiler picks the instructions.
+//
+// Only for files compiled once per ISA (simd_kernels.cpp): everything here has internal linkage, because an inline
+// function compiled for AVX-512 must never be the copy that the linker keeps for everybody.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <utility>
+
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define UPSWEEP_REGISTER_BYTES 64
+#elif defined(__AVX2__)
+#define UPSWEEP_REGISTER_BYTES 32
+#else
+#define UPSWEEP_REGISTER_BYTES 16
+#endif
+
+#define UPSWEEP_INLINE [[gnu::always_inline]] inline
+
+namespace upsweep::cpu {
+namespace {
+
+constexpr int kVectorBytes = 64;
+constexpr int kRegisterBytes = UPSWEEP_REGISTER_BYTES;
+constexpr int kRegisters = kVectorBytes / kRegisterBytes;
+constexpr int kLaneBytes = 16;  // what an in-lane shuffle stays within, on every ISA
+
+template <class T>
+struct RegisterOf {
+  typedef T Type __attribute__((vector_size(kRegisterBytes)));
+  typedef T Unaligned __attribute__((vector_size(kRegisterBytes), aligned(1), may_alias));
+};
+template <class T>
+using Register = typename RegisterOf<T>::Type;
+template <class T>
+constexpr int kRegisterLanes = kRegisterBytes / int{sizeof(T)};
+template <class T>
+constexpr int kLanes = kVectorBytes / int{sizeof(T)};
+
+template <class T>
+struct Vector {
+  Register<T> part[kRegisters];
+};
+
+// One register at a time: copying all 64 bytes at once makes GCC 12 go through the stack where registers are narrower.
+template <class T>
+UPSWEEP_INLINE Vector<T> load(const T* from) {
+  Vector<T> v;
+  for (int r = 0; r < kRegisters; ++r) {
+    v.part[r] = reinterpret_cast<const typename RegisterOf<T>::Unaligned*>(from)[r];
+  }
+  return v;
+}
+
+template <class T>
+UPSWEEP_INLINE void store(T* to, const Vector<T>& v) {
+  for (int r = 0; r < kRegisters; ++r) reinterpret_cast<typename RegisterOf<T>::Unaligned*>(to)[r] = v.part[r];
+}
+
+/// Stores past the caches; `to` is aligned to 64 bytes.
+template <class T>
+UPSWEEP_INLINE void store_stream(T* to, const Vector<T>& v) {
+  for (int r = 0; r < kRegisters; ++r) {
+#if UPSWEEP_REGISTER_BYTES == 64
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to) + r, reinterpret_cast<const __m512i&>(v.part[r]));
+#elif UPSWEEP_REGISTER_BYTES == 32
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + r, reinterpret_cast<const __m256i&>(v.part[r]));
+#else
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + r, reinterpret_cast<const __m128i&>(v.part[r]));
+#endif
+  }
+}
+
+template <class T>
+UPSWEEP_INLINE Vector<T> splat(T value) {
+  Vector<T> v;
+  for (int r = 0; r < kRegisters; ++r) {
+    for (int j = 0; j < kRegisterLanes<T>; ++j) v.part[r][j] = value;
+  }
+  return v;
+}
+
+/// Lane by lane: op works on registers.
+template <class T, class Op>
+UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) {
+  Vector<T> v;
+  for (int r = 0; r < kRegisters; ++r) v.part[r] = op(a.part[r], b.part[r]);
+  return v;
+}
+
+template <class T, auto kIndex, int... kLane>
+UPSWEEP_INLINE Register<T> shuffle(Register<T> a, Register<T> b, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(a, b, kIndex(kLane)...);
+}
+
+/// Lane j of the result is lane kIndex(j) of a followed by b.
+template <class T, auto kIndex>
+UPSWEEP_INLINE Register<T> shuffle(Register<T> a, Register<T> b) {
+  return shuffle<T, kIndex>(a, b, std::make_integer_sequence<int, kRegisterLanes<T>>{});
+}
+
+/// Shuffles of 1- and 2-byte elements across the register take many instructions before AVX-512 VBMI; one within
+/// 16-byte lanes and one of whole lanes take two. Wider elements need one anyway.
+template <class T>
+constexpr bool kInTwoSteps = sizeof(T) < 4;
+template <class T>
+constexpr int kPerLane = kLaneBytes / int{sizeof(T)};
+
+/// Every lane ← the last element of its 16-byte lane.
+template <class T>
+UPSWEEP_INLINE Register<std::int64_t> last_of_lanes(Register<T> v) {
+  return (Register<std::int64_t>)shuffle<T, [](int j) { return j | (kPerLane<T> - 1); }>(v, v);
+}
+
+/// Every lane ← the register's last element.
+template <class T>
+UPSWEEP_INLINE Register<T> broadcast_last(Register<T> v) {
+  if constexpr (kInTwoSteps<T>) {
+    const auto lanes = last_of_lanes<T>(v);
+    return (Register<T>)shuffle<std::int64_t, [](int) { return kRegisterLanes<std::int64_t> - 1; }>(lanes, lanes);
+  } else {
+    return shuffle<T, [](int) { return kRegisterLanes<T> - 1; }>(v, v);
+  }
+}
+
+/// In every group of 2·kHalf elements: the right half ← (last of the left half) ⊕ itself.
+template <class T, int kHalf, class Op>
+UPSWEEP_INLINE Register<T> scan_level(Op op, Register<T> v) {
+  Register<T> left;
+  if constexpr (kInTwoSteps<T> && kHalf >= kPerLane<T>) {
+    constexpr int kHalfWords = 2 * kHalf / kPerLane<T>;  // a 16-byte lane is two words of 64 bits
+    const auto lanes = last_of_lanes<T>(v);
+    left = (Register<T>)shuffle<std::int64_t, [](int j) {
+      return (j & kHalfWords) != 0 ? (j & ~(2 * kHalfWords - 1)) + kHalfWords - 1 : j;
+    }>(lanes, lanes);
+  } else {
+    left = shuffle<T, [](int j) { return (j & kHalf) != 0 ? (j & ~(2 * kHalf - 1)) + kHalf - 1 : j; }>(v, v);
+  }
+  const Register<T> sum = op(left, v);
+  return shuffle<T, [](int j) { return (j & kHalf) != 0 ? j + kRegisterLanes<T> : j; }>(v, sum);
+}
+
+template <class T, int kHalf, class Op>
+UPSWEEP_INLINE Register<T> scan_levels(Op op, Register<T> v) {
+  if constexpr (kHalf < kRegisterLanes<T>) {
+    return scan_levels<T, 2 * kHalf>(op, scan_level<T, kHalf>(op, v));
+  } else {
+    return v;
+  }
+}
+
+/// Inclusive scan of a vector in log2(lanes) steps: Sklansky's tree (IRE Trans. EC-9, 1960): at each level the last
+/// element of every left half is combined into all of its right half. The levels go on across registers, so the tree is
+/// the same whatever the register width.
+template <class T, class Op>
+UPSWEEP_INLINE Vector<T> scan_vector(Op op, Vector<T> v) {
+  for (int r = 0; r < kRegisters; ++r) v.part[r] = scan_levels<T, 1>(op, v.part[r]);
+  for (int half = 1; half < kRegisters; half *= 2) {
+    for (int r = 0; r < kRegisters; ++r) {
+      if ((r & half) != 0) v.part[r] = op(broadcast_last<T>(v.part[(r & ~(2 * half - 1)) + half - 1]), v.part[r]);
+    }
+  }
+  return v;
+}
+
+/// All lanes ← the vector's last element.
+template <class T>
+UPSWEEP_INLINE Vector<T> splat_last(const Vector<T>& v) {
+  Vector<T> last;
+  const Register<T> part = broadcast_last<T>(v.part[kRegisters - 1]);
+  for (int r = 0; r < kRegisters; ++r) last.part[r] = part;
+  return last;
+}
+
+template <class T>
+UPSWEEP_INLINE T last_of(const Vector<T>& v) {
+  return v.part[kRegisters - 1][kRegisterLanes<T> - 1];
+}
+
+}  // namespace
+}  // namespace upsweep::cpu

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/simd_kernels.cpp: the SIMD kernels, compiled once per instruction set; UPSWEEP_ISA names the one of this object.
+//
+// Everything but the table is internal to this file (see simd.hpp): no std:: templates, no inline functions of other
+// headers beyond compile-time constants. tests/isa_symbols.sh holds it to that.
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "cpu/kernels.hpp"
+#include "cpu/simd.hpp"
+
+#define UPSWEEP_TABLE_NAME_2(isa) kernels_##isa
+#define UPSWEEP_TABLE_NAME(isa) UPSWEEP_TABLE_NAME_2(isa)
+
+namespace upsweep::cpu {
+namespace {
+
+using detail::ScanMode;
+
+// A block's output passes through this much first-level cache where it cannot be stored as it is computed: 4 KB leave
+// most of a 32 KB cache to the input, and a page is the unit that hardware prefetchers work in.
+constexpr int kStageBytes = 4096;
+
+template <Operator kOp>
+struct VectorOp {
+  template <class R>
+  UPSWEEP_INLINE R operator()(R a, R b) const {
+    if constexpr (kOp == Operator::add) {
+      return a + b;
+    } else if constexpr (kOp == Operator::mul) {
+      return a * b;
+    } else if constexpr (kOp == Operator::min) {
+      return ((b < a) | (b != b)) ? b : a;
+    } else if constexpr (kOp == Operator::max) {
+      return ((a < b) | (b != b)) ? b : a;
+    } else if constexpr (kOp == Operator::bit_and) {
+      return a & b;
+    } else if constexpr (kOp == Operator::bit_or) {
+      return a | b;
+    } else {
+      return a ^ b;
+    }
+  }
+};
+
+UPSWEEP_INLINE bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % kVectorBytes == 0; }
+
+/// Stores past the caches reach memory in any order: this makes them visible before whatever the thread does next.
+UPSWEEP_INLINE void end_stream() { _mm_sfence(); }
+
+void copy_stream(void* to, const void* from, std::int64_t bytes) {
+  auto* out = static_cast<unsigned char*>(to);
+  const auto* in = static_cast<const unsigned char*>(from);
+  std::int64_t head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(out) % kVectorBytes);
+  if (head > bytes) head = bytes;
+  std::memcpy(out, in, static_cast<std::size_t>(head));
+  std::int64_t i = head;
+  for (; i + kVectorBytes <= bytes; i += kVectorBytes) store_stream(out + i, load(in + i));
+  std::memcpy(out + i, in + i, static_cast<std::size_t>(bytes - i));
+}
+
+void copy(void* to, const void* from, std::int64_t bytes) {
+  copy_stream(to, from, bytes);
+  end_stream();
+}
+
+std::uint64_t read(const void* from, std::int64_t bytes) {
+  const auto* in = static_cast<const std::uint64_t*>(from);
+  constexpr int kStep = kLanes<std::uint64_t>;
+  Vector<std::uint64_t> sum[4] = {};
+  const std::int64_t n = bytes / 8;
+  for (std::int64_t i = 0; i + 4 * kStep <= n; i += 4 * kStep) {
+    for (int u = 0; u < 4; ++u)
+      sum[u] = combine<std::uint64_t>(VectorOp<Operator::bit_xor>{}, sum[u], load(in + i + u * kStep));
+  }
+  std::uint64_t all = 0;
+  for (auto& s : sum) {
+    for (auto& part : s.part) {
+      for (int j = 0; j < kRegisterLanes<std::uint64_t>; ++j) all ^= part[j];
+    }
+  }
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------------------- writing output
+
+/// Writes n outputs, each computed by fill(first, count, to, stream): it fills to[0 … count) with what follows `first`,
+/// stored past the caches if `stream` says so, and returns the carry behind them. Output that cannot be stored as it is
+/// computed (an exclusive scan writes each value one place later; streaming stores need alignment) goes through a
+/// stage.
+template <class T, class Fill>
+UPSWEEP_INLINE void write_output(T* out, std::int64_t n, T before, const ScanMode& mode, Fill fill) {
+  if (!mode.exclusive && !mode.stream) {
+    fill(0, n, out, std::false_type{});
+    return;
+  }
+  if (!mode.exclusive && is_aligned(out)) {
+    fill(0, n, out, std::true_type{});
+    end_stream();
+    return;
+  }
+  constexpr int kStage = kStageBytes / int{sizeof(T)};
+  alignas(kVectorBytes) T stage[kLanes<T> + kStage];
+  T* scanned = stage + kLanes<T>;
+  for (std::int64_t first = 0; first < n; first += kStage) {
+    const std::int64_t count = n - first < kStage ? n - first : kStage;
+    scanned[-1] = before;
+    before = fill(first, count, scanned, std::false_type{});
+    const T* from = mode.exclusive ? scanned - 1 : scanned;
+    const std::int64_t bytes = count * std::int64_t{sizeof(T)};
+    if (mode.stream) {
+      copy_stream(out + first, from, bytes);
+    } else {
+      std::memcpy(out + first, from, static_cast<std::size_t>(bytes));
+    }
+  }
+  if (mode.stream) end_stream();
+}
+
+UPSWEEP_INLINE void prefetch(const void* next, std::int64_t offset) {
+  if (next != nullptr) _mm_prefetch(static_cast<const char*>(next) + offset, _MM_HINT_T1);
+}
+
+template <class T, class Stream>
+UPSWEEP_INLINE void put(T* to, const Vector<T>& v, Stream) {
+  if constexpr (Stream::value) {
+    store_stream(to, v);
+  } else {
+    store(to, v);
+  }
+}
+
+/// The last elements of a piece, fewer than a vector, filled up with `rest`.
+template <class T>
+UPSWEEP_INLINE Vector<T> load_part(const T* from, std::int64_t count, T rest) {
+  alignas(kVectorBytes) T padded[kLanes<T>];
+  for (int j = 0; j < kLanes<T>; ++j) padded[j] = j < count ? from[j] : rest;
+  return load(padded);
+}
+
+template <class T>
+UPSWEEP_INLINE void store_part(T* to, std::int64_t count, const Vector<T>& v) {
+  alignas(kVectorBytes) T padded[kLanes<T>];
+  store(padded, v);
+  for (int j = 0; j < count; ++j) to[j] = padded[j];
+}
+
+// ------------------------------------------------------------------------------------------------------------- scans
+
+template <class T, Operator kOp>
+struct SimdScan {
+  using Carry = ScanCarry<T>;
+  static constexpr T kIdentity = identity<T>(kOp);
+  static constexpr VectorOp<kOp> kCombine{};
+
+  static void reduce(const void*, const void* in, std::int64_t n, void* carry) {
+    // Four accumulators hide the latency of a float addition (4 cycles, two a cycle); which element goes to which lane
+    // of which accumulator depends on its index alone.
+    constexpr int kUnroll = 4;
+    constexpr std::int64_t kStep = kLanes<T>;
+    const T* x = static_cast<const T*>(in);
+    Vector<T> sum[kUnroll];
+    for (auto& s : sum) s = splat(kIdentity);
+    std::int64_t i = 0;
+    for (; i + kUnroll * kStep <= n; i += kUnroll * kStep) {
+      for (int u = 0; u < kUnroll; ++u) sum[u] = combine<T>(kCombine, sum[u], load(x + i + u * kStep));
+    }
+    for (int u = 0; i < n; i += kStep, ++u) {
+      const Vector<T> v = i + kStep <= n ? load(x + i) : load_part(x + i, n - i, kIdentity);
+      sum[u] = combine<T>(kCombine, sum[u], v);
+    }
+    const Vector<T> all =
+        combine<T>(kCombine, combine<T>(kCombine, sum[0], sum[1]), combine<T>(kCombine, sum[2], sum[3]));
+    auto& out = *static_cast<Carry*>(carry);
+    out.total = last_of(scan_vector<T>(kCombine, all));
+    out.lost = T{0};
+    out.any = n > 0;
+    out.wraps = 0;
+  }
+
+  /// The carry does not wait for the scan of a vector, only for its own addition: that is the loop's critical path.
+  template <class Stream>
+  UPSWEEP_INLINE static T scan_run(const T* in, T* out, std::int64_t n, T before, const void* next, Stream stream) {
+    constexpr std::int64_t kStep = kLanes<T>;
+    Vector<T> carry = splat(before);
+    std::int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) {
+      prefetch(next, i * std::int64_t{sizeof(T)});
+      const Vector<T> v = scan_vector<T>(kCombine, load(in + i));
+      put(out + i, combine<T>(kCombine, carry, v), stream);
+      carry = combine<T>(kCombine, carry, splat_last(v));
+    }
+    if (i < n) {
+      const Vector<T> v = scan_vector<T>(kCombine, load_part(in + i, n - i, kIdentity));
+      store_part(out + i, n - i, combine<T>(kCombine, carry, v));
+      carry = combine<T>(kCombine, carry, splat_last(v));
+    }
+    return last_of(carry);
+  }
+
+  static void scan(const void*, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode) {
+    auto& state = *static_cast<Carry*>(carry);
+    const T* x = static_cast<const T*>(in);
+    T before = kIdentity;
+    if (state.any) before = state.lost != T{0} ? static_cast<T>(state.total + state.lost) : state.total;
+    T after = before;
+    write_output(static_cast<T*>(out), n, before, mode,
+                 [&](std::int64_t first, std::int64_t count, T* to, auto stream) __attribute__((always_inline)) {
+                   const char* next = static_cast<const char*>(mode.next);
+                   if (next != nullptr) next += first * std::int64_t{sizeof(T)};
+                   after = scan_run(x + first, to, count, after, next, stream);
+                   return after;
+                 });
+    state.total = after;
+    state.lost = T{0};
+    state.any = state.any || n > 0;
+  }
+
+  /// An exclusive piece starts with the identity, so it needs no case of its own.
+  static void shift(const void*, void* out, std::int64_t n, const void* carry, bool) {
+    const auto& state = *static_cast<const Carry*>(carry);
+    if (!state.any) return;
+    constexpr std::int64_t kStep = kLanes<T>;
+    T* y = static_cast<T*>(out);
+    const Vector<T> left = splat(state.lost != T{0} ? static_cast<T>(state.total + state.lost) : state.total);
+    std::int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) store(y + i, combine<T>(kCombine, left, load(y + i)));
+    if (i < n) store_part(y + i, n - i, combine<T>(kCombine, left, load_part(y + i, n - i, kIdentity)));
+  }
+};
+
+template <class T>
+std::uint64_t magnitude(const void* in, std::int64_t n) {
+  constexpr std::int64_t kStep = kLanes<T>;
+  constexpr int kSignBit = 8 * int{sizeof(T)} - 1;
+  constexpr bool kSigned = T(-1) < T(0);
+  const auto bits_of = [](auto v) __attribute__((always_inline)) { return kSigned ? v ^ (v >> kSignBit) : v; };
+  const T* x = static_cast<const T*>(in);
+  Vector<T> all = splat(T{0});
+  std::int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const Vector<T> v = load(x + i);
+    for (int r = 0; r < kRegisters; ++r) all.part[r] |= bits_of(v.part[r]);
+  }
+  const Vector<T> v = load_part(x + i, n - i, T{0});
+  std::uint64_t any = 0;
+  for (int r = 0; r < kRegisters; ++r) {
+    all.part[r] |= bits_of(v.part[r]);
+    for (int j = 0; j < kRegisterLanes<T>; ++j) any |= static_cast<std::uint64_t>(all.part[r][j]);
+  }
+  return any;
+}
+
+template <class In, class Out>
+void convert(const void* in, void* out, std::int64_t n) {
+  const In* x = static_cast<const In*>(in);
+  Out* y = static_cast<Out*>(out);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(x[i]);
+}
+
+// ----------------------------------------------------------------------------------------------------- ragged offsets
+
+/// Eight lists: their bounds as int64 whatever the input type.
+template <class T>
+struct ListVector {
+  typedef T Narrow __attribute__((vector_size(kRegisterLanes<std::int64_t> * sizeof(T)), aligned(1), may_alias));
+
+  UPSWEEP_INLINE static Vector<std::int64_t> load_wide(const T* from) {
+    if constexpr (sizeof(T) == sizeof(std::int64_t)) {
+      return load(from);
+    } else {
+      Vector<std::int64_t> wide;
+      for (int r = 0; r < kRegisters; ++r) {
+        wide.part[r] = __builtin_convertvector(reinterpret_cast<const Narrow*>(from)[r], Register<std::int64_t>);
+      }
+      return wide;
+    }
+  }
+
+  UPSWEEP_INLINE static Vector<std::int64_t> load_wide_part(const T* from, std::int64_t count) {
+    T padded[kLanes<std::int64_t>];
+    for (int j = 0; j < kLanes<std::int64_t>; ++j) padded[j] = j < count ? from[j] : T{0};
+    return load_wide(padded);
+  }
+};
+
+UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
+  std::int64_t all = 0;
+  for (int r = 0; r < kRegisters; ++r) {
+    for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) all |= v.part[r][j];
+  }
+  return all < 0;
+}
+
+/// Validation costs no branch: whatever is wrong with a list sets the sign bit of its lane in `bad`.
+template <class T>
+struct SimdLists {
+  using Offsets = Vector<std::int64_t>;
+  static constexpr std::int64_t kStep = kLanes<std::int64_t>;
+  static constexpr VectorOp<Operator::add> kAdd{};
+
+  const T* starts;
+  const T* stops;
+  bool strict;
+  Offsets bad = splat(std::int64_t{0});
+
+  UPSWEEP_INLINE explicit SimdLists(const Lists& lists)
+      : starts(static_cast<const T*>(lists.starts)), stops(static_cast<const T*>(lists.stops)), strict(lists.strict) {}
+
+  /// The lengths of lists i … i+count.
+  UPSWEEP_INLINE Offsets lengths(std::int64_t i, std::int64_t count) {
+    Offsets unused;
+    return lengths(i, count, unused);
+  }
+
+  UPSWEEP_INLINE Offsets lengths(std::int64_t i, std::int64_t count, Offsets& stop) {
+    using Wide = ListVector<T>;
+    const Offsets start = count >= kStep ? Wide::load_wide(starts + i) : Wide::load_wide_part(starts + i, count);
+    stop = count >= kStep ? Wide::load_wide(stops + i) : Wide::load_wide_part(stops + i, count);
+    Offsets length;
+    for (int r = 0; r < kRegisters; ++r) {
+      length.part[r] = stop.part[r] - start.part[r];
+      bad.part[r] |= length.part[r];
+      // In 64 bits the difference itself may wrap around, so that its sign tells nothing.
+      if constexpr (sizeof(T) == sizeof(std::int64_t)) bad.part[r] |= stop.part[r] < start.part[r];
+      if (strict) bad.part[r] |= start.part[r];
+    }
+    return length;
+  }
+
+  UPSWEEP_INLINE void check(const Offsets& offsets) {
+    for (int r = 0; r < kRegisters; ++r) bad.part[r] |= offsets.part[r];
+  }
+
+  static ListTotal reduce(const Lists& lists, std::int64_t n) {
+    SimdLists run(lists);
+    Offsets sum[2] = {splat(std::int64_t{0}), splat(std::int64_t{0})};
+    std::int64_t i = 0;
+    for (; i + 2 * kStep <= n; i += 2 * kStep) {
+      sum[0] = combine<std::int64_t>(kAdd, sum[0], run.lengths(i, kStep));
+      sum[1] = combine<std::int64_t>(kAdd, sum[1], run.lengths(i + kStep, kStep));
+    }
+    for (; i < n; i += kStep) sum[0] = combine<std::int64_t>(kAdd, sum[0], run.lengths(i, n - i));
+    const Offsets all = scan_vector<std::int64_t>(kAdd, combine<std::int64_t>(kAdd, sum[0], sum[1]));
+    return {last_of(all), any_negative(run.bad)};
+  }
+
+  static ListTotal scan(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+                        const ScanMode& mode) {
+    SimdLists run(lists);
+    Offsets carry = splat(before);
+    // Both arrays are as far from this piece to the next one.
+    const T* next = static_cast<const T*>(mode.next);
+    const T* next_stops = next != nullptr ? run.stops + (next - run.starts) : nullptr;
+    const auto step = [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+      prefetch(next, i * std::int64_t{sizeof(T)});
+      prefetch(next_stops, i * std::int64_t{sizeof(T)});
+      const Offsets v = scan_vector<std::int64_t>(kAdd, run.lengths(i, count));
+      const Offsets offsets = combine<std::int64_t>(kAdd, carry, v);
+      run.check(offsets);
+      carry = combine<std::int64_t>(kAdd, carry, splat_last(v));
+      return offsets;
+    };
+    write_output(out, n, before, mode,
+                 [&](std::int64_t first, std::int64_t count, std::int64_t* to, auto stream)
+                     __attribute__((always_inline)) {
+                       std::int64_t i = 0;
+                       for (; i + kStep <= count; i += kStep) put(to + i, step(first + i, kStep), stream);
+                       if (i < count) store_part(to + i, count - i, step(first + i, count - i));
+                       return last_of(carry);
+                     });
+    return {last_of(carry), any_negative(run.bad)};
+  }
+
+  static ListTotal difference(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool stream) {
+    SimdLists run(lists);
+    const Offsets left = splat(base);
+    const auto step = [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+      Offsets offsets;
+      run.lengths(i, count, offsets);
+      for (int r = 0; r < kRegisters; ++r) offsets.part[r] -= left.part[r];
+      return offsets;
+    };
+    write_output(out, n, std::int64_t{0}, {.stream = stream},
+                 [&](std::int64_t first, std::int64_t count, std::int64_t* to, auto stream_tag)
+                     __attribute__((always_inline)) {
+                       std::int64_t i = 0;
+                       for (; i + kStep <= count; i += kStep) {
+                         const Offsets offsets = step(first + i, kStep);
+                         run.check(offsets);
+                         put(to + i, offsets, stream_tag);
+                       }
+                       if (i < count) {
+                         const Offsets offsets = step(first + i, count - i);
+                         store_part(to + i, count - i, offsets);
+                         // Lanes past the last list hold no offset.
+                         for (int j = 0; j < count - i; ++j) run.bad.part[0][0] |= to[i + j];
+                       }
+                       return std::int64_t{0};
+                     });
+    return {0, any_negative(run.bad)};
+  }
+};
+
+bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) {
+  constexpr std::int64_t kStep = kLanes<std::int64_t>;
+  const Vector<std::int64_t> left = splat(value);
+  Vector<std::int64_t> bad = splat(std::int64_t{0});
+  std::int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const Vector<std::int64_t> offsets = combine<std::int64_t>(VectorOp<Operator::add>{}, left, load(out + i));
+    bad = combine<std::int64_t>(VectorOp<Operator::bit_or>{}, bad, offsets);
+    store(out + i, offsets);
+  }
+  std::int64_t rest = 0;
+  for (; i < n; ++i) rest |= out[i] += value;
+  return rest < 0 || any_negative(bad);
+}
+
+// --------------------------------------------------------------------------------------------------------- the table
+
+template <class T, Operator kOp>
+constexpr void add_operator(KernelTable& table) {
+  using Scan = SimdScan<T, kOp>;
+  auto& kernel = table.scan[at(type_of<T>())][at(kOp)];
+  kernel.reduce = &Scan::reduce;
+  kernel.scan = &Scan::scan;
+  kernel.shift = &Scan::shift;
+  kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
+  kernel.exact = T(0.5) == T(0);
+}
+
+template <class T, class... Out>
+constexpr void add_conversions(KernelTable& table) {
+  ((table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>), ...);
+}
+
+template <class T>
+constexpr void add_type(KernelTable& table) {
+  constexpr bool kInteger = T(0.5) == T(0);
+  add_operator<T, Operator::add>(table);
+  add_operator<T, Operator::mul>(table);
+  add_operator<T, Operator::min>(table);
+  add_operator<T, Operator::max>(table);
+  add_conversions<T, float, double>(table);
+  if constexpr (kInteger) {
+    add_operator<T, Operator::bit_and>(table);
+    add_operator<T, Operator::bit_or>(table);
+    add_operator<T, Operator::bit_xor>(table);
+    add_conversions<T, std::int8_t, std::int16_t, std::int32_t, std::int64_t>(table);
+    add_conversions<T, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(table);
+    table.magnitude[at(type_of<T>())] = &magnitude<T>;
+  }
+}
+
+template <class T>
+constexpr void add_lists(KernelTable& table) {
+  table.ragged[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
+}
+
+constexpr KernelTable make_table() {
+  KernelTable table{};
+  add_type<std::int8_t>(table);
+  add_type<std::int16_t>(table);
+  add_type<std::int32_t>(table);
+  add_type<std::int64_t>(table);
+  add_type<std::uint8_t>(table);
+  add_type<std::uint16_t>(table);
+  add_type<std::uint32_t>(table);
+  add_type<std::uint64_t>(table);
+  add_type<float>(table);
+  add_type<double>(table);
+  add_lists<std::int32_t>(table);
+  add_lists<std::uint32_t>(table);
+  add_lists<std::int64_t>(table);
+  table.shift_offsets = &shift_offsets;
+  table.copy = &copy;
+  table.read = &read;
+  return table;
+}
+
+constexpr KernelTable kTable = make_table();
+
+}  // namespace
+
+const KernelTable& UPSWEEP_TABLE_NAME(UPSWEEP_ISA)() noexcept { return kTable; }
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/column.hpp: a column of numbers read from a file chunk by chunk, whatever the file's format.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "upsweep/types.hpp"
+
+namespace upsweep::io {
+
+/// What the numbers of a column stand for beside their value.
+enum class Meaning : std::uint8_t {
+  number,
+  decimal,  ///< scaled integers: value = element / 10^scale
+  date,     ///< days since 1970-01-01
+};
+
+struct ColumnInfo {
+  Type type = Type::int64;
+  Meaning meaning = Meaning::number;
+  int scale = 0;            ///< decimal digits behind the point, for Meaning::decimal
+  std::int64_t count = -1;  ///< elements, or -1 where only the end of the file tells (CSV, IPC streams)
+  std::string name;         ///< what messages call it: "FILE" or "FILE:COLUMN"
+};
+
+/// Elements that stay valid until the next call on the reader.
+struct Chunk {
+  const void* data = nullptr;  ///< aligned for the column's type
+  std::int64_t count = 0;      ///< 0 only at the end
+};
+
+/// A column, read front to back in bounded memory.
+class ColumnReader {
+ public:
+  virtual ~ColumnReader() = default;
+  ColumnReader(const ColumnReader&) = delete;
+  ColumnReader& operator=(const ColumnReader&) = delete;
+
+  [[nodiscard]] const ColumnInfo& info() const { return info_; }
+
+  /// The next elements: exactly `count` of them, fewer only at the end of the column, none after that.
+  /// Chunks therefore always start at multiples of `count` when it stays the same.
+  /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
+  virtual Chunk next(std::int64_t count) = 0;
+
+  /// Moves forward without giving the elements out; past the end is allowed and leaves nothing to read.
+  virtual void skip(std::int64_t count) = 0;
+
+ protected:
+  ColumnReader() = default;
+  ColumnInfo info_;
+};
+
+/// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
+/// The format is told by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
+/// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN. Throws
+/// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
+std::unique_ptr<ColumnReader> open_column(std::string_view source);
+
+/// Whether Parquet, Arrow IPC and CSV can be read by this build.
+[[nodiscard]] bool arrow_built() noexcept;
+
+/// A scaled integer as decimal text: format_decimal(-1234, 2) is "-12.34".
+[[nodiscard]] std::string format_decimal(std::int64_t value, int scale);
+
+}  // namespace upsweep::io

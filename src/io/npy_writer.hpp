@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/npy_writer.hpp: writes a one-dimensional .npy file as its elements come, and names it only when it is whole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "upsweep/types.hpp"
+
+namespace upsweep::io {
+
+/// A .npy file in the making. The bytes go to a temporary file beside `path`; close() gives it its name. Destroyed
+/// without close(), it leaves nothing behind and whatever stood under `path` before is untouched.
+/// `path` "-" writes to standard output: as it goes where `count` is known, else by way of an unnamed temporary file,
+/// because the length stands in the header.
+class NpyWriter {
+ public:
+  /// `count`: the elements that will come, or -1 where that is not known yet.
+  /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
+  NpyWriter(std::string path, Type type, std::int64_t count = -1);
+  ~NpyWriter();
+  NpyWriter(const NpyWriter&) = delete;
+  NpyWriter& operator=(const NpyWriter&) = delete;
+
+  /// Throws upsweep::Error: disk_full, unwritable. A closed pipe raises io::ClosedPipe.
+  void write(const void* elements, std::int64_t count);
+
+  /// Completes the header, flushes to disk and renames. Throws as write() does, and malformed (a bug of the caller)
+  /// where fewer or more elements came than announced.
+  void close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Thrown when the reader of standard output went away: the command ends silently with status 141.
+struct ClosedPipe {};
+
+}  // namespace upsweep::io

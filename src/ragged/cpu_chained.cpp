@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cpu_chained.cpp: differences, validation and scan of a block while it lies in cache, blocks linked by carries.
+//
+// Idea   As scan's cpu.chained, over two input streams. Checks cost no branch: what is wrong with a list sets a sign
+// bit
+//        that is looked at once per block; only a block that has one is searched for its first bad list.
+// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 2n + n·log2 8, depth n/(8p) + blocks.
+// Needs  Any CPU.
+// Limit  The memory bandwidth of the machine. Where stops are the starts one place on, cpu.adjacent reads them once.
+// From   The fused difference and scan that both reports ask for; chained scan as in scan/cpu_chained.cpp.
+#include "cpu/chained.hpp"
+#include "cpu/kernels.hpp"
+#include "ragged/pieces.hpp"
+#include "ragged/rungs.hpp"
+
+namespace upsweep::ragged {
+
+Status cpu_chained(detail::RaggedCall& call, const Policy& policy) noexcept {
+  return run(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_chained(pieces, call.n, Pieces::block(), policy.threads, carry);
+  });
+}
+
+}  // namespace upsweep::ragged

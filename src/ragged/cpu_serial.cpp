@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cpu_serial.cpp: the reference kernel: one loop that checks a list and adds its length.
+//
+// Idea   offsets[i+1] = offsets[i] + (stops[i] - starts[i]).
+// Cost   One pass: 2n bounds read, n offsets written; 24 bytes per list of int64. Work 2n, depth n.
+// Needs  Any CPU.
+// Limit  A comparison, a subtraction and a dependent addition per list, and one thread's share of the bandwidth.
+// From   Awkward Array's awkward_ListArray_compact_offsets; both reports on moving it to CUDA start here. One of them
+// left
+//        its error test failing ("couldn't figure out a good exit strategy"): every rung here reports the first bad
+//        list.
+#include "cpu/chained.hpp"
+#include "ragged/pieces.hpp"
+#include "ragged/rungs.hpp"
+
+namespace upsweep::ragged {
+
+Status cpu_serial(detail::RaggedCall& call, const Policy&) noexcept {
+  return run(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_in_order(pieces, call.n, Pieces::block(), carry);
+  });
+}
+
+}  // namespace upsweep::ragged

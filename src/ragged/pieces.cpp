@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/pieces.cpp: ranges of lists on the kernels, and the search for the first bad list where a kernel saw one.
+#include "ragged/pieces.hpp"
+
+#include <cstddef>
+
+#include "core/visit.hpp"
+#include "cpu/chained.hpp"
+#include "upsweep/operators.hpp"
+
+namespace upsweep::ragged {
+namespace {
+
+// As in the scan: outputs from here on are stored past the caches.
+constexpr std::int64_t kStreamLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
+
+template <class T>
+struct List {
+  T start;
+  T stop;
+
+  [[nodiscard]] Code check(bool strict) const {
+    if (stop < start) return Code::stop_before_start;
+    if (strict && start < T{0}) return Code::negative_start;
+    std::int64_t length = 0;
+    const bool overflow =
+        __builtin_sub_overflow(static_cast<std::int64_t>(stop), static_cast<std::int64_t>(start), &length);
+    return overflow ? Code::overflow : Code::ok;
+  }
+  [[nodiscard]] std::int64_t length() const {
+    return static_cast<std::int64_t>(stop) - static_cast<std::int64_t>(start);
+  }
+};
+
+template <class T>
+List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
+  return {static_cast<const T*>(call.starts)[i], static_cast<const T*>(call.stops)[i]};
+}
+
+/// f(std::type_identity<T>{}) for the three types of bounds.
+template <class F>
+auto visit_bounds(Type type, F f) {
+  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
+  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
+  return f(std::type_identity<std::int64_t>{});
+}
+
+}  // namespace
+
+Pieces::Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table)
+    : call_(call), table_(table), kernel_(table.ragged[cpu::at(call.type)]), stream_(call.n >= kStreamLists) {}
+
+void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
+
+cpu::Lists Pieces::lists(std::int64_t first) const {
+  const std::int64_t bytes = first * size_of(call_.type);
+  return {static_cast<const std::byte*>(call_.starts) + bytes, static_cast<const std::byte*>(call_.stops) + bytes,
+          call_.strict};
+}
+
+void Pieces::reduce(cpu::Range range, Carry& carry) const {
+  carry = kernel_.reduce(lists(range.first), range.count).total;
+}
+
+std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+  detail::ScanMode mode{.stream = stream_};
+  if (ahead.count >= range.count) mode.next = lists(ahead.first).starts;
+  const Carry before = carry;
+  const cpu::ListTotal sum = kernel_.scan(lists(range.first), range.count, output(range.first), before, mode);
+  carry = sum.total;
+  return sum.bad ? find_bad(range, before) : kNoIndex;
+}
+
+std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
+  const bool bad = table_.shift_offsets(output(range.first), range.count, carry);
+  return bad ? find_bad(range, carry) : kNoIndex;
+}
+
+std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
+  // Modulo 2^64, as the kernel subtracts: what leaves int64 shows in the sign.
+  const std::int64_t base = visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(list_at<T>(call_, 0).start) -
+                                     static_cast<std::uint64_t>(before));
+  });
+  const auto sum = kernel_.difference(lists(range.first), range.count, output(range.first), base, stream_);
+  if (!sum.bad) return kNoIndex;
+  return find_bad(range, range.first > 0 ? call_.offsets[range.first] : before);
+}
+
+std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
+  return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+      const List<T> list = list_at<T>(call_, i);
+      if (list.check(call_.strict) != Code::ok || __builtin_add_overflow(before, list.length(), &before)) return i;
+    }
+    return kNoIndex;  // the kernel met the consequences of a bad list in an earlier range
+  });
+}
+
+Code Pieces::error_of(std::int64_t list) const {
+  return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+    const Code code = list_at<T>(call_, list).check(call_.strict);
+    return code == Code::ok ? Code::overflow : code;  // the list is fine, so it is its offset that does not fit
+  });
+}
+
+std::int64_t Pieces::block() { return cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)}; }
+
+}  // namespace upsweep::ragged

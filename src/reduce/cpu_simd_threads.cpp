@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/cpu_simd_threads.cpp: the vector folds of cpu.simd on every core: reading at the speed of memory.
+//
+// Idea   Threads fold runs of blocks with four vector accumulators; the block totals are folded in order. The bits are
+//        those of cpu.simd, for any number of threads.
+// Cost   One pass: n read. Work n + n/2^16, depth n/(4·w·p) + n/2^16.
+// Needs  A compiled operator.
+// Limit  The read bandwidth of the machine. Nothing that looks at every element is faster, and a reduction has no
+// output
+//        whose carries would need chaining: this is the top of the ladder.
+#include "cpu/kernels.hpp"
+#include "reduce/fold.hpp"
+#include "reduce/rungs.hpp"
+
+namespace upsweep::reduce {
+
+Status cpu_simd_threads(const detail::ReduceCall& call, const Policy& policy) noexcept {
+  return fold(call, policy, cpu::kernels(policy.isa), policy.threads);
+}
+
+}  // namespace upsweep::reduce

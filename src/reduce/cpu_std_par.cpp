@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/cpu_std_par.cpp: the standard library's parallel reduction on oneTBB: what a C++ user would pick instead.
+//
+// Idea   std::reduce with std::execution::par_unseq.
+// Cost   One pass: n read.
+// Needs  Compiled operators with the same type in and out; wrap-around overflow. It runs on every core: it takes no
+//        thread count, and float sums depend on how the work happened to be split.
+// Limit  The read bandwidth of the machine, where the compiler vectorises the operator.
+// From   ISO/IEC 14882:2017, [reduce]; libstdc++'s PSTL.
+#include <execution>
+#include <new>
+#include <numeric>
+
+#include "core/visit.hpp"
+#include "reduce/rungs.hpp"
+
+namespace upsweep::reduce {
+namespace {
+
+template <class T, class Op>
+void run_std(const detail::ReduceCall& call, Op op) {
+  const T* in = static_cast<const T*>(call.in);
+  auto& carry = *static_cast<ScanCarry<T>*>(call.carry);
+  if (call.n == 0) return;
+  const T init = carry.any ? detail::value_of(carry) : identity<T>(operator_of<Op, T>());
+  carry = carry_of(std::reduce(std::execution::par_unseq, in, in + call.n, init, op));
+}
+
+template <class T>
+void run_operator(const detail::ReduceCall& call) {
+  switch (call.op) {
+    case Operator::add:
+      return run_std<T>(call, add);
+    case Operator::mul:
+      return run_std<T>(call, mul);
+    case Operator::min:
+      return run_std<T>(call, min);
+    case Operator::max:
+      return run_std<T>(call, max);
+    default:
+      break;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    if (call.op == Operator::bit_and) return run_std<T>(call, bit_and);
+    if (call.op == Operator::bit_or) return run_std<T>(call, bit_or);
+    return run_std<T>(call, bit_xor);
+  }
+}
+
+}  // namespace
+
+Status cpu_std_par(const detail::ReduceCall& call, const Policy&) noexcept try {
+  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { run_operator<T>(call); });
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::reduce

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/fold.cpp: the block totals of a reduction: in the output type, or exact in 128 bits for checked sums.
+#include "reduce/fold.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "cpu/elements.hpp"
+#include "cpu/overflow.hpp"
+#include "cpu/parallel.hpp"
+
+namespace upsweep::reduce {
+namespace {
+
+using cpu::Int128;
+using cpu::Range;
+
+// Blocks have a fixed length, so that the order in which floats are added depends on nothing but the array. 2^16
+// elements keep a thread busy for some 10 us, and a thousand blocks even out what threads lose to each other.
+constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+
+constexpr std::byte kNoOperatorObject{};
+
+/// total(range) for every block, spread over the workers, then use(total) in order.
+template <class Total, class TotalOf, class Use>
+void fold_blocks(std::int64_t n, int threads, TotalOf total_of, Use use) {
+  const std::int64_t blocks = cpu::parts(n, kBlock);
+  const int workers = static_cast<int>(std::min<std::int64_t>(cpu::worker_count(threads), blocks));
+  if (workers <= 1) {
+    for (std::int64_t b = 0; b < blocks; ++b) use(total_of(cpu::part_of(n, kBlock, b)));
+    return;
+  }
+  std::vector<Total> totals(static_cast<std::size_t>(blocks));
+  cpu::run_workers(workers, [&](int worker) {
+    const cpu::Share share = cpu::share_of(blocks, worker, workers);
+    for (std::int64_t b = share.first; b < share.last; ++b) {
+      totals[static_cast<std::size_t>(b)] = total_of(cpu::part_of(n, kBlock, b));
+    }
+  });
+  for (const Total& total : totals) use(total);
+}
+
+void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
+  const auto* kernel = call.custom != nullptr ? call.custom : &table.scan[cpu::at(call.out_type)][cpu::at(call.op)];
+  const auto merge = call.custom != nullptr ? call.custom->merge
+                                            : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge;
+  const void* op = call.op_object != nullptr ? call.op_object : &kNoOperatorObject;
+  const cpu::Elements elements(call, cpu::kernels(Isa::best));
+
+  const auto total_of = [&](Range range) {
+    detail::CarryBytes total;
+    kernel->reduce(op, nullptr, 0, total.bytes);
+    elements.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
+      detail::CarryBytes part;
+      kernel->reduce(op, x, count, part.bytes);
+      merge(op, total.bytes, part.bytes);
+    });
+    return total;
+  };
+  fold_blocks<detail::CarryBytes>(call.n, threads, total_of,
+                                  [&](const detail::CarryBytes& total) { merge(op, call.carry, total.bytes); });
+}
+
+/// The exact sum of a range: in 64 bits where its magnitudes leave room for that, else one by one in 128.
+template <class In>
+Int128 exact_sum(const In* x, std::int64_t n, const cpu::KernelTable& table) {
+  using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;
+  const Int128 magnitude = sizeof(In) < sizeof(Wide) ? cpu::largest_magnitude(type_of<In>())
+                                                     : cpu::largest_magnitude(table, type_of<In>(), x, n);
+  if (!cpu::all_fit<In, Wide>(0, n, magnitude)) {
+    Int128 sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<Int128>(x[i]);
+    return sum;
+  }
+  detail::ReduceCall wide;
+  wide.in = x;
+  wide.in_type = type_of<In>();
+  wide.out_type = type_of<Wide>();
+  wide.in_size = sizeof(In);
+  wide.out_size = sizeof(Wide);
+  const auto& kernel = table.scan[cpu::at(wide.out_type)][cpu::at(Operator::add)];
+  Int128 sum = 0;
+  cpu::Elements(wide, cpu::kernels(Isa::best))
+      .for_each_chunk({0, n}, [&](const void* chunk, std::int64_t, std::int64_t count) {
+        ScanCarry<Wide> part;
+        kernel.reduce(nullptr, chunk, count, &part);
+        if (part.any) sum += static_cast<Int128>(part.total);
+      });
+  return sum;
+}
+
+/// The sum in 128 bits; the carry keeps what of it does not fit, as later parts may bring it back.
+template <class In, class Out>
+void fold_checked(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
+  auto& carry = *static_cast<ScanCarry<Out>*>(call.carry);
+  constexpr Int128 kRange = static_cast<Int128>(1) << (8 * sizeof(Out));
+  const In* in = static_cast<const In*>(call.in);
+  Int128 sum = carry.any ? static_cast<Int128>(carry.total) + carry.wraps * kRange : 0;
+  fold_blocks<Int128>(
+      call.n, threads, [&](Range range) { return exact_sum(in + range.first, range.count, table); },
+      [&](Int128 total) { sum += total; });
+  if (call.n == 0) return;
+  carry = carry_of(static_cast<Out>(sum));
+  carry.wraps = static_cast<std::int64_t>((sum - static_cast<Int128>(carry.total)) / kRange);
+}
+
+}  // namespace
+
+Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::KernelTable& table, int threads) noexcept
+    try {
+  const bool checked = policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
+                       is_integer(call.out_type);
+  if (!checked) {
+    fold_typed(call, table, threads);
+    return {};
+  }
+  visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
+    visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
+      if constexpr (std::is_integral_v<In> && std::is_integral_v<Out>) {
+        fold_checked<In, Out>(call, cpu::kernels(policy.isa), threads);
+      }
+    });
+  });
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::reduce

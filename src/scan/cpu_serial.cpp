@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cpu_serial.cpp: the loop: each output is the one before it, combined with the next element.
+//
+// Idea   out[i] = out[i-1] ⊕ in[i]. The first program anyone writes, and the reference for all others.
+// Cost   One pass: n elements read, n written. Work n - 1 operations, depth n - 1: each waits for the one before it.
+// Needs  Any CPU, any associative operator (the only rung that would not need associativity).
+// Limit  The loop-carried dependency: one operation at a time, at its latency. A float addition takes 4 cycles, so the
+//        loop runs at 4 cycles per element however wide the core is; integers (1 cycle) run into one thread's share of
+//        the memory bandwidth. cpu.simd shortens the chain, cpu.threads splits it.
+// From   The reference kernel awkward_ListArray_compact_offsets and the scan tutorial's "naive CPU implementation".
+#include <algorithm>
+
+#include "cpu/chained.hpp"
+#include "scan/pieces.hpp"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+
+Status cpu_serial(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_in_order(pieces, call.n, pieces.block(), carry);
+  });
+}
+
+}  // namespace upsweep::scan

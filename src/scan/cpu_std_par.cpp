@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cpu_std_par.cpp: the standard library's parallel scan on oneTBB: what a C++ user would pick instead.
+//
+// Idea   std::inclusive_scan and std::exclusive_scan with std::execution::par_unseq.
+// Cost   In libstdc++ two passes over a tree of chunks: 2n read, n written, and the read that a plain store costs.
+// Needs  Compiled operators with the same type in and out; wrap-around overflow. It runs on every core: it takes no
+//        thread count, and float sums depend on how the work happened to be split.
+// Limit  Memory traffic, and a scalar loop per chunk. cpu.chained removes both.
+// From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
+#include <execution>
+#include <new>
+#include <numeric>
+
+#include "core/visit.hpp"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+template <class T, class Op>
+void run_std(const detail::ScanCall& call, Op op) {
+  const T* in = static_cast<const T*>(call.in);
+  T* out = static_cast<T*>(call.out);
+  auto& carry = *static_cast<ScanCarry<T>*>(call.carry);
+  if (call.n == 0) return;
+  const auto policy = std::execution::par_unseq;
+  const T last = in[call.n - 1];  // in place, the scan overwrites it
+  if (call.exclusive) {
+    std::exclusive_scan(policy, in, in + call.n, out, detail::value_of(carry), op);
+    carry = carry_of(op(out[call.n - 1], last));
+    return;
+  }
+  if (carry.any) {
+    std::inclusive_scan(policy, in, in + call.n, out, op, detail::value_of(carry));
+  } else {
+    std::inclusive_scan(policy, in, in + call.n, out, op);
+  }
+  carry = carry_of(out[call.n - 1]);
+}
+
+template <class T>
+void run_operator(const detail::ScanCall& call) {
+  switch (call.op) {
+    case Operator::add:
+      return run_std<T>(call, add);
+    case Operator::mul:
+      return run_std<T>(call, mul);
+    case Operator::min:
+      return run_std<T>(call, min);
+    case Operator::max:
+      return run_std<T>(call, max);
+    default:
+      break;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    if (call.op == Operator::bit_and) return run_std<T>(call, bit_and);
+    if (call.op == Operator::bit_or) return run_std<T>(call, bit_or);
+    return run_std<T>(call, bit_xor);
+  }
+}
+
+}  // namespace
+
+Status cpu_std_par(const detail::ScanCall& call, const Policy&) noexcept try {
+  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { run_operator<T>(call); });
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::scan

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/pieces.cpp: ranges of a scan on the kernels: conversion, overflow checks, carries of erased type.
+#include "scan/pieces.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/visit.hpp"
+#include "cpu/chained.hpp"
+#include "cpu/overflow.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+// Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
+// reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache.
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+
+constexpr std::byte kNoOperatorObject{};
+
+/// For 8-byte and narrower elements, which is all that compiled operators have.
+template <class T>
+const ScanCarry<T>& as(const detail::CarryBytes& carry) {
+  return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
+}
+
+}  // namespace
+
+Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table)
+    : call_(call),
+      table_(table),
+      kernel_(call.custom != nullptr ? call.custom : &table.scan[cpu::at(call.out_type)][cpu::at(call.op)]),
+      merge_(call.custom != nullptr ? call.custom->merge
+                                    : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge),
+      op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
+      elements_(call, cpu::kernels(Isa::best)),
+      checked_(policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
+               is_integer(call.out_type)),
+      stream_(call.n * call.out_size >= kStreamBytes) {}
+
+void Pieces::clear(Carry& carry) const { kernel_->reduce(op_, call_.in, 0, carry.bytes); }
+
+void Pieces::merge(Carry& left, const Carry& right) const { merge_(op_, left.bytes, right.bytes); }
+
+void Pieces::reduce(cpu::Range range, Carry& carry) const {
+  if (!elements_.converts()) {
+    kernel_->reduce(op_, elements_.at_index(range.first), range.count, carry.bytes);
+    return;
+  }
+  clear(carry);
+  elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
+    Carry part;
+    kernel_->reduce(op_, x, count, part.bytes);
+    merge(carry, part);
+  });
+}
+
+std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+  const std::int64_t bad = find_overflow(range, carry);
+  write(range, carry, ahead);
+  return bad;
+}
+
+std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
+  write(range, carry, {0, 0});
+  return kNoIndex;
+}
+
+void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+  detail::ScanMode mode{.exclusive = call_.exclusive, .stream = stream_};
+  if (ahead.count >= range.count && !elements_.converts()) mode.next = elements_.at_index(ahead.first);
+  elements_.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
+    kernel_->scan(op_, x, output(first), count, carry.bytes, mode);
+  });
+}
+
+std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
+  const std::int64_t bad = find_overflow(range, carry);
+  kernel_->shift(op_, output(range.first), range.count, carry.bytes, call_.exclusive);
+  return bad;
+}
+
+std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {
+  if (!checked_) return kNoIndex;
+  const std::int64_t found = visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) -> std::int64_t {
+    if constexpr (std::is_integral_v<Out>) {
+      const Out before = as<Out>(carry).any ? as<Out>(carry).total : Out{0};
+      return visit_type(call_.in_type, [&]<class In>(std::type_identity<In>) -> std::int64_t {
+        if constexpr (std::is_integral_v<In>) {
+          const auto* x = static_cast<const In*>(elements_.at_index(range.first));
+          return cpu::first_overflow(table_, x, range.count, before);
+        }
+        return kNoIndex;
+      });
+    }
+    return kNoIndex;
+  });
+  if (found == kNoIndex) return kNoIndex;
+  // An exclusive scan writes the sum that overflowed one place later.
+  return range.first + found + (call_.exclusive ? 1 : 0);
+}
+
+bool Pieces::spoiled(const Carry& carry) const {
+  if (!checked_ || call_.n == 0) return false;
+  return visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
+    return as<Out>(carry).any && as<Out>(carry).wraps != 0;
+  });
+}
+
+Status Pieces::finish(std::int64_t bad, Carry& carry) const {
+  if (bad == kNoIndex) return {};
+  if (bad < call_.n) return {Code::overflow, bad};
+  // Only the total of an exclusive scan, which is no output, does not fit: that spoils what may follow.
+  visit_type(call_.out_type,
+             [&]<class Out>(std::type_identity<Out>) { reinterpret_cast<ScanCarry<Out>*>(carry.bytes)->wraps = 1; });
+  return {};
+}
+
+void* Pieces::output(std::int64_t i) const { return static_cast<std::byte*>(call_.out) + i * call_.out_size; }
+
+std::int64_t Pieces::block() const { return std::max<std::int64_t>(1, cpu::kBlockBytes / call_.out_size); }
+
+}  // namespace upsweep::scan

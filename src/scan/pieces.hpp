@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/pieces.hpp: what a scan does to a range of its elements; every rung is an order in which ranges are done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "cpu/elements.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/segments.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep::scan {
+
+/// One call on the plain or the SIMD kernels: conversion to the output type, overflow checks, then the kernel.
+class Pieces {
+ public:
+  using Carry = detail::CarryBytes;
+
+  Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table);
+
+  /// carry ← the carry of no elements.
+  void clear(Carry& carry) const;
+  /// left ← left ⊕ right.
+  void merge(Carry& left, const Carry& right) const;
+  /// carry ← the fold of the range.
+  void reduce(cpu::Range range, Carry& carry) const;
+  /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
+  /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
+  std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
+  /// Writes the range as if nothing preceded it: what does is combined in by shift(), which also checks for overflow.
+  std::int64_t scan_alone(cpu::Range range, Carry& carry) const;
+  std::int64_t shift(cpu::Range range, const Carry& carry) const;
+  /// Whether scan() leaves the same bits in its carry as reduce() and merge() do.
+  [[nodiscard]] bool exact() const { return kernel_->exact; }
+  /// What a call that ended with `carry` and first bad output `bad` comes to.
+  Status finish(std::int64_t bad, Carry& carry) const;
+  /// Whether an overflow behind the last output of an earlier part already spoils this one.
+  [[nodiscard]] bool spoiled(const Carry& carry) const;
+  /// Elements of a block that fits a core's own cache.
+  [[nodiscard]] std::int64_t block() const;
+
+ private:
+  void write(cpu::Range range, Carry& carry, cpu::Range ahead) const;
+  [[nodiscard]] std::int64_t find_overflow(cpu::Range range, const Carry& carry) const;
+  [[nodiscard]] void* output(std::int64_t i) const;
+
+  const detail::ScanCall& call_;
+  const cpu::KernelTable& table_;
+  const detail::ScanKernel* kernel_;
+  void (*merge_)(const void* op, void* left, const void* right);
+  const void* op_;
+  cpu::Elements elements_;
+  bool checked_;
+  bool stream_;
+};
+
+/// Runs one rung: schedule(pieces, carry) scans everything and returns the first bad output or kNoIndex.
+template <class Schedule>
+Status run(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
+           Schedule schedule) noexcept try {
+  const Pieces pieces(call, policy, table);
+  Pieces::Carry carry;
+  std::memcpy(carry.bytes, call.carry, static_cast<std::size_t>(call.carry_size));
+  if (pieces.spoiled(carry)) return {Code::overflow, 0};
+  const std::int64_t bad = schedule(pieces, carry);
+  const Status status = pieces.finish(bad, carry);
+  std::memcpy(call.carry, carry.bytes, static_cast<std::size_t>(call.carry_size));
+  return status;
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::scan

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/reference.hpp: the one answer that every rung of scan and reduce is checked against, and the check.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "upsweep/error.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/operators.hpp"
+
+namespace upsweep::scan {
+
+/// The scan of the documents, output by output: next(x) is the value behind x.
+/// Integers and min, max are computed as they are defined; every rung must agree bit for bit.
+template <class Out, class Op>
+class ExactReference {
+ public:
+  explicit ExactReference(Op op) : op_(op) {}
+  ExactReference(Op op, Out init) : op_(op), total_(init), any_(true) {}
+
+  template <class In>
+  Out next(In x) {
+    total_ = any_ ? op_(total_, static_cast<Out>(x)) : static_cast<Out>(x);
+    any_ = true;
+    return total_;
+  }
+  [[nodiscard]] Out total() const { return total_; }
+
+ private:
+  Op op_;
+  Out total_{};
+  bool any_ = false;
+};
+
+/// A float sum in long double with Neumaier's compensation, and the sum of magnitudes that its error is measured in.
+class SumReference {
+ public:
+  SumReference() = default;
+  explicit SumReference(long double init) : sum_(init), magnitude_(std::abs(init)) {}
+
+  void next(long double x) {
+    const long double sum = sum_ + x;
+    lost_ += std::abs(sum_) >= std::abs(x) ? (sum_ - sum) + x : (x - sum) + sum_;
+    sum_ = sum;
+    magnitude_ += std::abs(x);
+  }
+  [[nodiscard]] long double value() const { return sum_ + lost_; }
+  [[nodiscard]] long double magnitude() const { return magnitude_; }
+
+ private:
+  long double sum_ = 0;
+  long double lost_ = 0;
+  long double magnitude_ = 0;
+};
+
+template <class T>
+bool same_value(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a == b || (std::isnan(a) && std::isnan(b));
+  return a == b;
+}
+
+/// The first output of a scan that is wrong, or kNoIndex: exact, output by output. `in` is what was scanned.
+template <class In, class Out, class Op>
+std::int64_t first_wrong(ExactReference<Out, Op> reference, const In* in, const Out* out, std::int64_t n,
+                         bool exclusive) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Out before = reference.total();
+    const Out after = reference.next(in[i]);
+    if (!same_value(out[i], exclusive ? before : after)) return i;
+  }
+  return kNoIndex;
+}
+
+/// The same for float sums of any values: within the rung's bound of the true sum.
+template <class In, class Out>
+std::int64_t first_beyond(SumReference reference, const In* in, const Out* out, std::int64_t n, bool exclusive,
+                          const FloatBound& bound) {
+  constexpr auto kEpsilon = static_cast<long double>(std::numeric_limits<Out>::epsilon());
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!exclusive) reference.next(static_cast<long double>(in[i]));
+    // The value itself is rounded once even where nothing is added.
+    const long double factor = std::max(1.0, bound.factor(i, n));
+    const long double error = std::abs(static_cast<long double>(out[i]) - reference.value());
+    if (!(error <= factor * kEpsilon * reference.magnitude())) return i;
+    if (exclusive) reference.next(static_cast<long double>(in[i]));
+  }
+  return kNoIndex;
+}
+
+}  // namespace upsweep::scan

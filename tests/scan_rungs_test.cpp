@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/scan_rungs_test.cpp: every rung of the scan ladder against the reference: types, operators, sizes, patterns,
+// alignment, in place, inclusive and exclusive, threads and instruction sets.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "patterns.hpp"
+#include "scan/reference.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/machine.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::Guarded;
+using tests::Pattern;
+
+// Around a vector (16 int32), a stage (1024), a block (32768 int32) and several blocks on several threads.
+const std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
+                               1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, 300001};
+
+std::vector<Isa> isas() {
+  std::vector<Isa> all{Isa::baseline};
+  if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
+  if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
+  return all;
+}
+
+/// Runs `scan()`; false where the rung says that it cannot.
+template <class Scan>
+bool supported(Scan scan) {
+  try {
+    scan();
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unsupported) << error.what();
+    return false;
+  }
+}
+
+template <class T>
+class ScanRungs : public testing::Test {};
+using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                             std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(ScanRungs, Types);
+
+template <class T, class Op>
+void check(const Policy& policy, const std::vector<T>& in, Op op, bool exclusive, std::int64_t misaligned) {
+  const auto n = std::ssize(in);
+  const T init = T{5};
+  Guarded<T> out(n, misaligned);
+  const auto run = [&] {
+    const ScanResult result = exclusive ? exclusive_scan(policy, in.data(), n, out.data(), init, op)
+                                        : inclusive_scan(policy, in.data(), n, out.data(), op);
+    EXPECT_EQ(result.rung, policy.rung);
+    EXPECT_EQ(result.count, n);
+  };
+  if (!supported(run)) return;
+  const auto reference = exclusive ? scan::ExactReference<T, Op>(op, init) : scan::ExactReference<T, Op>(op);
+  EXPECT_EQ(scan::first_wrong(reference, in.data(), out.data(), n, exclusive), kNoIndex)
+      << policy.rung << " n " << n << " exclusive " << exclusive << " misaligned " << misaligned;
+  EXPECT_TRUE(out.intact()) << policy.rung << " n " << n;
+}
+
+TYPED_TEST(ScanRungs, AddMatchesTheReferenceAtEverySizeAndPattern) {
+  for (const auto& rung : ladder(Problem::scan)) {
+    for (const Pattern pattern : tests::kPatterns) {
+      for (const std::int64_t n : kSizes) {
+        const auto in = tests::make<TypeParam>(pattern, n);
+        for (const bool exclusive : {false, true}) {
+          check(par.with_rung(rung.id).with_threads(3), in, add, exclusive, n % 3);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
+  const auto check_all = [](const Policy& policy, const std::vector<TypeParam>& in, bool exclusive) {
+    check(policy, in, min, exclusive, 1);
+    check(policy, in, max, exclusive, 1);
+    if constexpr (std::is_integral_v<TypeParam>) {
+      check(policy, in, mul, exclusive, 1);
+      check(policy, in, bit_and, exclusive, 1);
+      check(policy, in, bit_or, exclusive, 1);
+      check(policy, in, bit_xor, exclusive, 1);
+      check(policy, in, std::plus<>{}, exclusive, 1);
+    }
+  };
+  for (const auto& rung : ladder(Problem::scan)) {
+    for (const Isa isa : isas()) {
+      for (const std::int64_t n : {0, 1, 100, 5000, 270000}) {
+        const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
+        for (const bool exclusive : {false, true}) {
+          check_all(par.with_rung(rung.id).with_isa(isa).with_threads(2), in, exclusive);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const auto& rung : ladder(Problem::scan)) {
+      auto in = tests::make<TypeParam>(Pattern::extremes, 70001);
+      for (auto& x : in) x = x < 0 ? TypeParam{-1} : TypeParam{1};
+      check(par.with_rung(rung.id), in, mul, false, 0);
+      check(par.with_rung(rung.id), in, mul, true, 0);
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, WorksInPlace) {
+  for (const auto& rung : ladder(Problem::scan)) {
+    for (const bool exclusive : {false, true}) {
+      for (const std::int64_t n : {1, 17, 1024, 40000, 300001}) {
+        const auto in = tests::make<TypeParam>(Pattern::random, n, 3);
+        Guarded<TypeParam> data(n, 1);
+        std::copy(in.begin(), in.end(), data.data());
+        const Policy policy = par.with_rung(rung.id).with_threads(2);
+        const auto op = add;
+        if (exclusive) {
+          exclusive_scan(policy, data.data(), n, data.data(), TypeParam{2}, op);
+        } else {
+          inclusive_scan(policy, data.data(), n, data.data(), op);
+        }
+        const auto reference = exclusive ? scan::ExactReference<TypeParam, Add>(op, TypeParam{2})
+                                         : scan::ExactReference<TypeParam, Add>(op);
+        EXPECT_EQ(scan::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
+            << rung.id << " n " << n;
+        EXPECT_TRUE(data.intact());
+      }
+    }
+  }
+}
+
+/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
+template <class T>
+std::vector<T> rounded(std::int64_t n) {
+  std::mt19937_64 random(11);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (auto& value : values) {
+    const auto mantissa = static_cast<T>(static_cast<std::int64_t>(random() >> 12)) / T{4503599627370496.0};
+    value = std::ldexp(mantissa - T{0.5}, static_cast<int>(random() % 12));
+  }
+  return values;
+}
+
+TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const auto& rung : ladder(Problem::scan)) {
+      for (const std::int64_t n : {3, 1000, 600000}) {
+        const auto in = rounded<TypeParam>(n);
+        std::vector<TypeParam> out(in.size());
+        inclusive_scan(par.with_rung(rung.id), in, out, add);
+        EXPECT_EQ(scan::first_beyond(scan::SumReference(), in.data(), out.data(), n, false, rung.float_bound), kNoIndex)
+            << rung.id << " n " << n;
+        exclusive_scan(par.with_rung(rung.id), in, out, TypeParam{1});
+        EXPECT_EQ(scan::first_beyond(scan::SumReference(1), in.data(), out.data(), n, true, rung.float_bound), kNoIndex)
+            << rung.id << " n " << n;
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const std::int64_t n = 1200007;
+    const auto in = rounded<TypeParam>(n);
+    for (const auto& rung : ladder(Problem::scan)) {
+      if (rung.determinism != Determinism::always) continue;
+      std::vector<TypeParam> first(in.size());
+      inclusive_scan(seq.with_rung(rung.id), in, first);
+      for (const Isa isa : isas()) {
+        for (const int threads : {1, 2, 3, 7}) {
+          Guarded<TypeParam> out(n, threads % 4);
+          Guarded<TypeParam> moved(n, 3 - threads % 4);
+          std::copy(in.begin(), in.end(), moved.data());
+          inclusive_scan(par.with_rung(rung.id).with_threads(threads).with_isa(isa), moved.data(), n, out.data());
+          EXPECT_EQ(std::memcmp(first.data(), out.data(), first.size() * sizeof(TypeParam)), 0)
+              << rung.id << " threads " << threads << " isa " << name(isa);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
+  using Out = std::conditional_t<std::is_floating_point_v<TypeParam>, double,
+                                 std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>>;
+  for (const auto& rung : ladder(Problem::scan)) {
+    for (const std::int64_t n : {1, 1000, 100003, 700001}) {
+      const auto in = tests::make<TypeParam>(Pattern::random, n, 5);
+      Guarded<Out> out(n, 1);
+      const Policy policy = par.with_rung(rung.id).with_threads(2);
+      if (!supported([&] { inclusive_scan(policy, in.data(), n, out.data()); })) continue;
+      EXPECT_EQ(scan::first_wrong(scan::ExactReference<Out, Add>(add), in.data(), out.data(), n, false), kNoIndex)
+          << rung.id << " n " << n;
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    using Limits = std::numeric_limits<TypeParam>;
+    for (const auto& rung : ladder(Problem::scan)) {
+      const Policy policy = par.with_rung(rung.id).with_threads(2).with_overflow(Overflow::checked);
+      for (const std::int64_t n : {1, 100, 40000, 700001}) {
+        for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+          // Full to the brim from the start; one more at `at` is too much, and so may be what follows.
+          std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{0});
+          const TypeParam init = Limits::max();
+          in[static_cast<std::size_t>(at)] = TypeParam{1};
+          if (at + 1 < n) in[static_cast<std::size_t>(at + 1)] = Limits::max();
+          std::vector<TypeParam> out(in.size(), TypeParam{9});
+          const auto index_of = [&](auto scan) {
+            try {
+              scan();
+            } catch (const Error& error) {
+              EXPECT_TRUE(error.code() == Code::overflow || error.code() == Code::unsupported) << error.what();
+              return error.code() == Code::overflow ? error.index() : -2;
+            }
+            return kNoIndex;
+          };
+          const std::int64_t inclusive = index_of([&] { inclusive_scan(policy, in, out, add, init); });
+          if (inclusive == -2) continue;
+          EXPECT_EQ(inclusive, at) << rung.id << " n " << n;
+          for (std::int64_t i = 0; i < at; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], init) << rung.id;
+          const std::int64_t exclusive = index_of([&] { exclusive_scan(policy, in, out, init); });
+          EXPECT_EQ(exclusive, at + 1 < n ? at + 1 : kNoIndex) << rung.id << " n " << n;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    for (const unsigned seed : {1U, 2U, 3U, 4U, 5U}) {
+      // Values of about a hundredth of the range: the walk leaves it somewhere, or does not.
+      auto in = tests::make<TypeParam>(Pattern::random, 3000, seed);
+      for (auto& x : in) x = static_cast<TypeParam>(x / 101);
+      __int128 sum = 0;
+      std::int64_t expected = kNoIndex;
+      for (std::int64_t i = 0; i < std::ssize(in) && expected == kNoIndex; ++i) {
+        sum += in[static_cast<std::size_t>(i)];
+        if (sum > std::numeric_limits<TypeParam>::max() || sum < std::numeric_limits<TypeParam>::min()) expected = i;
+      }
+      std::vector<TypeParam> out(in.size());
+      for (const auto& rung : ladder(Problem::scan)) {
+        std::int64_t found = kNoIndex;
+        try {
+          inclusive_scan(par.with_rung(rung.id).with_overflow(Overflow::checked), in, out);
+        } catch (const Error& error) {
+          if (error.code() == Code::unsupported) continue;
+          found = error.index();
+        }
+        EXPECT_EQ(found, expected) << rung.id << " seed " << seed;
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
+  const std::int64_t n = 700001;
+  const auto in = tests::make<TypeParam>(Pattern::random, n, 9);
+  for (const auto& rung : ladder(Problem::scan)) {
+    const Policy policy = par.with_rung(rung.id);
+    std::vector<TypeParam> whole(in.size());
+    std::vector<TypeParam> parts(in.size());
+    inclusive_scan(policy, in, whole);
+    auto carry = empty_carry<TypeParam>();
+    for (std::int64_t first = 0; first < n; first += 1 << 18) {
+      const std::int64_t count = std::min<std::int64_t>(1 << 18, n - first);
+      inclusive_scan(policy, in.data() + first, count, parts.data() + first, add, carry);
+    }
+    EXPECT_EQ(whole, parts) << rung.id;
+    EXPECT_EQ(detail::value_of(carry), whole.back()) << rung.id;
+  }
+}
+
+/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative.
+struct Affine {
+  std::uint32_t a;
+  std::uint32_t b;
+  bool operator==(const Affine&) const = default;
+};
+constexpr auto kCompose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
+
+TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
+  for (const std::int64_t n : kSizes) {
+    std::vector<Affine> in(static_cast<std::size_t>(n));
+    std::mt19937 random(1);
+    for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+    for (const auto& rung : ladder(Problem::scan)) {
+      for (const bool exclusive : {false, true}) {
+        std::vector<Affine> out(in.size(), Affine{77, 77});
+        const Policy policy = par.with_rung(rung.id).with_threads(3);
+        const Affine init{3, 1};
+        const bool ran = supported([&] {
+          if (exclusive) {
+            exclusive_scan(policy, in, out, init, kCompose);
+          } else {
+            inclusive_scan(policy, in, out, kCompose);
+          }
+        });
+        if (!ran) continue;
+        Affine total = init;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          const Affine before = total;
+          total = i == 0 && !exclusive ? in[0] : kCompose(total, in[i]);
+          ASSERT_EQ(out[i], exclusive ? before : total) << rung.id << " n " << n << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ScanRungs, LambdasSeeTheirCaptures) {
+  const std::vector<std::int64_t> in{5, 3, 8, 1};
+  std::vector<std::int64_t> out(4);
+  const std::int64_t modulus = 7;
+  inclusive_scan(par, in, out, [&](std::int64_t a, std::int64_t b) { return (a + b) % modulus; });
+  EXPECT_EQ(out, (std::vector<std::int64_t>{5, 1, 2, 3}));
+}
+
+TEST(ScanRungs, MinAndMaxPropagateNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& rung : ladder(Problem::scan)) {
+    for (const std::int64_t at : {0, 5, 20000}) {
+      std::vector<float> in(40000, 1.0F);
+      in[static_cast<std::size_t>(at)] = nan;
+      std::vector<float> out(in.size());
+      inclusive_scan(par.with_rung(rung.id), in, out, max);
+      for (std::int64_t i = 0; i < std::ssize(in); ++i) {
+        ASSERT_EQ(std::isnan(out[static_cast<std::size_t>(i)]), i >= at) << rung.id << " at " << i;
+      }
+      inclusive_scan(par.with_rung(rung.id), in, out, min);
+      ASSERT_TRUE(std::isnan(out.back()) && (at == 0 || out[0] == 1.0F)) << rung.id;
+    }
+  }
+}
+
+TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& rung : ladder(Problem::scan)) {
+    std::vector<float> in(70000, 1.0F);
+    in[40000] = infinity;
+    std::vector<float> out(in.size());
+    inclusive_scan(par.with_rung(rung.id), in, out);
+    EXPECT_EQ(out[39999], 40000.0F) << rung.id;
+    EXPECT_EQ(out[40000], infinity) << rung.id;
+    EXPECT_EQ(out.back(), infinity) << rung.id;
+    const std::vector<float> zeros(100, -0.0F);
+    std::vector<float> sums(zeros.size());
+    inclusive_scan(par.with_rung(rung.id), zeros, sums);
+    EXPECT_TRUE(std::signbit(sums.front()) && std::signbit(sums.back())) << rung.id;
+  }
+}
+
+TEST(ScanApi, PicksByLengthAndTypeOnly) {
+  for (const std::int64_t n : {10, 1000, 100000, 1000000}) {
+    const std::vector<float> in(static_cast<std::size_t>(n), 1.0F);
+    std::vector<float> out(in.size());
+    const auto one = inclusive_scan(seq, in, out);
+    const auto many = inclusive_scan(par.with_threads(8), in, out);
+    EXPECT_EQ(one.rung, many.rung);
+  }
+}
+
+TEST(ScanApi, SaysWhatIsWrong) {
+  std::vector<int> in(100, 1);
+  std::vector<int> out(99);
+  const auto code_of = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()), "");
+      return error.code();
+    }
+    return Code::ok;
+  };
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, in, out); }), Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, in.data(), 99, in.data() + 1); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, in.data(), 10, in.data() + 1); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, in.data(), -1, out.data()); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, static_cast<int*>(nullptr), 5, out.data()); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par.with_threads(-2), in, in); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par.with_rung("cpu.quick"), in, in); }), Code::unknown_rung);
+  const auto plus = [](int a, int b) { return a + b; };
+  EXPECT_EQ(code_of([&] { inclusive_scan(par.with_rung("cpu.simd"), in, in, plus); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par, static_cast<int*>(nullptr), 0, static_cast<int*>(nullptr)); }), Code::ok);
+}
+
+}  // namespace
+}  // namespace upsweep

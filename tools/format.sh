@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tools/format.sh: brings every C++ file into the format of .clang-format; with --check, only says which are not in it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+clang_format=.venv/bin/clang-format
+if ! [ -x $clang_format ]; then
+  echo "format: $clang_format is missing; make setup installs it" >&2
+  exit 1
+fi
+mode=(-i)
+[ "${1:-}" = --check ] && mode=(--dry-run --Werror)
+
+# Files that are not committed yet count too.
+git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' |
+  while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done |
+  xargs -0 -r -n 16 $clang_format "${mode[@]}"

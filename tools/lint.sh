@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tools/lint.sh: format, file headers and clang-tidy over every file of ours; the first kind that fails ends it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build=${1:-build} # whose compile_commands.json clang-tidy reads
+jobs=${JOBS:-$(nproc)}
+clang_tidy=.venv/bin/clang-tidy
+
+files() { # those in git and those about to be, without the deleted
+  git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
+    [ ! -f "$file" ] || printf '%s\n' "$file"
+  done
+}
+
+echo "lint: format"
+bash tools/format.sh --check
+
+# Line 1 (2 after a #! line): the licence. Next line: `path: what the file is`, the path without src/ or include/.
+echo "lint: file headers"
+bad=0
+while IFS= read -r file; do
+  { IFS= read -r first && IFS= read -r second && IFS= read -r third; } <"$file" || true
+  case "$first" in '#!'*) first=$second second=$third ;; esac
+  path=${file#src/}
+  path=${path#include/}
+  if [[ $first != *"SPDX-License-Identifier: Apache-2.0"* ]]; then
+    echo "$file:1: no 'SPDX-License-Identifier: Apache-2.0'" >&2
+    bad=1
+  elif [[ $second != *" $path: "?* ]]; then
+    echo "$file:2: not '$path: one sentence'" >&2
+    bad=1
+  fi
+done < <(files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run)
+[ $bad -eq 0 ]
+
+echo "lint: clang-tidy, $jobs at a time"
+if ! [ -x $clang_tidy ]; then
+  echo "lint: $clang_tidy is missing; make setup installs it" >&2
+  exit 1
+fi
+if ! [ -f "$build/compile_commands.json" ]; then
+  echo "lint: $build/compile_commands.json is missing; make configure writes it" >&2
+  exit 1
+fi
+# Of each file that this build compiles its first compilation: those for wider instruction sets say nothing new.
+mkdir -p "$build/lint"
+python3 - "$build" <<'EOF' >"$build/lint/files"
+import json, os, sys
+build = sys.argv[1]
+first = {}
+for entry in json.load(open(f"{build}/compile_commands.json")):
+    first.setdefault(os.path.relpath(os.path.join(entry["directory"], entry["file"])), entry)
+json.dump(list(first.values()), open(f"{build}/lint/compile_commands.json", "w"))
+print("\n".join(first))
+EOF
+tidy() {
+  local start=$SECONDS output
+  # What it says of other people's headers is shown only with findings of ours.
+  if ! output=$("$clang_tidy" --quiet -p "$build/lint" --extra-arg=-Wno-unknown-warning-option "$1" 2>&1); then
+    printf '%s\n' "$output" >&2
+    return 1
+  fi
+  printf '  %3d s  %s\n' $((SECONDS - start)) "$1"
+}
+export -f tidy
+export build clang_tidy
+comm -12 <(files '*.cpp' | sort) <(sort "$build/lint/files") | xargs -r -P "$jobs" -I{} bash -c 'tidy "$1"' tidy {}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tools/setup.sh: installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=(
+  g++ make cmake ninja-build git pkg-config ca-certificates
+  python3 python3-venv
+  libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+  libgtest-dev librapidcheck-dev
+)
+python=/usr/bin/python3 # not the first on PATH: the .venv must outlive version managers and other environments
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "no Debian packages on this system; going on with what is installed (needed: ${packages[*]})"
+    return
+  fi
+  local missing=() package
+  for package in "${packages[@]}"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "system packages: all ${#packages[@]} are there"
+    return
+  fi
+  local root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "as root, run: apt-get install ${missing[*]}"
+    root=(sudo)
+  fi
+  # NEEDRESTART_SUSPEND: Ubuntu's needrestart would ask which services to restart.
+  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+    apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+  say "system packages: installing ${missing[*]}"
+  "${apt[@]}" update >/dev/null || say "apt-get update failed; trying with the package lists of before"
+  "${apt[@]}" install --no-install-recommends "${missing[@]}" >/dev/null || fail "could not install ${missing[*]}"
+}
+
+# What a missing pin costs, in the order of requirements.txt.
+without() {
+  case "$1" in
+    clang-format* | clang-tidy*) echo "make lint and make format do not work" ;;
+    pyarrow*) echo "Parquet, Arrow IPC and CSV are left out unless a system Arrow is found" ;;
+    tpchgen-cli*) echo "the tour makes its data with a small generator of its own" ;;
+    *) echo "tests written in Python are skipped" ;;
+  esac
+}
+
+install_python() {
+  local venv=.venv stamp=.venv/upsweep-stamp unfinished=.venv/upsweep-unfinished
+  if ! [ -x $python ]; then
+    say "no $python: without .venv, $(without pyarrow); $(without clang-tidy)"
+    return
+  fi
+  local wanted
+  wanted="$($python -VV | tr -s '[:space:]' ' ') $(sha256sum requirements.txt | cut -d' ' -f1) $PWD"
+  if [ -f $stamp ] && [ "$(cat $stamp)" = "$wanted" ] && $venv/bin/python -c '' 2>/dev/null; then
+    say ".venv: up to date"
+    return
+  fi
+  # A .venv that was interrupted, moved, or made by another Python is made anew; any other one is brought up to date.
+  local same="import sys; exit(sys.version != '''$($python -c 'import sys; print(sys.version)')''' or sys.prefix != '''$PWD/.venv''')"
+  if [ -e $unfinished ] || ! $venv/bin/python -c "$same" 2>/dev/null || ! $venv/bin/python -m pip --version >/dev/null 2>&1; then
+    say ".venv: making it with $($python -V)"
+    rm -rf $venv
+    if ! { mkdir $venv && touch $unfinished && $python -m venv $venv; }; then
+      say ".venv could not be made: $(without pyarrow); $(without clang-tidy)"
+      return
+    fi
+  fi
+  touch $unfinished
+  rm -f $stamp
+  # Wheels only: building Arrow or clang from source would take hours.
+  local pip=("$venv/bin/python" -m pip --disable-pip-version-check install -q --only-binary=:all:)
+  say ".venv: installing the pins of requirements.txt"
+  local log
+  log=$(mktemp)
+  if "${pip[@]}" -r requirements.txt >"$log" 2>&1; then
+    echo "$wanted" >$stamp
+    say ".venv: ready"
+  else
+    grep -m1 '^ERROR' "$log" || tail -n1 "$log"
+    say ".venv: PyPI cannot be reached or lacks a wheel for $($python -V); taking the pins one by one"
+    local pin
+    grep '^[a-z]' requirements.txt | while read -r pin; do
+      "${pip[@]}" --retries 0 --timeout 20 --no-deps "$pin" >/dev/null 2>&1 </dev/null || say "without $pin: $(without "$pin")"
+    done
+    say ".venv: incomplete; the C++ core builds without it, and the next make setup tries again"
+  fi
+  rm -f "$log" $unfinished
+}
+
+install_packages
+install_python
