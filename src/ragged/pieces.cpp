@@ -78,13 +78,17 @@ std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
 
 std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
   // Modulo 2^64, as the kernel subtracts: what leaves int64 shows in the sign.
-  const std::int64_t base = visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(list_at<T>(call_, 0).start) -
-                                     static_cast<std::uint64_t>(before));
-  });
-  const auto sum = kernel_.difference(lists(range.first), range.count, output(range.first), base, stream_);
+  const auto start_of = [&](std::int64_t list) {
+    return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+      return static_cast<std::uint64_t>(list_at<T>(call_, list).start);
+    });
+  };
+  const std::uint64_t base = start_of(0) - static_cast<std::uint64_t>(before);
+  const auto sum = kernel_.difference(lists(range.first), range.count, output(range.first),
+                                      static_cast<std::int64_t>(base), stream_);
   if (!sum.bad) return kNoIndex;
-  return find_bad(range, range.first > 0 ? call_.offsets[range.first] : before);
+  // The offset before the range is worked out, not read: the thread that writes it may not have come to it yet.
+  return find_bad(range, static_cast<std::int64_t>(start_of(range.first) - base));
 }
 
 std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {

@@ -3,8 +3,9 @@
 //
 // Idea   std::inclusive_scan and std::exclusive_scan with std::execution::par_unseq.
 // Cost   In libstdc++ two passes over a tree of chunks: 2n read, n written, and the read that a plain store costs.
-// Needs  Compiled operators with the same type in and out; wrap-around overflow. It runs on every core: it takes no
-//        thread count, and float sums depend on how the work happened to be split.
+// Needs  Compiled operators with the same type in and out, floats with add only (libstdc++ starts chunks of floats from
+//        zero whatever the operator), exclusive not in place (it reads what it has overwritten); wrap-around overflow.
+//        It runs on every core: it takes no thread count, and float sums depend on how the work happened to be split.
 // Limit  Memory traffic, and a scalar loop per chunk. cpu.chained removes both.
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
 #include <execution>

@@ -36,6 +36,10 @@ const char* chained_refusal(const ScanCall&, const Policy& policy) noexcept { re
 const char* std_par_refusal(const ScanCall& call, const Policy& policy) noexcept {
   if (call.custom != nullptr) return "runs the compiled operators and types only";
   if (call.in_type != call.out_type) return "needs the same type in and out";
+  if (call.exclusive && call.in == call.out)
+    return "cannot scan exclusively in place: it reads what it has overwritten";
+  // libstdc++ starts every chunk of floats from T{}, which is neutral for sums alone.
+  if (is_float(call.out_type) && call.op != Operator::add) return "the library scans floats rightly with add only";
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     return "cannot check for overflow";
   }

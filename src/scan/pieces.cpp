@@ -28,7 +28,7 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
 
 Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table)
     : call_(call),
-      table_(table),
+      magnitudes_(cpu::kernels(policy.isa)),
       kernel_(call.custom != nullptr ? call.custom : &table.scan[cpu::at(call.out_type)][cpu::at(call.op)]),
       merge_(call.custom != nullptr ? call.custom->merge
                                     : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge),
@@ -88,7 +88,7 @@ std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {
       return visit_type(call_.in_type, [&]<class In>(std::type_identity<In>) -> std::int64_t {
         if constexpr (std::is_integral_v<In>) {
           const auto* x = static_cast<const In*>(elements_.at_index(range.first));
-          return cpu::first_overflow(table_, x, range.count, before);
+          return cpu::first_overflow(magnitudes_, x, range.count, before);
         }
         return kNoIndex;
       });

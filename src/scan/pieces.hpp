@@ -50,7 +50,7 @@ class Pieces {
   [[nodiscard]] void* output(std::int64_t i) const;
 
   const detail::ScanCall& call_;
-  const cpu::KernelTable& table_;
+  const cpu::KernelTable& magnitudes_;  // the plain table has none
   const detail::ScanKernel* kernel_;
   void (*merge_)(const void* op, void* left, const void* right);
   const void* op_;

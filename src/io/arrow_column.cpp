@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_column.cpp: reads a column of a Parquet, Arrow IPC or CSV file through Arrow C++, batch by batch.
+#include "io/arrow_column.hpp"
+
+#include <arrow/array/array_base.h>
+#include <arrow/array/array_decimal.h>
+#include <arrow/array/array_dict.h>
+#include <arrow/csv/options.h>
+#include <arrow/csv/reader.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/io_util.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/exception.h>
+#include <parquet/properties.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "io/posix.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int64_t kBatchRows = 1 << 16;      // of Parquet: 512 KiB of 64-bit numbers, which stays in the L2 cache
+constexpr std::int64_t kStreamBuffer = 1 << 18;   // read from a Parquet column chunk at once, whatever the chunk's size
+constexpr std::int32_t kCsvBlock = 1 << 20;       // of CSV; one line must fit
+constexpr int kMaxDigits = 18;                    // as many as any 64-bit integer can hold
+constexpr std::size_t kListedColumns = 20;        // in a message that lists them
+constexpr std::int64_t kMilliseconds = 86400000;  // in a day
+
+// The next piece of the column, null at the end. It may throw what Arrow throws.
+using Source = std::function<arrow::Result<std::shared_ptr<arrow::Array>>()>;
+
+[[noreturn]] void throw_status(const std::string& name, const arrow::Status& status) {
+  if (const int error = arrow::internal::ErrnoFromStatus(status); error != 0) throw_read_error(name, error);
+  const std::string text = printable(status.message(), 300);
+  if (status.IsOutOfMemory()) throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it: {}", name, text));
+  if (status.IsNotImplemented()) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: holds what cannot be read here: {}; write it without", name, text));
+  }
+  throw Error(Code::malformed, fmt::format("{}: is damaged or cut short: {}; write it again", name, text));
+}
+
+// Runs `read` and turns whatever Arrow throws or returns into an Error that starts with `name`.
+template <class Read>
+auto checked(const std::string& name, Read read) {
+  try {
+    auto result = read();
+    if (!result.ok()) throw_status(name, result.status());
+    return std::move(result).ValueUnsafe();
+  } catch (const parquet::ParquetStatusException& thrown) {
+    throw_status(name, thrown.status());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw_status(name, arrow::Status::OutOfMemory("an allocation failed"));
+  } catch (const std::exception& thrown) {
+    throw_status(name, arrow::Status::Invalid(thrown.what()));
+  }
+}
+
+std::string list_columns(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(names.size(), kListedColumns); ++i) shown.push_back(printable(names[i], 60));
+  const std::string more = names.size() > kListedColumns ? fmt::format(", … ({} in all)", names.size()) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+int find_column(const std::vector<std::string>& names, const std::string& path,
+                const std::optional<std::string>& column) {
+  if (!column && names.size() == 1) return 0;
+  const auto fail = [&](const std::string& what) {
+    throw Error(Code::unknown_column, fmt::format("{}: {}; its columns are: {}", path, what, list_columns(names)));
+  };
+  if (!column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", names.size()));
+  const auto found = std::find(names.begin(), names.end(), *column);
+  if (found == names.end()) fail(fmt::format("has no column '{}'", printable(*column)));
+  if (std::find(found + 1, names.end(), *column) != names.end()) {
+    fail(fmt::format("has more than one column '{}'; rename one of them", printable(*column)));
+  }
+  return static_cast<int>(found - names.begin());
+}
+
+std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
+
+void set_decimal(const arrow::DataType& type, ColumnInfo& info) {
+  const auto& decimal = static_cast<const arrow::DecimalType&>(type);
+  const auto refuse = [&](std::string_view why) {
+    throw Error(Code::unsupported_type, fmt::format("{}: is of type {}, {}; convert it to decimal({}, …) or to float64",
+                                                    info.name, type.ToString(), why, kMaxDigits));
+  };
+  if (decimal.precision() > kMaxDigits)
+    refuse("whose digits do not fit the 64-bit integers that decimals are computed in");
+  if (decimal.scale() < 0 || decimal.scale() > kMaxDigits) refuse("whose scale is outside 0 to 18");
+  info.type = Type::int64;
+  info.meaning = Meaning::decimal;
+  info.scale = decimal.scale();
+}
+
+void set_date(ColumnInfo& info) {
+  info.type = Type::int32;
+  info.meaning = Meaning::date;
+}
+
+// What the column's elements are given out as; refuses every type that is not listed.
+void set_type(const arrow::DataType& type, ColumnInfo& info) {
+  switch (type.id()) {
+    case arrow::Type::INT8:
+    case arrow::Type::INT16:
+    case arrow::Type::INT32:
+    case arrow::Type::INT64:
+    case arrow::Type::UINT8:
+    case arrow::Type::UINT16:
+    case arrow::Type::UINT32:
+    case arrow::Type::UINT64:
+      info.type = *parse_type(type.name());
+      return;
+    case arrow::Type::FLOAT:
+      info.type = Type::float32;
+      return;
+    case arrow::Type::DOUBLE:
+      info.type = Type::float64;
+      return;
+    case arrow::Type::DECIMAL32:
+    case arrow::Type::DECIMAL64:
+    case arrow::Type::DECIMAL128:
+    case arrow::Type::DECIMAL256:
+      return set_decimal(type, info);
+    case arrow::Type::DATE32:
+    case arrow::Type::DATE64:
+      return set_date(info);
+    case arrow::Type::NA:  // all NULL, which is told when the first row is read
+      info.type = Type::int64;
+      return;
+    default:
+      throw Error(
+          Code::unsupported_type,
+          fmt::format("{}: is of type {}, which is not computed with; convert it to one of int8 … float64, a decimal "
+                      "of at most {} digits or a date",
+                      info.name, printable(type.ToString()), kMaxDigits));
+  }
+}
+
+// The type of the values themselves, which a dictionary-encoded column holds once each.
+const arrow::DataType& value_type(const arrow::DataType& type) {
+  if (type.id() != arrow::Type::DICTIONARY) return type;
+  return *static_cast<const arrow::DictionaryType&>(type).value_type();
+}
+
+class ArrowColumn final : public ColumnReader {
+ public:
+  ArrowColumn(ColumnInfo info, std::shared_ptr<arrow::DataType> type, Source source)
+      : type_(std::move(type)), source_(std::move(source)), width_(size_of(info.type)) {
+    info_ = std::move(info);
+    const arrow::DataType& values = value_type(*type_);
+    raw_width_ = values.id() == arrow::Type::NA ? width_ : values.byte_width();
+    as_stored_ = &values == type_.get() && raw_width_ == width_;
+  }
+
+  Chunk next(std::int64_t count) override {
+    if (count <= 0 || !load()) return {};
+    if (as_stored_ && left() >= count) return {take(count), count};
+    std::int64_t filled = 0;
+    while (filled < count && load()) {
+      const std::int64_t n = std::min(left(), count - filled);
+      reserve(filled, n, count);
+      convert(take(n), n, buffer_.data() + filled * width_);
+      filled += n;
+    }
+    return {buffer_.data(), filled};
+  }
+
+  void skip(std::int64_t count) override {
+    while (count > 0 && load()) {
+      const std::int64_t n = std::min(left(), count);
+      position_ += n;
+      count -= n;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t left() const { return piece_ ? piece_->length() - position_ : 0; }
+
+  // Makes sure that there are rows left in the piece at hand; false at the end of the column.
+  bool load() {
+    while (left() == 0) {
+      if (ended_) return false;
+      rows_before_ += piece_ ? piece_->length() : 0;
+      position_ = 0;
+      piece_.reset();
+      piece_ = checked(info_.name, source_);
+      if (!piece_) return end();
+      accept();
+    }
+    return true;
+  }
+
+  bool end() {
+    ended_ = true;
+    if (info_.count >= 0 && rows_before_ != info_.count) {
+      throw Error(Code::malformed, fmt::format("{}: is damaged: it tells of {} rows and has {}; write it again",
+                                               info_.name, info_.count, rows_before_));
+    }
+    return false;
+  }
+
+  // Arrow trusts what files say about their own lengths until asked.
+  void accept() {
+    if (const arrow::Status valid = piece_->Validate(); !valid.ok()) throw_status(info_.name, valid);
+    if (!piece_->type()->Equals(*type_)) {
+      throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
+    }
+    if (info_.count >= 0 && piece_->length() > info_.count - rows_before_) {
+      throw_status(info_.name, arrow::Status::Invalid("more rows than it tells of"));
+    }
+    const auto* encoded = dictionary();
+    has_nulls_ = piece_->null_count() != 0 || (encoded != nullptr && encoded->dictionary()->null_count() != 0);
+  }
+
+  // Grows with the rows that come: neither `count` nor the file's own count says how many there really are.
+  void reserve(std::int64_t filled, std::int64_t n, std::int64_t count) {
+    buffer_.reserve(std::max(filled + n, std::min(count, 2 * filled)) * width_, info_.name);
+  }
+
+  [[nodiscard]] const arrow::DictionaryArray* dictionary() const {
+    if (type_->id() != arrow::Type::DICTIONARY) return nullptr;
+    return static_cast<const arrow::DictionaryArray*>(piece_.get());
+  }
+
+  // The next `n` rows of the piece as they are stored there.
+  const std::uint8_t* take(std::int64_t n) {
+    if (has_nulls_) refuse_nulls(n);
+    const std::uint8_t* const values = dictionary() != nullptr ? decode(n) : stored(*piece_) + position_ * raw_width_;
+    position_ += n;
+    return values;
+  }
+
+  [[nodiscard]] const std::uint8_t* stored(const arrow::Array& array) const {
+    return array.data()->buffers[1]->data() + array.offset() * raw_width_;
+  }
+
+  void refuse_nulls(std::int64_t n) const {
+    const auto* const encoded = dictionary();
+    for (std::int64_t i = position_; i < position_ + n; ++i) {
+      const bool null = piece_->IsNull(i) || (encoded != nullptr && encoded->dictionary()->IsNull(code(*encoded, i)));
+      if (!null) continue;
+      const std::int64_t row = rows_before_ + i;
+      throw Error(
+          Code::null_value,
+          fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row),
+          row);
+    }
+  }
+
+  [[nodiscard]] std::int64_t code(const arrow::DictionaryArray& encoded, std::int64_t i) const {
+    const std::int64_t index = encoded.GetValueIndex(i);
+    if (index >= 0 && index < encoded.dictionary()->length()) return index;
+    throw_status(info_.name,
+                 arrow::Status::Invalid(fmt::format("row {} points past its dictionary", rows_before_ + i)));
+  }
+
+  const std::uint8_t* decode(std::int64_t n) {
+    const arrow::DictionaryArray& encoded = *dictionary();
+    const auto width = static_cast<std::size_t>(raw_width_);
+    decoded_.reserve(n * raw_width_, info_.name);
+    auto* const out = reinterpret_cast<std::uint8_t*>(decoded_.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t index = code(encoded, position_ + i);
+      std::memcpy(out + i * raw_width_, stored(*encoded.dictionary()) + index * raw_width_, width);
+    }
+    return out;
+  }
+
+  void convert(const std::uint8_t* from, std::int64_t n, void* to) const {
+    switch (value_type(*type_).id()) {
+      case arrow::Type::DECIMAL32:
+        return each<std::int32_t, std::int64_t>(from, n, to, [](std::int32_t value, std::int64_t) { return value; });
+      case arrow::Type::DECIMAL128:
+        return each<arrow::Decimal128, std::int64_t>(from, n, to, [this](const auto& value, std::int64_t row) {
+          const auto low = static_cast<std::int64_t>(value.low_bits());
+          if (value.high_bits() != low >> 63) refuse_decimal(row);
+          return low;
+        });
+      case arrow::Type::DECIMAL256:
+        return each<arrow::Decimal256, std::int64_t>(from, n, to, [this](const auto& value, std::int64_t row) {
+          const auto low = static_cast<std::int64_t>(value.little_endian_array()[0]);
+          if (value != arrow::Decimal256(low)) refuse_decimal(row);
+          return low;
+        });
+      case arrow::Type::DATE64:
+        return each<std::int64_t, std::int32_t>(from, n, to, [this](std::int64_t value, std::int64_t row) {
+          const std::int64_t days = value / kMilliseconds;
+          const auto narrow = static_cast<std::int32_t>(days);
+          if (days * kMilliseconds != value || narrow != days) refuse_date(row);
+          return narrow;
+        });
+      default:
+        std::memcpy(to, from, static_cast<std::size_t>(n * width_));
+    }
+  }
+
+  // to[i] = one(from[i], row) for the rows that take() went past last. Neither side need be aligned.
+  template <class From, class To, class One>
+  void each(const std::uint8_t* from, std::int64_t n, void* to, One one) const {
+    const std::int64_t first = rows_before_ + position_ - n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      From value;
+      std::memcpy(static_cast<void*>(&value), from + i * static_cast<std::int64_t>(sizeof value), sizeof value);
+      const To result = one(value, first + i);
+      std::memcpy(static_cast<char*>(to) + i * static_cast<std::int64_t>(sizeof result), &result, sizeof result);
+    }
+  }
+
+  [[noreturn]] void refuse_decimal(std::int64_t row) const {
+    throw Error(Code::malformed,
+                fmt::format("{}: row {} has more digits than its type allows; write it again", info_.name, row), row);
+  }
+
+  [[noreturn]] void refuse_date(std::int64_t row) const {
+    throw Error(
+        Code::malformed,
+        fmt::format("{}: row {} is no whole day, or too far away; convert the column to date32", info_.name, row), row);
+  }
+
+  std::shared_ptr<arrow::DataType> type_;
+  Source source_;
+  std::int64_t width_;          // bytes of an element given out
+  std::int64_t raw_width_ = 0;  // bytes of an element as Arrow stores it
+  bool as_stored_ = false;      // no conversion: elements can be given out where they lie
+  bool has_nulls_ = false;      // in the piece at hand
+  bool ended_ = false;
+  std::shared_ptr<arrow::Array> piece_;
+  std::int64_t position_ = 0;     // rows of the piece that were given out
+  std::int64_t rows_before_ = 0;  // rows of the pieces before it
+  AlignedBuffer buffer_;
+  AlignedBuffer decoded_;
+};
+
+std::unique_ptr<ColumnReader> make_column(const std::string& path, const arrow::Field& field, std::int64_t count,
+                                          Source source) {
+  ColumnInfo info;
+  info.name = full_name(path, field.name());
+  info.count = count;
+  set_type(value_type(*field.type()), info);
+  return std::make_unique<ArrowColumn>(std::move(info), field.type(), std::move(source));
+}
+
+// The one column of the next batch of a reader that was asked for one.
+arrow::Result<std::shared_ptr<arrow::Array>> next_column(arrow::RecordBatchReader& reader) {
+  ARROW_ASSIGN_OR_RAISE(const auto batch, reader.Next());
+  return batch ? batch->column(0) : nullptr;
+}
+
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(const std::string& path) {
+  parquet::ReaderProperties pages;
+  // Without it a whole column chunk is read at once, and a file may have a single one.
+  pages.enable_buffered_stream();
+  pages.set_buffer_size(kStreamBuffer);
+  pages.set_page_checksum_verification(true);
+  parquet::ArrowReaderProperties rows(/*use_threads=*/false);
+  rows.set_batch_size(kBatchRows);
+  rows.set_pre_buffer(false);
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  ARROW_RETURN_NOT_OK(builder.Open(std::move(file), pages));
+  return builder.properties(rows)->Build();
+}
+
+std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::optional<std::string>& column) {
+  const std::shared_ptr<parquet::arrow::FileReader> reader = checked(path, [&] { return start_parquet(path); });
+  const auto schema = checked(path, [&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
+    std::shared_ptr<arrow::Schema> result;
+    ARROW_RETURN_NOT_OK(reader->GetSchema(&result));
+    return result;
+  });
+  const int index = find_column(schema->field_names(), path, column);
+  const arrow::Field& field = *schema->field(index);
+  const std::int64_t count = reader->parquet_reader()->metadata()->num_rows();
+  // Batches are asked for when the first is needed: a type that is refused has no leaf to ask for.
+  std::shared_ptr<arrow::RecordBatchReader> batches;
+  return make_column(path, field, count, [=]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
+    if (!batches) {
+      std::vector<int> groups(static_cast<std::size_t>(reader->num_row_groups()));
+      std::iota(groups.begin(), groups.end(), 0);
+      const int leaf = reader->manifest().schema_fields[static_cast<std::size_t>(index)].column_index;
+      ARROW_ASSIGN_OR_RAISE(batches, reader->GetRecordBatchReader(groups, {leaf}));
+    }
+    return next_column(*batches);
+  });
+}
+
+arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.included_fields = fields;
+  options.use_threads = false;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+  return options;
+}
+
+// Touching a mapped page past the end of a file kills the process, so a file that shrank is told before it is touched.
+arrow::Status check_size(arrow::io::MemoryMappedFile& file) {
+  struct stat status{};
+  if (::fstat(file.file_descriptor(), &status) != 0) return arrow::internal::IOErrorFromErrno(errno, "fstat");
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t mapped, file.GetSize());
+  return status.st_size < mapped ? arrow::Status::Invalid("it became shorter while it was read") : arrow::Status::OK();
+}
+
+std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
+  return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
+}
+
+std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::optional<std::string>& column) {
+  using Reader = arrow::ipc::RecordBatchFileReader;
+  const auto file = map_file(path);
+  const auto schema = checked(path, [&] { return Reader::Open(file, ipc_options({})); })->schema();
+  const int index = find_column(schema->field_names(), path, column);
+  const auto reader = checked(path, [&] { return Reader::Open(file, ipc_options({index})); });
+  const std::int64_t count = checked(path, [&] { return reader->CountRows(); });
+  return make_column(path, *schema->field(index), count,
+                     [file, reader, batch = 0]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
+                       if (batch == reader->num_record_batches()) return nullptr;
+                       ARROW_RETURN_NOT_OK(check_size(*file));
+                       ARROW_ASSIGN_OR_RAISE(const auto rows, reader->ReadRecordBatch(batch++));
+                       return rows->column(0);
+                     });
+}
+
+// A stream may end without a mark, and one that was cut between two batches looks just so. Every writer that was closed
+// leaves the mark; what follows it, such as a second stream, would be passed over in silence.
+arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
+  constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
+  constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t at, file.Tell());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
+  if (at < size) return arrow::Status::Invalid(size - at, " bytes follow the end of the stream");
+  ARROW_ASSIGN_OR_RAISE(const auto tail, file.ReadAt(std::max<std::int64_t>(size - kBytes, 0), kBytes));
+  if (std::string_view(*tail) != kEnd) return arrow::Status::Invalid("the stream has no end mark");
+  return arrow::Status::OK();
+}
+
+std::unique_ptr<ColumnReader> open_ipc_stream(const std::string& path, const std::optional<std::string>& column) {
+  using Reader = arrow::ipc::RecordBatchStreamReader;
+  const auto file = map_file(path);
+  const auto schema = checked(path, [&] { return Reader::Open(file, ipc_options({})); })->schema();
+  const int index = find_column(schema->field_names(), path, column);
+  const auto reader = checked(path, [&]() -> arrow::Result<std::shared_ptr<Reader>> {
+    ARROW_RETURN_NOT_OK(file->Seek(0));
+    return Reader::Open(file, ipc_options({index}));
+  });
+  return make_column(path, *schema->field(index), -1, [file, reader]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
+    ARROW_RETURN_NOT_OK(check_size(*file));
+    ARROW_ASSIGN_OR_RAISE(auto rows, next_column(*reader));
+    if (!rows) ARROW_RETURN_NOT_OK(check_stream_end(*file));
+    return rows;
+  });
+}
+
+using CsvReader = arrow::csv::StreamingReader;
+
+// Without a type all columns are read as what they look like: good for their names.
+arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const std::string& column,
+                                                    const std::shared_ptr<arrow::DataType>& type) {
+  auto read = arrow::csv::ReadOptions::Defaults();
+  read.use_threads = false;
+  read.block_size = kCsvBlock;
+  auto parse = arrow::csv::ParseOptions::Defaults();
+  parse.newlines_in_values = true;
+  auto convert = arrow::csv::ConvertOptions::Defaults();
+  convert.check_utf8 = false;
+  convert.null_values = {"",     "NA",   "N/A", "#N/A",
+                         "NULL", "null", "None"};  // Arrow's list has NaN, which is a number here
+  if (type) {
+    convert.include_columns = {column};
+    convert.column_types = {{column, type}};
+  }
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  return CsvReader::Make(arrow::io::default_io_context(), std::move(file), read, parse, convert);
+}
+
+// Arrow names the row in its message only, counted from 1 and with the header.
+[[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+  constexpr std::string_view kRow = "Row #";
+  const std::string& text = status.message();
+  const std::size_t at = text.find(kRow);
+  std::int64_t row = 0;
+  if (at == std::string::npos) throw_status(name, status);
+  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row);
+  if (error != std::errc()) throw_status(name, status);
+  row -= 2;
+  const std::string_view rest(end, text.data() + text.size());
+  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, printable(rest), advice), row);
+}
+
+bool is_conversion(const arrow::Status& status) {
+  return status.message().find("conversion error") != std::string::npos;
+}
+
+// The first of these types that the first block has throughout. Opening reads and converts that block, so trying a type
+// is opening. int64 is what a column without rows is; float64 would take integers past 2^53 and round them.
+std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_csv(const std::string& path,
+                                                                                  const std::string& column) {
+  const std::string name = full_name(path, column);
+  arrow::Status failure;
+  for (const auto& type : {arrow::int64(), arrow::uint64(), arrow::date32(), arrow::float64()}) {
+    auto reader = start_csv(path, column, type);
+    if (reader.ok()) return {*reader, type};
+    failure = reader.status();
+    if (!is_conversion(failure)) throw_csv(name, failure, Code::malformed, "correct the row");
+  }
+  throw_csv(name, failure, Code::unsupported_type, "upsweep computes with numbers, and dates written 2001-12-31");
+}
+
+std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
+  const auto names = checked(path, [&] { return start_csv(path, "", nullptr); })->schema()->field_names();
+  const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
+  const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen)); });
+  const std::string name = full_name(path, chosen);
+  return make_column(path, *arrow::field(chosen, type), -1,
+                     [reader = reader, type = type, name]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
+                       auto rows = next_column(*reader);
+                       if (rows.ok()) return rows;
+                       if (!is_conversion(rows.status()))
+                         throw_csv(name, rows.status(), Code::malformed, "correct the row");
+                       throw_csv(name, rows.status(), Code::malformed,
+                                 fmt::format("the rows before it are {}; write the column in one type, or as Parquet",
+                                             type->ToString()));
+                     });
+}
+
+}  // namespace
+
+bool arrow_built() noexcept { return true; }
+
+std::unique_ptr<ColumnReader> open_arrow_column(Format format, const std::string& path,
+                                                const std::optional<std::string>& column) {
+  switch (format) {
+    case Format::parquet:
+      return open_parquet(path, column);
+    case Format::ipc_file:
+      return open_ipc_file(path, column);
+    case Format::ipc_stream:
+      return open_ipc_stream(path, column);
+    default:
+      return open_csv(path, column);
+  }
+}
+
+}  // namespace upsweep::io

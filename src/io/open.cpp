@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/open.cpp: finds out which file and column a source means and which format the file has, and opens its reader.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "io/arrow_column.hpp"
+#include "io/column.hpp"
+#include "io/format.hpp"
+#include "io/npy.hpp"
+#include "io/posix.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+struct Source {
+  std::string path;
+  std::optional<std::string> column;
+};
+
+// 0, or the errno of the attempt to find it.
+int look_for(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+}
+
+Source split(const std::string& source) {
+  const int whole = look_for(source);
+  if (whole == 0) return {source, std::nullopt};
+  const std::size_t colon = source.rfind(':');
+  if (colon == std::string::npos || colon == 0) throw_read_error(source, whole);
+  std::string path = source.substr(0, colon);
+  if (const int head = look_for(path); head != 0) throw_read_error(path, head);
+  return {std::move(path), source.substr(colon + 1)};
+}
+
+bool ends_in(std::string_view path, std::string_view suffix) {
+  if (path.size() < suffix.size()) return false;
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
+}
+
+Format format_of(int fd, const std::string& path) {
+  std::array<char, kSniffBytes> head{};
+  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
+  if (got == 0) throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
+  const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
+  if (format != Format::unknown) return format;
+  if (ends_in(path, ".csv")) return Format::csv;
+  if (ends_in(path, ".npy")) return Format::npy;  // its reader says best what is wrong with it
+  return Format::unknown;
+}
+
+std::unique_ptr<ColumnReader> open_npy(Descriptor file, bool regular, const Source& source) {
+  if (source.column) {
+    throw Error(Code::unknown_column,
+                fmt::format("{}: a .npy file has no columns; leave out ':{}'", source.path, printable(*source.column)));
+  }
+  return regular ? open_npy_file(std::move(file), source.path) : open_npy_stream(std::move(file), source.path);
+}
+
+}  // namespace
+
+std::unique_ptr<ColumnReader> open_column(std::string_view source) {
+  if (source == "-") {
+    Descriptor input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!input) throw_read_error("standard input", errno);
+    return open_npy_stream(std::move(input), "standard input");
+  }
+  const Source found = split(std::string(source));
+  Descriptor file(::open(found.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw_read_error(found.path, errno);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(found.path, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(found.path, EISDIR);
+  if (!S_ISREG(status.st_mode)) return open_npy(std::move(file), false, found);
+
+  const Format format = format_of(file.get(), found.path);
+  switch (format) {
+    case Format::npy:
+      return open_npy(std::move(file), true, found);
+    case Format::zip:
+      throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; save each array by itself with np.save",
+                                               found.path, describe(format)));
+    case Format::unknown:
+      throw Error(Code::malformed,
+                  fmt::format("{}: is neither .npy nor Parquet nor Arrow IPC, nor named .csv; convert it to "
+                              "one of these",
+                              found.path));
+    default:
+      return open_arrow_column(format, found.path, found.column);
+  }
+}
+
+}  // namespace upsweep::io

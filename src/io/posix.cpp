@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/posix.cpp: file descriptors that close themselves, whole reads, and memory for what was read.
+#include "io/posix.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector
+
+// Calls `step(done)` until `bytes` are there, the end is reached, or an error is.
+template <class Step>
+std::int64_t fully(std::int64_t bytes, std::string_view name, Step step) {
+  std::int64_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = step(done);
+    if (got > 0) {
+      done += got;
+    } else if (got == 0) {
+      break;
+    } else if (errno != EINTR) {
+      throw_read_error(name, errno);
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+void Descriptor::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+AlignedBuffer::~AlignedBuffer() { ::operator delete(data_, kAlignment); }
+
+void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
+  if (bytes <= capacity_) return;
+  void* const fresh = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
+  if (fresh == nullptr) {
+    throw Error(Code::out_of_memory,
+                fmt::format("{}: no memory for {} bytes of it; read it in smaller chunks", name, bytes));
+  }
+  if (capacity_ > 0) std::memcpy(fresh, data_, static_cast<std::size_t>(capacity_));
+  ::operator delete(data_, kAlignment);
+  data_ = static_cast<std::byte*>(fresh);
+  capacity_ = bytes;
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string line(text.substr(0, limit));
+  // Bytes above 0x7f stay: they are most likely UTF-8.
+  std::replace_if(line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, ' ');
+  if (text.size() > limit) line += "…";
+  return line;
+}
+
+void throw_read_error(std::string_view name, int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      throw Error(Code::not_found, fmt::format("{}: no such file; check the path", name));
+    case EISDIR:
+      throw Error(Code::is_directory, fmt::format("{}: is a directory; name a file in it", name));
+    case ENOMEM:
+      throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it", name));
+    default:
+      throw Error(Code::unreadable, fmt::format("{}: cannot be read: {}", name, reason(error)));
+  }
+}
+
+std::int64_t read_fully(int fd, void* to, std::int64_t bytes, std::string_view name) {
+  return fully(bytes, name, [=](std::int64_t done) {
+    return ::read(fd, static_cast<char*>(to) + done, static_cast<std::size_t>(bytes - done));
+  });
+}
+
+std::int64_t read_fully_at(int fd, void* to, std::int64_t bytes, std::int64_t offset, std::string_view name) {
+  return fully(bytes, name, [=](std::int64_t done) {
+    return ::pread(fd, static_cast<char*>(to) + done, static_cast<std::size_t>(bytes - done), offset + done);
+  });
+}
+
+}  // namespace upsweep::io

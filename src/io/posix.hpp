@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/posix.hpp: file descriptors that close themselves, whole reads, and memory for what was read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace upsweep::io {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  /// Closes what is held, unheard; where a failing close() matters, release() and close by hand.
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+/// Bytes aligned for every element type and for SIMD. Nothing is initialised.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  AlignedBuffer(const AlignedBuffer&) = delete;
+  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
+  ~AlignedBuffer();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Makes room for `bytes`, keeping what stands there. Throws Error out_of_memory with `name` in its message.
+  void reserve(std::int64_t bytes, std::string_view name);
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
+
+/// What an errno value says, in words.
+std::string reason(int error);
+
+/// Text from a file, fit for a message: one line, printable, not too long.
+std::string printable(std::string_view text, std::size_t limit = 200);
+
+/// Throws the Error that fits an errno value met while opening or reading `name`.
+[[noreturn]] void throw_read_error(std::string_view name, int error);
+
+/// Reads `bytes`, in as many steps as it takes; fewer only at the end of the file. Throws upsweep::Error.
+std::int64_t read_fully(int fd, void* to, std::int64_t bytes, std::string_view name);
+
+/// The same from `offset` on, without moving the file's position.
+std::int64_t read_fully_at(int fd, void* to, std::int64_t bytes, std::int64_t offset, std::string_view name);
+
+}  // namespace upsweep::io
