@@ -63,10 +63,14 @@ void Progress::count(std::string_view what, std::int64_t done, std::int64_t tota
 }
 
 std::string grouped(std::int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  const std::size_t first = value < 0 ? 1 : 0;
-  for (std::size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
-  return digits;
+  const std::string digits = fmt::format("{}", value);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool opens_group = i > 0 && (digits.size() - i) % 3 == 0 && digits[i - 1] != '-';
+    if (opens_group) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 std::string duration(double seconds) {

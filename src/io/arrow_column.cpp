@@ -3,7 +3,6 @@
 #include "io/arrow_column.hpp"
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/array_decimal.h>
 #include <arrow/array/array_dict.h>
 #include <arrow/csv/options.h>
 #include <arrow/csv/reader.h>
@@ -11,15 +10,19 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/decimal.h>
 #include <arrow/util/io_util.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
+#include <parquet/metadata.h>
 #include <parquet/properties.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <functional>
@@ -58,7 +61,7 @@ using Source = std::function<arrow::Result<std::shared_ptr<arrow::Array>>()>;
 
 // Runs `read` and turns whatever Arrow throws or returns into an Error that starts with `name`.
 template <class Read>
-auto checked(const std::string& name, Read read) {
+auto checked(const std::string& name, Read&& read) {
   try {
     auto result = read();
     if (!result.ok()) throw_status(name, result.status());
@@ -433,8 +436,8 @@ std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::
   const std::int64_t count = checked(path, [&] { return reader->CountRows(); });
   return make_column(path, *schema->field(index), count,
                      [file, reader, batch = 0]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
+                       ARROW_RETURN_NOT_OK(check_size(*file));  // the number of batches is in the file too
                        if (batch == reader->num_record_batches()) return nullptr;
-                       ARROW_RETURN_NOT_OK(check_size(*file));
                        ARROW_ASSIGN_OR_RAISE(const auto rows, reader->ReadRecordBatch(batch++));
                        return rows->column(0);
                      });

@@ -157,7 +157,7 @@ class TemporaryFile {
 // output, a pipe, a device), which has no second chance at its header: elements go straight to `stream` where their
 // count is known, else by way of `temporary`.
 struct NpyWriter::State {
-  State(std::string path, Type element_type, std::int64_t element_count)
+  State(const std::string& path, Type element_type, std::int64_t element_count)
       : name(path == "-" ? "standard output" : path), type(element_type), announced(element_count) {
     if (path == "-") {
       stream = Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -251,8 +251,8 @@ struct NpyWriter::State {
   std::optional<TemporaryFile> temporary;
 };
 
-NpyWriter::NpyWriter(std::string path, Type type, std::int64_t count)
-    : state_(std::make_unique<State>(std::move(path), type, count)) {}
+NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count)
+    : state_(std::make_unique<State>(path, type, count)) {}
 
 NpyWriter::~NpyWriter() = default;
 

@@ -19,7 +19,7 @@ class NpyWriter {
  public:
   /// `count`: the elements that will come, or -1 where that is not known yet.
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
-  NpyWriter(std::string path, Type type, std::int64_t count = -1);
+  NpyWriter(const std::string& path, Type type, std::int64_t count = -1);
   ~NpyWriter();
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;

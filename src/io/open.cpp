@@ -44,7 +44,7 @@ Source split(const std::string& source) {
 
 bool ends_in(std::string_view path, std::string_view suffix) {
   if (path.size() < suffix.size()) return false;
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
   return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
 }
 

@@ -13,11 +13,12 @@ std::string_view run_reduce(const Policy& policy, const ReduceCall& call) {
   const auto& rung = reduce_rung(call, policy);
   const Status status = rung.run(call, policy);
   if (status.ok()) return rung.info.id;
-  if (status.code == Code::overflow) {
-    throw Error(Code::overflow, "the sum does not fit " + std::string(name(call.out_type)) +
-                                    ": reduce into a wider type, or let it wrap around");
-  }
   throw_status(status, rung.info.id);
+}
+
+void throw_sum_overflow(Type type) {
+  throw Error(Code::overflow,
+              "the sum does not fit " + std::string(name(type)) + ": reduce into a wider type, or let it wrap around");
 }
 
 }  // namespace upsweep::detail

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/conftest.py: runs the command in a folder of its own, and checks what every success and every failure owes.
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="numpy is not installed")
+
+COMMAND = os.environ.get("UPSWEEP_COMMAND", "")
+STATUS = {
+    "overflow": 1,
+    "stop_before_start": 1,
+    "negative_start": 1,
+    "unequal_lengths": 1,
+    "null_value": 1,
+    "empty": 1,
+    "malformed": 1,
+    "unsupported_type": 1,
+    "invalid_argument": 2,
+    "unknown_rung": 2,
+    "unknown_column": 2,
+    "unsupported": 2,
+    "not_built": 2,
+    "not_found": 3,
+    "unreadable": 3,
+    "is_directory": 3,
+    "disk_full": 3,
+    "unwritable": 3,
+}
+
+
+def pytest_configure(config):
+    if not COMMAND:
+        pytest.exit("UPSWEEP_COMMAND is not set: name the built command in it", returncode=4)
+
+
+class Upsweep:
+    """The command, in a folder that holds nothing but what the test puts there."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def save(self, name, array, dtype=None):
+        np.save(self.folder / name, np.asarray(array, dtype=dtype))
+        return name
+
+    def load(self, name):
+        return np.load(self.folder / name, allow_pickle=False)
+
+    def write(self, name, content):
+        (self.folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+    def table(self, name, columns, **options):
+        """Columns as a .parquet, .arrow (IPC file), .arrows (IPC stream) or .csv file, told by the name."""
+        import pyarrow as pa
+
+        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        path = str(self.folder / name)
+        if name.endswith(".parquet"):
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(table, path, **options)
+        elif name.endswith(".csv"):
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(table, path)
+        else:
+            new = pa.ipc.new_stream if name.endswith(".arrows") else pa.ipc.new_file
+            with new(path, table.schema) as writer:
+                writer.write_table(table, **options)
+        return name
+
+    def run(self, *args, timeout=60, **options):
+        options.setdefault("stdin", None if "input" in options else subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("cwd", self.folder)
+        if options["stdin"] is None:
+            del options["stdin"]
+        return subprocess.run([COMMAND, *map(str, args)], timeout=timeout, check=False, **options)
+
+    def ok(self, *args, **options):
+        """Runs to success, with nothing on standard error (which is a pipe); returns standard output's bytes."""
+        done = self.run(*args, **options)
+        assert (done.returncode, done.stderr) == (0, b""), f"{args}: {done}"
+        return done.stdout
+
+    def text(self, *args, **options):
+        return self.ok(*args, **options).decode()
+
+    def json(self, *args, **options):
+        return only_object(self.ok(*args, "--json", **options))
+
+    def npy(self, *args, **options):
+        """The array that `-o -` writes."""
+        stream = io.BytesIO(self.ok(*args, "-o", "-", **options))
+        array = np.load(stream, allow_pickle=False)
+        assert stream.read() == b""
+        return array
+
+    def shell(self, script):
+        """A bash script with pipefail, where $U is the command."""
+        return self.run_other(["bash", "-o", "pipefail", "-c", script])
+
+    def run_other(self, args, timeout=60):
+        """Another program, where $U is the command."""
+        return subprocess.run(
+            args,
+            cwd=self.folder,
+            env={**os.environ, "U": COMMAND},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            check=False,
+        )
+
+    def files(self):
+        """What lies in the folder; equal before and after where nothing was touched."""
+        found = {}
+        for path in sorted(self.folder.rglob("*")):
+            status = path.lstat()
+            found[str(path.relative_to(self.folder))] = (status.st_ino, status.st_size, status.st_mtime_ns)
+        return found
+
+    def fails(self, word, *args, index="any", status=None, **options):
+        """Fails with that word (or one of several), as text and as JSON, and leaves the folder as it was."""
+        words = (word,) if isinstance(word, str) else word
+        expected = status if status is not None else STATUS[words[0]]
+        before = self.files()
+
+        plain = self.run(*args, **options)
+        assert plain.returncode == expected, f"{args}: {plain}"
+        assert plain.stdout == b"", f"{args}: {plain}"
+        check_message(plain.stderr)
+
+        if tuple(args[-2:]) == ("-o", "-"):
+            error = None
+        else:
+            done = self.run(*args, "--json", **options)
+            assert done.returncode == expected, f"{args}: {done}"
+            result = only_object(done.stdout)
+            assert list(result) == ["error"], result
+            error = result["error"]
+            assert set(error) == {"code", "message", "index"}, error
+            assert error["code"] in words, f"{args}: {error}"
+            assert isinstance(error["message"], str) and error["message"].strip(), error
+            assert b"\x1b" not in done.stderr
+            if index != "any":
+                assert error["index"] == index, f"{args}: {error}"
+
+        assert self.files() == before, f"{args} changed the folder"
+        return error
+
+
+def only_object(output):
+    """The one JSON object that is all of standard output; NaN and Infinity are no JSON."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    assert output.endswith(b"\n") and output.count(b"\n") == 1, output
+    result = json.loads(output, parse_constant=refuse)
+    assert isinstance(result, dict)
+    return result
+
+
+def check_message(stderr):
+    """One line that says who speaks."""
+    text = stderr.decode()
+    assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") == 1, stderr
+    assert len(text) > len("upsweep: \n") and "\x1b" not in text, stderr
+
+
+@pytest.fixture
+def upsweep(tmp_path):
+    return Upsweep(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def arrow_reason(tmp_path_factory):
+    """Why columns of tables cannot be tested, or an empty string."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        return "pyarrow is not installed"
+    there = Upsweep(tmp_path_factory.mktemp("arrow"))
+    there.table("t.parquet", {"x": [1]})
+    done = there.run("reduce", "t.parquet:x", "--json")
+    with contextlib.suppress(ValueError, KeyError):
+        if json.loads(done.stdout)["error"]["code"] == "not_built":
+            assert done.returncode == 2, done
+            return "this build of upsweep has no Arrow"
+    return ""
+
+
+@pytest.fixture
+def arrow(arrow_reason):
+    """Skips where Parquet, Arrow IPC and CSV cannot be read; gives pyarrow."""
+    if arrow_reason:
+        pytest.skip(arrow_reason)
+    import pyarrow
+
+    return pyarrow
+
+
+@pytest.fixture
+def big(tmp_path):
+    """Makes large files by `big(name, bytes)`, sparse, and takes them away after the test whatever pytest keeps."""
+    made = []
+
+    def make(name, dtype, count):
+        path = pathlib.Path(tmp_path) / name
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (count,)}
+            )
+            file.truncate(file.tell() + count * np.dtype(dtype).itemsize)
+        made.append(path)
+        return path
+
+    make.keep_track = lambda name: made.append(tmp_path / name) or name
+    yield make
+    for path in made:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/run.py: runs one test file with pytest; exit status 77 (skipped) where pytest or NumPy is missing.
+import importlib.util
+import os
+import sys
+
+SKIPPED = 77
+
+for module in ("pytest", "numpy"):
+    if importlib.util.find_spec(module) is None:
+        print(f"skipped: {sys.executable} has no {module}; make setup installs it into .venv")
+        sys.exit(SKIPPED)
+
+sys.dont_write_bytecode = True
+os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
+
+import pytest  # noqa: E402
+
+# Folders of tests that passed are not kept: some hold large files.
+options = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
+sys.exit(pytest.main([*options, *sys.argv[1:]]))

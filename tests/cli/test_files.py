@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format, each refused in words.
+import os
+import pathlib
+import shutil
+import struct
+import tempfile
+
+import conftest
+import numpy as np
+import pytest
+
+BLOCK = 1 << 20  # about what the CSV reader takes at once
+
+
+def npy(shape="(3,)", descr="'<i4'", fortran="False", data=b"\0" * 12, header=None, version=(1, 0), length=None):
+    """A .npy file with every part as told."""
+    if header is None:
+        header = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
+    text = header.encode("latin-1")
+    size = 2 if version[0] <= 1 else 4
+    text += b" " * (-(len(text) + 9 + size) % 64) + b"\n"
+    count = len(text) if length is None else length
+    return b"\x93NUMPY" + bytes(version) + count.to_bytes(size, "little") + text + data
+
+
+def refuses(upsweep, content, word=("malformed", "unsupported_type"), name="bad.npy", column="", **options):
+    upsweep.write(name, content)
+    return upsweep.fails(word, "scan", name + column, "-o", "out.npy", **options)
+
+
+# ------------------------------------------------------------------------------------------------------ .npy headers
+
+
+def test_the_maker_of_bad_files_can_make_a_good_one(upsweep):
+    upsweep.write("good.npy", npy(data=struct.pack("<3i", 1, 2, 3)))
+    assert upsweep.json("scan", "good.npy")["last"] == 6
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_cut_at_every_byte(upsweep, version):
+    whole = npy(version=version, data=b"\1\0\0\0" * 3)
+    for size in range(len(whole)):
+        upsweep.write("bad.npy", whole[:size])
+        done = upsweep.run("reduce", "bad.npy", "--json")
+        assert done.returncode == 1, f"cut at {size}: {done}"
+        assert conftest.only_object(done.stdout)["error"]["code"] == "malformed", f"cut at {size}: {done}"
+    for size in (0, 3, 6, 8, 9, 40, len(whole) - 13, len(whole) - 1):
+        refuses(upsweep, whole[:size], "malformed")
+
+
+def test_cut_on_standard_input(upsweep):
+    whole = npy(data=b"\1\0\0\0" * 3)
+    for size in (0, 1, 5, 6, 8, 9, 10, 60, len(whole) - 12, len(whole) - 5, len(whole) - 1):
+        upsweep.fails("malformed", "scan", "-", "-o", "out.npy", input=whole[:size])
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "(-1,)",
+        "(-9223372036854775808,)",
+        "(4,)",
+        "(1000000000000,)",
+        "(2305843009213693952,)",  # times 4 or 8 is 0 in 64 bits
+        "(4611686018427387904,)",
+        "(4611686018427387907,)",  # times 4 is 12 in 64 bits
+        "(9223372036854775807,)",
+        "(9223372036854775808,)",
+        "(18446744073709551615,)",
+        "(18446744073709551619,)",  # 3 in 64 bits
+        "(340282366920938463463374607431768211459,)",
+        "(" + "9" * 400 + ",)",
+        "(3.0,)",
+        "(3.5,)",
+        "(3e0,)",
+        "('3',)",
+        "(None,)",
+        "(True,)",
+        "(0x3,)",
+        "(3,,)",
+        "(,)",
+        "(3",
+        "3,)",
+        "3",
+        "(3)",
+        "[3]",
+        "None",
+        "{}",
+        "(3;)",
+        "(1+2,)",
+        "(- 3,)",
+        "",
+        "()",
+        "(3, 1)",
+        "(1, 3)",
+        "(3, -1)",
+        "(0, 9223372036854775807)",
+        "(4294967296, 4294967296)",
+        "(" + "1, " * 64 + ")",
+    ],
+)
+def test_hostile_shapes(upsweep, shape):
+    content = npy(shape=shape)
+    refuses(upsweep, content)
+    upsweep.fails(("malformed", "unsupported_type"), "reduce", "-", input=content)
+
+
+@pytest.mark.parametrize("count", [10**12, 2**61 - 1, 2**59])
+def test_a_huge_count_on_standard_input_takes_no_memory(upsweep, count):
+    content = npy(shape=f"({count},)", descr="'<i4'", data=b"\1\0\0\0" * 100)
+    upsweep.fails("malformed", "scan", "-", "-o", "out.npy", input=content)
+    upsweep.write("bad", content)
+    done = upsweep.shell('ulimit -v 2000000; cat bad | "$U" scan - --threads 2 --json')
+    assert done.returncode == 1 and b"malformed" in done.stdout, done
+
+
+@pytest.mark.parametrize(
+    "descr",
+    ["'|O'", "'O'", "'|b1'", "'?'", "'<f2'", "'<c8'", "'<c16'", "'<U4'", "'|S4'", "'>i4'", "'>u2'", "'>f8'", "'<M8[s]'",
+     "'<m8[ns]'", "'|V4'", "'<f16'", "'<i3'", "'<i16'", "'<i'", "'i'", "''", "'<'", "'<i4 '", "'<i4<i4'",
+     "[('a', '<i4')]", "('<i4', (2,))", "4", "None", "'<i04'", "'\\x3ci4'"],
+)  # fmt: skip
+def test_other_types(upsweep, descr):
+    refuses(upsweep, npy(descr=descr))
+
+
+@pytest.mark.parametrize("dtype", [object, "bool", "float16", "complex64", "complex128", "<U4", ">i4", ">f8", "S3", "M8[s]"])
+def test_other_types_as_numpy_writes_them(upsweep, dtype):
+    np.save(upsweep.folder / "bad.npy", np.array([1, 2]).astype(dtype), allow_pickle=True)
+    upsweep.fails("unsupported_type", "scan", "bad.npy", "-o", "out.npy")
+    with (upsweep.folder / "bad.npy").open("rb") as file:
+        assert upsweep.run("reduce", "-", stdin=file).returncode == 1
+
+
+@pytest.mark.parametrize("array", [np.ones((2, 3)), np.asfortranarray(np.ones((2, 3))), np.array(5), np.ones((0, 2)),
+                                   np.ones((4, 1)), np.ones((1, 1, 1))], ids=lambda a: str(a.shape))  # fmt: skip
+def test_other_than_one_dimension(upsweep, array):
+    np.save(upsweep.folder / "bad.npy", array)
+    upsweep.fails(("unsupported_type", "malformed"), "scan", "bad.npy", "-o", "out.npy")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{}",
+        "{",
+        "}",
+        "[]",
+        "{'descr': '<i4', 'fortran_order': False}",
+        "{'descr': '<i4', 'shape': (3,)}",
+        "{'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<i4', 'fortran_order': 1, 'shape': (3,)}",
+        "{'descr': '<i4', 'fortran_order': Falsehood, 'shape': (3,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3,)} x",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3,)",
+        "{'descr': '<i4, 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<i4' 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), 'shape': (1,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), 'more': 1}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3\0,)}",
+        "__import__('os').system('true')",
+        "\x1b[31m\x07\n\n\r",
+        "\xff" * 50,
+        "{" * 5000,
+        "(" * 5000,
+        "{'descr': '" + "A" * 5000,
+    ],
+    ids=range(23),
+)
+def test_hostile_headers(upsweep, header):
+    refuses(upsweep, npy(header=header))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        npy(version=(0, 0)),
+        npy(version=(4, 0)),
+        npy(version=(1, 1)),
+        npy(version=(255, 255)),
+        npy(length=0),
+        npy(length=0xFFFF),
+        npy(length=20),
+        npy(version=(2, 0), length=0xFFFFFFFF),
+        npy(version=(2, 0), length=0x7FFFFFFF),
+        npy(version=(3, 0), length=0x80000000),
+        b"\x93NUMPZ" + npy()[6:],
+        b"\x00" * 200,
+        b"NUMPY" * 40,
+        b"hello, world\n",
+        b"\x1b]0;title\x07" * 9,
+    ],
+    ids=range(15),
+)
+def test_wrong_magic_version_or_length(upsweep, content):
+    refuses(upsweep, content, "malformed")
+    upsweep.fails("malformed", "reduce", "-", input=content)
+
+
+def test_short_data(upsweep):
+    for missing in (1, 4, 11, 12):
+        refuses(upsweep, npy()[:-missing], "malformed")
+    upsweep.save("a.npy", np.zeros(3 << 20, dtype="int64"))
+    with (upsweep.folder / "a.npy").open("r+b") as file:
+        file.truncate((20 << 20) + 3)  # within a later piece
+    upsweep.fails("malformed", "scan", "a.npy", "-o", "out.npy")
+    upsweep.fails("malformed", "offsets", "a.npy", "a.npy", "-o", "out.npy")
+    with (upsweep.folder / "a.npy").open("rb") as file:
+        done = upsweep.run("scan", "-", "-o", "out.npy", stdin=file)
+    assert done.returncode == 1 and set(upsweep.files()) == {"a.npy", "bad.npy"}
+
+
+def test_other_formats_are_told(upsweep):
+    np.savez(upsweep.folder / "a.npz", x=np.arange(3))
+    upsweep.fails("malformed", "scan", "a.npz", "-o", "out.npy")
+    upsweep.fails("malformed", "scan", upsweep.write("notes", "1\n2\n"), "-o", "out.npy")
+    upsweep.fails("malformed", "scan", upsweep.write("notes.txt", "1\n2\n"), "-o", "out.npy")
+
+
+@pytest.mark.parametrize("name", ["e", "e.npy", "e.parquet", "e.arrow", "e.csv"])
+@pytest.mark.parametrize("column", ["", ":x"])
+def test_empty_files(upsweep, name, column):
+    refuses(upsweep, b"", "malformed", name=name, column=column if not name.endswith("npy") else "")
+
+
+# ------------------------------------------------------------------------------------- files the system does not give
+
+
+@pytest.mark.parametrize("command", ["scan", "reduce", "offsets", "ladder"])
+def test_missing_files_and_folders(upsweep, command):
+    upsweep.save("good.npy", [0], "int64")
+    (upsweep.folder / "folder.npy").mkdir()
+
+    def fails(word, name):
+        args = {
+            "scan": ["scan", name, "-o", "out.npy"],
+            "reduce": ["reduce", name],
+            "offsets": ["offsets", "good.npy", name, "-o", "out.npy"],
+            "ladder": ["ladder", "scan", "--input", name],
+        }[command]
+        upsweep.fails(word, *args)
+
+    fails("not_found", "missing.npy")
+    fails("not_found", "missing/in.npy")
+    fails("not_found", "missing.parquet:x")
+    fails("not_found", "")
+    fails(("not_found", "unreadable"), "good.npy/in.npy")
+    fails(("not_found", "unreadable"), "n" * 300)
+    fails("is_directory", "folder.npy")
+    fails("is_directory", "folder.npy/")
+    fails("is_directory", ".")
+    fails("is_directory", "folder.npy:x")
+    fails("unknown_column", "good.npy:x")
+
+
+def test_names_that_would_break_the_message(upsweep):
+    for name in ("new\nline.npy", "\x1b[31mred.npy", "tab\t.npy", "quote'\".npy", "na\u00efve.npy", "cr\r.npy"):
+        upsweep.fails("not_found", "scan", name)
+        refuses(upsweep, b"nonsense" * 20, "malformed", name=name)
+    done = upsweep.run("scan", b"\xff\xfe.npy", "--json")
+    assert done.returncode == 3
+    assert conftest.only_object(done.stdout)["error"]["code"] == "not_found"
+
+
+def test_odd_arguments_do_not_break_the_message(upsweep):
+    upsweep.save("in.npy", [1], "int32")
+    for args in (["--no\npe"], ["--op", "a\x1b[1mdd"], ["--dtype", "int\n8"], ["--rung", "cpu.\x1b"], ["--init", "\n1"],
+                 ["--device", "\x1b"], ["--overflow", "\r\n"], ["--threads", "1\n"]):  # fmt: skip
+        upsweep.fails(("invalid_argument", "unknown_rung"), "scan", "in.npy", *args)
+
+
+def test_a_folder_or_nothing_as_standard_input(upsweep):
+    with open(os.open(upsweep.folder, os.O_RDONLY), "rb", closefd=True) as folder:
+        upsweep.fails("is_directory", "scan", "-", "-o", "out.npy", stdin=folder)
+    done = upsweep.shell('"$U" scan - <&-')
+    assert done.returncode == 3 and done.stderr.startswith(b"upsweep: ")
+
+
+def test_unreadable_files(upsweep):
+    if os.geteuid() != 0:
+        upsweep.save("secret.npy", [1], "int32")
+        (upsweep.folder / "secret.npy").chmod(0)
+        upsweep.fails("unreadable", "scan", "secret.npy", "-o", "out.npy")
+        return
+    # root reads everything, so somebody else asks
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    folder = pathlib.Path(tempfile.mkdtemp())
+    try:
+        folder.chmod(0o777)
+        there = conftest.Upsweep(folder)
+        try:
+            there.ok("--version", **nobody)
+        except (OSError, AssertionError):
+            pytest.skip("root reads every file, and nobody else may run the command here")
+        there.save("secret.npy", [1], "int32")
+        (folder / "secret.npy").chmod(0)
+        there.fails("unreadable", "scan", "secret.npy", "-o", "out.npy", **nobody)
+        (folder / "secret.npy").chmod(0o644)
+        there.fails("unwritable", "scan", "secret.npy", "-o", "secret.npy", **nobody)
+        folder.chmod(0o755)
+        there.fails("unwritable", "scan", "secret.npy", "-o", "out.npy", **nobody)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_devices_as_input(upsweep):
+    upsweep.fails("malformed", "scan", "/dev/null", "-o", "out.npy")
+    upsweep.fails("malformed", "scan", "/dev/zero", "-o", "out.npy")
+
+
+# -------------------------------------------------------------------------------------------------------- damaged tables
+
+
+def table_bytes(upsweep, arrow, name, n=20_000):
+    options = {}
+    if name.endswith("parquet"):
+        options = {"row_group_size": 5000, "write_page_checksum": True, "compression": "none"}
+    values = np.random.default_rng(4).integers(-(2**40), 2**40, n)
+    upsweep.table(name, {"x": values, "y": values / 3}, **options)
+    return (upsweep.folder / name).read_bytes(), int(values.sum())
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_cut_tables(upsweep, arrow, name):
+    whole, _ = table_bytes(upsweep, arrow, name)
+    ends = [4, 5, 6, 8, 12, 100, 500, len(whole) // 2, len(whole) - 500, len(whole) - 9, len(whole) - 8]
+    ends += [len(whole) - 4, len(whole) - 1, *range(1000, len(whole), len(whole) // 12)]
+    for size in ends:
+        refuses(upsweep, whole[:size], ("malformed", "unsupported_type"), name=name, column=":x")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_tables_with_bytes_changed(upsweep, arrow, name):
+    whole, total = table_bytes(upsweep, arrow, name)
+    random = np.random.default_rng(11)
+    places = [*random.integers(0, len(whole), 15), *(len(whole) - random.integers(1, 1500, 40)),
+              *random.integers(0, 1200, 15)]  # fmt: skip
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= int(random.integers(1, 256))
+        upsweep.write(name, bytes(damaged))
+        done = upsweep.run("reduce", f"{name}:x", "--json", timeout=20)
+        assert done.returncode in (0, 1, 2, 3), f"byte {place}: {done}"
+        result = conftest.only_object(done.stdout)
+        if name.endswith("parquet") and done.returncode == 0:  # its pages are checked
+            assert result["value"] == total, f"byte {place}: {done}"
+
+
+def test_bytes_between_the_ends_of_parquet(upsweep, arrow):
+    refuses(upsweep, b"PAR1", "malformed", name="t.parquet")
+    refuses(upsweep, b"PAR1PAR1", "malformed", name="t.parquet")
+    refuses(upsweep, b"PAR1" + b"\xff" * 100 + b"\xff\xff\xff\x7fPAR1", "malformed", name="t.parquet")
+    refuses(upsweep, b"PAR1" + b"\0" * 100 + b"\x10\0\0\0PAR1", "malformed", name="t.parquet")
+    refuses(upsweep, b"ARROW1" + b"\0" * 100 + b"ARROW1", "malformed", name="t.arrow")
+    refuses(upsweep, b"\xff\xff\xff\xff" + b"\xff\xff\xff\x7f" * 9, "malformed", name="t.arrows")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_columns_that_are_no_numbers(upsweep, arrow, name):
+    pa = arrow
+    columns = {
+        "text": pa.array(["1", "2"]),
+        "truth": pa.array([True, False]),
+        "time": pa.array([1, 2], pa.timestamp("us")),
+        "list": pa.array([[1], [2]]),
+        "struct": pa.array([{"a": 1}, {"a": 2}]),
+        "bytes": pa.array([b"1", b"2"]),
+        "long": pa.array([1, 2], pa.decimal128(38, 2)),
+        "half": pa.array(np.array([1, 2], dtype="float16")),
+        "wide": pa.array([1, 2], pa.decimal256(50, 2)),
+        "good": pa.array([1, 2]),
+    }
+    upsweep.table(name, columns)
+    for column in columns:
+        if column == "good":
+            assert upsweep.json("reduce", f"{name}:good")["value"] == 3
+        else:
+            upsweep.fails("unsupported_type", "scan", f"{name}:{column}", "-o", "out.npy")
+
+
+def test_no_columns_and_twice_the_same(upsweep, arrow):
+    upsweep.table("none.parquet", arrow.table({}))
+    upsweep.fails("unknown_column", "scan", "none.parquet", "-o", "out.npy")
+    upsweep.fails("unknown_column", "scan", "none.parquet:x", "-o", "out.npy")
+    upsweep.table("two.arrow", arrow.table([arrow.array([1]), arrow.array([2])], names=["x", "x"]))
+    upsweep.fails("unknown_column", "scan", "two.arrow:x", "-o", "out.npy")
+
+
+# ----------------------------------------------------------------------------------------------------------- bad CSV
+
+
+@pytest.mark.parametrize("text", ["x\n1\nabc\n3\n", "x\nabc\n", "x\n1\n2 apples\n", "x\n0x10\n", "x\ntrue\nfalse\n"])
+def test_text_in_a_csv_column(upsweep, arrow, text):
+    refuses(upsweep, text, ("unsupported_type", "malformed"), name="t.csv", column=":x")
+
+
+def test_text_far_down_a_csv_column(upsweep, arrow):
+    rows = 2 * BLOCK // 8
+    refuses(upsweep, "x\n" + "1234567\n" * rows + "oops\n" + "1\n" * 10, "malformed", name="t.csv", index=rows)
+
+
+def test_a_csv_column_that_becomes_decimals(upsweep, arrow):
+    rows = 2 * BLOCK // 8
+    text = "x\n" + "1234567\n" * rows + "2.5\n"
+    refuses(upsweep, text, "malformed", name="t.csv", index=rows)
+    upsweep.write("all.csv", "x\n" + "12345.5\n" * rows + "2\n")  # the other way round there is nothing to lose
+    assert upsweep.json("reduce", "all.csv")["value"] == 12345.5 * rows + 2
+
+
+def test_a_csv_null_far_down(upsweep, arrow):
+    rows = 2 * BLOCK // 8
+    refuses(upsweep, "x,y\n" + "12345,1\n" * rows + ",1\n", "null_value", name="t.csv", column=":x", index=rows)
+
+
+@pytest.mark.parametrize(
+    "text", ["x,y\n1,2\n3\n", "x,y\n1,2\n3,4,5\n", 'x,y\n1,2\n"3,4\n', "x\n9223372036854775808\n-1\n", "x\n1\0\n"]
+)
+def test_damaged_csv(upsweep, arrow, text):
+    refuses(upsweep, text, ("malformed", "unsupported_type"), name="t.csv", column=":x")
+
+
+def test_csv_integers_past_64_bits_are_not_rounded(upsweep, arrow):
+    upsweep.write("t.csv", "x\n18446744073709551616\n")
+    done = upsweep.run("reduce", "t.csv", "--json")
+    if done.returncode == 0:
+        assert float(conftest.only_object(done.stdout)["value"]) == 2.0**64
+    else:
+        assert done.returncode == 1
+
+
+def test_help_where_arrow_is_missing(upsweep, arrow_reason):
+    if "no Arrow" not in arrow_reason:
+        pytest.skip("Arrow is built in" if not arrow_reason else arrow_reason)
+    upsweep.fails("not_built", "scan", upsweep.write("t.csv", "x\n1\n"), "-o", "out.npy")
+
+
+def test_the_messages_are_for_people(upsweep):
+    error = upsweep.fails("not_found", "scan", "missing.npy")
+    assert "missing.npy" in error["message"]
+    upsweep.save("in.npy", [1.5], "float16")
+    error = upsweep.fails("unsupported_type", "scan", "in.npy")
+    assert "in.npy" in error["message"] and "f2" in error["message"]

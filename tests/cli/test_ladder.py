@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_ladder.py: `upsweep ladder` and `devices`: what they list, verify, skip and refuse; never how fast.
+import json
+
+import numpy as np
+import pytest
+
+RUNGS = {
+    "scan": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"],
+    "reduce": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"],
+    "ragged": ["cpu.serial", "cpu.threads", "cpu.chained", "cpu.adjacent"],
+}
+FIELDS = {"rung", "type", "n", "status", "reason", "median_s", "gbps", "fraction_of_copy", "speedup"}
+
+
+def check_text(text):
+    assert text.endswith("\n")
+    assert "\x1b" not in text and "\r" not in text
+    for line in text.splitlines():
+        assert len(line) <= 80, line
+
+
+def check_rows(result, problem):
+    assert result["schema"] == 1
+    assert result["problem"] == problem
+    assert isinstance(result["machine"], dict) and result["machine"]
+    assert result["rows"]
+    for row in result["rows"]:
+        assert set(row) >= FIELDS, row
+        assert row["status"] in ("verified", "failed", "skipped")
+        assert row["status"] != "failed", row
+        if row["status"] == "verified":
+            assert row["median_s"] > 0 and row["gbps"] > 0 and row["fraction_of_copy"] > 0, row
+        else:
+            assert row["reason"], row
+    return result["rows"]
+
+
+# ------------------------------------------------------------------------------------------------------------ listing
+
+
+def test_the_list(upsweep):
+    text = upsweep.text("ladder")
+    check_text(text)
+    result = upsweep.json("ladder")
+    assert result["schema"] == 1
+    for problem, rungs in RUNGS.items():
+        assert problem in text
+        listed = [rung["rung"] for rung in result["ladders"][problem]]
+        assert set(rungs) <= set(listed)
+        assert len(set(listed)) == len(listed)  # unique within a problem
+        for rung in rungs:
+            assert rung in text
+
+
+# ----------------------------------------------------------------------------------------------------------- climbing
+
+
+def test_scan(upsweep):
+    result = upsweep.json("ladder", "scan", "--sizes", "1e3,2^12", "--types", "int32")
+    rows = check_rows(result, "scan")
+    for n in (1000, 4096):
+        there = {row["rung"]: row for row in rows if row["n"] == n}
+        assert set(RUNGS["scan"]) <= set(there)
+        for row in there.values():
+            assert (row["status"], row["type"]) == ("verified", "int32"), row
+        assert there["cpu.serial"]["speedup"] == 1
+    assert {row["n"] for row in rows} == {1000, 4096}
+
+
+@pytest.mark.parametrize("problem", RUNGS)
+def test_every_problem_verifies(upsweep, problem):
+    types = "int64" if problem == "ragged" else "int32,float64"
+    rows = check_rows(upsweep.json("ladder", problem, "--sizes", "1,777", "--types", types), problem)
+    for rung in RUNGS[problem]:
+        there = [row for row in rows if row["rung"] == rung]
+        assert {(row["type"], row["n"]) for row in there} == {(t, n) for t in types.split(",") for n in (1, 777)}
+        for row in there:
+            assert row["status"] == "verified", row
+
+
+@pytest.mark.parametrize("types", ["int8,int16,uint8,uint16", "uint32,uint64,float32"])
+def test_every_type_verifies(upsweep, types):
+    rows = check_rows(upsweep.json("ladder", "scan", "--sizes", "100", "--types", types, "--rung", "cpu.simd"), "scan")
+    for type_ in types.split(","):
+        assert ("cpu.simd", type_, "verified") in {(row["rung"], row["type"], row["status"]) for row in rows}
+
+
+def test_text_has_no_long_lines(upsweep):
+    for args in (["scan", "--sizes", "10,3e5", "--types", "float32"], ["ragged", "--sizes", "1e4"],
+                 ["reduce", "--sizes", "1e3", "--types", "uint8"]):  # fmt: skip
+        text = upsweep.text("ladder", *args)
+        check_text(text)
+        assert "cpu.serial" in text and "verified" in text
+
+
+def test_one_rung(upsweep):
+    result = upsweep.json("ladder", "scan", "--sizes", "1e3", "--types", "int32", "--rung", "cpu.chained")
+    rows = check_rows(result, "scan")
+    assert ("cpu.chained", "verified") in {(row["rung"], row["status"]) for row in rows}
+    assert {row["rung"] for row in rows} <= {"cpu.chained", "cpu.serial"}  # serial is what it is compared to
+
+
+def test_no_time_at_all(upsweep):
+    args = ["ladder", "scan", "--sizes", "1e3,1e5", "--types", "int32", "--max-seconds", "0"]
+    rows = check_rows(upsweep.json(*args), "scan")
+    skipped = [row for row in rows if row["n"] == 100_000]
+    assert {row["rung"] for row in skipped} >= set(RUNGS["scan"])
+    for row in skipped:
+        assert row["status"] == "skipped", row
+        assert row["reason"].startswith("estimated ") and row["reason"].endswith(" s"), row
+        assert row["median_s"] is None and row["gbps"] is None and row["speedup"] is None, row
+    text = upsweep.text(*args)
+    check_text(text)
+    assert "skipped: estimated " in text
+
+
+def test_threads(upsweep):
+    rows = check_rows(upsweep.json("ladder", "scan", "--sizes", "1e4", "--types", "int64", "--threads", "1"), "scan")
+    assert all(row["status"] == "verified" for row in rows)
+
+
+def test_a_column_as_input(upsweep):
+    upsweep.save("in.npy", np.random.default_rng(1).standard_normal(5000), "float32")
+    rows = check_rows(upsweep.json("ladder", "scan", "--input", "in.npy"), "scan")
+    assert {(row["type"], row["n"]) for row in rows} == {("float32", 5000)}
+    assert {row["status"] for row in rows} == {"verified"}
+    check_text(upsweep.text("ladder", "reduce", "--input", "in.npy"))
+
+
+def test_lists_as_input(upsweep):
+    upsweep.save("starts.npy", [0, 5, 5], "int64")
+    upsweep.save("stops.npy", [5, 5, 9], "int64")
+    rows = check_rows(upsweep.json("ladder", "ragged", "--input", "starts.npy", "stops.npy"), "ragged")
+    assert {(row["type"], row["n"]) for row in rows} == {("int64", 3)}
+    for rung in ("cpu.serial", "cpu.threads", "cpu.chained"):
+        assert (rung, "verified") in {(row["rung"], row["status"]) for row in rows}
+
+
+def test_a_table_as_input(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": np.arange(3000)})
+    rows = check_rows(upsweep.json("ladder", "scan", "--input", "t.parquet:x"), "scan")
+    assert {(row["type"], row["n"]) for row in rows} == {("int64", 3000)}
+
+
+def test_bad_input(upsweep):
+    upsweep.save("starts.npy", [0, 5], "int64")
+    upsweep.save("stops.npy", [5, 4], "int64")
+    upsweep.save("one.npy", [5], "int64")
+    upsweep.save("float.npy", [5, 6], "float64")
+    upsweep.write("bad.npy", b"\x93NUMPY\x01\x00")
+    upsweep.fails("malformed", "ladder", "scan", "--input", "bad.npy")
+    upsweep.fails("not_found", "ladder", "scan", "--input", "missing.npy")
+    upsweep.fails("stop_before_start", "ladder", "ragged", "--input", "starts.npy", "stops.npy", index=1)
+    upsweep.fails("unequal_lengths", "ladder", "ragged", "--input", "starts.npy", "one.npy")
+    upsweep.fails("unsupported_type", "ladder", "ragged", "--input", "float.npy", "float.npy")
+    upsweep.fails("invalid_argument", "ladder", "ragged", "--input", "starts.npy")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--input", "starts.npy", "stops.npy")
+
+
+def test_no_elements_as_input(upsweep):
+    upsweep.save("in.npy", [], "int32")
+    for problem in ("scan", "reduce"):
+        done = upsweep.run("ladder", problem, "--input", "in.npy", "--json")
+        assert done.returncode in (0, 1), done
+        json.loads(done.stdout)
+
+
+# ------------------------------------------------------------------------------------------------------- bad requests
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    ["0", "-1", "1.5", "abc", "1e3,abc", "1e3,,2^4", ",", "2^", "^2", "2^x", "x^2", "abc^0", "-2^2", "-1e3", "2^-1",
+     "1e30", "2^99", "2^4000", "nan", "inf", "1e3 ", "0x10", "1e3;1e4", "2^2^2", "1e-3", "99999999999999999999"],
+)  # fmt: skip
+def test_bad_sizes(upsweep, sizes):
+    upsweep.fails("invalid_argument", "ladder", "scan", f"--sizes={sizes}", "--types", "int32")
+
+
+@pytest.mark.parametrize(
+    "word, args",
+    [
+        ("invalid_argument", ["sort"]),
+        ("invalid_argument", ["scan", "reduce"]),
+        ("invalid_argument", ["scan", "--types", "float16"]),
+        ("invalid_argument", ["scan", "--types", "int32,nope"]),
+        ("invalid_argument", ["ragged", "--types", "float32"]),
+        ("invalid_argument", ["scan", "--max-seconds", "soon"]),
+        ("invalid_argument", ["scan", "--nope"]),
+        ("invalid_argument", ["scan", "--threads", "-1"]),
+        ("unknown_rung", ["scan", "--rung", "cpu.nope", "--sizes", "10", "--types", "int32"]),
+        ("unknown_rung", ["reduce", "--rung", "cpu.chained", "--sizes", "10", "--types", "int32"]),
+        (("not_built", "no_device"), ["scan", "--device", "cuda", "--sizes", "10"]),
+        ("invalid_argument", ["scan", "--device", "foo", "--sizes", "10"]),
+        ("invalid_argument", ["--device", "foo"]),
+        (("not_built", "no_device"), ["--device", "cuda"]),
+    ],
+)
+def test_bad_options(upsweep, word, args):
+    upsweep.fails(word, "ladder", *args, status=2)
+
+
+# ------------------------------------------------------------------------------------------------------------ devices
+
+
+def test_devices_as_json(upsweep):
+    result = upsweep.json("devices")
+    cpu = result["cpu"]
+    assert cpu["threads"] >= 1
+    assert cpu["simd"] and isinstance(cpu["simd"], str)
+    assert cpu["copy_gbps"] > 0 and cpu["read_gbps"] > 0
+    for level in ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes"):
+        assert isinstance(cpu[level], int) and cpu[level] >= 0, cpu
+    assert isinstance(result["gpus"], list)
+
+
+def test_devices_as_text(upsweep):
+    text = upsweep.text("devices", "--threads", "1")
+    check_text(text)
+    for word in ("cpu", "caches", "simd", "copy", "read"):
+        assert word in text
+
+
+def test_devices_refuses_bad_options(upsweep):
+    upsweep.fails("invalid_argument", "devices", "--device", "foo")
+    upsweep.fails(("not_built", "no_device"), "devices", "--device", "cuda", status=2)
+    upsweep.fails("invalid_argument", "devices", "--threads", "-1")
+    upsweep.fails("invalid_argument", "devices", "--nope")
+    upsweep.fails("invalid_argument", "devices", "extra")

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_reduce.py: `upsweep reduce`: the value against NumPy, how it is printed, and each way to have none.
+import datetime
+import decimal
+import json
+
+import numpy as np
+import pytest
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+TYPES = [*INTEGERS, "float32", "float64"]
+OPS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"]
+CHUNK = 1 << 21
+INT64_MAX = 2**63 - 1
+
+
+def accumulator(dtype):
+    return np.dtype({"i": "int64", "u": "uint64"}.get(np.dtype(dtype).kind, dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("op", OPS)
+def test_every_operator_and_type(upsweep, op, dtype):
+    if op in ("and", "or", "xor") and dtype.startswith("float"):
+        pytest.skip("bitwise operators are for integers")
+    values = np.random.default_rng(5).integers(1, 100, 3000).astype(dtype)
+    if op == "mul":
+        values = values[:20] % 3 + 1
+        values = values.astype(dtype)
+    upsweep.save("in.npy", values)
+    expected = OPS[op].reduce(values.astype(accumulator(dtype)))
+    result = upsweep.json("reduce", "in.npy", "--op", op)
+    assert {"value", "dtype", "rung", "seconds"} <= set(result)
+    assert result["value"] == expected
+    assert result["dtype"] == str(accumulator(dtype))
+    text = upsweep.text("reduce", "in.npy", "--op", op)
+    assert text.endswith("\n") and text.count("\n") == 1
+    assert accumulator(dtype).type(text) == expected
+    if accumulator(dtype).kind != "f":
+        assert text == f"{expected}\n"
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("n", [1, 1000, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
+def test_rungs_and_lengths(upsweep, rung, n):
+    values = np.random.default_rng(6).integers(-100, 100, n).astype("int16")
+    upsweep.save("in.npy", values)
+    result = upsweep.json("reduce", "in.npy", "--rung", rung)
+    assert (result["value"], result["rung"]) == (values.sum(dtype="int64"), rung)
+    assert upsweep.json("reduce", "in.npy", "--rung", rung, "--op", "min")["value"] == values.min()
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_float_bits_do_not_depend_on_threads(upsweep, threads):
+    for dtype in ("float32", "float64"):
+        upsweep.save("in.npy", np.random.default_rng(7).standard_normal(CHUNK + 12345), dtype)
+        for rung in RUNGS:
+            one = upsweep.json("reduce", "in.npy", "--rung", rung, "--threads", "1")
+            assert upsweep.json("reduce", "in.npy", "--rung", rung, "--threads", threads)["value"] == one["value"]
+
+
+@pytest.mark.parametrize("out", TYPES)
+def test_dtype(upsweep, out):
+    upsweep.save("in.npy", [1, 2, 4], "int32")
+    result = upsweep.json("reduce", "in.npy", "--dtype", out)
+    assert (result["value"], result["dtype"]) == (7, out)
+
+
+def test_standard_input(upsweep):
+    upsweep.save("in.npy", np.arange(10), "int8")
+    with (upsweep.folder / "in.npy").open("rb") as file:
+        assert upsweep.text("reduce", "-", stdin=file) == "45\n"
+
+
+def test_quiet_still_prints_the_value(upsweep):
+    upsweep.save("in.npy", [1, 2], "int32")
+    assert upsweep.text("reduce", "in.npy", "--quiet") == "3\n"
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_no_elements(upsweep, dtype):
+    upsweep.save("in.npy", np.array([], dtype=dtype))
+    assert upsweep.json("reduce", "in.npy")["value"] == 0
+    assert upsweep.json("reduce", "in.npy", "--op", "mul")["value"] == 1
+    assert not upsweep.text("reduce", "in.npy").startswith("-")  # a sum of nothing is no -0.0
+    upsweep.fails("empty", "reduce", "in.npy", "--op", "min", index=None)
+    upsweep.fails("empty", "reduce", "in.npy", "--op", "max", index=None)
+
+
+def test_exact_and_special_values(upsweep):
+    for dtype in ("int64", "uint64"):
+        for value in (np.iinfo(dtype).max, np.iinfo(dtype).min):
+            upsweep.save("in.npy", [value], dtype)
+            assert upsweep.json("reduce", "in.npy")["value"] == int(value)
+            assert upsweep.text("reduce", "in.npy") == f"{value}\n"
+    for value, word in ((np.nan, "NaN"), (np.inf, "Infinity"), (-np.inf, "-Infinity")):
+        upsweep.save("in.npy", [1, value, 2], "float64")
+        assert upsweep.json("reduce", "in.npy")["value"] == word
+        assert upsweep.text("reduce", "in.npy") == f"{word}\n"
+    upsweep.save("in.npy", [1, np.nan, 2], "float32")
+    for op in ("min", "max"):
+        for rung in RUNGS:
+            assert upsweep.json("reduce", "in.npy", "--op", op, "--rung", rung)["value"] == "NaN"
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize(
+    "values, dtype, options",
+    [
+        ([INT64_MAX, 1], "int64", []),
+        ([-INT64_MAX - 1, -1], "int64", []),
+        ([2**64 - 1, 1], "uint64", []),
+        ([100, 28], "int16", ["--dtype", "int8"]),
+        ([2, -3], "int32", ["--dtype", "uint64"]),
+        ([2**63], "uint64", ["--dtype", "int64"]),
+    ],
+)
+def test_overflow(upsweep, rung, values, dtype, options):
+    upsweep.save("in.npy", values, dtype)
+    upsweep.fails("overflow", "reduce", "in.npy", "--rung", rung, *options, index=None)
+
+
+def test_overflow_across_pieces(upsweep):
+    values = np.zeros(CHUNK + 1, dtype="int64")
+    values[0], values[-1] = INT64_MAX, 1
+    upsweep.save("in.npy", values)
+    upsweep.fails("overflow", "reduce", "in.npy", index=None)
+
+
+def test_a_sum_that_fits_is_no_overflow(upsweep):
+    upsweep.save("in.npy", [INT64_MAX, 1, -1], "int64")
+    for rung in RUNGS:
+        assert upsweep.json("reduce", "in.npy", "--rung", rung)["value"] == INT64_MAX
+
+
+def test_products_wrap(upsweep):
+    upsweep.save("in.npy", [2**62, 4], "int64")
+    assert upsweep.text("reduce", "in.npy", "--op", "mul") == "0\n"
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_columns_of_tables(upsweep, arrow, name):
+    values = np.random.default_rng(8).integers(-9, 9, 150_000)
+    days = arrow.array([datetime.date(1970, 1, 2)] * 150_000, arrow.date32())
+    upsweep.table(name, {"x": values, "d": days, "f": values / 2})
+    assert upsweep.text("reduce", f"{name}:x") == f"{values.sum()}\n"
+    assert upsweep.text("reduce", f"{name}:d") == "150000\n"
+    assert upsweep.json("reduce", f"{name}:f")["value"] == values.sum() / 2
+    upsweep.fails("unknown_column", "reduce", f"{name}:nope")
+
+
+def test_decimals(upsweep, arrow):
+    column = arrow.array([decimal.Decimal("-0.07"), decimal.Decimal("0.02")], arrow.decimal128(9, 2))
+    upsweep.table("t.parquet", {"x": column})
+    result = upsweep.json("reduce", "t.parquet:x")
+    assert (result["value"], result["dtype"]) == ("-0.05", "int64")
+    assert upsweep.text("reduce", "t.parquet:x") == "-0.05\n"
+    assert upsweep.text("reduce", "t.parquet:x", "--op", "min") == "-0.07\n"
+
+
+@pytest.mark.parametrize("options", [["--dtype", "float64"], ["--dtype", "int32"], ["--op", "mul"]])
+def test_decimals_lose_their_point_nowhere(upsweep, arrow, options):
+    column = arrow.array([decimal.Decimal("1.50"), decimal.Decimal("0.50")], arrow.decimal128(9, 2))
+    upsweep.table("t.parquet", {"x": column})
+    done = upsweep.run("reduce", "t.parquet:x", *options, "--json")
+    assert done.returncode in (0, 1, 2), done
+    if done.returncode == 0:  # refusing is right too; another number is not
+        assert float(json.loads(done.stdout)["value"]) == (0.75 if "mul" in options else 2.0), done.stdout
+
+
+def test_null_names_its_first_row(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": [1, 2, None, None]})
+    upsweep.fails("null_value", "reduce", "t.parquet:x", index=2)
+    upsweep.table("t.parquet", {"x": arrow.nulls(3, arrow.int32())})
+    upsweep.fails("null_value", "reduce", "t.parquet:x", index=0)
+
+
+@pytest.mark.parametrize(
+    "word, options",
+    [
+        ("unknown_rung", ["--rung", "cpu.nope"]),
+        ("unknown_rung", ["--rung", "cpu.chained"]),  # of the scan ladder
+        ("invalid_argument", ["--exclusive"]),
+        ("invalid_argument", ["-o", "out.npy"]),
+        ("invalid_argument", ["--op", "mean"]),
+        ("invalid_argument", ["--dtype", "bool"]),
+        ("invalid_argument", ["--threads", "-2"]),
+        (("not_built", "no_device"), ["--device", "cuda"]),
+        ("invalid_argument", ["--device", "tpu"]),
+    ],
+)
+@pytest.mark.parametrize("n", [3, 0])
+def test_bad_options(upsweep, word, options, n):
+    upsweep.save("in.npy", np.ones(n, dtype="int32"))
+    upsweep.fails(word, "reduce", "in.npy", *options, status=2)
+
+
+def test_what_floats_are_refused(upsweep):
+    upsweep.save("in.npy", [1, 2], "float32")
+    for options in (["--op", "and"], ["--op", "or"], ["--op", "xor"], ["--dtype", "int64"], ["--dtype", "uint8"]):
+        upsweep.fails("invalid_argument", "reduce", "in.npy", *options)

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_scan.py: `upsweep scan`: results against NumPy, every option, and each way its content can be wrong.
+import datetime
+import decimal
+import json
+
+import numpy as np
+import pytest
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+TYPES = [*INTEGERS, "float32", "float64"]
+OPS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"]
+CHUNK = 1 << 21  # longer columns are read in several pieces
+INT64_MAX = 2**63 - 1
+
+
+def accumulator(dtype):
+    kind = np.dtype(dtype).kind
+    return np.dtype({"i": "int64", "u": "uint64"}.get(kind, dtype))
+
+
+def identity(op, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return {"add": 0, "mul": 1, "min": np.inf, "max": -np.inf}[op]
+    limits = np.iinfo(dtype)
+    ones = -1 if dtype.kind == "i" else limits.max
+    return {"add": 0, "mul": 1, "min": limits.max, "max": limits.min, "and": ones, "or": 0, "xor": 0}[op]
+
+
+def numbers(dtype, n, seed=1):
+    """Whole numbers, so that floats are exact too."""
+    random = np.random.default_rng(seed)
+    low, high = (0, 100) if np.dtype(dtype).kind == "u" else (-50, 50)
+    return random.integers(low, high, n).astype(dtype)
+
+
+def scanned(op, values, out, *, exclusive=False, init=None):
+    values = values.astype(out)
+    start = np.array([identity(op, out) if init is None else init], dtype=out)
+    with np.errstate(over="ignore"):
+        whole = OPS[op].accumulate(np.concatenate([start, values]))
+    return whole[:-1] if exclusive else whole[1:]
+
+
+# -------------------------------------------------------------------------------------------------------- good input
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type_to_a_file(upsweep, dtype):
+    values = numbers(dtype, 1000)
+    upsweep.save("in.npy", values)
+    result = upsweep.json("scan", "in.npy", "-o", "out.npy")
+    expected = scanned("add", values, accumulator(dtype))
+    out = upsweep.load("out.npy")
+    assert out.dtype == accumulator(dtype) and out.shape == (1000,)
+    np.testing.assert_array_equal(out, expected)
+    assert {"count", "dtype", "last", "rung", "seconds", "output"} <= set(result)
+    assert result["count"] == 1000
+    assert result["dtype"] == str(accumulator(dtype))
+    assert result["last"] == expected[-1]
+    assert result["output"] == "out.npy"
+    assert result["rung"] in RUNGS
+    assert result["seconds"] >= 0
+    assert set(upsweep.files()) == {"in.npy", "out.npy"}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("op", OPS)
+def test_every_operator(upsweep, op, dtype):
+    if op in ("and", "or", "xor") and dtype.startswith("float"):
+        pytest.skip("bitwise operators are for integers")
+    values = numbers(dtype, 300)
+    if op == "mul":
+        values = np.abs(values) % 3 + 1
+        values = values.astype(dtype)
+    upsweep.save("in.npy", values)
+    out = accumulator(dtype)
+    np.testing.assert_array_equal(upsweep.npy("scan", "in.npy", "--op", op), scanned(op, values, out))
+    np.testing.assert_array_equal(
+        upsweep.npy("scan", "in.npy", "--op", op, "--exclusive"), scanned(op, values, out, exclusive=True)
+    )
+    np.testing.assert_array_equal(
+        upsweep.npy("scan", "in.npy", "--op", op, "--exclusive", "--init", "7"),
+        scanned(op, values, out, exclusive=True, init=7),
+    )
+    np.testing.assert_array_equal(
+        upsweep.npy("scan", "in.npy", "--op", op, "--init", "7"), scanned(op, values, out, init=7)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
+def test_lengths_around_the_pieces(upsweep, n):
+    values = numbers("int16", n)
+    upsweep.save("in.npy", values)
+    np.testing.assert_array_equal(upsweep.npy("scan", "in.npy"), scanned("add", values, "int64"))
+    np.testing.assert_array_equal(
+        upsweep.npy("scan", "in.npy", "--exclusive", "--init", "-3"),
+        scanned("add", values, "int64", exclusive=True, init=-3),
+    )
+    np.testing.assert_array_equal(upsweep.npy("scan", "in.npy", "--op", "max"), np.maximum.accumulate(values))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_no_elements(upsweep, dtype):
+    upsweep.save("in.npy", np.array([], dtype=dtype))
+    result = upsweep.json("scan", "in.npy", "-o", "out.npy")
+    assert (result["count"], result["last"], result["dtype"]) == (0, None, str(accumulator(dtype)))
+    out = upsweep.load("out.npy")
+    assert out.shape == (0,) and out.dtype == accumulator(dtype)
+    assert upsweep.npy("scan", "in.npy", "--exclusive").shape == (0,)
+    assert "0" in upsweep.text("scan", "in.npy")
+
+
+@pytest.mark.parametrize("out", TYPES)
+def test_every_dtype(upsweep, out):
+    values = numbers("int32", 40) % 3
+    upsweep.save("in.npy", values)
+    got = upsweep.npy("scan", "in.npy", "--dtype", out)
+    assert got.dtype == np.dtype(out)
+    np.testing.assert_array_equal(got, scanned("add", values, out))
+    assert upsweep.json("scan", "in.npy", "--dtype", out)["dtype"] == out
+
+
+def test_float_types_stay_and_change(upsweep):
+    upsweep.save("in.npy", [1.5, 2.5], "float32")
+    assert upsweep.npy("scan", "in.npy").dtype == np.float32
+    assert upsweep.npy("scan", "in.npy", "--dtype", "float64").dtype == np.float64
+
+
+def test_init_takes_signs_and_fractions(upsweep):
+    upsweep.save("i.npy", [1, 2], "int32")
+    upsweep.save("f.npy", [1, 2], "float64")
+    assert upsweep.npy("scan", "i.npy", "--init", "-5").tolist() == [-4, -2]
+    assert upsweep.npy("scan", "i.npy", "--init=-5").tolist() == [-4, -2]
+    assert upsweep.npy("scan", "f.npy", "--init", "-0.5").tolist() == [0.5, 2.5]
+    assert upsweep.npy("scan", "f.npy", "--init", "1e3").tolist() == [1001, 1003]
+    assert upsweep.npy("scan", "i.npy", "--init", str(INT64_MAX), "--op", "min").tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_the_result_names_the_rung(upsweep, rung):
+    values = numbers("int32", 5000)
+    upsweep.save("in.npy", values)
+    result = upsweep.json("scan", "in.npy", "--rung", rung, "-o", "out.npy")
+    assert result["rung"] == rung
+    np.testing.assert_array_equal(upsweep.load("out.npy"), scanned("add", values, "int64"))
+    assert rung in upsweep.text("scan", "in.npy", "--rung", rung)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3", "64"])
+def test_threads(upsweep, threads):
+    values = numbers("int32", 300_000)
+    upsweep.save("in.npy", values)
+    result = upsweep.json("scan", "in.npy", "--threads", threads, "-o", "out.npy")
+    np.testing.assert_array_equal(upsweep.load("out.npy"), scanned("add", values, "int64"))
+    assert result["rung"] == upsweep.json("scan", "in.npy", "--threads", "1")["rung"]  # by n and type only
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_devices(upsweep, device):
+    upsweep.save("in.npy", [1, 2, 3], "int32")
+    assert upsweep.json("scan", "in.npy", "--device", device)["last"] == 6
+
+
+def test_standard_input(upsweep):
+    values = numbers("uint16", 3 * CHUNK + 1)
+    upsweep.save("in.npy", values)
+    expected = scanned("add", values, "uint64")
+    with (upsweep.folder / "in.npy").open("rb") as file:
+        np.testing.assert_array_equal(upsweep.npy("scan", "-", stdin=file), expected)
+    done = upsweep.shell('cat in.npy | "$U" scan - --json')
+    assert done.returncode == 0 and json.loads(done.stdout)["last"] == expected[-1]
+    done = upsweep.shell('mkfifo f && { cat in.npy > f & } && "$U" scan f --json')
+    assert done.returncode == 0 and json.loads(done.stdout)["last"] == expected[-1]
+    done = upsweep.shell('"$U" scan in.npy -o - | "$U" reduce - --op max')
+    assert done.returncode == 0 and int(done.stdout) == expected[-1]
+
+
+def test_output_over_its_own_input(upsweep):
+    values = numbers("int64", 2 * CHUNK + 3)
+    upsweep.save("a.npy", values)
+    upsweep.ok("scan", "a.npy", "-o", "a.npy")
+    np.testing.assert_array_equal(upsweep.load("a.npy"), scanned("add", values, "int64"))
+    assert set(upsweep.files()) == {"a.npy"}
+
+
+def test_the_output_replaces_what_was_there(upsweep):
+    upsweep.save("in.npy", [1, 2, 3], "int32")
+    upsweep.write("out.npy", b"x" * 10_000)
+    upsweep.ok("scan", "in.npy", "-o", "out.npy")
+    assert upsweep.load("out.npy").tolist() == [1, 3, 6]
+    assert set(upsweep.files()) == {"in.npy", "out.npy"}
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_every_npy_version(upsweep, version):
+    with (upsweep.folder / "in.npy").open("wb") as file:
+        np.lib.format.write_array(file, np.array([1, 2, 4], dtype="int16"), version=version)
+    assert upsweep.json("scan", "in.npy")["last"] == 7
+
+
+@pytest.mark.parametrize("padding", range(8))
+def test_elements_need_not_be_aligned_in_the_file(upsweep, padding):
+    header = b"{'shape': (3,), 'fortran_order': False, 'descr': '<f8'}" + b" " * padding + b"\n"
+    head = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    upsweep.write("in.npy", head + np.array([1.5, 2, 4]).tobytes())
+    assert upsweep.npy("scan", "in.npy").tolist() == [1.5, 3.5, 7.5]
+
+
+def test_a_name_with_a_colon_is_a_name(upsweep):
+    upsweep.save("a:b.npy", [1, 2], "int32")
+    assert upsweep.json("scan", "a:b.npy")["last"] == 3
+
+
+# ------------------------------------------------------------------------------------------------------ what is said
+
+
+def test_json_integers_are_exact(upsweep):
+    for dtype in ("int64", "uint64"):
+        limits = np.iinfo(dtype)
+        for value in (limits.max, limits.max - 1, limits.min):
+            upsweep.save("in.npy", [value], dtype)
+            output = upsweep.ok("scan", "in.npy", "--json")
+            assert json.loads(output, parse_float=decimal.Decimal)["last"] == int(value)
+            assert str(value).encode() in output
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("value, word", [(np.nan, "NaN"), (np.inf, "Infinity"), (-np.inf, "-Infinity")])
+def test_json_spells_what_json_cannot(upsweep, dtype, value, word):
+    upsweep.save("in.npy", [1, value], dtype)
+    assert upsweep.json("scan", "in.npy")["last"] == word
+    np.testing.assert_array_equal(upsweep.npy("scan", "in.npy"), np.array([1, value], dtype=dtype))
+
+
+def test_json_floats_read_back_the_same(upsweep):
+    for dtype in ("float32", "float64"):
+        for value in (0.1, 1 / 3, 1e-30, 123456.789, 1e20, -2.5):
+            upsweep.save("in.npy", [value], dtype)
+            assert np.dtype(dtype).type(upsweep.json("scan", "in.npy")["last"]) == np.dtype(dtype).type(value)
+
+
+def test_nan_propagates_through_min_and_max(upsweep):
+    upsweep.save("in.npy", [1, np.nan, 0, 5], "float64")
+    for op in ("min", "max"):
+        np.testing.assert_array_equal(upsweep.npy("scan", "in.npy", "--op", op), [1, np.nan, np.nan, np.nan])
+
+
+def test_json_output_is_null_without_a_file(upsweep):
+    upsweep.save("in.npy", [1], "int32")
+    assert upsweep.json("scan", "in.npy")["output"] is None
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_the_summary(upsweep, dtype):
+    values = np.full(70_000, 2**40, dtype=dtype)
+    upsweep.save("in.npy", values)
+    for options in ([], ["-o", "out.npy"], ["--rung", "cpu.simd_threads"]):
+        text = upsweep.text("scan", "in.npy", *options)
+        assert max(map(len, text.splitlines())) <= 80, text
+        assert "\x1b" not in text and "\r" not in text
+        assert "70,000" in text or "70000" in text
+        assert dtype in text and "cpu." in text
+        bare = text.replace(",", "")
+        assert str(2**40) in bare and (str(70_000 * 2**40) in bare or repr(70_000.0 * 2**40) in bare), text
+
+
+def test_quiet(upsweep):
+    upsweep.save("in.npy", [1, 2], "int32")
+    assert upsweep.ok("scan", "in.npy", "--quiet", "-o", "out.npy") == b""
+    assert upsweep.load("out.npy").tolist() == [1, 3]
+    assert upsweep.json("scan", "in.npy", "--quiet")["last"] == 3
+
+
+def test_help_and_version(upsweep):
+    for args in (["--help"], ["scan", "--help"], ["reduce", "--help"], ["offsets", "--help"], ["ladder", "--help"],
+                 ["devices", "--help"], ["--version"]):  # fmt: skip
+        text = upsweep.text(*args)
+        assert "upsweep" in text or "scan" in text or args[0] in text
+    for word in ("scan", "reduce", "offsets", "ladder", "devices"):
+        assert word in upsweep.text("--help")
+
+
+# ------------------------------------------------------------------------------------------------------ table columns
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_columns_of_tables(upsweep, arrow, name):
+    n = 200_000
+    random = np.random.default_rng(3)
+    columns = {
+        "i": random.integers(-1000, 1000, n),
+        "f": random.integers(-1000, 1000, n) + 0.5,
+        "s": np.array(["a", "b"])[random.integers(0, 2, n)],
+    }
+    upsweep.table(name, columns)
+    np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:i"), np.cumsum(columns["i"]))
+    np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:f"), np.cumsum(columns["f"]))
+    result = upsweep.json("scan", f"{name}:i", "-o", "out.npy", "--exclusive", "--init", "10")
+    assert (result["count"], result["dtype"]) == (n, "int64")
+    np.testing.assert_array_equal(upsweep.load("out.npy"), 10 + np.cumsum(columns["i"]) - columns["i"])
+    upsweep.fails("unknown_column", "scan", f"{name}:nope", "-o", "new.npy")
+    upsweep.fails("unknown_column", "scan", f"{name}:", "-o", "new.npy")
+    upsweep.fails("unknown_column", "scan", name, "-o", "new.npy")  # three columns, none named
+    upsweep.fails("unsupported_type", "scan", f"{name}:s", "-o", "new.npy")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_a_table_of_one_column_needs_no_name(upsweep, arrow, name):
+    upsweep.table(name, {"only": [1, 2, 4]})
+    assert upsweep.json("scan", name)["last"] == 7
+    assert upsweep.json("scan", f"{name}:only")["last"] == 7
+    upsweep.fails("unknown_column", "scan", f"{name}:other")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_every_type_of_column(upsweep, arrow, name, dtype):
+    values = numbers(dtype, 1000)
+    upsweep.table(name, {"x": values})
+    got = upsweep.npy("scan", f"{name}:x")
+    assert got.dtype == accumulator(dtype)
+    np.testing.assert_array_equal(got, scanned("add", values, accumulator(dtype)))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_decimals_keep_their_point(upsweep, arrow, name):
+    cents = [1, -250, 100_000, 7, 99]
+    column = arrow.array([decimal.Decimal(c).scaleb(-2) for c in cents], arrow.decimal128(15, 2))
+    upsweep.table(name, {"price": column})
+    result = upsweep.json("scan", f"{name}:price", "-o", "out.npy")
+    assert result["last"] == "998.57"
+    assert upsweep.load("out.npy").tolist() == np.cumsum(cents).tolist()  # scaled
+    assert "998.57" in upsweep.text("scan", f"{name}:price")
+    assert upsweep.json("scan", f"{name}:price", "--op", "min")["last"] == "-2.50"
+    assert upsweep.json("scan", f"{name}:price", "--init", "1.5")["last"] == "1000.07"
+    upsweep.fails("invalid_argument", "scan", f"{name}:price", "--init", "1.005", "-o", "out2.npy")
+
+
+@pytest.mark.parametrize("options", [["--dtype", "float64"], ["--dtype", "int32"], ["--op", "mul"]])
+def test_decimals_lose_their_point_nowhere(upsweep, arrow, options):
+    column = arrow.array([decimal.Decimal("1.50"), decimal.Decimal("0.50")], arrow.decimal128(15, 2))
+    upsweep.table("t.parquet", {"x": column})
+    expected = 0.75 if "mul" in options else 2.0
+    done = upsweep.run("scan", "t.parquet:x", *options, "--json")
+    assert done.returncode in (0, 1, 2), done
+    if done.returncode == 0:  # refusing is right too; another number is not
+        assert float(json.loads(done.stdout)["last"]) == expected, done.stdout
+
+
+def test_decimals_of_18_digits_and_no_more(upsweep, arrow):
+    for type_, value in ((arrow.decimal128(18, 6), "999999999999.999999"), (arrow.decimal128(18, 0), "9" * 18)):
+        upsweep.table("t.parquet", {"x": arrow.array([decimal.Decimal(value)], type_)})
+        assert upsweep.json("scan", "t.parquet:x")["last"] == value
+    upsweep.table("t.parquet", {"x": arrow.array([decimal.Decimal("1")], arrow.decimal128(19, 2))})
+    upsweep.fails("unsupported_type", "scan", "t.parquet:x")
+
+
+def test_decimals_that_overflow(upsweep, arrow):
+    column = arrow.array([decimal.Decimal("9" * 16 + ".99")] * 12, arrow.decimal128(18, 2))
+    upsweep.table("t.parquet", {"x": column})
+    upsweep.fails("overflow", "scan", "t.parquet:x", "-o", "out.npy", index=9)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_dates_are_days(upsweep, arrow, name):
+    upsweep.table(name, {"d": arrow.array([datetime.date(1970, 1, 11), datetime.date(1969, 12, 31)], arrow.date32())})
+    assert upsweep.npy("scan", f"{name}:d").tolist() == [10, 9]
+    assert upsweep.npy("scan", f"{name}:d", "--op", "min").tolist() == [10, -1]
+
+
+@pytest.mark.parametrize("row", [0, 5, 70_000, 99_999])
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_null_names_its_first_row(upsweep, arrow, name, row):
+    values = list(range(100_000))
+    values[row] = None
+    values[-1] = None
+    upsweep.table(name, {"x": arrow.array(values, arrow.int64()), "y": arrow.array([1] * 100_000)})
+    upsweep.fails("null_value", "scan", f"{name}:x", "-o", "out.npy", index=row)
+    assert upsweep.json("scan", f"{name}:y")["last"] == 100_000  # other columns are no matter
+
+
+def test_csv_types(upsweep, arrow):
+    upsweep.write("t.csv", "a,b,c\n1,1.5,18446744073709551615\n-2,NaN,0\n")
+    assert upsweep.npy("scan", "t.csv:a").tolist() == [1, -1]
+    np.testing.assert_array_equal(upsweep.npy("scan", "t.csv:b"), [1.5, np.nan])
+    assert upsweep.json("scan", "t.csv:c")["last"] == 2**64 - 1
+    upsweep.write("head.csv", "a\n")
+    assert upsweep.json("scan", "head.csv:a")["count"] == 0
+
+
+# --------------------------------------------------------------------------------------------------------- overflow
+
+
+@pytest.mark.parametrize("rung", [None, *RUNGS])
+@pytest.mark.parametrize(
+    "values, dtype, options, index",
+    [
+        ([INT64_MAX, 1], "int64", [], 1),
+        ([-INT64_MAX - 1, -1, 5], "int64", [], 1),
+        ([2**64 - 1, 1], "uint64", [], 1),
+        ([1, 2, INT64_MAX, -5, 9], "int64", [], 2),
+        ([INT64_MAX, 1, -1], "int64", [], 1),  # back in range, but too late
+        ([100, 27, 1], "int16", ["--dtype", "int8"], 2),
+        ([-1], "int32", ["--dtype", "uint64"], 0),
+        ([3, -4], "int32", ["--dtype", "uint8"], 1),
+        ([2**63], "uint64", ["--dtype", "int64"], 0),
+        ([1], "int64", ["--init", str(INT64_MAX)], 0),
+        ([INT64_MAX, 1, 0], "int64", ["--exclusive"], 2),
+        ([1, 0], "int64", ["--exclusive", "--init", str(INT64_MAX)], 1),
+        ([0] * 9999 + [128], "uint8", ["--dtype", "int8"], 9999),
+    ],
+)
+def test_overflow_names_the_first_output(upsweep, rung, values, dtype, options, index):
+    upsweep.save("in.npy", values, dtype)
+    if rung is not None:
+        options = [*options, "--rung", rung]
+    upsweep.fails("overflow", "scan", "in.npy", *options, "-o", "out.npy", index=index)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_overflow_behind_the_first_piece(upsweep, rung):
+    values = np.zeros(2 * CHUNK + 100, dtype="int8")
+    values[3] = 127
+    values[CHUNK + 77] = 1
+    upsweep.save("in.npy", values)
+    upsweep.fails(
+        "overflow", "scan", "in.npy", "--dtype", "int8", "--rung", rung, "-o", "out.npy", index=CHUNK + 77
+    )
+
+
+def test_an_exclusive_scan_overflows_only_where_it_writes(upsweep):
+    upsweep.save("in.npy", [INT64_MAX, 1], "int64")
+    assert upsweep.npy("scan", "in.npy", "--exclusive").tolist() == [0, INT64_MAX]
+    values = np.zeros(CHUNK, dtype="int64")
+    values[-2:] = [INT64_MAX, 1]
+    upsweep.save("in.npy", values)
+    assert upsweep.json("scan", "in.npy", "--exclusive")["last"] == INT64_MAX
+    upsweep.save("in.npy", [*values, 0], "int64")
+    upsweep.fails("overflow", "scan", "in.npy", "--exclusive", index=CHUNK)
+
+
+def test_differences_of_unsigned_outputs_fit(upsweep):
+    upsweep.save("in.npy", [5, -3, -2, 0], "int32")
+    assert upsweep.npy("scan", "in.npy", "--dtype", "uint64").tolist() == [5, 2, 0, 0]
+
+
+def test_wrap_by_request(upsweep):
+    upsweep.save("in.npy", [INT64_MAX, 1], "int64")
+    assert upsweep.npy("scan", "in.npy", "--overflow", "wrap").tolist() == [INT64_MAX, -INT64_MAX - 1]
+    upsweep.fails("overflow", "scan", "in.npy", "--overflow", "checked", index=1)
+    upsweep.save("in.npy", [200, 100], "uint8")
+    assert upsweep.npy("scan", "in.npy", "--overflow", "wrap", "--dtype", "uint8").tolist() == [200, 44]
+    upsweep.save("in.npy", [2**62, 4], "int64")
+    assert upsweep.npy("scan", "in.npy", "--op", "mul").tolist() == [2**62, 0]
+
+
+# ------------------------------------------------------------------------------------------------------- bad requests
+
+
+@pytest.mark.parametrize(
+    "word, options",
+    [
+        ("unknown_rung", ["--rung", "cpu.nope"]),
+        ("unknown_rung", ["--rung", "cpu.adjacent"]),  # of another ladder
+        ("invalid_argument", ["--nope"]),
+        ("invalid_argument", ["another.npy"]),
+        ("invalid_argument", ["--op", "plus"]),
+        ("invalid_argument", ["--op"]),
+        ("invalid_argument", ["--op", "mul", "--overflow", "checked"]),
+        ("invalid_argument", ["--overflow", "maybe"]),
+        ("invalid_argument", ["--dtype", "float16"]),
+        ("invalid_argument", ["--dtype", "complex128"]),
+        ("invalid_argument", ["--dtype", "decimal"]),
+        ("invalid_argument", ["--init", "seven"]),
+        ("invalid_argument", ["--init", "1.5"]),
+        ("invalid_argument", ["--init", "9223372036854775808"]),
+        ("invalid_argument", ["--init", "300", "--dtype", "int8"]),
+        ("invalid_argument", ["--init", "-1", "--dtype", "uint8"]),
+        ("invalid_argument", ["--init", "5 "]),
+        ("invalid_argument", ["--init", ""]),
+        ("invalid_argument", ["--threads", "-1"]),
+        ("invalid_argument", ["--threads", "two"]),
+        ("invalid_argument", ["--threads", "99999999999999999999"]),
+        (("not_built", "no_device"), ["--device", "cuda"]),
+        ("invalid_argument", ["--device", "foo"]),
+        ("invalid_argument", ["--length", "3"]),  # of another command
+    ],
+)
+@pytest.mark.parametrize("n", [3, 0])
+def test_bad_options(upsweep, word, options, n):
+    upsweep.save("in.npy", np.ones(n, dtype="int32"))
+    upsweep.fails(word, "scan", "in.npy", "-o", "out.npy", *options, status=2)
+
+
+@pytest.mark.parametrize("options", [["--op", op] for op in ("and", "or", "xor")] + [["--dtype", t] for t in INTEGERS])
+def test_what_floats_are_refused(upsweep, options):
+    for dtype in ("float32", "float64"):
+        upsweep.save("in.npy", [1, 2], dtype)
+        upsweep.fails("invalid_argument", "scan", "in.npy", "-o", "out.npy", *options)
+
+
+def test_bit_operators_need_integers_out(upsweep):
+    upsweep.save("in.npy", [1, 2], "int32")
+    upsweep.fails("invalid_argument", "scan", "in.npy", "--op", "xor", "--dtype", "float64", "-o", "out.npy")
+
+
+def test_no_command_or_a_wrong_one(upsweep):
+    upsweep.fails("invalid_argument")
+    upsweep.fails("invalid_argument", "scam", "in.npy")
+    upsweep.fails("invalid_argument", "scan")
+    upsweep.fails("invalid_argument", "--nope")
+
+
+def test_json_and_data_cannot_share_standard_output(upsweep):
+    upsweep.save("in.npy", [1, 2], "int32")
+    done = upsweep.run("scan", "in.npy", "-o", "-", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["code"] == "invalid_argument"
+
+
+def test_a_failed_stream_says_so_on_standard_error(upsweep):
+    upsweep.save("in.npy", [INT64_MAX, 1], "int64")
+    done = upsweep.run("scan", "in.npy", "-o", "-")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"upsweep: ") and done.stderr.count(b"\n") == 1

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/example.cpp: the README's example, compiled and run; tests/readme_example.sh holds the two together.
+// README-begin
+#include <cstdint>
+#include <cstdio>
+#include <upsweep/ragged.hpp>
+#include <vector>
+
+int main() {
+  const std::vector<int> quantities{17, 36, 8, 28, 24, 32};
+  std::vector<std::int64_t> running(quantities.size());
+  upsweep::inclusive_scan(upsweep::par, quantities, running);  // 17 53 61 89 113 145
+
+  const std::vector<std::int64_t> starts{0, 40, 7}, stops{3, 40, 12};
+  std::vector<std::int64_t> offsets(starts.size() + 1);
+  const auto result = upsweep::compact_offsets(upsweep::par, starts, stops, offsets);  // 0 3 3 8
+  std::printf("%ld in all, %ld in lists, by %s\n", running.back(), result.total, result.rung.data());
+}
+// README-end

@@ -1,0 +1,1032 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/io_test.cpp: reading columns from good, bad and hostile files, and writing .npy.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/column.hpp"
+#include "io/npy_writer.hpp"
+#include "upsweep/error.hpp"
+
+#if UPSWEEP_HAVE_ARROW
+#include <arrow/api.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/util/compression.h>
+#include <parquet/arrow/writer.h>
+#endif
+
+namespace upsweep::io {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_literals;
+
+class IoTest : public testing::Test {
+ protected:
+  IoTest() {
+    std::string pattern = (fs::temp_directory_path() / "upsweep-io-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = pattern;
+  }
+  ~IoTest() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string put(const std::string& name, std::string_view bytes) {
+    fs::remove(path(name));  // file systems flush a file that is cut to nothing and written again
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+
+  [[nodiscard]] std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+  fs::path folder_;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// A .npy file around any header text; `padding` bytes of spaces shift the data.
+std::string npy_around(const std::string& dict, const std::string& data, char major = 1, std::size_t padding = 0) {
+  const std::string text = dict + std::string(padding, ' ') + "\n";
+  std::string length;
+  for (int i = 0; i < (major == 1 ? 2 : 4); ++i) length += static_cast<char>(text.size() >> (8 * i) & 0xff);
+  return "\x93NUMPY"s + major + '\0' + length + text + data;
+}
+
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  return npy_around("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", data);
+}
+
+template <class T>
+std::string npy_of(const std::vector<T>& values, const std::string& descr) {
+  return npy(descr, "(" + std::to_string(values.size()) + ",)", bytes_of(values));
+}
+
+// The Error that `act` throws. Every message is one line.
+Error error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {Code::ok, ""};
+}
+
+void expect_error(Code code, const std::string& part, const std::function<void()>& act) {
+  const Error error = error_of(act);
+  EXPECT_EQ(word(error.code()), word(code)) << error.what();
+  EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << error.what();
+}
+
+// Reads in chunks, checking what the interface says of them.
+template <class T>
+std::vector<T> drain(ColumnReader& reader, std::int64_t chunk) {
+  EXPECT_EQ(name(reader.info().type), name(type_of<T>()));
+  std::vector<T> values;
+  while (true) {
+    const Chunk piece = reader.next(chunk);
+    if (piece.count > 0) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece.data) % sizeof(T), 0U);
+      const auto* const data = static_cast<const T*>(piece.data);
+      values.insert(values.end(), data, data + piece.count);
+    }
+    if (piece.count < chunk) break;
+  }
+  EXPECT_EQ(reader.next(chunk).count, 0);
+  return values;
+}
+
+template <class T>
+std::vector<T> read_all(const std::string& source, std::int64_t chunk = 1 << 20) {
+  return drain<T>(*open_column(source), chunk);
+}
+
+// Reads whatever is there, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
+std::int64_t touch_all(const std::string& source) {
+  const auto reader = open_column(source);
+  std::int64_t sum = 0;
+  for (Chunk piece = reader->next(7); piece.count > 0; piece = reader->next(7)) {
+    const auto* const bytes = static_cast<const unsigned char*>(piece.data);
+    sum = std::accumulate(bytes, bytes + piece.count * size_of(reader->info().type), sum);
+  }
+  return sum;
+}
+
+// One to three bits of the first `size` bytes flipped.
+std::string flipped(std::string bytes, std::size_t size, std::mt19937& random) {
+  for (auto flips = 1 + random() % 3; flips > 0; --flips)
+    bytes[random() % size] ^= static_cast<char>(1 << random() % 8);
+  return bytes;
+}
+
+template <class T>
+std::vector<T> counting(std::size_t n, T first = 0) {
+  std::vector<T> values(n);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+TEST_F(IoTest, OpenTellsWhatIsNoReadableFile) {
+  expect_error(Code::not_found, path("none.npy"), [&] { open_column(path("none.npy")); });
+  expect_error(Code::not_found, "no such file", [&] { open_column(path("none.parquet:x")); });
+  expect_error(Code::not_found, "no such file", [&] { open_column(""); });
+  expect_error(Code::not_found, "no such file", [&] { open_column(":x"); });
+  expect_error(Code::is_directory, "is a directory", [&] { open_column(folder_.string()); });
+  expect_error(Code::is_directory, "is a directory", [&] { open_column(folder_.string() + ":x"); });
+  expect_error(Code::unreadable, "name too long", [&] { open_column(std::string(5000, 'x')); });
+  const std::string file = put("a.npy", npy_of<double>({1, 2}, "<f8"));
+  expect_error(Code::not_found, "no such file", [&] { open_column(file + "/x.npy"); });
+  expect_error(Code::malformed, "is empty", [&] { open_column(put("empty.npy", "")); });
+  expect_error(Code::malformed, "is empty", [&] { open_column(put("empty.csv", "")); });
+  expect_error(Code::malformed, "neither .npy nor", [&] { open_column(put("text.txt", "1\n2\n")); });
+  expect_error(Code::malformed, ".npz", [&] { open_column(put("a.npz", "PK\x03\x04 and more")); });
+  expect_error(Code::malformed, "not in .npy format", [&] { open_column(put("text.npy", "1\n2\n3\n4\n")); });
+}
+
+TEST_F(IoTest, OpenTellsWhatMayNotBeRead) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const std::string file = put("secret.npy", npy_of<double>({1, 2}, "<f8"));
+  fs::permissions(file, fs::perms::none);
+  expect_error(Code::unreadable, "ermission", [&] { open_column(file); });
+}
+
+TEST_F(IoTest, AWholeNameWithAColonWinsOverAColumn) {
+  put("a", npy_of<double>({1}, "<f8"));
+  EXPECT_EQ(read_all<float>(put("a:b", npy_of<float>({2}, "<f4"))), std::vector<float>{2});
+  expect_error(Code::unknown_column, "has no columns", [&] { open_column(path("a:c")); });
+  expect_error(Code::unknown_column, "leave out ':'", [&] { open_column(path("a:")); });
+}
+
+#if !UPSWEEP_HAVE_ARROW
+TEST_F(IoTest, WithoutArrowTablesAreNotBuilt) {
+  EXPECT_FALSE(arrow_built());
+  expect_error(Code::not_built, "UPSWEEP_ARROW", [&] { open_column(put("a.csv", "x\n1\n")); });
+  expect_error(Code::not_built, "Parquet", [&] { open_column(put("a.parquet", "PAR1....") + ":x"); });
+}
+#endif
+
+template <class T>
+void expect_npy_round_trip(const std::string& file, const std::string& descr) {
+  std::vector<T> values = counting<T>(100);
+  values.front() = std::numeric_limits<T>::lowest();
+  values.back() = std::numeric_limits<T>::max();
+  std::ofstream(file, std::ios::binary) << npy_of(values, descr);
+  EXPECT_EQ(read_all<T>(file), values) << descr;
+  EXPECT_EQ(open_column(file)->info().count, 100);
+}
+
+TEST_F(IoTest, NpyOfEveryTypeIsRead) {
+  const std::string file = path("a.npy");
+  for (const std::string order : {"<", "=", "|", ""}) {
+    expect_npy_round_trip<std::int8_t>(file, order + "i1");
+    expect_npy_round_trip<std::int16_t>(file, order + "i2");
+    expect_npy_round_trip<std::int32_t>(file, order + "i4");
+    expect_npy_round_trip<std::int64_t>(file, order + "i8");
+    expect_npy_round_trip<std::uint8_t>(file, order + "u1");
+    expect_npy_round_trip<std::uint16_t>(file, order + "u2");
+    expect_npy_round_trip<std::uint32_t>(file, order + "u4");
+    expect_npy_round_trip<std::uint64_t>(file, order + "u8");
+    expect_npy_round_trip<float>(file, order + "f4");
+    expect_npy_round_trip<double>(file, order + "f8");
+  }
+  expect_npy_round_trip<std::int8_t>(file, ">i1");
+}
+
+TEST_F(IoTest, NpyChunksHaveTheSizeAskedFor) {
+  const auto values = counting<std::int32_t>(1000);
+  const std::string file = put("a.npy", npy_of(values, "<i4"));
+  for (const std::int64_t chunk : {1, 2, 7, 250, 999, 1000, 1001, 1 << 30})
+    EXPECT_EQ(read_all<std::int32_t>(file, chunk), values);
+  EXPECT_EQ(read_all<std::int32_t>(file, std::numeric_limits<std::int64_t>::max()), values);
+  const auto reader = open_column(file);
+  EXPECT_EQ(reader->next(0).count, 0);
+  EXPECT_EQ(reader->next(-5).count, 0);
+  EXPECT_EQ(reader->next(600).count, 600);
+  EXPECT_EQ(reader->next(600).count, 400);
+  EXPECT_EQ(reader->next(600).count, 0);
+}
+
+TEST_F(IoTest, NpySkipMovesForward) {
+  const std::string file = put("a.npy", npy_of(counting<std::int64_t>(100), "<i8"));
+  const auto reader = open_column(file);
+  reader->skip(10);
+  EXPECT_EQ(*static_cast<const std::int64_t*>(reader->next(5).data), 10);
+  reader->skip(84);
+  EXPECT_EQ(*static_cast<const std::int64_t*>(reader->next(5).data), 99);
+  reader->skip(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(reader->next(5).count, 0);
+}
+
+// More than one window, chunks that straddle windows, and windows that do not start at a page.
+TEST_F(IoTest, NpyLargerThanAWindowIsRead) {
+  const auto values = counting<std::int64_t>(1 << 19);
+  const std::string file = put("a.npy", npy_of(values, "<i8"));
+  for (const std::int64_t chunk : {1000, 100'003, 1 << 19}) EXPECT_EQ(read_all<std::int64_t>(file, chunk), values);
+}
+
+TEST_F(IoTest, NpyWithMisalignedDataIsRead) {
+  const auto values = counting<std::int64_t>(1000);
+  for (std::size_t padding = 0; padding < 9; ++padding) {
+    const std::string file = put("a.npy", npy_around("{'descr': '<i8', 'fortran_order': False, 'shape': (1000,)}",
+                                                     bytes_of(values), 1, padding));
+    EXPECT_EQ(read_all<std::int64_t>(file, 300), values) << padding;
+  }
+}
+
+TEST_F(IoTest, NpyHeadersMayBeWrittenInManyWays) {
+  const std::string data = bytes_of<float>({1, 2, 3});
+  const std::vector<float> values = {1, 2, 3};
+  for (const std::string dict : {
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+           "{'descr':'<f4','fortran_order':False,'shape':(3,)}",
+           "{'shape': (3,), 'fortran_order': True, 'descr': '<f4'}",
+           "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": ( 3 , ) }   \n",
+           " {'descr': '<f4', 'fortran_order': False, 'shape': (3L,), }",
+       }) {
+    for (const char major : {'\1', '\2', '\3'})
+      EXPECT_EQ(read_all<float>(put("a.npy", npy_around(dict, data, major))), values) << dict;
+  }
+}
+
+TEST_F(IoTest, EmptyNpyHasNoChunks) {
+  const std::string file = put("a.npy", npy("<f8", "(0,)", ""));
+  EXPECT_EQ(open_column(file)->info().count, 0);
+  EXPECT_TRUE(read_all<double>(file).empty());
+}
+
+TEST_F(IoTest, NpyOfOtherTypesAndShapesIsRefused) {
+  const std::string data(64, 'x');
+  const std::pair<const char*, const char*> kinds[] = {
+      {">f8", "big-endian"}, {">i2", "big-endian"},  {"|O", "Python objects"}, {"|b1", "truth values"},
+      {"<f2", "a.astype"},   {"<f16", "a.astype"},   {"<c8", "complex"},       {"<c16", "complex"},
+      {"|S5", "strings"},    {"<U5", "strings"},     {"|V8", "raw bytes"},     {"<M8[ns]", "dates"},
+      {"<m8[s]", "spans"},   {"", "does not know"},  {"<", "does not know"},   {"<i3", "does not know"},
+      {"<i88", "not know"},  {"garbage", "not know"}};
+  for (const auto& [descr, part] : kinds) {
+    expect_error(Code::unsupported_type, part, [&] { open_column(put("a.npy", npy(descr, "(1,)", data))); });
+  }
+  for (const std::string descr : {"[('x', '<f8'), ('y', '<i4')]", "('<f8', (2,))"}) {
+    expect_error(Code::unsupported_type, "structured", [&] {
+      open_column(put("a.npy", npy_around("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}", data)));
+    });
+  }
+  expect_error(Code::unsupported_type, "0 dimensions", [&] { open_column(put("a.npy", npy("<f8", "()", data))); });
+  expect_error(Code::unsupported_type, "reshape(-1)", [&] { open_column(put("a.npy", npy("<f8", "(4, 2)", data))); });
+  expect_error(Code::unsupported_type, "3 dimensions in Fortran order", [&] {
+    open_column(put("a.npy", npy_around("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2, 2)}", data)));
+  });
+}
+
+TEST_F(IoTest, HostileNpyHeadersAreMalformed) {
+  const auto refuse = [&](const std::string& dict, const std::string& part) {
+    expect_error(Code::malformed, part, [&] { open_column(put("a.npy", npy_around(dict, std::string(24, 'x')))); });
+  };
+  const std::string rest = "'descr': '<f8', 'fortran_order': False";
+  refuse("", "lacks a '{'");
+  refuse("{}", "lacks 'descr'");
+  refuse("{" + rest + "}", "lacks 'shape'");
+  refuse("{'descr': '<f8', 'shape': (3,)}", "lacks 'fortran_order'");
+  refuse("{'fortran_order': False, 'shape': (3,)}", "lacks 'descr'");
+  refuse("{" + rest + ", 'shape': (3,), 'shape': (3,)}", "twice");
+  refuse("{" + rest + ", 'shape': (3,), 'more': 1}", "unknown key");
+  refuse("{" + rest + ", 'shape': (3,)} garbage", "after the closing");
+  refuse("{" + rest + ", 'shape': (3,)}}", "after the closing");
+  refuse("{" + rest + ", 'shape': (3,)"s + '\0', "lacks a '}'");
+  refuse("{" + rest + ", 'shape': (3,)}"s + '\0', "after the closing");
+  refuse("{" + rest + ", 'shape': (3)}", "no tuple");
+  refuse("{" + rest + ", 'shape': 3}", "lacks a '('");
+  refuse("{" + rest + ", 'shape': (-3,)}", "negative");
+  refuse("{" + rest + ", 'shape': (3.0,)}", "no tuple");
+  refuse("{" + rest + ", 'shape': (x,)}", "not made of integers");
+  refuse("{" + rest + ", 'shape': (,)}", "not made of integers");
+  refuse("{" + rest + ", 'shape': (3,", "not made of integers");
+  refuse("{" + rest + ", 'shape': (99999999999999999999,)}", "past 64 bits");
+  refuse("{" + rest + ", 'shape': (9223372036854775807,)}", "more elements than can be");
+  refuse("{" + rest + ", 'shape': (1152921504606846975,)}",
+         "1152921504606846972 of 1152921504606846975 elements are missing");
+  refuse("{" + rest + ", 'shape': (4,)}", "1 of 4 elements are missing");
+  refuse("{" + rest + ", 'shape': (2,)}", "8 bytes after its 2 elements");
+  refuse("{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}", "True nor False");
+  refuse("{'descr': <f8, 'fortran_order': False, 'shape': (3,)}", "quoted word");
+  refuse("{'descr': '<f8, }", "never ends");
+  refuse("{'descr': '<f\\x38', 'fortran_order': False, 'shape': (3,)}", "backslash");
+  refuse("{descr: '<f8', 'fortran_order': False, 'shape': (3,)}", "quoted word");
+}
+
+TEST_F(IoTest, NpyOfOtherVersionsAndLyingLengthsAreMalformed) {
+  std::string good = npy_of<double>({1, 2}, "<f8");
+  for (const auto& [at, byte, part] : {std::tuple<std::size_t, char, const char*>{6, '\0', "version 0.0"},
+                                       {6, '\4', "version 4.0"},
+                                       {6, '\xff', "version 255.0"},
+                                       {7, '\1', "version 1.1"},
+                                       {9, '\xff', "ends inside"},
+                                       {0, 'x', "not in .npy format"}}) {
+    std::string bad = good;
+    bad[at] = byte;
+    expect_error(Code::malformed, part, [&] { open_column(put("a.npy", bad)); });
+  }
+  expect_error(Code::malformed, "header of 4294967295 bytes",
+               [&] { open_column(put("a.npy", "\x93NUMPY\2\0\xff\xff\xff\xff{}"s)); });
+}
+
+TEST_F(IoTest, NpyCutAnywhereIsMalformed) {
+  const std::string good = npy_of<std::int16_t>({1, 2, 3}, "<i2");
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    expect_error(Code::malformed, path("a.npy"), [&] { open_column(put("a.npy", good.substr(0, size))); });
+  }
+}
+
+TEST_F(IoTest, NpyWithFlippedHeaderBitsIsReadOrRefused) {
+  const std::string good = npy_of<std::int16_t>({1, 2, 3}, "<i2");
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    const std::string file = put("a.npy", flipped(good, good.size() - 6, random));
+    try {
+      touch_all(file);
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find(file), 0U) << error.what();
+    }
+  }
+}
+
+TEST_F(IoTest, NpyThatShrinksWhileItIsReadIsMalformed) {
+  const std::string file = put("a.npy", npy_of(counting<std::int64_t>(1000), "<i8"));
+  const auto reader = open_column(file);
+  EXPECT_EQ(reader->next(10).count, 10);
+  fs::resize_file(file, 500);
+  expect_error(Code::malformed, "became shorter", [&] { reader->next(10); });
+}
+
+// Feeds a FIFO from another thread, in pieces that split headers and elements.
+class Feeder {
+ public:
+  Feeder(const std::string& path, std::string bytes, std::size_t step)
+      : thread_([path, bytes = std::move(bytes), step] {
+          std::signal(SIGPIPE, SIG_IGN);
+          const int fd = ::open(path.c_str(), O_WRONLY);
+          for (std::size_t at = 0; at < bytes.size(); at += step) {
+            if (::write(fd, bytes.data() + at, std::min(step, bytes.size() - at)) < 0) break;
+          }
+          ::close(fd);
+        }) {}
+  ~Feeder() { thread_.join(); }
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+class StreamTest : public IoTest {
+ protected:
+  StreamTest() : fifo_(path("fifo")) {
+    if (::mkfifo(fifo_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO");
+  }
+  std::string fifo_;
+};
+
+TEST_F(StreamTest, NpyIsReadFromAPipe) {
+  const auto values = counting<std::int32_t>(1000);
+  for (const std::size_t step : {1UL, 3UL, 777UL, 100'000UL}) {
+    for (const std::int64_t chunk : {1, 7, 1000, 5000}) {
+      const Feeder feeder(fifo_, npy_of(values, "<i4"), step);
+      EXPECT_EQ(read_all<std::int32_t>(fifo_, chunk), values);
+    }
+  }
+}
+
+TEST_F(StreamTest, LargeNpyIsReadFromAPipe) {
+  const auto values = counting<std::int64_t>(500'000);
+  const Feeder feeder(fifo_, npy_of(values, "<i8"), 1 << 20);
+  EXPECT_EQ(read_all<std::int64_t>(fifo_), values);
+}
+
+TEST_F(StreamTest, SkipDiscards) {
+  const Feeder feeder(fifo_, npy_of(counting<std::int32_t>(100'000), "<i4"), 1 << 16);
+  const auto reader = open_column(fifo_);
+  reader->skip(99'990);
+  EXPECT_EQ(*static_cast<const std::int32_t*>(reader->next(1).data), 99'990);
+  reader->skip(1000);
+  EXPECT_EQ(reader->next(1).count, 0);
+}
+
+TEST_F(StreamTest, BadStreamsAreTold) {
+  const std::string good = npy_of(counting<std::int32_t>(10), "<i4");
+  const auto expect_malformed = [&](const std::string& bytes, const std::string& part) {
+    const Feeder feeder(fifo_, bytes, 1 << 16);
+    expect_error(Code::malformed, part, [&] { read_all<std::int32_t>(fifo_, 3); });
+  };
+  expect_malformed("", "is empty");
+  expect_malformed("\x93N", "ends inside");
+  expect_malformed(good.substr(0, good.size() - 5), "2 of 10 elements are missing");
+  expect_malformed(good + "x", "more bytes after its 10 elements");
+  expect_malformed(npy("<i4", "(0,)", "x"), "more bytes after its 0 elements");
+  expect_malformed("PAR1PAR1", "holds Parquet");
+  expect_malformed("ARROW1\0\0"s, "holds Arrow IPC");
+  expect_malformed("x,y\n1,2\n", "not in .npy format");
+  expect_malformed(npy("<i4", "(2305843009213693951,)", "1234"),
+                   "2305843009213693950 of 2305843009213693951 elements are missing");
+}
+
+TEST_F(StreamTest, StandardInputIsRead) {
+  const int kept = ::dup(STDIN_FILENO);
+  {
+    const auto values = counting<std::int32_t>(10);
+    const Feeder feeder(fifo_, npy_of(values, "<i4"), 1 << 16);
+    const int input = ::open(fifo_.c_str(), O_RDONLY);
+    ::dup2(input, STDIN_FILENO);
+    ::close(input);
+    const auto reader = open_column("-");
+    EXPECT_EQ(reader->info().name, "standard input");
+    EXPECT_EQ(drain<std::int32_t>(*reader, 4), values);
+  }
+  ::dup2(kept, STDIN_FILENO);
+  ::close(kept);
+}
+
+TEST_F(IoTest, WrittenNpyIsReadBack) {
+  const std::string file = path("out.npy");
+  const auto values = counting<float>(1000);
+  for (const std::int64_t announced : {-1, 1000}) {
+    NpyWriter writer(file, Type::float32, announced);
+    writer.write(values.data(), 600);
+    writer.write(values.data() + 600, 400);
+    writer.write(nullptr, 0);
+    writer.close();
+    EXPECT_EQ(read_all<float>(file), values);
+    EXPECT_EQ(fs::file_size(file), 128 + 4000U);
+    EXPECT_EQ(slurp(file).substr(0, 128),
+              "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }"s +
+                  std::string(57, ' ') + "\n");
+  }
+  EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+}
+
+TEST_F(IoTest, EveryTypeIsWritten) {
+  const std::string zeros(80, '\0');
+  for (int i = 0; i < kTypeCount; ++i) {
+    const auto type = static_cast<Type>(i);
+    NpyWriter writer(path("out.npy"), type);
+    writer.write(zeros.data(), 10);
+    writer.close();
+    const auto reader = open_column(path("out.npy"));
+    EXPECT_EQ(reader->info().type, type);
+    EXPECT_EQ(reader->info().count, 10);
+  }
+}
+
+TEST_F(IoTest, AnUnfinishedNpyLeavesNothing) {
+  const std::string file = put("out.npy", "before");
+  {
+    NpyWriter writer(file, Type::int64);
+    writer.write("12345678", 1);
+  }
+  EXPECT_EQ(slurp(file), "before");
+  EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+}
+
+TEST_F(IoTest, WrongCountsAreTheCallersFault) {
+  const std::int64_t values[] = {1, 2, 3};
+  NpyWriter fewer(path("fewer.npy"), Type::int64, 3);
+  fewer.write(values, 2);
+  expect_error(Code::malformed, "3 elements were announced and 2 written", [&] { fewer.close(); });
+  NpyWriter more(path("more.npy"), Type::int64, 2);
+  expect_error(Code::malformed, "2 elements were announced", [&] { more.write(values, 3); });
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(IoTest, WrittenFilesHaveTheModeOfAnyNewFile) {
+  const auto mode = [](const std::string& file) { return fs::status(file).permissions(); };
+  const mode_t before = ::umask(027);
+  NpyWriter(path("new.npy"), Type::int8, 0).close();
+  EXPECT_EQ(mode(path("new.npy")), fs::perms(0640));
+  ::umask(before);
+  fs::permissions(put("private.npy", "x"), fs::perms(0600));
+  NpyWriter(path("private.npy"), Type::int8, 0).close();
+  EXPECT_EQ(mode(path("private.npy")), fs::perms(0600));
+}
+
+TEST_F(IoTest, ALinkIsWrittenThrough) {
+  put("real.npy", "before");
+  fs::create_symlink("real.npy", path("link.npy"));
+  NpyWriter(path("link.npy"), Type::int8, 0).close();
+  EXPECT_TRUE(fs::is_symlink(path("link.npy")));
+  EXPECT_TRUE(read_all<std::int8_t>(path("real.npy")).empty());
+}
+
+TEST_F(IoTest, LongNamesAndFileNamesWithoutAFolderAreWritten) {
+  const std::string longest = std::string(251, 'x') + ".npy";
+  NpyWriter(path(longest), Type::int8, 0).close();
+  EXPECT_TRUE(fs::exists(path(longest)));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  NpyWriter("here.npy", Type::int8, 0).close();
+  fs::current_path(before);
+  EXPECT_TRUE(fs::exists(path("here.npy")));
+  EXPECT_EQ(entries().size(), 2U);
+}
+
+TEST_F(IoTest, WhatCannotBeWrittenIsTold) {
+  const auto open = [](const std::string& file) { return [file] { NpyWriter(file, Type::int8, 0); }; };
+  expect_error(Code::is_directory, "is a directory", open(folder_.string()));
+  expect_error(Code::is_directory, "is a directory", open(folder_.string() + "/"));
+  expect_error(Code::is_directory, "is a directory", open(path("none") + "/"));
+  expect_error(Code::not_found, "no such folder", open(path("none/out.npy")));
+  expect_error(Code::not_found, "no such folder", open(put("file", "x") + "/out.npy"));
+  expect_error(Code::not_found, "no such folder", open(""));
+  if (::geteuid() == 0) return;  // root may write everything
+  fs::permissions(put("fixed.npy", "x"), fs::perms(0444));
+  expect_error(Code::unwritable, "ermission", open(path("fixed.npy")));
+  fs::permissions(folder_, fs::perms(0555));
+  expect_error(Code::unwritable, "ermission", open(path("out.npy")));
+}
+
+TEST_F(IoTest, AFullDeviceIsTold) {
+  expect_error(Code::disk_full, "/dev/full", [] { NpyWriter("/dev/full", Type::int8, 0); });
+  NpyWriter unknown("/dev/full", Type::int8);
+  unknown.write("1", 1);
+  expect_error(Code::disk_full, "/dev/full", [&] { unknown.close(); });
+}
+
+TEST_F(IoTest, DevicesAreWrittenTo) {
+  NpyWriter writer("/dev/null", Type::int8, 1);
+  writer.write("1", 1);
+  writer.close();
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(StreamTest, PipesAreWrittenWithAndWithoutACount) {
+  const auto values = counting<std::int64_t>(300'000);
+  for (const std::int64_t announced : {-1L, 300'000L}) {
+    std::thread thread([&] {
+      NpyWriter writer(fifo_, Type::int64, announced);
+      writer.write(values.data(), 300'000);
+      writer.close();
+    });
+    EXPECT_EQ(read_all<std::int64_t>(fifo_), values);
+    thread.join();
+  }
+}
+
+TEST_F(StreamTest, AClosedPipeIsNoError) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const int reader = ::open(fifo_.c_str(), O_RDONLY | O_NONBLOCK);
+  NpyWriter writer(fifo_, Type::int8, 10);
+  ::close(reader);
+  EXPECT_THROW(writer.write("0123456789", 10), ClosedPipe);
+  std::signal(SIGPIPE, before);
+}
+
+TEST(FormatDecimal, PutsThePoint) {
+  EXPECT_EQ(format_decimal(-1234, 2), "-12.34");
+  EXPECT_EQ(format_decimal(1234, 0), "1234");
+  EXPECT_EQ(format_decimal(0, 0), "0");
+  EXPECT_EQ(format_decimal(0, 2), "0.00");
+  EXPECT_EQ(format_decimal(5, 3), "0.005");
+  EXPECT_EQ(format_decimal(-5, 18), "-0.000000000000000005");
+  EXPECT_EQ(format_decimal(std::numeric_limits<std::int64_t>::min(), 2), "-92233720368547758.08");
+  EXPECT_EQ(format_decimal(std::numeric_limits<std::int64_t>::max(), 18), "9.223372036854775807");
+}
+
+#if UPSWEEP_HAVE_ARROW
+
+void require(const arrow::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+template <class T>
+T require(arrow::Result<T> result) {
+  require(result.status());
+  return std::move(result).ValueUnsafe();
+}
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+template <class Builder, class T>
+ArrayPtr build(Builder& builder, const std::vector<T>& values) {
+  for (const T& value : values) require(builder.Append(value));
+  return require(builder.Finish());
+}
+
+template <class ArrowType>
+ArrayPtr array_of(const std::vector<typename ArrowType::c_type>& values) {
+  typename arrow::TypeTraits<ArrowType>::BuilderType builder(arrow::TypeTraits<ArrowType>::type_singleton(),
+                                                             arrow::default_memory_pool());
+  return build(builder, values);
+}
+
+// 0, 1, 2, … with NULL at `null`.
+ArrayPtr with_null(std::int64_t n, std::int64_t null) {
+  arrow::Int64Builder builder;
+  for (std::int64_t i = 0; i < n; ++i) require(i == null ? builder.AppendNull() : builder.Append(i));
+  return require(builder.Finish());
+}
+
+std::shared_ptr<arrow::Table> table_of(const std::vector<std::pair<std::string, ArrayPtr>>& columns) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const auto& [name, array] : columns) {
+    fields.push_back(arrow::field(name, array->type()));
+    arrays.push_back(array);
+  }
+  return arrow::Table::Make(arrow::schema(fields), arrays);
+}
+
+enum class Kind { parquet, ipc_file, ipc_stream };
+constexpr Kind kKinds[] = {Kind::parquet, Kind::ipc_file, Kind::ipc_stream};
+
+// Writes in row groups or batches of `rows`.
+void put_table(Kind kind, const std::string& path, const arrow::Table& table, std::int64_t rows,
+               arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
+  const auto file = require(arrow::io::FileOutputStream::Open(path));
+  if (kind == Kind::parquet) {
+    const auto pages = parquet::WriterProperties::Builder().compression(compression)->build();
+    const auto schema = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+    require(parquet::arrow::WriteTable(table, arrow::default_memory_pool(), file, rows, pages, schema));
+  } else {
+    auto options = arrow::ipc::IpcWriteOptions::Defaults();
+    options.unify_dictionaries = kind == Kind::ipc_file;
+    if (compression != arrow::Compression::UNCOMPRESSED)
+      options.codec = require(arrow::util::Codec::Create(compression));
+    const auto make = kind == Kind::ipc_file ? require(arrow::ipc::MakeFileWriter(file, table.schema(), options))
+                                             : require(arrow::ipc::MakeStreamWriter(file, table.schema(), options));
+    require(make->WriteTable(table, rows));
+    require(make->Close());
+  }
+  require(file->Close());
+}
+
+class TableTest : public IoTest {
+ protected:
+  std::string put_columns(Kind kind, const std::vector<std::pair<std::string, ArrayPtr>>& columns,
+                          std::int64_t rows = 64,
+                          arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
+    put_table(kind, path("table"), *table_of(columns), rows, compression);
+    return path("table");
+  }
+};
+
+template <class ArrowType>
+void expect_table_round_trip(Kind kind, const std::string& file) {
+  using T = typename ArrowType::c_type;
+  std::vector<T> values = counting<T>(100);
+  values.front() = std::numeric_limits<T>::lowest();
+  values.back() = std::numeric_limits<T>::max();
+  const auto other = array_of<arrow::DoubleType>(counting<double>(100));
+  put_table(kind, file, *table_of({{"a", other}, {"x", array_of<ArrowType>(values)}, {"z", other}}), 30);
+  EXPECT_EQ(read_all<T>(file + ":x"), values);
+  EXPECT_EQ(open_column(file + ":x")->info().name, file + ":x");
+  EXPECT_EQ(open_column(file + ":x")->info().count, kind == Kind::ipc_stream ? -1 : 100);
+}
+
+TEST_F(TableTest, ColumnsOfEveryTypeAreRead) {
+  EXPECT_TRUE(arrow_built());
+  for (const Kind kind : kKinds) {
+    expect_table_round_trip<arrow::Int8Type>(kind, path("table"));
+    expect_table_round_trip<arrow::Int16Type>(kind, path("table"));
+    expect_table_round_trip<arrow::Int32Type>(kind, path("table"));
+    expect_table_round_trip<arrow::Int64Type>(kind, path("table"));
+    expect_table_round_trip<arrow::UInt8Type>(kind, path("table"));
+    expect_table_round_trip<arrow::UInt16Type>(kind, path("table"));
+    expect_table_round_trip<arrow::UInt32Type>(kind, path("table"));
+    expect_table_round_trip<arrow::UInt64Type>(kind, path("table"));
+    expect_table_round_trip<arrow::FloatType>(kind, path("table"));
+    expect_table_round_trip<arrow::DoubleType>(kind, path("table"));
+  }
+}
+
+TEST_F(TableTest, ChunksHaveTheSizeAskedForWhateverTheBatches) {
+  const auto values = counting<std::int64_t>(200);
+  for (const Kind kind : kKinds) {
+    for (const std::int64_t batch : {1, 30, 64, 200}) {
+      const std::string file = put_columns(kind, {{"x", array_of<arrow::Int64Type>(values)}}, batch);
+      for (const std::int64_t chunk : {1L, 2L, 29L, 30L, 31L, 199L, 200L, 201L, std::numeric_limits<long>::max()}) {
+        EXPECT_EQ(read_all<std::int64_t>(file, chunk), values) << batch << " " << chunk;
+      }
+    }
+  }
+}
+
+TEST_F(TableTest, SkipCrossesBatches) {
+  for (const Kind kind : kKinds) {
+    const auto reader =
+        open_column(put_columns(kind, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(100))}}, 7));
+    reader->skip(10);
+    EXPECT_EQ(*static_cast<const std::int64_t*>(reader->next(10).data), 10);
+    reader->skip(79);
+    EXPECT_EQ(*static_cast<const std::int64_t*>(reader->next(10).data), 99);
+    reader->skip(std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ(reader->next(1).count, 0);
+  }
+}
+
+TEST_F(TableTest, CompressedTablesAreRead) {
+  const auto values = counting<std::int64_t>(5000);
+  for (const Kind kind : kKinds) {
+    const std::string file =
+        put_columns(kind, {{"x", array_of<arrow::Int64Type>(values)}}, 1000, arrow::Compression::ZSTD);
+    EXPECT_EQ(read_all<std::int64_t>(file, 999), values);
+  }
+}
+
+TEST_F(TableTest, ColumnsWithoutRowsAreRead) {
+  for (const Kind kind : kKinds) {
+    EXPECT_TRUE(read_all<std::int32_t>(put_columns(kind, {{"x", array_of<arrow::Int32Type>({})}})).empty());
+    EXPECT_TRUE(
+        read_all<std::int64_t>(put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(arrow::null(), 0))}})).empty());
+  }
+  EXPECT_TRUE(read_all<std::int64_t>(put("a.csv", "x,y\n") + ":y").empty());
+}
+
+TEST_F(TableTest, ColumnsAreFoundByName) {
+  const auto array = array_of<arrow::Int64Type>({1, 2});
+  const auto structs = require(arrow::StructArray::Make({array}, std::vector<std::string>{"b"}));
+  for (const Kind kind : kKinds) {
+    const std::string single = put_columns(kind, {{"x", array}});
+    EXPECT_EQ(open_column(single)->info().name, single + ":x");
+    expect_error(Code::unknown_column, "has no column 'y'; its columns are: x", [&] { open_column(single + ":y"); });
+    const std::string file =
+        put_columns(kind, {{"x", array}, {"a:b", array}, {"s", structs}, {"d", array}, {"d", array}});
+    EXPECT_EQ(read_all<std::int64_t>(file + ":x").size(), 2U);
+    expect_error(Code::unknown_column, "has 5 columns, so name one as FILE:COLUMN; its columns are: x, a:b, s, d, d",
+                 [&] { open_column(file); });
+    expect_error(Code::unknown_column, "no column ''", [&] { open_column(file + ":"); });
+    expect_error(Code::unknown_column, "no column 's.b'", [&] { open_column(file + ":s.b"); });
+    expect_error(Code::unknown_column, "more than one column 'd'", [&] { open_column(file + ":d"); });
+    expect_error(Code::unsupported_type, "is of type struct<b: int64>", [&] { open_column(file + ":s"); });
+  }
+  std::vector<std::pair<std::string, ArrayPtr>> many;
+  for (int i = 0; i < 30; ++i) many.emplace_back("c" + std::to_string(i), array);
+  expect_error(Code::unknown_column, "c19, … (30 in all)", [&] { open_column(put_columns(Kind::parquet, many)); });
+}
+
+TEST_F(TableTest, DecimalsAreScaledIntegers) {
+  const auto read = [&](Kind kind, const std::shared_ptr<arrow::DataType>& type, auto make) {
+    const auto builder = require(arrow::MakeBuilder(type));
+    make(*builder);
+    const std::string file = put_columns(kind, {{"x", require(builder->Finish())}});
+    const auto reader = open_column(file);
+    EXPECT_EQ(reader->info().meaning, Meaning::decimal);
+    EXPECT_EQ(reader->info().scale, 2);
+    EXPECT_EQ(drain<std::int64_t>(*reader, 2), (std::vector<std::int64_t>{-12'34, 0, 999})) << type->ToString();
+  };
+  const std::vector<std::int32_t> values = {-12'34, 0, 999};
+  for (const Kind kind : kKinds) {
+    read(kind, arrow::decimal32(9, 2), [&](auto& builder) {
+      for (const auto v : values) require(static_cast<arrow::Decimal32Builder&>(builder).Append(arrow::Decimal32(v)));
+    });
+    read(kind, arrow::decimal64(18, 2), [&](auto& builder) {
+      for (const auto v : values) require(static_cast<arrow::Decimal64Builder&>(builder).Append(arrow::Decimal64(v)));
+    });
+    read(kind, arrow::decimal128(18, 2), [&](auto& builder) {
+      for (const auto v : values) require(static_cast<arrow::Decimal128Builder&>(builder).Append(arrow::Decimal128(v)));
+    });
+    read(kind, arrow::decimal256(18, 2), [&](auto& builder) {
+      for (const auto v : values) require(static_cast<arrow::Decimal256Builder&>(builder).Append(arrow::Decimal256(v)));
+    });
+  }
+}
+
+TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
+  for (const Kind kind : kKinds) {
+    for (const auto& type : {arrow::decimal128(19, 2), arrow::decimal256(50, 2)}) {
+      const std::string file = put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(type, 0))}});
+      expect_error(Code::unsupported_type, type->ToString(), [&] { open_column(file); });
+    }
+  }
+  // A value past its type's precision, as a faulty writer may leave one.
+  arrow::Decimal128Builder builder(arrow::decimal128(18, 0));
+  require(builder.Append(arrow::Decimal128(1)));
+  require(builder.Append(arrow::Decimal128(1, 0)));
+  const auto reader = open_column(put_columns(Kind::ipc_file, {{"x", require(builder.Finish())}}));
+  EXPECT_EQ(reader->next(1).count, 1);
+  const Error error = error_of([&] { reader->next(1); });
+  EXPECT_EQ(error.code(), Code::malformed);
+  EXPECT_EQ(error.index(), 1);
+}
+
+TEST_F(TableTest, DatesAreDays) {
+  constexpr std::int64_t kDay = 86'400'000;
+  for (const Kind kind : kKinds) {
+    const std::string days = put_columns(kind, {{"x", array_of<arrow::Date32Type>({-1, 0, 20'000})}});
+    EXPECT_EQ(open_column(days)->info().meaning, Meaning::date);
+    EXPECT_EQ(read_all<std::int32_t>(days), (std::vector<std::int32_t>{-1, 0, 20'000}));
+    const std::string milliseconds = put_columns(kind, {{"x", array_of<arrow::Date64Type>({-kDay, 0, 20'000 * kDay})}});
+    EXPECT_EQ(open_column(milliseconds)->info().meaning, Meaning::date);
+    EXPECT_EQ(read_all<std::int32_t>(milliseconds), (std::vector<std::int32_t>{-1, 0, 20'000}));
+  }
+  const std::string odd = put_columns(Kind::ipc_file, {{"x", array_of<arrow::Date64Type>({0, 1})}});
+  EXPECT_EQ(error_of([&] { read_all<std::int32_t>(odd); }).index(), 1);
+}
+
+TEST_F(TableTest, DictionariesAreDecoded) {
+  const auto type = arrow::dictionary(arrow::int8(), arrow::float64());
+  const auto codes = array_of<arrow::Int8Type>({2, 0, 1, 2});
+  const auto numbers = array_of<arrow::DoubleType>({0.5, 1.5, 2.5});
+  const auto encoded = require(arrow::DictionaryArray::FromArrays(type, codes, numbers));
+  const auto holed = require(
+      arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::int64()), codes, with_null(3, 1)));
+  for (const Kind kind : {Kind::ipc_file, Kind::ipc_stream}) {
+    const std::string file = put_columns(kind, {{"x", encoded}}, 3);
+    for (const std::int64_t chunk : {1, 3, 4}) {
+      EXPECT_EQ(read_all<double>(file, chunk), (std::vector<double>{2.5, 0.5, 1.5, 2.5}));
+    }
+    EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put_columns(kind, {{"x", holed}}, 4)); }).index(), 2);
+  }
+  EXPECT_EQ(read_all<double>(put_columns(Kind::parquet, {{"x", encoded}}, 3), 3),
+            (std::vector<double>{2.5, 0.5, 1.5, 2.5}));
+}
+
+TEST_F(TableTest, NullsNameTheirRow) {
+  for (const Kind kind : kKinds) {
+    const std::string file = put_columns(kind, {{"x", with_null(100, 17)}}, 10);
+    for (const std::int64_t chunk : {1, 4, 10, 100}) {
+      const Error error = error_of([&] { read_all<std::int64_t>(file, chunk); });
+      EXPECT_EQ(error.code(), Code::null_value);
+      EXPECT_EQ(error.index(), 17);
+      EXPECT_EQ(std::string(error.what()).find(file + ":x: row 17 is NULL; "), 0U) << error.what();
+    }
+    const auto reader = open_column(file);
+    reader->skip(18);
+    EXPECT_EQ(drain<std::int64_t>(*reader, 9).size(), 82U);
+    const std::string nothing = put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(arrow::null(), 3))}});
+    EXPECT_EQ(error_of([&] { read_all<std::int64_t>(nothing); }).index(), 0);
+  }
+  EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put("a.csv", "x,y\n1,1\n2,\n") + ":y"); }).index(), 1);
+  EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put("a.csv", "x,y\n1,NA\n2,\n") + ":y"); }).index(), 0);
+}
+
+TEST_F(TableTest, OtherTypesAreRefused) {
+  const std::shared_ptr<arrow::DataType> types[] = {arrow::utf8(),
+                                                    arrow::boolean(),
+                                                    arrow::timestamp(arrow::TimeUnit::MICRO),
+                                                    arrow::list(arrow::int64()),
+                                                    arrow::binary(),
+                                                    arrow::time32(arrow::TimeUnit::MILLI),
+                                                    arrow::dictionary(arrow::int8(), arrow::utf8())};
+  for (const Kind kind : kKinds) {
+    for (const auto& type : types) {
+      const auto array = type->id() == arrow::Type::DICTIONARY ? require(arrow::MakeArrayOfNull(type, 1))
+                                                               : require(require(arrow::MakeBuilder(type))->Finish());
+      const std::string file = put_columns(kind, {{"x", array}});
+      const std::string shown = type->id() == arrow::Type::LIST         ? "list<"
+                                : type->id() == arrow::Type::DICTIONARY ? "string"
+                                                                        : type->ToString();
+      expect_error(Code::unsupported_type, shown, [&] { open_column(file); });
+    }
+  }
+}
+
+TEST_F(TableTest, TablesCutAnywhereAreMalformed) {
+  for (const Kind kind : kKinds) {
+    const std::string good =
+        slurp(put_columns(kind, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}, {"y", with_null(3, -1)}}, 2));
+    for (std::size_t size = 0; size < good.size(); ++size) {
+      const std::string file = put("cut", good.substr(0, size));
+      expect_error(Code::malformed, file, [&] { touch_all(file + ":x"); });
+    }
+    EXPECT_GT(touch_all(put("cut", good) + ":x"), 0);
+  }
+}
+
+TEST_F(TableTest, TablesWithFlippedBitsAreReadOrRefused) {
+  const auto type = arrow::dictionary(arrow::int8(), arrow::float64());
+  const auto encoded = require(arrow::DictionaryArray::FromArrays(type, array_of<arrow::Int8Type>({2, 0, 1, 2}),
+                                                                  array_of<arrow::DoubleType>({0.5, 1.5, 2.5})));
+  std::mt19937 random(2);
+  for (const Kind kind : kKinds) {
+    for (const auto& compression : {arrow::Compression::UNCOMPRESSED, arrow::Compression::ZSTD}) {
+      const std::string good = slurp(put_columns(kind, {{"x", with_null(4, 2)}, {"y", encoded}}, 3, compression));
+      for (int round = 0; round < 1500; ++round) {
+        const std::string file = put("flipped", flipped(good, good.size(), random)) + (round % 2 == 0 ? ":x" : ":y");
+        try {
+          touch_all(file);
+        } catch (const Error& error) {
+          EXPECT_EQ(std::string(error.what()).find(path("flipped")), 0U) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(TableTest, AStreamWithoutItsEndOrWithMoreAfterItIsMalformed) {
+  const std::string good = slurp(put_columns(Kind::ipc_stream, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}}));
+  expect_error(Code::malformed, "no end mark", [&] { touch_all(put("cut", good.substr(0, good.size() - 8))); });
+  expect_error(Code::malformed, "bytes follow the end", [&] { touch_all(put("twice", good + good)); });
+}
+
+TEST_F(TableTest, AnIpcFileThatShrinksWhileItIsReadIsMalformed) {
+  for (const Kind kind : {Kind::ipc_file, Kind::ipc_stream}) {
+    const std::string file =
+        put_columns(kind, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(10'000))}}, 100);
+    const auto reader = open_column(file);
+    EXPECT_EQ(reader->next(100).count, 100);
+    fs::resize_file(file, 4096);
+    expect_error(Code::malformed, "became shorter", [&] { reader->next(100); });
+  }
+}
+
+// One row group of 32 MiB, read without holding it.
+TEST_F(TableTest, ParquetIsReadInBoundedMemory) {
+  constexpr std::int64_t kRows = 1 << 22;
+  const std::string file =
+      put_columns(Kind::parquet, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(kRows))}}, kRows);
+  const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
+  const auto reader = open_column(file);
+  std::int64_t most = 0;
+  std::int64_t rows = 0;
+  for (Chunk piece = reader->next(10'000); piece.count > 0; piece = reader->next(10'000)) {
+    most = std::max(most, arrow::default_memory_pool()->bytes_allocated() - before);
+    rows += piece.count;
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_LT(most, 8 << 20);
+}
+
+TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
+  const std::string file = put("a.csv",
+                               "i,u,d,f,n,t\n"
+                               "-1,18446744073709551615,2001-12-31,1,nan,\"a\nb\"\n"
+                               "2,0,1970-01-01,2.5,inf,x\n");
+  EXPECT_EQ(read_all<std::int64_t>(file + ":i"), (std::vector<std::int64_t>{-1, 2}));
+  EXPECT_EQ(read_all<std::uint64_t>(file + ":u"), (std::vector<std::uint64_t>{~0ULL, 0}));
+  EXPECT_EQ(read_all<std::int32_t>(file + ":d"), (std::vector<std::int32_t>{11'687, 0}));
+  EXPECT_EQ(open_column(file + ":d")->info().meaning, Meaning::date);
+  EXPECT_EQ(read_all<double>(file + ":f"), (std::vector<double>{1, 2.5}));
+  EXPECT_TRUE(std::isnan(read_all<double>(file + ":n")[0]));
+  EXPECT_EQ(open_column(file + ":i")->info().count, -1);
+  expect_error(Code::unsupported_type, file + ":t: row 0", [&] { open_column(file + ":t"); });
+  expect_error(Code::unknown_column, "i, u, d, f, n, t", [&] { open_column(file + ":x"); });
+  expect_error(Code::unknown_column, "6 columns", [&] { open_column(file); });
+  EXPECT_EQ(read_all<std::int64_t>(put("b.CSV", "x\r\n1\r\n2")), (std::vector<std::int64_t>{1, 2}));
+}
+
+TEST_F(TableTest, CsvLargerThanABlockIsRead) {
+  const auto values = counting<std::int64_t>(400'000);
+  std::string text = "x,y\n";
+  for (const auto value : values) text += std::to_string(value) + ",z\n";
+  const std::string file = put("a.csv", text);
+  for (const std::int64_t chunk : {1000, 150'000, 1 << 20})
+    EXPECT_EQ(read_all<std::int64_t>(file + ":x", chunk), values);
+}
+
+// Decimals, text and missing fields far behind the block that the type was taken from.
+TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesTheRow) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + ",z\n";
+  const std::pair<const char*, const char*> lines[] = {{"1.5,z\n", "the rows before it are int64"},
+                                                       {"abc,z\n", "the rows before it are int64"},
+                                                       {"7\n", "Expected 2 columns, got 1"}};
+  for (const auto& [line, part] : lines) {
+    const std::string file = put("a.csv", text + line + "9,z\n");
+    const Error error = error_of([&] { read_all<std::int64_t>(file + ":x"); });
+    EXPECT_EQ(error.code(), Code::malformed);
+    EXPECT_EQ(error.index(), 400'000) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(file + ":x: row 400000"), 0U) << error.what();
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(TableTest, BadCsvIsMalformed) {
+  expect_error(Code::malformed, "a.csv", [&] { open_column(put("a.csv", "\n")); });
+  expect_error(Code::malformed, "Expected 2 columns, got 3",
+               [&] { open_column(put("a.csv", "x,y\n1,2\n1,2,3\n") + ":x"); });
+  expect_error(Code::malformed, "a.csv", [&] { open_column(put("a.csv", "x\n" + std::string(3 << 20, '1') + "\n")); });
+}
+
+#endif
+
+}  // namespace
+}  // namespace upsweep::io

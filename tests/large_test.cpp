@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/large_test.cpp: lengths past 2^31 and 2^32, in place and on 8-bit elements, so that they fit into 12 GB.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/buffer.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
+
+namespace upsweep {
+namespace {
+
+constexpr std::int64_t kPast31 = (std::int64_t{1} << 31) + 12345;
+constexpr std::int64_t kPast32 = (std::int64_t{1} << 32) + 12345;
+
+std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + (i >> 13)); }
+
+TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
+  for (const std::int64_t n : {kPast31, kPast32}) {
+    bench::Buffer<std::uint8_t> data(n);
+    for (const auto& rung : ladder(Problem::scan)) {
+      for (std::int64_t i = 0; i < n; ++i) data[i] = element(i);
+      inclusive_scan(par.with_rung(rung.id), data.data(), n, data.data());
+      std::uint8_t sum = 0;
+      std::int64_t wrong = -1;
+      for (std::int64_t i = 0; i < n && wrong < 0; ++i) {
+        sum = static_cast<std::uint8_t>(sum + element(i));
+        if (data[i] != sum) wrong = i;
+      }
+      EXPECT_EQ(wrong, -1) << rung.id << " n " << n;
+    }
+  }
+}
+
+TEST(Large, CheckedFindsAnOverflowPastTheLimitsOf32Bits) {
+  bench::Buffer<std::int8_t> data(kPast32);  // zeros
+  data[0] = 127;
+  data[kPast32 - 2] = 1;
+  try {
+    inclusive_scan(par.with_overflow(Overflow::checked), data.data(), kPast32, data.data());
+    FAIL() << "no overflow found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::overflow);
+    EXPECT_EQ(error.index(), kPast32 - 2);
+  }
+}
+
+TEST(Large, ReducesPastTheLimitsOf32Bits) {
+  for (const std::int64_t n : {kPast31, kPast32}) {
+    bench::Buffer<std::uint8_t> data(n);
+    std::uint64_t expected = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      data[i] = element(i);
+      expected += data[i];
+    }
+    for (const auto& rung : ladder(Problem::reduce)) {
+      if (rung.kind == Kind::library) continue;  // it needs the same type in and out
+      EXPECT_EQ(reduce(par.with_rung(rung.id), data.data(), n, std::uint64_t{0}).value, expected) << rung.id;
+    }
+  }
+}
+
+TEST(Large, OffsetsPastTheLimitsOf32Bits) {
+  // 3·2^29 elements in 2^29 lists: byte offsets pass 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
+  const std::int64_t n = (std::int64_t{1} << 29) + 77;
+  bench::Buffer<std::int32_t> bounds(n);
+  for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<std::int32_t>(i * 3);
+  bench::Buffer<std::int64_t> offsets(n + 1);
+  for (const auto& rung : ladder(Problem::ragged)) {
+    // int32 bounds: stops one place on are the adjacent case, which every rung must get right.
+    const auto result = compact_offsets(par.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, offsets.data());
+    EXPECT_EQ(result.total, 3 * n) << rung.id;
+    std::int64_t wrong = -1;
+    for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == 3 * i ? -1 : i;
+    EXPECT_EQ(wrong, -1) << rung.id;
+  }
+}
+
+TEST(Large, TotalsPassTwoToTheThirtyTwo) {
+  const std::int64_t n = 6;
+  const std::vector<std::uint32_t> starts(n, 0);
+  const std::vector<std::uint32_t> stops(n, UINT32_MAX);
+  std::vector<std::int64_t> offsets(n + 1);
+  for (const auto& rung : ladder(Problem::ragged)) {
+    if (rung.id == "cpu.adjacent") continue;
+    compact_offsets(par.with_rung(rung.id), starts, stops, offsets);
+    for (std::int64_t i = 0; i <= n; ++i)
+      EXPECT_EQ(offsets[static_cast<std::size_t>(i)], i * INT64_C(4294967295)) << rung.id;
+  }
+}
+
+}  // namespace
+}  // namespace upsweep

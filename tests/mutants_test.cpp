@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/mutants_test.cpp: the tester is tested: scans, sums and offsets that are wrong on purpose must be caught by the
+// very checks that the rungs are held to, and right ones must pass them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lists.hpp"
+#include "patterns.hpp"
+#include "ragged/reference.hpp"
+#include "scan/reference.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::Bounds;
+using tests::Guarded;
+using tests::ListPattern;
+using tests::Outcome;
+using tests::Pattern;
+
+constexpr std::int64_t kTile = 4096;
+constexpr std::int64_t kLength = 5 * kTile + 77;
+
+// --------------------------------------------------------------------------------------------------------------- scans
+
+template <class T>
+using Scan = std::function<void(const T* in, T* out, std::int64_t n, bool exclusive)>;
+
+/// What every mutant is made from: the loop.
+template <class T>
+void right_scan(const T* in, T* out, std::int64_t n, bool exclusive, T init = T{}) {
+  T total = init;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T next = add(total, in[i]);
+    out[i] = exclusive ? total : next;
+    total = next;
+  }
+}
+
+/// Whether the checks of the rung tests object to a scan of this length and pattern.
+template <class T>
+bool caught(const Scan<T>& scan, std::int64_t n, Pattern pattern, bool exclusive) {
+  const auto in = tests::make<T>(pattern, n, 2);
+  Guarded<T> out(n, n % 3);
+  scan(in.data(), out.data(), n, exclusive);
+  const auto reference = exclusive ? scan::ExactReference<T, Add>(add, T{}) : scan::ExactReference<T, Add>(add);
+  return scan::first_wrong(reference, in.data(), out.data(), n, exclusive) != kNoIndex || !out.intact();
+}
+
+template <class T>
+class ScanMutants : public testing::Test {
+ protected:
+  static void expect_caught(const char* what, const Scan<T>& scan, std::int64_t n = kLength) {
+    for (const bool exclusive : {false, true}) {
+      EXPECT_TRUE(caught<T>(scan, n, Pattern::random, exclusive)) << what << " exclusive " << exclusive;
+      EXPECT_TRUE(caught<T>(scan, n, Pattern::equal, exclusive)) << what << " exclusive " << exclusive;
+    }
+  }
+};
+using Types = testing::Types<std::int8_t, std::int32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(ScanMutants, Types);
+
+TYPED_TEST(ScanMutants, TheRightScanPasses) {
+  const Scan<TypeParam> scan = [](const auto* in, auto* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive);
+  };
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{65}, kLength}) {
+    for (const Pattern pattern : tests::kPatterns) {
+      EXPECT_FALSE(caught<TypeParam>(scan, n, pattern, false));
+      EXPECT_FALSE(caught<TypeParam>(scan, n, pattern, true));
+    }
+  }
+}
+
+TYPED_TEST(ScanMutants, WrongPlacesAreCaught) {
+  using T = TypeParam;
+  this->expect_caught("untouched output", [](const T*, T*, std::int64_t, bool) {});
+  this->expect_caught("one place early", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive);
+    std::rotate(out, out + 1, out + n);
+  });
+  this->expect_caught("one place late", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive);
+    std::rotate(out, out + n - 1, out + n);
+  });
+  this->expect_caught("exclusive and inclusive the wrong way round",
+                      [](const T* in, T* out, std::int64_t n, bool exclusive) { right_scan(in, out, n, !exclusive); });
+  this->expect_caught("the last element left out", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n - 1, exclusive);
+  });
+  this->expect_caught("the first element left out", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    const T first = out[0];
+    right_scan(in, out, n, exclusive);
+    out[0] = first;
+  });
+  for (std::int64_t tile = 0; tile * kTile < kLength; ++tile) {
+    this->expect_caught("a tile left out", [tile](const T* in, T* out, std::int64_t n, bool exclusive) {
+      const std::int64_t first = tile * kTile;
+      const std::vector<T> before(out + first, out + std::min(n, first + kTile));
+      right_scan(in, out, n, exclusive);
+      std::copy(before.begin(), before.end(), out + first);
+    });
+  }
+}
+
+TYPED_TEST(ScanMutants, WrongValuesAreCaught) {
+  using T = TypeParam;
+  this->expect_caught("the last value wrong", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive);
+    out[n - 1] = add(out[n - 1], T{1});
+  });
+  this->expect_caught("one value in the middle wrong", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive);
+    out[n / 2] = add(out[n / 2], T{1});
+  });
+  this->expect_caught("carries lost at tiles", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    for (std::int64_t i = 0; i < n; i += kTile) right_scan(in + i, out + i, std::min(kTile, n - i), exclusive);
+  });
+  this->expect_caught("one carry lost", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, kTile, exclusive);
+    right_scan(in + kTile, out + kTile, n - kTile, exclusive);
+  });
+  this->expect_caught("a carry one tile late", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    T before{};
+    T last{};
+    for (std::int64_t i = 0; i < n; i += kTile) {
+      const std::int64_t count = std::min(kTile, n - i);
+      right_scan(in + i, out + i, count, exclusive, before);
+      before = last;
+      for (std::int64_t k = 0; k < i + count; ++k) last = k == 0 ? in[0] : add(last, in[k]);
+    }
+  });
+  this->expect_caught("a wrong start", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    right_scan(in, out, n, exclusive, T{1});
+  });
+  this->expect_caught("every lane scanned on its own", [](const T* in, T* out, std::int64_t n, bool exclusive) {
+    for (std::int64_t i = 0; i < n; i += 4) right_scan(in + i, out + i, std::min<std::int64_t>(4, n - i), exclusive);
+  });
+}
+
+TYPED_TEST(ScanMutants, StoresBesideTheOutputAreCaught) {
+  using T = TypeParam;
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{17}, std::int64_t{64}, kLength}) {
+    this->expect_caught(
+        "one element before",
+        [](const T* in, T* out, std::int64_t count, bool exclusive) {
+          right_scan(in, out, count, exclusive);
+          out[-1] = T{1};
+        },
+        n);
+    this->expect_caught(
+        "one element behind",
+        [](const T* in, T* out, std::int64_t count, bool exclusive) {
+          right_scan(in, out, count, exclusive);
+          out[count] = T{1};
+        },
+        n);
+    this->expect_caught(
+        "one byte behind",
+        [](const T* in, T* out, std::int64_t count, bool exclusive) {
+          right_scan(in, out, count, exclusive);
+          *reinterpret_cast<unsigned char*>(out + count) ^= 1U;
+        },
+        n);
+    this->expect_caught(
+        "a vector's length behind",
+        [](const T* in, T* out, std::int64_t count, bool exclusive) {
+          right_scan(in, out, count, exclusive);
+          reinterpret_cast<unsigned char*>(out + count)[63] = 0;
+        },
+        n);
+  }
+}
+
+TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
+  // Two by two: f then g is not g then f.
+  struct Affine {
+    std::uint32_t a;
+    std::uint32_t b;
+    bool operator==(const Affine&) const = default;
+  };
+  const auto compose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
+  std::mt19937 random(1);
+  std::vector<Affine> in(100);
+  for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+  std::vector<Affine> out(in);
+  const auto first_wrong = [&] {
+    return scan::first_wrong(scan::ExactReference<Affine, decltype(compose)>(compose), in.data(), out.data(),
+                             std::ssize(in), false);
+  };
+  for (std::size_t i = 1; i < in.size(); ++i) out[i] = compose(out[i - 1], in[i]);
+  EXPECT_EQ(first_wrong(), kNoIndex);
+  for (std::size_t i = 1; i < in.size(); ++i) out[i] = compose(in[i], out[i - 1]);
+  EXPECT_EQ(first_wrong(), 1);
+}
+
+TEST(ScanMutants, AMaximumThatLosesANaNIsCaught) {
+  std::vector<float> in(1000, 1.0F);
+  in[500] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> out(in.size());
+  const auto first_wrong = [&] {
+    return scan::first_wrong(scan::ExactReference<float, Max>(max), in.data(), out.data(), std::ssize(in), false);
+  };
+  float total = in[0];
+  for (std::size_t i = 0; i < in.size(); ++i) out[i] = total = max(total, in[i]);
+  EXPECT_EQ(first_wrong(), kNoIndex);
+  total = in[0];
+  for (std::size_t i = 0; i < in.size(); ++i) out[i] = total = std::fmax(total, in[i]);
+  EXPECT_EQ(first_wrong(), 500);
+}
+
+// --------------------------------------------------------------------------------------------------------- float sums
+
+constexpr FloatBound kSerialBound{};
+constexpr FloatBound kTreeBound{.serial = false, .constant = 1300};
+
+std::vector<double> rounded(std::int64_t n) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> magnitude(-1.0, 1.0);
+  std::vector<double> values(static_cast<std::size_t>(n));
+  for (auto& x : values) x = magnitude(random);
+  return values;
+}
+
+std::int64_t first_beyond(const std::vector<double>& in, const std::vector<double>& out, const FloatBound& bound) {
+  return scan::first_beyond(scan::SumReference(), in.data(), out.data(), std::ssize(in), false, bound);
+}
+
+TEST(FloatMutants, SumsInDoublePass) {
+  const auto in = rounded(100000);
+  std::vector<double> out(in.size());
+  right_scan(in.data(), out.data(), std::ssize(in), false);
+  EXPECT_EQ(first_beyond(in, out, kSerialBound), kNoIndex);
+  EXPECT_EQ(first_beyond(in, out, kTreeBound), kNoIndex);
+}
+
+TEST(FloatMutants, SumsInFloatAreCaught) {
+  const auto in = rounded(100000);
+  std::vector<double> out(in.size());
+  float total = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) out[i] = static_cast<double>(total += static_cast<float>(in[i]));
+  EXPECT_NE(first_beyond(in, out, kSerialBound), kNoIndex);
+  EXPECT_NE(first_beyond(in, out, kTreeBound), kNoIndex);
+}
+
+TEST(FloatMutants, OneElementLeftOutIsCaughtWhereverItIs) {
+  const auto in = rounded(100000);
+  for (const std::size_t lost : {std::size_t{0}, std::size_t{50000}, in.size() - 1}) {
+    std::vector<double> out(in.size());
+    double total = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = total += i == lost ? 0.0 : in[i];
+    EXPECT_NE(first_beyond(in, out, kSerialBound), kNoIndex) << lost;
+    EXPECT_NE(first_beyond(in, out, kTreeBound), kNoIndex) << lost;
+  }
+}
+
+TEST(FloatMutants, NaNAndInfinityAreNotWithinAnyBound) {
+  const auto in = rounded(1000);
+  for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<double> out(in.size());
+    right_scan(in.data(), out.data(), std::ssize(in), false);
+    out[700] = odd;
+    EXPECT_EQ(first_beyond(in, out, kTreeBound), 700);
+  }
+}
+
+TEST(FloatMutants, TheReferenceIsBetterThanWhatItJudges) {
+  // What a plain sum, in whatever precision, loses: 1 beside 1e30, and the way back.
+  scan::SumReference sum;
+  for (const long double x : {1e30L, 1.0L, -1e30L, 1e-3L}) sum.next(x);
+  EXPECT_EQ(sum.value(), 1.001L);
+  EXPECT_EQ(sum.magnitude(), 2e30L + 1.001L);
+}
+
+// ---------------------------------------------------------------------------------------------------------- reductions
+
+TEST(ReduceMutants, LostAndDoubledElementsAreCaught) {
+  for (const Pattern pattern : {Pattern::random, Pattern::equal}) {
+    const auto in = tests::make<std::int32_t>(pattern, kLength, 4);
+    const auto n = std::ssize(in);
+    scan::ExactReference<std::int32_t, Add> reference(add, 5);
+    for (const std::int32_t x : in) reference.next(x);
+    const auto sum = [&](std::int64_t first, std::int64_t last, std::int32_t init) {
+      for (std::int64_t i = first; i < last; ++i) init = add(init, in[static_cast<std::size_t>(i)]);
+      return init;
+    };
+    const auto wrong = [&](std::int32_t value) { return !scan::same_value(value, reference.total()); };
+    EXPECT_FALSE(wrong(sum(0, n, 5)));
+    EXPECT_TRUE(wrong(sum(0, n, 0))) << "without its start";
+    EXPECT_TRUE(wrong(sum(0, n, 10))) << "its start for each of two threads";
+    EXPECT_TRUE(wrong(sum(1, n, 5)));
+    EXPECT_TRUE(wrong(sum(0, n - 1, 5)));
+    EXPECT_TRUE(wrong(sum(0, n / kTile * kTile, 5))) << "without the last tile";
+    EXPECT_TRUE(wrong(sum(0, kTile, sum(0, n, 5)))) << "a tile twice";
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ ragged offsets
+
+using Offsets = std::function<Outcome(const Bounds<std::int64_t>&, std::int64_t* offsets)>;
+
+Outcome right_offsets(const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+  offsets[0] = 0;
+  for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
+    const std::int64_t start = lists.starts[static_cast<std::size_t>(i)];
+    const std::int64_t stop = lists.stops[static_cast<std::size_t>(i)];
+    std::int64_t length = 0;
+    if (stop < start) return {Code::stop_before_start, i};
+    if (__builtin_sub_overflow(stop, start, &length)) return {Code::overflow, i};
+    if (__builtin_add_overflow(offsets[i], length, &offsets[i + 1])) return {Code::overflow, i};
+  }
+  return {};
+}
+
+bool caught(const Offsets& run, const Bounds<std::int64_t>& lists) {
+  const auto n = std::ssize(lists.starts);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
+  Guarded<std::int64_t> offsets(n + 1, n % 5);
+  const Outcome outcome = run(lists, offsets.data());
+  const bool complained = !tests::complaint(expected, outcome, offsets.data()).empty();
+  if (expected.outcome.code == Code::ok && outcome.code == Code::ok) {
+    // Two judges: they must agree.
+    const auto wrong = ragged::first_wrong(lists.starts.data(), lists.stops.data(), n, offsets.data());
+    EXPECT_EQ(complained, wrong != kNoIndex);
+  }
+  return complained || !offsets.intact();
+}
+
+Bounds<std::int64_t> random_lists() { return tests::make_lists<std::int64_t>(ListPattern::random, kLength, 5); }
+
+/// Lists of which two are bad, and what makes them so.
+Bounds<std::int64_t> bad_lists(std::int64_t first, std::int64_t second) {
+  auto lists = random_lists();
+  for (const std::int64_t at : {first, second}) {
+    lists.starts[static_cast<std::size_t>(at)] = 8;
+    lists.stops[static_cast<std::size_t>(at)] = 7;
+  }
+  return lists;
+}
+
+Bounds<std::int64_t> overflowing_lists() {
+  auto lists = random_lists();
+  lists.starts[kTile] = 0;
+  lists.stops[kTile] = std::numeric_limits<std::int64_t>::max();
+  return lists;
+}
+
+TEST(RaggedMutants, TheRightOffsetsPass) {
+  for (const ListPattern pattern : tests::kListPatterns) {
+    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, kLength}) {
+      EXPECT_FALSE(caught(right_offsets, tests::make_lists<std::int64_t>(pattern, n)));
+    }
+  }
+  EXPECT_FALSE(caught(right_offsets, bad_lists(0, kLength - 1)));
+  EXPECT_FALSE(caught(right_offsets, bad_lists(kLength - 1, 3 * kTile)));
+  EXPECT_FALSE(caught(right_offsets, overflowing_lists()));
+}
+
+TEST(RaggedMutants, WrongOffsetsAreCaught) {
+  const auto lists = random_lists();
+  const auto expect_caught = [&](const char* what, const std::function<void(std::int64_t*, std::int64_t)>& spoil) {
+    EXPECT_TRUE(caught(
+        [&](const Bounds<std::int64_t>& all, std::int64_t* offsets) {
+          const Outcome outcome = right_offsets(all, offsets);
+          spoil(offsets, std::ssize(all.starts));
+          return outcome;
+        },
+        lists))
+        << what;
+  };
+  expect_caught("one place early", [](auto* offsets, auto n) { std::rotate(offsets, offsets + 1, offsets + n + 1); });
+  expect_caught("one place late", [](auto* offsets, auto n) { std::rotate(offsets, offsets + n, offsets + n + 1); });
+  expect_caught("no zero in front", [](auto* offsets, auto) { offsets[0] = -1; });
+  expect_caught("the last offset wrong", [](auto* offsets, auto n) { ++offsets[n]; });
+  expect_caught("the last offset missing", [](auto* offsets, auto n) { offsets[n] = offsets[n + 1]; });
+  expect_caught("an offset in the middle wrong", [](auto* offsets, auto n) { --offsets[n / 2]; });
+  expect_caught("a tile left out", [](auto* offsets, auto) { std::fill_n(offsets + kTile, kTile, 0); });
+  expect_caught("a carry lost at a tile", [](auto* offsets, auto n) {
+    const std::int64_t carry = offsets[kTile];
+    for (std::int64_t i = kTile + 1; i <= n; ++i) offsets[i] -= carry;
+  });
+  expect_caught("one offset too many", [](auto* offsets, auto n) { offsets[n + 1] = offsets[n]; });
+  expect_caught("one offset in front", [](auto* offsets, auto) { offsets[-1] = 0; });
+  EXPECT_TRUE(caught([](const Bounds<std::int64_t>&, std::int64_t*) { return Outcome{}; }, lists)) << "untouched";
+}
+
+TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
+  const std::vector<std::int64_t> starts(1000, 0);
+  const Bounds<std::int64_t> lists{starts, std::vector<std::int64_t>(1000, 1 << 30)};
+  EXPECT_FALSE(caught(right_offsets, lists));
+  EXPECT_TRUE(caught(
+      [](const Bounds<std::int64_t>& all, std::int64_t* offsets) {
+        const Outcome outcome = right_offsets(all, offsets);
+        for (std::int64_t i = 0; i <= std::ssize(all.starts); ++i) offsets[i] = static_cast<std::int32_t>(offsets[i]);
+        return outcome;
+      },
+      lists));
+}
+
+TEST(RaggedMutants, WrongErrorsAreCaught) {
+  const auto expect_caught = [](const char* what, const std::function<Outcome(Outcome)>& spoil) {
+    for (const auto& lists : {bad_lists(kTile, 3 * kTile), bad_lists(1, 2), overflowing_lists()}) {
+      EXPECT_TRUE(caught(
+          [&](const Bounds<std::int64_t>& all, std::int64_t* offsets) { return spoil(right_offsets(all, offsets)); },
+          lists))
+          << what;
+    }
+  };
+  expect_caught("the list behind", [](Outcome outcome) { return Outcome{outcome.code, outcome.index + 1}; });
+  expect_caught("the list before", [](Outcome outcome) { return Outcome{outcome.code, outcome.index - 1}; });
+  expect_caught("no index", [](Outcome outcome) { return Outcome{outcome.code, kNoIndex}; });
+  expect_caught("nothing noticed", [](Outcome) { return Outcome{}; });
+  expect_caught("another error", [](Outcome outcome) {
+    return Outcome{outcome.code == Code::overflow ? Code::stop_before_start : Code::overflow, outcome.index};
+  });
+}
+
+TEST(RaggedMutants, TheLastBadListForTheFirstIsCaught) {
+  const auto last_bad = [](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+    Outcome outcome = right_offsets(lists, offsets);
+    for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (lists.stops[at] < lists.starts[at]) outcome.index = i;
+    }
+    return outcome;
+  };
+  EXPECT_FALSE(caught(last_bad, bad_lists(kTile, kTile))) << "one bad list alone is both";
+  EXPECT_TRUE(caught(last_bad, bad_lists(kTile, kTile + 1)));
+  EXPECT_TRUE(caught(last_bad, bad_lists(4 * kTile, 2)));
+}
+
+TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
+  for (const std::int64_t spoiled : {std::int64_t{0}, std::int64_t{1}, kTile - 1, kTile}) {
+    EXPECT_TRUE(caught(
+        [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+          const Outcome outcome = right_offsets(lists, offsets);
+          ++offsets[spoiled];
+          return outcome;
+        },
+        bad_lists(kTile, 3 * kTile)))
+        << spoiled;
+  }
+  // What lies behind the bad list is nobody's business.
+  EXPECT_FALSE(caught(
+      [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+        const Outcome outcome = right_offsets(lists, offsets);
+        std::fill(offsets + kTile + 1, offsets + kLength + 1, -1);
+        return outcome;
+      },
+      bad_lists(kTile, 3 * kTile)));
+}
+
+TEST(RaggedMutants, AnOverflowThatWrapsAroundIsCaught) {
+  const auto wrapping = [](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+    offsets[0] = 0;
+    for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (lists.stops[at] < lists.starts[at]) return Outcome{Code::stop_before_start, i};
+      offsets[i + 1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[i]) +
+                                                 static_cast<std::uint64_t>(lists.stops[at]) -
+                                                 static_cast<std::uint64_t>(lists.starts[at]));
+    }
+    return Outcome{};
+  };
+  EXPECT_FALSE(caught(wrapping, random_lists()));
+  EXPECT_TRUE(caught(wrapping, overflowing_lists()));
+  EXPECT_TRUE(caught(wrapping, {{-5}, {std::numeric_limits<std::int64_t>::max()}}));
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/properties_test.cpp: laws that hold for any input, tried on random arrays, types, rungs and threads.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lists.hpp"
+#include "patterns.hpp"
+#include "scan/reference.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+/// An array under test; a counterexample is printed up to where one still wants to read it.
+template <class T>
+struct Array {
+  std::vector<T> values;
+};
+
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Array<T>& array) {
+  out << array.values.size() << " elements:";
+  for (std::size_t i = 0; i < std::min<std::size_t>(array.values.size(), 40); ++i) out << ' ' << +array.values[i];
+  return out << (array.values.size() > 40 ? " …" : "");
+}
+
+namespace {
+
+using tests::Guarded;
+using tests::Int128;
+
+constexpr std::int64_t kSegment = std::int64_t{1} << 18;
+
+/// Mostly short; at times past a block (32768 int32, 16384 lists), seldom past a segment or the caches.
+rc::Gen<std::int64_t> lengths() {
+  return rc::gen::weightedOneOf<std::int64_t>({
+      {30, rc::gen::inRange<std::int64_t>(0, 80)},
+      {15, rc::gen::inRange<std::int64_t>(80, 5000)},
+      {4, rc::gen::inRange<std::int64_t>(32700, 70000)},
+      {1, rc::gen::inRange<std::int64_t>(kSegment - 3, kSegment + 40000)},
+  });
+}
+
+/// Values of the whole type, or small ones whose sums stay in it for longer; floats whose sums are exact.
+template <class T>
+Array<T> make_array(std::int64_t n, unsigned seed, bool small) {
+  auto values = tests::make<T>(tests::Pattern::random, n, seed);
+  if constexpr (std::is_integral_v<T>) {
+    for (auto& x : values) x = small ? static_cast<T>(x % 3) : x;
+  }
+  return {std::move(values)};
+}
+
+/// Short arrays are made element by element, so that a counterexample shrinks to the elements that matter.
+template <class T>
+rc::Gen<Array<T>> arrays() {
+  const auto seeded =
+      rc::gen::map(rc::gen::tuple(lengths(), rc::gen::arbitrary<unsigned>(), rc::gen::arbitrary<bool>()),
+                   [](const std::tuple<std::int64_t, unsigned, bool>& how) {
+                     return make_array<T>(std::get<0>(how), std::get<1>(how), std::get<2>(how));
+                   });
+  if constexpr (std::is_floating_point_v<T>) {
+    return seeded;
+  } else {
+    const auto listed = rc::gen::map(rc::gen::arbitrary<std::vector<T>>(),
+                                     [](std::vector<T> values) { return Array<T>{std::move(values)}; });
+    return rc::gen::weightedOneOf<Array<T>>({{1, listed}, {2, seeded}});
+  }
+}
+
+/// A rung of the ladder and a thread count. Rungs that need what random arrays do not offer are left out.
+Policy any_policy(Problem problem) {
+  std::vector<std::string> ids;
+  for (const auto& rung : ladder(problem)) {
+    if (!rung.needs.starts_with("stops ==")) ids.emplace_back(rung.id);
+  }
+  const auto chosen = *rc::gen::elementOf(ids).as("rung");
+  const auto threads = *rc::gen::element(1, 2, 3, 7).as("threads");
+  for (const auto& rung : ladder(problem)) {
+    if (rung.id == chosen) return par.with_rung(rung.id).with_threads(threads);
+  }
+  return par;
+}
+
+template <class T>
+Array<T> any_array() {
+  return *arrays<T>().as("array");
+}
+
+/// Whether the rung refuses the call, which it may; every other error is one.
+template <class Call>
+bool refused(Call call) {
+  try {
+    call();
+    return false;
+  } catch (const Error& error) {
+    RC_ASSERT(error.code() == Code::unsupported);
+    return true;
+  }
+}
+
+template <class T>
+class Properties : public testing::Test {};
+using Types = testing::Types<std::int8_t, std::int32_t, std::uint64_t, float>;
+TYPED_TEST_SUITE(Properties, Types);
+
+template <class T, class Op>
+void scan_equals_reference(Op op) {
+  const auto in = any_array<T>().values;
+  const auto n = std::ssize(in);
+  const Policy policy = any_policy(Problem::scan);
+  const bool exclusive = *rc::gen::arbitrary<bool>().as("exclusive");
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  Guarded<T> out(n, *rc::gen::inRange(0, 9).as("misaligned"));
+  if (in_place) std::copy(in.begin(), in.end(), out.data());
+  const T* from = in_place ? out.data() : in.data();
+  const T init{3};
+  if (exclusive) {
+    exclusive_scan(policy, from, n, out.data(), init, op);
+  } else {
+    inclusive_scan(policy, from, n, out.data(), op);
+  }
+  const auto reference = exclusive ? scan::ExactReference<T, Op>(op, init) : scan::ExactReference<T, Op>(op);
+  RC_ASSERT(scan::first_wrong(reference, in.data(), out.data(), n, exclusive) == kNoIndex);
+  RC_ASSERT(out.intact());
+}
+
+TYPED_TEST(Properties, AScanEqualsTheReference) {
+  EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(add); }));
+  EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(max); }));
+  if constexpr (std::is_integral_v<TypeParam>) {
+    EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(mul); }));
+    EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(bit_xor); }));
+  }
+}
+
+TYPED_TEST(Properties, AnExclusiveScanIsTheInclusiveOneAPlaceLater) {
+  using T = TypeParam;
+  EXPECT_TRUE(rc::check([] {
+    const auto in = any_array<T>().values;
+    std::vector<T> inclusive(in.size());
+    std::vector<T> exclusive(in.size());
+    const T init{7};
+    inclusive_scan(any_policy(Problem::scan), in, inclusive, add, init);
+    exclusive_scan(any_policy(Problem::scan), in, exclusive, init);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      RC_ASSERT(exclusive[i] == (i == 0 ? init : inclusive[i - 1]));
+      RC_ASSERT(inclusive[i] == add(exclusive[i], in[i]));
+    }
+  }));
+}
+
+TYPED_TEST(Properties, TheLastOfAScanIsTheReduction) {
+  using T = TypeParam;
+  EXPECT_TRUE(rc::check([] {
+    const auto in = any_array<T>().values;
+    std::vector<T> out(in.size());
+    const T init{2};
+    inclusive_scan(any_policy(Problem::scan), in, out, add, init);
+    RC_ASSERT(reduce(any_policy(Problem::reduce), in, init).value == (in.empty() ? init : out.back()));
+    inclusive_scan(any_policy(Problem::scan), in, out, min, init);
+    RC_ASSERT(reduce(any_policy(Problem::reduce), in, init, min).value == (in.empty() ? init : out.back()));
+  }));
+}
+
+/// Up to four places to cut n elements, in order, between 0 and n.
+std::vector<std::int64_t> any_cuts(std::int64_t n) {
+  auto cuts = *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(0, 5),
+                                                             rc::gen::inRange<std::int64_t>(0, n + 1))
+                   .as("cuts");
+  std::sort(cuts.begin(), cuts.end());
+  cuts.insert(cuts.begin(), 0);
+  cuts.push_back(n);
+  return cuts;
+}
+
+TYPED_TEST(Properties, PartsWithTheirCarryAreTheWhole) {
+  using T = TypeParam;
+  EXPECT_TRUE(rc::check([] {
+    const auto in = any_array<T>().values;
+    const bool exclusive = *rc::gen::arbitrary<bool>().as("exclusive");
+    const auto cuts = any_cuts(std::ssize(in));
+    std::vector<T> whole(in.size());
+    std::vector<T> parts(in.size());
+    auto carry = exclusive ? carry_of(T{4}) : empty_carry<T>();
+    auto merged = carry;
+    if (exclusive) {
+      exclusive_scan(any_policy(Problem::scan), in, whole, T{4});
+    } else {
+      inclusive_scan(any_policy(Problem::scan), in, whole);
+    }
+    for (std::size_t p = 1; p < cuts.size(); ++p) {
+      const T* from = in.data() + cuts[p - 1];
+      const std::int64_t count = cuts[p] - cuts[p - 1];
+      auto part = empty_carry<T>();
+      reduce_into(any_policy(Problem::reduce), from, count, add, part);
+      merged = merge_carries(add, merged, part);
+      const Policy policy = any_policy(Problem::scan);  // every part by a rung of its own
+      if (exclusive) {
+        exclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
+      } else {
+        inclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
+      }
+      RC_ASSERT(carry.any == merged.any);
+      if (carry.any) RC_ASSERT(detail::value_of(carry) == detail::value_of(merged));
+    }
+    RC_ASSERT(whole == parts);
+  }));
+}
+
+TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
+  using T = TypeParam;
+  if constexpr (std::is_integral_v<T>) {
+    EXPECT_TRUE(rc::check([] {
+      auto in = any_array<T>().values;
+      // Divided, so that sums leave the type late or never.
+      const auto divisor = *rc::gen::element(1, 2, 11, 100).as("divisor");
+      for (auto& x : in) x = static_cast<T>(x / static_cast<T>(divisor));
+      Int128 sum = 0;
+      std::int64_t first = kNoIndex;
+      const auto fits = [](Int128 x) {
+        return x >= Int128{std::numeric_limits<T>::min()} && x <= Int128{std::numeric_limits<T>::max()};
+      };
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        sum += in[i];
+        if (first == kNoIndex && !fits(sum)) first = static_cast<std::int64_t>(i);
+      }
+      const auto index_of = [](auto call) -> std::optional<std::int64_t> {
+        try {
+          call();
+        } catch (const Error& error) {
+          RC_ASSERT(error.code() == Code::overflow || error.code() == Code::unsupported);
+          if (error.code() == Code::unsupported) return std::nullopt;
+          return error.index() == kNoIndex ? -2 : error.index();  // an overflow, but not at an index
+        }
+        return kNoIndex;
+      };
+      std::vector<T> out(in.size());
+      const Policy scanned = any_policy(Problem::scan).with_overflow(Overflow::checked);
+      const auto found = index_of([&] { inclusive_scan(scanned, in, out); });
+      if (found) {
+        RC_ASSERT(*found == first);
+        const std::int64_t right = first == kNoIndex ? std::ssize(in) : first;
+        RC_ASSERT(scan::first_wrong(scan::ExactReference<T, Add>(add), in.data(), out.data(), right, false) ==
+                  kNoIndex);
+      }
+      T value{};
+      const Policy reduced = any_policy(Problem::reduce).with_overflow(Overflow::checked);
+      const auto left = index_of([&] { value = reduce(reduced, in); });
+      if (left) {
+        RC_ASSERT(*left == (fits(sum) ? kNoIndex : -2));
+        if (fits(sum)) RC_ASSERT(Int128{value} == sum);
+      }
+    }));
+  }
+}
+
+/// Past the size from which outputs are stored past the caches (8 MB), in every type and alignment.
+template <class T>
+class Streams : public testing::Test {};
+using AllTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                                std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(Streams, AllTypes);
+
+TYPED_TEST(Streams, ScansLargerThanTheCachesEqualTheReference) {
+  using T = TypeParam;
+  const std::int64_t n = (std::int64_t{8} << 20) / std::int64_t{sizeof(T)} + 13;
+  // Small numbers that come and go, so that floats stay exact.
+  auto values = tests::make<T>(tests::Pattern::random, n, 18);
+  if constexpr (std::is_floating_point_v<T>) {
+    for (std::int64_t i = 1; i < n; i += 2) {
+      values[static_cast<std::size_t>(i)] = -values[static_cast<std::size_t>(i - 1)];
+    }
+  }
+  for (const auto& rung : ladder(Problem::scan)) {
+    if (rung.kind == Kind::library) continue;
+    for (const bool exclusive : {false, true}) {
+      for (const std::int64_t misaligned : {0, 1}) {
+        Guarded<T> out(n, misaligned);
+        const Policy policy = par.with_rung(rung.id).with_threads(2);
+        if (exclusive) {
+          exclusive_scan(policy, values.data(), n, out.data(), T{1});
+        } else {
+          inclusive_scan(policy, values.data(), n, out.data());
+        }
+        const auto reference = exclusive ? scan::ExactReference<T, Add>(add, T{1}) : scan::ExactReference<T, Add>(add);
+        EXPECT_EQ(scan::first_wrong(reference, values.data(), out.data(), n, exclusive), kNoIndex)
+            << rung.id << " exclusive " << exclusive << " misaligned " << misaligned;
+        EXPECT_TRUE(out.intact()) << rung.id;
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ ragged offsets
+
+template <class T>
+class ListProperties : public testing::Test {};
+using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
+TYPED_TEST_SUITE(ListProperties, BoundTypes);
+
+/// Lengths of lists: empty and single ones are what goes wrong, and what most data are made of.
+Array<std::int64_t> any_list_lengths() {
+  const auto n = *lengths().as("lists");
+  std::mt19937_64 random(*rc::gen::arbitrary<unsigned>().as("seed"));
+  const auto longest = *rc::gen::element<std::int64_t>(0, 1, 2, 9, 1000).as("longest");
+  Array<std::int64_t> all;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto kind = random() % 8;
+    const auto any = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(longest + 1));
+    all.values.push_back(kind < 3 ? 0 : kind < 6 ? std::min<std::int64_t>(1, longest) : any);
+  }
+  return all;
+}
+
+template <class T>
+tests::Bounds<T> bounds_of(const std::vector<std::int64_t>& all_lengths) {
+  std::mt19937_64 random(*rc::gen::arbitrary<unsigned>().as("seed of starts"));
+  tests::Bounds<T> lists;
+  for (const std::int64_t length : all_lengths) {
+    lists.starts.push_back(static_cast<T>(random() % 1000000));
+    lists.stops.push_back(static_cast<T>(lists.starts.back() + static_cast<T>(length)));
+  }
+  return lists;
+}
+
+TYPED_TEST(ListProperties, DifferencesOfOffsetsAreTheLengths) {
+  EXPECT_TRUE(rc::check([] {
+    const auto expected = any_list_lengths().values;
+    const auto lists = bounds_of<TypeParam>(expected);
+    const auto n = std::ssize(expected);
+    Guarded<std::int64_t> offsets(n + 1, *rc::gen::inRange(0, 8).as("misaligned"));
+    const auto result = compact_offsets(any_policy(Problem::ragged), lists.starts, lists.stops, offsets.span());
+    RC_ASSERT(offsets.data()[0] == 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      RC_ASSERT(offsets.data()[i + 1] - offsets.data()[i] == expected[static_cast<std::size_t>(i)]);
+    }
+    RC_ASSERT(result.total == std::accumulate(expected.begin(), expected.end(), std::int64_t{0}));
+    RC_ASSERT(offsets.intact());
+  }));
+}
+
+TYPED_TEST(ListProperties, OffsetsOfOffsetsAreThemselves) {
+  EXPECT_TRUE(rc::check([] {
+    const auto sizes = any_list_lengths().values;
+    std::vector<TypeParam> bounds{TypeParam{0}};
+    for (const std::int64_t size : sizes) {
+      bounds.push_back(static_cast<TypeParam>(bounds.back() + static_cast<TypeParam>(size)));
+    }
+    const auto n = std::ssize(sizes);
+    std::vector<std::int64_t> offsets(bounds.size(), 77);
+    const Policy policy = *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy(Problem::ragged);
+    compact_offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
+    for (std::size_t i = 0; i < bounds.size(); ++i) RC_ASSERT(offsets[i] == std::int64_t{bounds[i]});
+  }));
+}
+
+TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
+  EXPECT_TRUE(rc::check([] {
+    auto lists = bounds_of<TypeParam>(any_list_lengths().values);
+    const auto n = std::ssize(lists.starts);
+    RC_PRE(n > 0);
+    const bool strict = *rc::gen::arbitrary<bool>().as("strict");
+    const auto bad = *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(0, 6),
+                                                                    rc::gen::inRange<std::int64_t>(0, n))
+                          .as("bad lists");
+    for (const std::int64_t at : bad) {
+      const auto i = static_cast<std::size_t>(at);
+      const int kind = *rc::gen::inRange(0, 3).as("kind");
+      lists.stops[i] = kind == 2 ? std::numeric_limits<TypeParam>::max() : TypeParam{4};
+      lists.starts[i] = kind == 0 ? TypeParam{5} : kind == 1 ? static_cast<TypeParam>(-1) : TypeParam{0};
+    }
+    const Policy policy = any_policy(Problem::ragged);
+    Guarded<std::int64_t> offsets(n + 1);
+    tests::Outcome outcome;
+    try {
+      compact_offsets(policy, lists.starts, lists.stops, offsets.span(), {.strict = strict});
+    } catch (const Error& error) {
+      outcome = {error.code(), error.index()};
+    }
+    const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
+    RC_ASSERT(tests::complaint(expected, outcome, offsets.data()) == "");
+    RC_ASSERT(offsets.intact());
+  }));
+}
+
+TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
+  EXPECT_TRUE(rc::check([] {
+    const auto lists = bounds_of<TypeParam>(any_list_lengths().values);
+    const auto n = std::ssize(lists.starts);
+    const auto cuts = any_cuts(n);
+    std::vector<std::int64_t> offsets(lists.starts.size() + 1, 77);
+    OffsetsCarry carry;
+    OffsetsCarry merged;
+    for (std::size_t p = 1; p < cuts.size(); ++p) {
+      const std::int64_t first = cuts[p - 1];
+      const std::int64_t count = cuts[p] - first;
+      std::vector<std::int64_t> alone(static_cast<std::size_t>(count) + 1);
+      OffsetsCarry part;
+      compact_offsets(any_policy(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first, count,
+                      alone.data(), false, part);
+      merged = merge_carries(merged, part);
+      compact_offsets(any_policy(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first, count,
+                      offsets.data() + first, false, carry);
+    }
+    const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
+    RC_ASSERT(tests::complaint(expected, {}, offsets.data()) == "");
+    RC_ASSERT(carry.total == merged.total);
+    RC_ASSERT(carry.lists == n);
+    RC_ASSERT(merged.lists == n);
+  }));
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,790 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/reduce_rungs_test.cpp: every rung of the reduce ladder against the reference: types, operators, sizes,
+// patterns, conversions, exact checked sums, threads, instruction sets, and carries of parts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "cpu/kernels.hpp"
+#include "patterns.hpp"
+#include "scan/reference.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/machine.hpp"
+#include "upsweep/reduce.hpp"
+
+namespace upsweep {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+using tests::Guarded;
+using tests::Pattern;
+
+// Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
+const std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
+
+std::vector<Isa> isas() {
+  std::vector<Isa> all{Isa::baseline};
+  if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
+  if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
+  return all;
+}
+
+/// What a ladder's row says about the calls that its rung refuses.
+bool compiled_only(const RungInfo& rung) { return rung.needs.starts_with("compiled operator"); }
+bool same_type_only(const RungInfo& rung) { return rung.kind == Kind::library; }
+bool checks_overflow(const RungInfo& rung) { return rung.kind == Kind::step; }
+
+/// The error of a call, or ok.
+template <class Call>
+Code code_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    EXPECT_EQ(error.index(), kNoIndex) << "no element is to blame for a sum: " << error.what();
+    return error.code();
+  }
+  return Code::ok;
+}
+
+/// What a call that a rung was asked for came to.
+struct Answer {
+  std::string_view rung;
+  bool right;
+};
+
+/// Asks every rung: the answers of those that take the call are right, the others refuse it.
+void expect_right(const Policy& policy, std::int64_t n, bool same_type, bool compiled,
+                  const std::function<Answer(const Policy&)>& ask) {
+  for (const auto& rung : ladder(Problem::reduce)) {
+    Answer answer{"", false};
+    const bool refuses = (same_type_only(rung) && !same_type) || (compiled_only(rung) && !compiled);
+    const Code code = code_of([&] { answer = ask(policy.with_rung(rung.id)); });
+    ASSERT_EQ(code, refuses ? Code::unsupported : Code::ok) << rung.id;
+    if (refuses) continue;
+    EXPECT_EQ(answer.rung, rung.id);
+    EXPECT_TRUE(answer.right) << rung.id << " n " << n << " threads " << policy.threads << " isa " << name(policy.isa);
+  }
+}
+
+template <class In, class T, class Op>
+void check_rungs(const Policy& policy, const In* in, std::int64_t n, T init, Op op, T expected) {
+  expect_right(policy, n, std::is_same_v<In, T>, operator_of<Op, T>() != Operator::custom, [&](const Policy& named) {
+    const auto result = reduce(named, in, n, init, op);
+    return Answer{result.rung, scan::same_value(result.value, expected)};
+  });
+}
+
+template <class Out, class In, class Op>
+Out reference(const In* in, std::int64_t n, Out init, Op op) {
+  scan::ExactReference<Out, Op> all(op, init);
+  for (std::int64_t i = 0; i < n; ++i) all.next(in[i]);
+  return all.total();
+}
+
+template <class T, class Op>
+void check(const Policy& policy, const T* in, std::int64_t n, Op op) {
+  const T init{5};
+  check_rungs(policy, in, n, init, op, reference(in, n, init, op));
+}
+
+template <class T>
+void check_operators(const Policy& policy, const T* in, std::int64_t n) {
+  check(policy, in, n, add);
+  check(policy, in, n, min);
+  check(policy, in, n, max);
+  if constexpr (std::is_integral_v<T>) {
+    check(policy, in, n, mul);
+    check(policy, in, n, bit_and);
+    check(policy, in, n, bit_or);
+    check(policy, in, n, bit_xor);
+  }
+}
+
+template <class T>
+class ReduceRungs : public testing::Test {};
+using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                             std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(ReduceRungs, Types);
+
+TYPED_TEST(ReduceRungs, EveryOperatorMatchesTheReferenceAtEverySizeAndPattern) {
+  for (const Pattern pattern : tests::kPatterns) {
+    for (const std::int64_t n : kSizes) {
+      const auto values = tests::make<TypeParam>(pattern, n, static_cast<unsigned>(n));
+      // Poison around the elements: a rung that reads it comes to another value.
+      Guarded<TypeParam> in(n, n % 7);
+      std::copy(values.begin(), values.end(), in.data());
+      check_operators(par.with_threads(3), in.data(), n);
+      EXPECT_TRUE(in.intact() && std::equal(values.begin(), values.end(), in.data())) << "the input was written to";
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, EveryInstructionSetAndThreadCountMatchesTheReference) {
+  const auto values = tests::make<TypeParam>(Pattern::random, 300001, 7);
+  for (const Isa isa : isas()) {
+    for (const int threads : {1, 2, 3, 7}) {
+      for (const std::int64_t n : {0, 1, 100, 70001, 300001}) {
+        check_operators(par.with_isa(isa).with_threads(threads), values.data() + (300001 - n), n);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, OneElementAnywhereCounts) {
+  // The least one is at every place once: no lane, accumulator or block border is left out.
+  for (const std::int64_t n : {260, 1025}) {
+    std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{100});
+    for (auto& x : in) {
+      x = TypeParam{1};
+      check_rungs(par, in.data(), n, TypeParam{100}, min, TypeParam{1});
+      x = TypeParam{100};
+    }
+  }
+  std::vector<TypeParam> in(200000, TypeParam{100});
+  for (const std::int64_t at : {0, 65535, 65536, 131071, 131072, 196607, 196608, 199999}) {
+    in[static_cast<std::size_t>(at)] = TypeParam{1};
+    check_rungs(par.with_threads(2), in.data(), std::ssize(in), TypeParam{100}, min, TypeParam{1});
+    in[static_cast<std::size_t>(at)] = TypeParam{100};
+  }
+}
+
+TYPED_TEST(ReduceRungs, WithoutAnOperatorSumsInTheElementType) {
+  for (const std::int64_t n : kSizes) {
+    const auto in = tests::make<TypeParam>(Pattern::random, n, 8);
+    EXPECT_EQ(reduce(par, in).value, reference(in.data(), n, TypeParam{}, add));
+    const TypeParam value = reduce(par, in, TypeParam{3}, max);  // a Reduction converts to its value
+    EXPECT_EQ(value, reference(in.data(), n, TypeParam{3}, max));
+  }
+}
+
+TYPED_TEST(ReduceRungs, StandardFunctionObjectsAreTheCompiledOperators) {
+  // Narrower ones promote to int, where a sum of theirs has another type than its operands.
+  if constexpr (std::is_integral_v<TypeParam> && sizeof(TypeParam) >= sizeof(int)) {
+    for (const std::int64_t n : {0, 2, 40, 1000, 100003}) {
+      const auto in = tests::make<TypeParam>(Pattern::random, n, 16);
+      const TypeParam init{5};
+      check_rungs(par, in.data(), n, init, std::plus<>{}, reference(in.data(), n, init, add));
+      check_rungs(par, in.data(), n, init, std::multiplies<TypeParam>{}, reference(in.data(), n, init, mul));
+      check_rungs(par, in.data(), n, init, std::bit_xor<>{}, reference(in.data(), n, init, bit_xor));
+      // Unnamed, few elements are folded where the call stands: integers wrap around there too.
+      EXPECT_EQ(reduce(par, in, init, std::plus<>{}).value, reference(in.data(), n, init, add)) << "n " << n;
+      EXPECT_EQ(reduce(par, in, init, std::multiplies<>{}).value, reference(in.data(), n, init, mul)) << "n " << n;
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, ProductsOfSignsAreExactInFloats) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const std::int64_t n : {1, 100, 70001}) {
+      auto in = tests::make<TypeParam>(Pattern::extremes, n, 9);
+      for (auto& x : in) x = x < 0 ? TypeParam{-1} : TypeParam{1};
+      for (const Isa isa : isas()) check(par.with_isa(isa), in.data(), n, mul);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------- conversions
+
+/// Elements of a type known at run time, and what a cast makes of them.
+template <class Out>
+struct Converted {
+  Type in_type = Type::custom;
+  std::vector<std::byte> in;
+  std::vector<Out> cast;
+};
+
+/// `small`: of at most one digit, so that float sums are exact. Floats cannot become integers: nothing.
+template <class Out>
+Converted<Out> converted(Type in_type, std::int64_t n, bool small) {
+  Converted<Out> all{in_type, std::vector<std::byte>(static_cast<std::size_t>(n * size_of(in_type))), {}};
+  visit_type(in_type, [&]<class In>(std::type_identity<In>) {
+    if constexpr (std::is_integral_v<In> || std::is_floating_point_v<Out>) {
+      auto values = tests::make<In>(Pattern::random, n, 10);
+      if (!small && n > 3) {  // what is hard to round
+        values[0] = std::numeric_limits<In>::max();
+        values[1] = std::numeric_limits<In>::lowest();
+        values[2] = static_cast<In>((std::uint64_t{1} << 53) + 1);
+        values[3] = static_cast<In>((1U << 24) + 3);
+      }
+      for (auto& x : values) {
+        if (small) x = static_cast<In>(std::fmod(static_cast<double>(x), 10.0));
+        all.cast.push_back(static_cast<Out>(x));
+      }
+      if (n > 0) std::memcpy(all.in.data(), values.data(), all.in.size());
+    }
+  });
+  return all;
+}
+
+/// The same call as reduce() makes, its types known at run time: all pairs of types would take minutes to compile.
+template <class Out>
+Reduction<Out> reduce_converted(const Policy& policy, const Converted<Out>& elements, Out init, Operator op) {
+  auto carry = carry_of(init);
+  detail::ReduceCall call;
+  call.in = elements.in.data();
+  call.n = std::ssize(elements.cast);
+  call.in_type = elements.in_type;
+  call.out_type = type_of<Out>();
+  call.in_size = size_of(elements.in_type);
+  call.out_size = sizeof(Out);
+  call.carry_size = sizeof carry;
+  call.op = op;
+  call.carry = &carry;
+  const auto rung = detail::run_reduce(policy, call);
+  return {detail::value_of(carry), rung};
+}
+
+TYPED_TEST(ReduceRungs, ConvertsEveryTypeToEveryOther) {
+  using Out = TypeParam;
+  for (int t = 0; t < kTypeCount; ++t) {
+    const Type in_type = static_cast<Type>(t);
+    if (in_type == type_of<Out>() || (is_float(in_type) && is_integer(type_of<Out>()))) continue;
+    for (const std::int64_t n : {1, 17, 1025, 8193, 140001}) {
+      const auto elements = converted<Out>(in_type, n, is_float(type_of<Out>()));
+      const auto expect = [&](Operator op, Out expected) {
+        SCOPED_TRACE(std::string(name(in_type)) + " to " + std::string(name(type_of<Out>())));
+        expect_right(par.with_threads(2), n, false, true, [&](const Policy& policy) {
+          const auto result = reduce_converted(policy, elements, Out{1}, op);
+          return Answer{result.rung, scan::same_value(result.value, expected)};
+        });
+      };
+      expect(Operator::add, reference(elements.cast.data(), n, Out{1}, add));
+      expect(Operator::max, reference(elements.cast.data(), n, Out{1}, max));
+    }
+  }
+}
+
+/// Conversions pass through kernels that no policy forces: here they are asked for one by one.
+TYPED_TEST(ReduceRungs, ConvertKernelsDoWhatACastDoesWithEveryInstructionSet) {
+  using Out = TypeParam;
+  for (int t = 0; t < kTypeCount; ++t) {
+    const Type in_type = static_cast<Type>(t);
+    for (const Isa isa : isas()) {
+      const auto convert = cpu::kernels(isa).convert[cpu::at(in_type)][cpu::at(type_of<Out>())];
+      const bool refused = is_float(in_type) && is_integer(type_of<Out>());
+      ASSERT_EQ(convert == nullptr, refused);
+      if (refused) continue;
+      for (const std::int64_t n : {0, 1, 31, 1000}) {
+        const auto elements = converted<Out>(in_type, n, false);
+        Guarded<Out> out(n, 1);
+        convert(elements.in.data(), out.data(), n);
+        EXPECT_TRUE(std::equal(elements.cast.begin(), elements.cast.end(), out.data(), scan::same_value<Out>))
+            << name(in_type) << " to " << name(type_of<Out>()) << " with " << name(isa);
+        EXPECT_TRUE(out.intact());
+      }
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, SumsOfNarrowElementsDoNotWrapInAWiderType) {
+  using Wide = std::conditional_t<std::is_floating_point_v<TypeParam>, double,
+                                  std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>>;
+  for (const std::int64_t n : {1, 40, 1000, 300001}) {
+    const auto in = tests::make<TypeParam>(Pattern::extremes, n, 17);
+    if constexpr (!std::is_same_v<Wide, TypeParam>) {
+      check_rungs(par, in.data(), n, Wide{0}, add, reference(in.data(), n, Wide{0}, add));
+      EXPECT_EQ(reduce(par, in, Wide{1}).value, reference(in.data(), n, Wide{1}, add)) << "n " << n;
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- custom operators
+
+/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative.
+struct Affine {
+  std::uint32_t a;
+  std::uint32_t b;
+  bool operator==(const Affine&) const = default;
+};
+constexpr auto kCompose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
+
+std::vector<Affine> affine_maps(std::int64_t n) {
+  std::mt19937 random(12);
+  std::vector<Affine> maps(static_cast<std::size_t>(n));
+  for (auto& f : maps) f = {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
+  return maps;
+}
+
+TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
+  for (const std::int64_t n : kSizes) {
+    const auto in = affine_maps(n);
+    Affine expected{3, 1};
+    for (const Affine& f : in) expected = kCompose(expected, f);
+    int ran = 0;
+    for (const auto& rung : ladder(Problem::reduce)) {
+      for (const int threads : {1, 2, 3, 7}) {
+        Reduction<Affine> result{};
+        const Code code =
+            code_of([&] { result = reduce(par.with_rung(rung.id).with_threads(threads), in, Affine{3, 1}, kCompose); });
+        ASSERT_EQ(code, compiled_only(rung) ? Code::unsupported : Code::ok) << rung.id;
+        if (code != Code::ok) continue;
+        ++ran;
+        EXPECT_EQ(result.value, expected) << rung.id << " n " << n << " threads " << threads;
+      }
+    }
+    EXPECT_GE(ran, 8) << "two rungs take custom operators";
+    EXPECT_EQ(reduce(par, in, Affine{3, 1}, kCompose).value, expected) << "n " << n;
+  }
+}
+
+TEST(ReduceRungs, CustomOperatorsSeeTheirCapturesAndConvert) {
+  const std::int64_t modulus = 1000003;
+  const auto sum = [&](std::int64_t a, std::int64_t b) { return (a + b) % modulus; };
+  const auto in = tests::make<std::uint32_t>(Pattern::random, 200001, 13);
+  std::int64_t expected = 1;
+  for (const std::uint32_t x : in) expected = sum(expected, x);
+  for (const auto& rung : ladder(Problem::reduce)) {
+    if (compiled_only(rung)) continue;
+    EXPECT_EQ(reduce(par.with_rung(rung.id).with_threads(3), in, std::int64_t{1}, sum).value, expected) << rung.id;
+  }
+}
+
+TEST(ReduceRungs, ElementsMayHave112Bytes) {
+  struct Wide {
+    std::int64_t parts[14];
+  };
+  static_assert(sizeof(Wide) == 112);
+  const auto sum = [](Wide a, const Wide& b) {
+    for (int i = 0; i < 14; ++i) a.parts[i] += b.parts[i] * (i + 1);
+    return a;
+  };
+  const auto first = [](const Wide& a, const Wide&) { return a; };  // not commutative: the leftmost element
+  std::vector<Wide> in(70001);
+  for (std::size_t i = 0; i < in.size(); ++i) std::fill_n(in[i].parts, 14, static_cast<std::int64_t>(i) + 5);
+  Wide init{};
+  init.parts[13] = 42;
+  (void)sum;
+  EXPECT_EQ(reduce(par, in, init, first).value.parts[13], 42);
+  const auto carry = [&] {
+    auto of = empty_carry<Wide>();
+    reduce_into(par, in.data(), std::ssize(in), first, of);
+    return of;
+  }();
+  EXPECT_EQ(carry.total.parts[0], 5);
+  EXPECT_EQ(carry.total.parts[13], 5);
+}
+
+// ----------------------------------------------------------------------------------------------------------- overflow
+
+/// The exact sum as a T, or nothing where it does not fit.
+template <class T, class In>
+std::optional<T> exact_sum(const std::vector<In>& in, T init) {
+  Int128 sum = init;
+  for (const In x : in) sum += x;
+  if (sum > Int128{std::numeric_limits<T>::max()} || sum < Int128{std::numeric_limits<T>::min()}) return std::nullopt;
+  return static_cast<T>(sum);
+}
+
+/// Asks every rung for a checked sum: right, or an overflow where there is no right one.
+void expect_checked(const Policy& policy, bool fits, const std::function<bool(const Policy&)>& is_right) {
+  for (const auto& rung : ladder(Problem::reduce)) {
+    bool right = false;
+    const Policy checked = policy.with_rung(rung.id).with_overflow(Overflow::checked);
+    const Code code = code_of([&] { right = is_right(checked); });
+    const Code expected = !checks_overflow(rung) ? Code::unsupported : fits ? Code::ok : Code::overflow;
+    EXPECT_EQ(word(code), word(expected)) << rung.id;
+    EXPECT_EQ(right, expected == Code::ok) << rung.id;
+  }
+}
+
+/// A checked sum is exact or an error, whatever the order of its elements.
+template <class T, class In>
+void check_sum(const std::vector<In>& in, T init, const Policy& policy = par.with_threads(2)) {
+  SCOPED_TRACE(std::to_string(in.size()) + " elements behind " + std::to_string(init));
+  const std::optional<T> sum = exact_sum(in, init);
+  expect_checked(policy, sum.has_value(),
+                 [&](const Policy& checked) { return reduce(checked, in, init).value == sum; });
+}
+
+TYPED_TEST(ReduceRungs, CheckedSumsFitOrAreErrors) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    using Limits = std::numeric_limits<TypeParam>;
+    using Values = std::vector<TypeParam>;
+    const TypeParam one{1};
+    check_sum(Values{}, Limits::max());
+    check_sum(Values{Limits::max()}, TypeParam{0});
+    check_sum(Values{Limits::max()}, one);
+    check_sum(Values{one}, Limits::max());
+    check_sum(Values{Limits::max(), one}, TypeParam{0});
+    check_sum(Values{Limits::max(), Limits::max()}, TypeParam{0});
+    check_sum(Values{Limits::min()}, Limits::max());
+    if constexpr (std::is_signed_v<TypeParam>) {
+      const TypeParam less{-1};
+      check_sum(Values{Limits::max(), one, less}, TypeParam{0});  // fits, though not on the way
+      check_sum(Values{one, less}, Limits::max());
+      check_sum(Values{less, one}, Limits::min());
+      check_sum(Values{Limits::min(), less}, TypeParam{0});
+      check_sum(Values{Limits::min(), Limits::min(), Limits::max(), Limits::max(), one, one}, TypeParam{0});
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, CheckedSumsAreExactAcrossBlocks) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    using Limits = std::numeric_limits<TypeParam>;
+    // Far past the type in the first blocks, back in the last ones.
+    std::vector<TypeParam> in(300000, Limits::max());
+    check_sum(in, TypeParam{0});
+    for (std::size_t i = in.size() / 2; i < in.size(); ++i) in[i] = Limits::min();
+    for (const Isa isa : isas()) check_sum(in, TypeParam{0}, par.with_isa(isa).with_threads(3));
+    if constexpr (std::is_signed_v<TypeParam>) {
+      for (std::size_t i = in.size() / 2; i < in.size(); ++i) in[i] = -Limits::max();
+      for (const TypeParam last : {Limits::max(), Limits::min(), TypeParam{1}, TypeParam{-1}}) {
+        for (const TypeParam init : {Limits::max(), Limits::min(), TypeParam{0}}) {
+          in.back() = last;
+          check_sum(in, init);
+          in.back() = TypeParam{0};
+          in.front() = last;
+          check_sum(in, init);
+          in.front() = Limits::max();
+        }
+      }
+    }
+    std::vector<TypeParam> brim(200001, TypeParam{0});
+    for (const std::int64_t at : {0, 65535, 65536, 131072, 200000}) {
+      brim[static_cast<std::size_t>(at)] = TypeParam{1};
+      check_sum(brim, Limits::max());
+      check_sum(brim, static_cast<TypeParam>(Limits::max() - 1));
+      brim[static_cast<std::size_t>(at)] = TypeParam{0};
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, CheckedSumsOfRandomWalksAgreeWithExactOnes) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    int fit = 0;
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+      // Steps of about a tenth of the range: some walks end within it, some do not.
+      auto in = tests::make<TypeParam>(Pattern::random, seed < 55 ? 40 + 20 * (seed % 4) : 70000, seed);
+      for (auto& x : in) x = static_cast<TypeParam>(x / (std::is_signed_v<TypeParam> ? 11 : 101));
+      check_sum(in, TypeParam{0});
+      fit += exact_sum(in, TypeParam{0}).has_value() ? 1 : 0;
+    }
+    EXPECT_GT(fit, 0);
+    EXPECT_LT(fit, 60);
+  }
+}
+
+TEST(ReduceRungs, CheckedSumsConvertWithoutLosingAnything) {
+  // The elements do not fit the output, their sum does.
+  check_sum(std::vector<std::int64_t>{300, -200}, std::int8_t{0});
+  check_sum(std::vector<std::int64_t>{300, -100}, std::int8_t{0});
+  check_sum(std::vector<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()}, std::int64_t{-1});
+  check_sum(std::vector<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()},
+            std::numeric_limits<std::int64_t>::min());
+  check_sum(std::vector<std::uint64_t>{std::uint64_t{1} << 63}, std::int64_t{-1});
+  check_sum(std::vector<std::int8_t>{-1}, std::uint64_t{0});
+  check_sum(std::vector<std::int8_t>{-1}, std::uint64_t{1});
+  check_sum(std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::min()}, std::uint64_t{0});
+  check_sum(std::vector<std::uint8_t>(70000, 255), std::int16_t{0});
+  check_sum(std::vector<std::uint8_t>(128, 255), std::int16_t{0});
+  check_sum(std::vector<std::int32_t>(70000, std::numeric_limits<std::int32_t>::min()), std::int64_t{0});
+  check_sum(std::vector<std::uint32_t>(70000, 0xFFFFFFFFU), std::int64_t{0});
+}
+
+TEST(ReduceRungs, CheckedConcernsIntegerAdditionOnly) {
+  const Policy checked = par.with_overflow(Overflow::checked);
+  const std::vector<std::int8_t> in(100, 127);
+  EXPECT_EQ(reduce(checked, in, std::int8_t{1}, mul).value, reference(in.data(), 100, std::int8_t{1}, mul));
+  EXPECT_EQ(reduce(checked, in, std::int8_t{1}, max).value, 127);
+  EXPECT_EQ(reduce(checked, in, std::int8_t{1}, bit_xor).value, 1);
+  const std::vector<double> large(100, std::numeric_limits<double>::max());
+  EXPECT_EQ(reduce(checked, large).value, std::numeric_limits<double>::infinity());
+  const std::vector<std::int64_t> longs(100, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(reduce(checked, longs, 0.0).value, 100 * 9223372036854775808.0);
+}
+
+// ------------------------------------------------------------------------------------------------------------- floats
+
+/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
+template <class T>
+std::vector<T> rounded(std::int64_t n) {
+  std::mt19937_64 random(14);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (auto& value : values) {
+    const auto mantissa = static_cast<T>(static_cast<std::int64_t>(random() >> 12)) / T{4503599627370496.0};
+    value = std::ldexp(mantissa - T{0.5}, static_cast<int>(random() % 12));
+  }
+  return values;
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+TYPED_TEST(ReduceRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const std::int64_t n : {1000, 65537, 700001}) {
+      const auto in = rounded<TypeParam>(n);
+      const auto all_same = [&](const RungInfo& rung, auto op, TypeParam init) {
+        const TypeParam first = reduce(seq.with_rung(rung.id), in, init, op);
+        for (const Isa isa : isas()) {
+          for (const int threads : {1, 2, 3, 7}) {
+            Guarded<TypeParam> moved(n, threads);
+            std::copy(in.begin(), in.end(), moved.data());
+            const Policy policy = par.with_rung(rung.id).with_threads(threads).with_isa(isa);
+            const TypeParam value = reduce(policy, moved.data(), n, init, op);
+            EXPECT_TRUE(same_bits(value, first)) << rung.id << " threads " << threads << " isa " << name(isa);
+          }
+        }
+      };
+      for (const auto& rung : ladder(Problem::reduce)) {
+        if (rung.determinism != Determinism::always) continue;
+        all_same(rung, add, TypeParam{0.1F});
+        all_same(rung, min, TypeParam{100});
+        all_same(rung, max, TypeParam{-100});
+      }
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, FloatsStayWithinTheStatedBound) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    constexpr auto kEpsilon = static_cast<long double>(std::numeric_limits<TypeParam>::epsilon());
+    const auto check_bound = [&](const std::vector<TypeParam>& in, const char* what) {
+      const auto n = std::ssize(in);
+      scan::SumReference sum(1);
+      for (const TypeParam x : in) sum.next(x);
+      for (const auto& rung : ladder(Problem::reduce)) {
+        const TypeParam value = reduce(par.with_rung(rung.id).with_threads(2), in, TypeParam{1});
+        const long double error = std::abs(static_cast<long double>(value) - sum.value());
+        const auto factor = static_cast<long double>(std::max(1.0, rung.float_bound.factor(n, n)));
+        EXPECT_LE(error, factor * kEpsilon * sum.magnitude()) << rung.id << " n " << n << " " << what;
+      }
+    };
+    for (const std::int64_t n : {0, 1, 2, 3, 100, 1000, 65537, 600000, 3000000}) {
+      check_bound(rounded<TypeParam>(n), "of mixed magnitude");
+      check_bound(std::vector<TypeParam>(static_cast<std::size_t>(n), TypeParam{0.1F}), "that all round one way");
+      auto cancelling = rounded<TypeParam>(n);
+      for (std::int64_t i = 0; i + 1 < n; i += 2) {
+        cancelling[static_cast<std::size_t>(i + 1)] = -cancelling[static_cast<std::size_t>(i)];
+      }
+      check_bound(cancelling, "that cancel");
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, MinAndMaxPropagateNaN) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+    std::vector<TypeParam> in(200001, TypeParam{1});
+    for (const std::int64_t at : {0, 1, 15, 16, 63, 64, 65535, 65536, 131071, 199999, 200000}) {
+      in[static_cast<std::size_t>(at)] = nan;
+      for (const Isa isa : isas()) {
+        const Policy policy = par.with_isa(isa).with_threads(2);
+        check_rungs(policy, in.data(), std::ssize(in), TypeParam{5}, min, nan);
+        check_rungs(policy, in.data(), std::ssize(in), TypeParam{-5}, max, nan);
+        check_rungs(policy, in.data(), std::ssize(in), TypeParam{0}, add, nan);
+      }
+      in[static_cast<std::size_t>(at)] = TypeParam{1};
+    }
+    check_rungs(par, in.data(), std::ssize(in), nan, min, nan);
+    check_rungs(par, in.data(), std::ssize(in), nan, max, nan);
+    check_rungs(par, in.data(), std::int64_t{0}, nan, max, nan);
+  }
+}
+
+TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const TypeParam infinity = std::numeric_limits<TypeParam>::infinity();
+    const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+    std::vector<TypeParam> in(200001, TypeParam{1});
+    const auto n = std::ssize(in);
+    in[100000] = infinity;
+    check_rungs(par, in.data(), n, TypeParam{0}, add, infinity);
+    check_rungs(par, in.data(), n, -infinity, add, nan);
+    check_rungs(par, in.data(), n, TypeParam{0}, max, infinity);
+    check_rungs(par, in.data(), n, TypeParam{0}, min, TypeParam{0});
+    in[199999] = -infinity;
+    check_rungs(par, in.data(), n, TypeParam{0}, add, nan);
+    check_rungs(par, in.data(), n, TypeParam{0}, min, -infinity);
+    // The largest of minus infinities, and a sum that grows past the largest float.
+    std::fill(in.begin(), in.end(), -infinity);
+    check_rungs(par, in.data(), n, -infinity, max, -infinity);
+    std::fill(in.begin(), in.end(), std::numeric_limits<TypeParam>::max());
+    check_rungs(par, in.data(), n, TypeParam{0}, add, infinity);
+    const std::vector<TypeParam> zeros(70000, TypeParam{-0.0F});
+    for (const auto& rung : ladder(Problem::reduce)) {
+      for (const std::int64_t count : {0, 1, 100, 70000}) {
+        const TypeParam sum = reduce(par.with_rung(rung.id), zeros.data(), count, TypeParam{-0.0F}, add);
+        EXPECT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " n " << count;
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ carries
+
+/// Where an array is cut: unevenly, with an empty part.
+std::vector<std::int64_t> cuts(std::int64_t n) { return {0, 1, 1, n / 7, n / 3 + 1, n / 2, n - 1, n}; }
+
+template <class In, class T, class Op>
+void check_parts(const std::vector<In>& in, Op op) {
+  const auto ends = cuts(std::ssize(in));
+  const T init{3};
+  const T whole = reference(in.data(), std::ssize(in), init, op);
+  for (const auto& rung : ladder(Problem::reduce)) {
+    const Policy policy = par.with_rung(rung.id).with_threads(2);
+    auto handed_on = carry_of(init);
+    auto merged = carry_of(init);
+    for (std::size_t p = 1; p < ends.size(); ++p) {
+      const In* first = in.data() + ends[p - 1];
+      const std::int64_t count = ends[p] - ends[p - 1];
+      auto part = empty_carry<T>();
+      EXPECT_EQ(reduce_into(policy, first, count, op, handed_on), rung.id);
+      EXPECT_EQ(reduce_into(policy, first, count, op, part), rung.id);
+      EXPECT_EQ(part.any, count > 0) << rung.id;
+      ScanCarry<T> sent;  // a carry is plain bytes
+      std::memcpy(&sent, &part, sizeof sent);
+      merged = merge_carries(op, merged, sent);
+    }
+    EXPECT_TRUE(scan::same_value(detail::value_of(handed_on), whole)) << rung.id;
+    EXPECT_TRUE(scan::same_value(detail::value_of(merged), whole)) << rung.id;
+  }
+}
+
+TYPED_TEST(ReduceRungs, CarriesOfPartsMergeToTheWhole) {
+  const auto in = tests::make<TypeParam>(Pattern::random, 200003, 15);
+  check_parts<TypeParam, TypeParam>(in, add);
+  check_parts<TypeParam, TypeParam>(in, min);
+  if constexpr (std::is_integral_v<TypeParam>) check_parts<TypeParam, TypeParam>(in, mul);
+}
+
+TEST(ReduceRungs, CarriesOfCustomOperatorsMergeInOrder) {
+  const auto in = affine_maps(150001);
+  const auto ends = cuts(std::ssize(in));
+  Affine whole = in[0];
+  for (std::size_t i = 1; i < in.size(); ++i) whole = kCompose(whole, in[i]);
+  for (const auto& rung : ladder(Problem::reduce)) {
+    if (compiled_only(rung)) continue;
+    auto merged = empty_carry<Affine>();
+    for (std::size_t p = 1; p < ends.size(); ++p) {
+      auto part = empty_carry<Affine>();
+      reduce_into(par.with_rung(rung.id), in.data() + ends[p - 1], ends[p] - ends[p - 1], kCompose, part);
+      merged = merge_carries(kCompose, merged, part);
+    }
+    EXPECT_EQ(merged.total, whole) << rung.id;
+  }
+}
+
+TYPED_TEST(ReduceRungs, CheckedPartsMayLeaveTheTypeAndComeBack) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    using Limits = std::numeric_limits<TypeParam>;
+    constexpr Int128 kRange = Int128{1} << (8 * sizeof(TypeParam));
+    std::vector<TypeParam> in(200000, Limits::max());
+    if constexpr (std::is_signed_v<TypeParam>) std::fill(in.begin() + 100000, in.end(), TypeParam{-Limits::max()});
+    in.back() = 1;
+    for (const auto& rung : ladder(Problem::reduce)) {
+      if (!checks_overflow(rung)) continue;
+      const Policy policy = par.with_rung(rung.id).with_overflow(Overflow::checked).with_threads(2);
+      auto handed_on = empty_carry<TypeParam>();
+      auto merged = empty_carry<TypeParam>();
+      Int128 sum = 0;
+      for (std::int64_t first = 0; first < std::ssize(in); first += 27777) {
+        const std::int64_t count = std::min<std::int64_t>(27777, std::ssize(in) - first);
+        for (std::int64_t i = first; i < first + count; ++i) sum += in[static_cast<std::size_t>(i)];
+        auto part = empty_carry<TypeParam>();
+        reduce_into(policy, in.data() + first, count, add, part);
+        reduce_into(policy, in.data() + first, count, add, handed_on);
+        merged = merge_carries(add, merged, part);
+        for (const auto& carry : {handed_on, merged}) {
+          EXPECT_TRUE(Int128{carry.total} + carry.wraps * kRange == sum) << rung.id << " from " << first;
+        }
+      }
+      if (std::is_signed_v<TypeParam>) {
+        EXPECT_TRUE(sum == Int128{1} + Limits::max());
+        EXPECT_EQ(merged.wraps, 1);
+        EXPECT_EQ(merge_carries(add, merged, carry_of(static_cast<TypeParam>(-1))).wraps, 0) << "one less fits";
+      }
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, FloatPartsThatEndWithBlocksHaveTheBitsOfTheWhole) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const std::int64_t block = 65536;
+    const auto in = rounded<TypeParam>(5 * block + 77);
+    const auto n = std::ssize(in);
+    for (const auto& rung : ladder(Problem::reduce)) {
+      if (rung.determinism != Determinism::always) continue;
+      const Policy policy = par.with_rung(rung.id).with_threads(3);
+      auto whole = empty_carry<TypeParam>();
+      reduce_into(policy, in.data(), n, add, whole);
+      auto parts = empty_carry<TypeParam>();
+      for (const auto& [first, last] :
+           {std::pair{std::int64_t{0}, block}, std::pair{block, 3 * block}, std::pair{3 * block, n}}) {
+        reduce_into(policy, in.data() + first, last - first, add, parts);
+      }
+      EXPECT_TRUE(same_bits(whole.total, parts.total) && same_bits(whole.lost, parts.lost)) << rung.id;
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- API
+
+TYPED_TEST(ReduceRungs, TheApiPicksByLengthAndTypeOnly) {
+  for (const std::int64_t n : {0, 10, 64, 65, 1000, 100000, 2000000}) {
+    const std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{0});
+    const auto one = reduce(seq, in);
+    for (const int threads : {0, 2, 8, 100}) {
+      for (const Isa isa : isas()) EXPECT_EQ(reduce(par.with_threads(threads).with_isa(isa), in).rung, one.rung);
+    }
+    const auto all = ladder(Problem::reduce);
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const RungInfo& rung) { return rung.id == one.rung; }));
+    if (n <= 64) {
+      EXPECT_EQ(one.rung, "cpu.serial");
+    }
+    if (n >= 2000000) {
+      EXPECT_EQ(one.rung, "cpu.simd_threads");
+    }
+  }
+}
+
+TEST(ReduceApi, CustomOperatorsGetThreadsWhereTheyPay) {
+  const auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
+  const std::vector<std::int64_t> in(1000000, 1);
+  EXPECT_EQ(reduce(par, in, std::int64_t{0}, plus).rung, "cpu.threads");
+  EXPECT_EQ(reduce(seq, in, std::int64_t{0}, plus).rung, "cpu.threads");
+  EXPECT_EQ(reduce(par, in.data(), 1000, std::int64_t{0}, plus).rung, "cpu.serial");
+  EXPECT_EQ(reduce(par, in, std::int64_t{0}, plus).value, 1000000);
+}
+
+TEST(ReduceApi, SaysWhatIsWrong) {
+  const std::vector<int> in(100, 1);
+  const int* nothing = nullptr;
+  EXPECT_EQ(code_of([&] { (void)reduce(par, in.data(), -1, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)reduce(par, nothing, 5, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)reduce(par, nothing, 100, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_threads(-2), in, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.quick"), in, 0); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.chained"), in, 0); }), Code::unknown_rung)
+      << "a rung of another ladder";
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.quick"), in.data(), 3, 0); }), Code::unknown_rung)
+      << "few elements excuse nothing";
+  const auto plus = [](int a, int b) { return a + b; };
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.simd"), in, 0, plus); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.simd_threads"), in.data(), 3, 0, plus); }),
+            Code::unsupported);
+  EXPECT_EQ(reduce(par, nothing, 0, 7).value, 7);
+  for (const auto& rung : ladder(Problem::reduce)) {
+    EXPECT_EQ(reduce(par.with_rung(rung.id), nothing, 0, 7).value, 7) << rung.id;
+  }
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# tools/tour_data.py: makes the tour's tables (`tables DIR`) and the lists of line items per order (`lists DIR`).
+"""Real data for the tour, made once and kept.
+
+tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli; where that is not installed,
+            tables of the same size and types by a small generator of our own, named as such in the output.
+lists DIR   starts_1995.npy and stops_1995.npy: where the line items of each order of 1995 lie in lineitem.
+"""
+
+import datetime
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS = 6_001_215  # of lineitem at scale factor 1
+ORDERS = 1_500_000
+
+
+def tpchgen(folder: pathlib.Path) -> bool:
+    """Writes both tables with tpchgen-cli; False where it is not installed."""
+    tool = pathlib.Path(sys.executable).parent / "tpchgen-cli"
+    if not tool.exists():
+        return False
+    subprocess.run(
+        [tool, "parquet", "-s", "1", "--tables=lineitem,orders", f"--output-dir={folder}"], check=True
+    )
+    print("made by tpchgen-cli")
+    return True
+
+
+def stand_in(folder: pathlib.Path) -> None:
+    """Tables of the same size and types, with the columns that the tour reads."""
+    random = np.random.default_rng(1992)
+    lines = random.integers(1, 8, ORDERS)
+    lines[: abs(ROWS - lines.sum())] += np.sign(ROWS - lines.sum())  # exactly ROWS line items in all
+    keys = np.arange(1, ORDERS + 1)
+    days = random.integers(8035, 8035 + 2406, ORDERS).astype(np.int32)  # 1992-01-01 on, as TPC-H does
+    cents = pa.decimal128(15, 2)
+
+    def decimals(values: np.ndarray) -> pa.Array:
+        return pa.array(values.astype(np.int64)).cast(pa.decimal128(19, 0)).cast(cents)
+
+    lineitem = {
+        "l_orderkey": pa.array(np.repeat(keys, lines)),
+        "l_quantity": decimals(random.integers(1, 51, ROWS)),
+        "l_extendedprice": decimals(random.integers(901, 104_950, ROWS)),
+    }
+    orders = {"o_orderkey": pa.array(keys), "o_orderdate": pa.array(days).cast(pa.date32())}
+    pq.write_table(pa.table(lineitem), folder / "lineitem.parquet")
+    pq.write_table(pa.table(orders), folder / "orders.parquet")
+    print("tpchgen-cli is not installed: made by upsweep's own small generator, not TPC-H's rows")
+
+
+def tables(folder: pathlib.Path) -> None:
+    done = folder / "tables.done"  # written last: a half-made table is made again
+    if done.exists():
+        print(f"kept from before: {folder}")
+    else:
+        if not tpchgen(folder):
+            stand_in(folder)
+        done.touch()
+    for name in ("lineitem", "orders"):
+        metadata = pq.read_metadata(folder / f"{name}.parquet")
+        print(f"{name:8}  {metadata.num_rows:>9,} rows, {metadata.num_columns} columns")
+
+
+def lists(folder: pathlib.Path) -> None:
+    keys = pq.read_table(folder / "lineitem.parquet", columns=["l_orderkey"])["l_orderkey"].to_numpy()
+    orders = pq.read_table(folder / "orders.parquet", columns=["o_orderkey", "o_orderdate"])
+    dates = orders["o_orderdate"].combine_chunks().cast(pa.int32()).to_numpy()
+    first_day, end = ((datetime.date(y, 1, 1) - datetime.date(1970, 1, 1)).days for y in (1995, 1996))
+    chosen = orders["o_orderkey"].to_numpy()[(dates >= first_day) & (dates < end)]
+    # lineitem is sorted by order: an order's line items are one stretch of rows.
+    np.save(folder / "starts_1995.npy", np.searchsorted(keys, chosen, "left").astype(np.int64))
+    np.save(folder / "stops_1995.npy", np.searchsorted(keys, chosen, "right").astype(np.int64))
+    print(f"{len(chosen):,} of {len(dates):,} orders are of 1995")
+
+
+if __name__ == "__main__":
+    {"tables": tables, "lists": lists}[sys.argv[1]](pathlib.Path(sys.argv[2]))
