@@ -28,7 +28,7 @@ constexpr std::int64_t kCopyPastCaches = std::int64_t{8} << 20;
 
 /// What differs between the problems at one type and size.
 struct Course {
-  double bytes;                                                       ///< the least that must be read and written
+  double bytes = 0;                                                   ///< the least that must be read and written
   std::function<void(const Policy&)> run;                             ///< the public function
   std::function<std::string(const RungInfo&, const Policy&)> verify;  ///< runs it; "" or what is wrong
   std::function<void()> inlined;                                      ///< the serial loop, or empty
@@ -109,7 +109,7 @@ bool Climber::too_slow(Row& row, std::int64_t n) const {
   if (seen == seen_.end() || seen->second.n == 0) return false;
   const double estimate = seen->second.seconds * static_cast<double>(n) / static_cast<double>(seen->second.n);
   if (estimate <= request_.max_seconds) return false;
-  row.reason = "estimated " + std::to_string(static_cast<std::int64_t>(estimate + 0.5)) + " s";
+  row.reason = "estimated " + std::to_string(std::lround(estimate)) + " s";
   return true;
 }
 

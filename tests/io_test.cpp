@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 using namespace std::string_literals;
 
 class IoTest : public testing::Test {
- protected:
+ public:
   IoTest() {
     std::string pattern = (fs::temp_directory_path() / "upsweep-io-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
@@ -47,7 +47,10 @@ class IoTest : public testing::Test {
     fs::permissions(folder_, fs::perms::owner_all);
     fs::remove_all(folder_);
   }
+  IoTest(const IoTest&) = delete;
+  IoTest& operator=(const IoTest&) = delete;
 
+ protected:
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   std::string put(const std::string& name, std::string_view bytes) {
@@ -146,8 +149,10 @@ std::int64_t touch_all(const std::string& source) {
 
 // One to three bits of the first `size` bytes flipped.
 std::string flipped(std::string bytes, std::size_t size, std::mt19937& random) {
-  for (auto flips = 1 + random() % 3; flips > 0; --flips)
-    bytes[random() % size] ^= static_cast<char>(1 << random() % 8);
+  for (auto flips = 1 + random() % 3; flips > 0; --flips) {
+    char& byte = bytes[random() % size];
+    byte = static_cast<char>(byte ^ 1 << random() % 8);
+  }
   return bytes;
 }
 
@@ -519,11 +524,15 @@ TEST_F(IoTest, AnUnfinishedNpyLeavesNothing) {
 
 TEST_F(IoTest, WrongCountsAreTheCallersFault) {
   const std::int64_t values[] = {1, 2, 3};
-  NpyWriter fewer(path("fewer.npy"), Type::int64, 3);
-  fewer.write(values, 2);
-  expect_error(Code::malformed, "3 elements were announced and 2 written", [&] { fewer.close(); });
-  NpyWriter more(path("more.npy"), Type::int64, 2);
-  expect_error(Code::malformed, "2 elements were announced", [&] { more.write(values, 3); });
+  expect_error(Code::malformed, "3 elements were announced and 2 written", [&] {
+    NpyWriter fewer(path("fewer.npy"), Type::int64, 3);
+    fewer.write(values, 2);
+    fewer.close();
+  });
+  expect_error(Code::malformed, "2 elements were announced", [&] {
+    NpyWriter more(path("more.npy"), Type::int64, 2);
+    more.write(values, 3);
+  });
   EXPECT_TRUE(entries().empty());
 }
 
@@ -664,7 +673,7 @@ std::shared_ptr<arrow::Table> table_of(const std::vector<std::pair<std::string, 
   return arrow::Table::Make(arrow::schema(fields), arrays);
 }
 
-enum class Kind { parquet, ipc_file, ipc_stream };
+enum class Kind : std::uint8_t { parquet, ipc_file, ipc_stream };
 constexpr Kind kKinds[] = {Kind::parquet, Kind::ipc_file, Kind::ipc_stream};
 
 // Writes in row groups or batches of `rows`.
@@ -788,6 +797,7 @@ TEST_F(TableTest, ColumnsAreFoundByName) {
     expect_error(Code::unsupported_type, "is of type struct<b: int64>", [&] { open_column(file + ":s"); });
   }
   std::vector<std::pair<std::string, ArrayPtr>> many;
+  many.reserve(30);
   for (int i = 0; i < 30; ++i) many.emplace_back("c" + std::to_string(i), array);
   expect_error(Code::unknown_column, "c19, … (30 in all)", [&] { open_column(put_columns(Kind::parquet, many)); });
 }

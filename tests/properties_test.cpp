@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -82,18 +85,18 @@ rc::Gen<Array<T>> arrays() {
   }
 }
 
-/// A rung of the ladder and a thread count. Rungs that need what random arrays do not offer are left out.
+/// A rung of the ladder and a thread count. Left out: rungs that need what random arrays do not offer, and for narrow
+/// elements the library, which takes none of them.
+template <class T>
 Policy any_policy(Problem problem) {
-  std::vector<std::string> ids;
+  std::vector<std::string_view> ids;
   for (const auto& rung : ladder(problem)) {
-    if (!rung.needs.starts_with("stops ==")) ids.emplace_back(rung.id);
+    if (rung.needs.starts_with("stops ==") || (rung.kind == Kind::library && sizeof(T) < 4)) continue;
+    ids.push_back(rung.id);
   }
-  const auto chosen = *rc::gen::elementOf(ids).as("rung");
-  const auto threads = *rc::gen::element(1, 2, 3, 7).as("threads");
-  for (const auto& rung : ladder(problem)) {
-    if (rung.id == chosen) return par.with_rung(rung.id).with_threads(threads);
-  }
-  return par;
+  const auto chosen = *rc::gen::inRange<std::size_t>(0, ids.size());
+  const auto threads = *rc::gen::element(1, 2, 3, 7).as("threads of " + std::string(ids[chosen]));
+  return par.with_rung(ids[chosen]).with_threads(threads);
 }
 
 template <class T>
@@ -101,80 +104,103 @@ Array<T> any_array() {
   return *arrays<T>().as("array");
 }
 
-/// Whether the rung refuses the call, which it may; every other error is one.
+/// Tries a law; what breaks it is printed, with the seed that brings it back.
+template <class Law>
+void expect_always(Law law) {
+  EXPECT_TRUE(rc::check(law));
+}
+
+/// The library that a user would pick instead does not take every call; the steps of the climb do.
+bool may_refuse(const Policy& policy) {
+  const auto rungs = ladder(Problem::scan);
+  return std::any_of(rungs.begin(), rungs.end(),
+                     [&](const RungInfo& rung) { return rung.id == policy.rung && rung.kind == Kind::library; });
+}
+
+/// Runs a scan; false where the rung refuses it and may.
 template <class Call>
-bool refused(Call call) {
+bool ran(const Policy& policy, Call call) {
   try {
-    call();
-    return false;
+    call(policy);
+    return true;
   } catch (const Error& error) {
     RC_ASSERT(error.code() == Code::unsupported);
-    return true;
+    RC_ASSERT(may_refuse(policy));
+    return false;
   }
 }
 
 template <class T>
 class Properties : public testing::Test {};
-using Types = testing::Types<std::int8_t, std::int32_t, std::uint64_t, float>;
+using Types = testing::Types<std::int8_t, std::int64_t, float>;
 TYPED_TEST_SUITE(Properties, Types);
 
 template <class T, class Op>
 void scan_equals_reference(Op op) {
   const auto in = any_array<T>().values;
   const auto n = std::ssize(in);
-  const Policy policy = any_policy(Problem::scan);
+  const Policy policy = any_policy<T>(Problem::scan);
   const bool exclusive = *rc::gen::arbitrary<bool>().as("exclusive");
   const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
   Guarded<T> out(n, *rc::gen::inRange(0, 9).as("misaligned"));
   if (in_place) std::copy(in.begin(), in.end(), out.data());
   const T* from = in_place ? out.data() : in.data();
   const T init{3};
-  if (exclusive) {
-    exclusive_scan(policy, from, n, out.data(), init, op);
-  } else {
-    inclusive_scan(policy, from, n, out.data(), op);
-  }
+  const bool done = ran(policy, [&](const Policy& chosen) {
+    if (exclusive) {
+      exclusive_scan(chosen, from, n, out.data(), init, op);
+    } else {
+      inclusive_scan(chosen, from, n, out.data(), op);
+    }
+  });
+  if (!done) return;
   const auto reference = exclusive ? scan::ExactReference<T, Op>(op, init) : scan::ExactReference<T, Op>(op);
   RC_ASSERT(scan::first_wrong(reference, in.data(), out.data(), n, exclusive) == kNoIndex);
   RC_ASSERT(out.intact());
 }
 
 TYPED_TEST(Properties, AScanEqualsTheReference) {
-  EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(add); }));
-  EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(max); }));
+  expect_always([] { scan_equals_reference<TypeParam>(add); });
+  expect_always([] { scan_equals_reference<TypeParam>(max); });
   if constexpr (std::is_integral_v<TypeParam>) {
-    EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(mul); }));
-    EXPECT_TRUE(rc::check([] { scan_equals_reference<TypeParam>(bit_xor); }));
+    expect_always([] { scan_equals_reference<TypeParam>(mul); });
+    expect_always([] { scan_equals_reference<TypeParam>(bit_xor); });
   }
 }
 
 TYPED_TEST(Properties, AnExclusiveScanIsTheInclusiveOneAPlaceLater) {
   using T = TypeParam;
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto in = any_array<T>().values;
     std::vector<T> inclusive(in.size());
     std::vector<T> exclusive(in.size());
     const T init{7};
-    inclusive_scan(any_policy(Problem::scan), in, inclusive, add, init);
-    exclusive_scan(any_policy(Problem::scan), in, exclusive, init);
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      RC_ASSERT(exclusive[i] == (i == 0 ? init : inclusive[i - 1]));
-      RC_ASSERT(inclusive[i] == add(exclusive[i], in[i]));
+    inclusive_scan(any_policy<T>(Problem::scan), in, inclusive, add, init);
+    if (!ran(any_policy<T>(Problem::scan),
+             [&](const Policy& policy) { exclusive_scan(policy, in, exclusive, init); })) {
+      return;
     }
-  }));
+    bool same = in.empty() || exclusive[0] == init;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      same &= (i == 0 || exclusive[i] == inclusive[i - 1]) && inclusive[i] == add(exclusive[i], in[i]);
+    }
+    RC_ASSERT(same);
+  });
 }
 
 TYPED_TEST(Properties, TheLastOfAScanIsTheReduction) {
   using T = TypeParam;
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto in = any_array<T>().values;
     std::vector<T> out(in.size());
     const T init{2};
-    inclusive_scan(any_policy(Problem::scan), in, out, add, init);
-    RC_ASSERT(reduce(any_policy(Problem::reduce), in, init).value == (in.empty() ? init : out.back()));
-    inclusive_scan(any_policy(Problem::scan), in, out, min, init);
-    RC_ASSERT(reduce(any_policy(Problem::reduce), in, init, min).value == (in.empty() ? init : out.back()));
-  }));
+    inclusive_scan(any_policy<T>(Problem::scan), in, out, add, init);
+    RC_ASSERT(reduce(any_policy<T>(Problem::reduce), in, init).value == (in.empty() ? init : out.back()));
+    if (!ran(any_policy<T>(Problem::scan), [&](const Policy& policy) { inclusive_scan(policy, in, out, min, init); })) {
+      return;
+    }
+    RC_ASSERT(reduce(any_policy<T>(Problem::reduce), in, init, min).value == (in.empty() ? init : out.back()));
+  });
 }
 
 /// Up to four places to cut n elements, in order, between 0 and n.
@@ -190,7 +216,7 @@ std::vector<std::int64_t> any_cuts(std::int64_t n) {
 
 TYPED_TEST(Properties, PartsWithTheirCarryAreTheWhole) {
   using T = TypeParam;
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto in = any_array<T>().values;
     const bool exclusive = *rc::gen::arbitrary<bool>().as("exclusive");
     const auto cuts = any_cuts(std::ssize(in));
@@ -198,34 +224,39 @@ TYPED_TEST(Properties, PartsWithTheirCarryAreTheWhole) {
     std::vector<T> parts(in.size());
     auto carry = exclusive ? carry_of(T{4}) : empty_carry<T>();
     auto merged = carry;
-    if (exclusive) {
-      exclusive_scan(any_policy(Problem::scan), in, whole, T{4});
-    } else {
-      inclusive_scan(any_policy(Problem::scan), in, whole);
-    }
+    bool done = ran(any_policy<T>(Problem::scan), [&](const Policy& policy) {
+      if (exclusive) {
+        exclusive_scan(policy, in, whole, T{4});
+      } else {
+        inclusive_scan(policy, in, whole);
+      }
+    });
     for (std::size_t p = 1; p < cuts.size(); ++p) {
       const T* from = in.data() + cuts[p - 1];
       const std::int64_t count = cuts[p] - cuts[p - 1];
       auto part = empty_carry<T>();
-      reduce_into(any_policy(Problem::reduce), from, count, add, part);
+      reduce_into(any_policy<T>(Problem::reduce), from, count, add, part);
       merged = merge_carries(add, merged, part);
-      const Policy policy = any_policy(Problem::scan);  // every part by a rung of its own
-      if (exclusive) {
-        exclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
-      } else {
-        inclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
-      }
+      // Every part by a rung of its own.
+      done = done && ran(any_policy<T>(Problem::scan), [&](const Policy& policy) {
+               if (exclusive) {
+                 exclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
+               } else {
+                 inclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
+               }
+             });
+      if (!done) return;
       RC_ASSERT(carry.any == merged.any);
       if (carry.any) RC_ASSERT(detail::value_of(carry) == detail::value_of(merged));
     }
     RC_ASSERT(whole == parts);
-  }));
+  });
 }
 
 TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
   using T = TypeParam;
   if constexpr (std::is_integral_v<T>) {
-    EXPECT_TRUE(rc::check([] {
+    expect_always([] {
       auto in = any_array<T>().values;
       // Divided, so that sums leave the type late or never.
       const auto divisor = *rc::gen::element(1, 2, 11, 100).as("divisor");
@@ -243,14 +274,14 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
         try {
           call();
         } catch (const Error& error) {
-          RC_ASSERT(error.code() == Code::overflow || error.code() == Code::unsupported);
-          if (error.code() == Code::unsupported) return std::nullopt;
+          if (error.code() == Code::unsupported) return std::nullopt;  // some rungs cannot check
+          RC_ASSERT(error.code() == Code::overflow);
           return error.index() == kNoIndex ? -2 : error.index();  // an overflow, but not at an index
         }
         return kNoIndex;
       };
       std::vector<T> out(in.size());
-      const Policy scanned = any_policy(Problem::scan).with_overflow(Overflow::checked);
+      const Policy scanned = any_policy<T>(Problem::scan).with_overflow(Overflow::checked);
       const auto found = index_of([&] { inclusive_scan(scanned, in, out); });
       if (found) {
         RC_ASSERT(*found == first);
@@ -259,13 +290,13 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
                   kNoIndex);
       }
       T value{};
-      const Policy reduced = any_policy(Problem::reduce).with_overflow(Overflow::checked);
+      const Policy reduced = any_policy<T>(Problem::reduce).with_overflow(Overflow::checked);
       const auto left = index_of([&] { value = reduce(reduced, in); });
       if (left) {
         RC_ASSERT(*left == (fits(sum) ? kNoIndex : -2));
         if (fits(sum)) RC_ASSERT(Int128{value} == sum);
       }
-    }));
+    });
   }
 }
 
@@ -339,23 +370,24 @@ tests::Bounds<T> bounds_of(const std::vector<std::int64_t>& all_lengths) {
 }
 
 TYPED_TEST(ListProperties, DifferencesOfOffsetsAreTheLengths) {
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto expected = any_list_lengths().values;
     const auto lists = bounds_of<TypeParam>(expected);
     const auto n = std::ssize(expected);
     Guarded<std::int64_t> offsets(n + 1, *rc::gen::inRange(0, 8).as("misaligned"));
-    const auto result = compact_offsets(any_policy(Problem::ragged), lists.starts, lists.stops, offsets.span());
+    const auto result =
+        compact_offsets(any_policy<TypeParam>(Problem::ragged), lists.starts, lists.stops, offsets.span());
     RC_ASSERT(offsets.data()[0] == 0);
-    for (std::int64_t i = 0; i < n; ++i) {
-      RC_ASSERT(offsets.data()[i + 1] - offsets.data()[i] == expected[static_cast<std::size_t>(i)]);
-    }
+    std::vector<std::int64_t> differences(expected.size());
+    std::transform(offsets.data() + 1, offsets.data() + n + 1, offsets.data(), differences.begin(), std::minus<>{});
+    RC_ASSERT(differences == expected);
     RC_ASSERT(result.total == std::accumulate(expected.begin(), expected.end(), std::int64_t{0}));
     RC_ASSERT(offsets.intact());
-  }));
+  });
 }
 
 TYPED_TEST(ListProperties, OffsetsOfOffsetsAreThemselves) {
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto sizes = any_list_lengths().values;
     std::vector<TypeParam> bounds{TypeParam{0}};
     for (const std::int64_t size : sizes) {
@@ -363,14 +395,15 @@ TYPED_TEST(ListProperties, OffsetsOfOffsetsAreThemselves) {
     }
     const auto n = std::ssize(sizes);
     std::vector<std::int64_t> offsets(bounds.size(), 77);
-    const Policy policy = *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy(Problem::ragged);
+    const Policy policy =
+        *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy<TypeParam>(Problem::ragged);
     compact_offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
-    for (std::size_t i = 0; i < bounds.size(); ++i) RC_ASSERT(offsets[i] == std::int64_t{bounds[i]});
-  }));
+    RC_ASSERT(offsets == std::vector<std::int64_t>(bounds.begin(), bounds.end()));
+  });
 }
 
 TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     auto lists = bounds_of<TypeParam>(any_list_lengths().values);
     const auto n = std::ssize(lists.starts);
     RC_PRE(n > 0);
@@ -384,7 +417,7 @@ TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
       lists.stops[i] = kind == 2 ? std::numeric_limits<TypeParam>::max() : TypeParam{4};
       lists.starts[i] = kind == 0 ? TypeParam{5} : kind == 1 ? static_cast<TypeParam>(-1) : TypeParam{0};
     }
-    const Policy policy = any_policy(Problem::ragged);
+    const Policy policy = any_policy<TypeParam>(Problem::ragged);
     Guarded<std::int64_t> offsets(n + 1);
     tests::Outcome outcome;
     try {
@@ -395,11 +428,11 @@ TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
     RC_ASSERT(tests::complaint(expected, outcome, offsets.data()) == "");
     RC_ASSERT(offsets.intact());
-  }));
+  });
 }
 
 TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
-  EXPECT_TRUE(rc::check([] {
+  expect_always([] {
     const auto lists = bounds_of<TypeParam>(any_list_lengths().values);
     const auto n = std::ssize(lists.starts);
     const auto cuts = any_cuts(n);
@@ -411,18 +444,18 @@ TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
       const std::int64_t count = cuts[p] - first;
       std::vector<std::int64_t> alone(static_cast<std::size_t>(count) + 1);
       OffsetsCarry part;
-      compact_offsets(any_policy(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first, count,
-                      alone.data(), false, part);
+      compact_offsets(any_policy<TypeParam>(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first,
+                      count, alone.data(), false, part);
       merged = merge_carries(merged, part);
-      compact_offsets(any_policy(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first, count,
-                      offsets.data() + first, false, carry);
+      compact_offsets(any_policy<TypeParam>(Problem::ragged), lists.starts.data() + first, lists.stops.data() + first,
+                      count, offsets.data() + first, false, carry);
     }
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
     RC_ASSERT(tests::complaint(expected, {}, offsets.data()) == "");
     RC_ASSERT(carry.total == merged.total);
     RC_ASSERT(carry.lists == n);
     RC_ASSERT(merged.lists == n);
-  }));
+  });
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ template <class R>
 using ElementOf = std::ranges::range_value_t<R>;
 
 template <class In, class Out, class Op>
-inline constexpr Operator compiled_operator =
+inline constexpr Operator kCompiledOperator =
     type_of<In>() == Type::custom || type_of<Out>() == Type::custom ? Operator::custom : operator_of<Op, Out>();
 
 template <class In, class Out, class Op>
-inline constexpr ScanKernel custom_kernel = PlainScan<In, Out, Op>::kernel();
+inline constexpr ScanKernel kCustomKernel = PlainScan<In, Out, Op>::kernel();
 
 /// Fills the fields that a scan and a reduction share.
 template <class In, class Out, class Op, class Call>
@@ -60,14 +60,14 @@ void describe(Call& call, const Op& op) {
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
                 "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
-  constexpr Operator kOp = compiled_operator<In, Out, Op>;
+  constexpr Operator kOp = kCompiledOperator<In, Out, Op>;
   call.in_size = sizeof(In);
   call.out_size = sizeof(Out);
   call.carry_size = sizeof(ScanCarry<Out>);
   call.op = kOp;
   if constexpr (kOp == Operator::custom) {
     static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
-    call.custom = &custom_kernel<In, Out, Op>;
+    call.custom = &kCustomKernel<In, Out, Op>;
     call.op_object = std::addressof(op);
   } else {
     static_assert(!std::is_floating_point_v<In> || std::is_floating_point_v<Out>,

@@ -51,7 +51,7 @@ std::int64_t scan_in_order(const Pieces& pieces, std::int64_t n, std::int64_t bl
 /// in a while for the case that the thread it waits for has none.
 inline void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
   for (int spins = 0; turn.load(std::memory_order_acquire) != block; ++spins) {
-    if (spins % 1024 == 1023) {
+    if (spins % 128 == 127) {
       std::this_thread::yield();
     } else {
       pause();

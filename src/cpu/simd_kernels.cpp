@@ -69,12 +69,13 @@ void copy(void* to, const void* from, std::int64_t bytes) {
 
 std::uint64_t read(const void* from, std::int64_t bytes) {
   const auto* in = static_cast<const std::uint64_t*>(from);
-  constexpr int kStep = kLanes<std::uint64_t>;
+  constexpr std::int64_t kStep = kLanes<std::uint64_t>;
   Vector<std::uint64_t> sum[4] = {};
   const std::int64_t n = bytes / 8;
   for (std::int64_t i = 0; i + 4 * kStep <= n; i += 4 * kStep) {
-    for (int u = 0; u < 4; ++u)
+    for (int u = 0; u < 4; ++u) {
       sum[u] = combine<std::uint64_t>(VectorOp<Operator::bit_xor>{}, sum[u], load(in + i + u * kStep));
+    }
   }
   std::uint64_t all = 0;
   for (auto& s : sum) {

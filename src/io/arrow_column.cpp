@@ -26,7 +26,6 @@
 #include <charconv>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -160,9 +159,9 @@ void set_type(const arrow::DataType& type, ColumnInfo& info) {
 }
 
 // The type of the values themselves, which a dictionary-encoded column holds once each.
-const arrow::DataType& value_type(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::DICTIONARY) return type;
-  return *static_cast<const arrow::DictionaryType&>(type).value_type();
+std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataType>& type) {
+  if (type->id() != arrow::Type::DICTIONARY) return type;
+  return static_cast<const arrow::DictionaryType&>(*type).value_type();
 }
 
 class ArrowColumn final : public ColumnReader {
@@ -170,9 +169,10 @@ class ArrowColumn final : public ColumnReader {
   ArrowColumn(ColumnInfo info, std::shared_ptr<arrow::DataType> type, Source source)
       : type_(std::move(type)), source_(std::move(source)), width_(size_of(info.type)) {
     info_ = std::move(info);
-    const arrow::DataType& values = value_type(*type_);
-    raw_width_ = values.id() == arrow::Type::NA ? width_ : values.byte_width();
-    as_stored_ = &values == type_.get() && raw_width_ == width_;
+    const auto values = value_type(type_);
+    value_id_ = values->id();
+    raw_width_ = value_id_ == arrow::Type::NA ? width_ : values->byte_width();
+    as_stored_ = values == type_ && raw_width_ == width_;
   }
 
   Chunk next(std::int64_t count) override {
@@ -290,7 +290,7 @@ class ArrowColumn final : public ColumnReader {
   }
 
   void convert(const std::uint8_t* from, std::int64_t n, void* to) const {
-    switch (value_type(*type_).id()) {
+    switch (value_id_) {
       case arrow::Type::DECIMAL32:
         return each<std::int32_t, std::int64_t>(from, n, to, [](std::int32_t value, std::int64_t) { return value; });
       case arrow::Type::DECIMAL128:
@@ -341,6 +341,7 @@ class ArrowColumn final : public ColumnReader {
   }
 
   std::shared_ptr<arrow::DataType> type_;
+  arrow::Type::type value_id_ = arrow::Type::NA;  // of the values themselves
   Source source_;
   std::int64_t width_;          // bytes of an element given out
   std::int64_t raw_width_ = 0;  // bytes of an element as Arrow stores it
@@ -359,7 +360,7 @@ std::unique_ptr<ColumnReader> make_column(const std::string& path, const arrow::
   ColumnInfo info;
   info.name = full_name(path, field.name());
   info.count = count;
-  set_type(value_type(*field.type()), info);
+  set_type(*value_type(field.type()), info);
   return std::make_unique<ArrowColumn>(std::move(info), field.type(), std::move(source));
 }
 
@@ -427,19 +428,41 @@ std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
   return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
 }
 
+using IpcFile = arrow::ipc::RecordBatchFileReader;
+
+// Whether the column's elements are used where they lie in the mapped file, which they are unless compressed.
+bool lies_in(const arrow::Array& array, const arrow::Buffer& mapped) {
+  const auto& buffers = array.data()->buffers;
+  if (array.length() == 0 || buffers.size() < 2 || !buffers[1]) return false;
+  const std::uint8_t* const at = buffers[1]->data();
+  return std::less_equal<>()(mapped.data(), at) && std::less<>()(at, mapped.data() + mapped.size());
+}
+
+// Asked for one column, Arrow copies it out of the file, a whole batch at a time, and a batch may be the whole file.
+// Asked for all, it points into the mapped file and copies none, but decompresses all where they are compressed. So the
+// first batch decides what to ask for.
 std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::optional<std::string>& column) {
-  using Reader = arrow::ipc::RecordBatchFileReader;
   const auto file = map_file(path);
-  const auto schema = checked(path, [&] { return Reader::Open(file, ipc_options({})); })->schema();
+  auto reader = checked(path, [&] { return IpcFile::Open(file, ipc_options({})); });
+  const auto schema = reader->schema();
   const int index = find_column(schema->field_names(), path, column);
-  const auto reader = checked(path, [&] { return Reader::Open(file, ipc_options({index})); });
   const std::int64_t count = checked(path, [&] { return reader->CountRows(); });
+  int at = index;
+  if (count > 0) {
+    const auto first = checked(path, [&] { return reader->ReadRecordBatch(0); });
+    const std::int64_t size = checked(path, [&] { return file->GetSize(); });
+    const auto mapped = checked(path, [&] { return file->ReadAt(0, size); });
+    if (!lies_in(*first->column(index), *mapped)) {
+      reader = checked(path, [&] { return IpcFile::Open(file, ipc_options({index})); });
+      at = 0;
+    }
+  }
   return make_column(path, *schema->field(index), count,
-                     [file, reader, batch = 0]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
+                     [file, reader, at, batch = 0]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
                        ARROW_RETURN_NOT_OK(check_size(*file));  // the number of batches is in the file too
                        if (batch == reader->num_record_batches()) return nullptr;
                        ARROW_ASSIGN_OR_RAISE(const auto rows, reader->ReadRecordBatch(batch++));
-                       return rows->column(0);
+                       return rows->column(at);
                      });
 }
 
@@ -457,13 +480,13 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
 }
 
 std::unique_ptr<ColumnReader> open_ipc_stream(const std::string& path, const std::optional<std::string>& column) {
-  using Reader = arrow::ipc::RecordBatchStreamReader;
+  using IpcStream = arrow::ipc::RecordBatchStreamReader;
   const auto file = map_file(path);
-  const auto schema = checked(path, [&] { return Reader::Open(file, ipc_options({})); })->schema();
+  const auto schema = checked(path, [&] { return IpcStream::Open(file, ipc_options({})); })->schema();
   const int index = find_column(schema->field_names(), path, column);
-  const auto reader = checked(path, [&]() -> arrow::Result<std::shared_ptr<Reader>> {
+  const auto reader = checked(path, [&]() -> arrow::Result<std::shared_ptr<IpcStream>> {
     ARROW_RETURN_NOT_OK(file->Seek(0));
-    return Reader::Open(file, ipc_options({index}));
+    return IpcStream::Open(file, ipc_options({index}));
   });
   return make_column(path, *schema->field(index), -1, [file, reader]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
     ARROW_RETURN_NOT_OK(check_size(*file));

@@ -14,7 +14,8 @@ namespace upsweep::io {
 /// A .npy file in the making. The bytes go to a temporary file beside `path`; close() gives it its name. Destroyed
 /// without close(), it leaves nothing behind and whatever stood under `path` before is untouched.
 /// `path` "-" writes to standard output: as it goes where `count` is known, else by way of an unnamed temporary file,
-/// because the length stands in the header.
+/// because the length stands in the header. So does a `path` that exists and is no regular file: a device or a pipe.
+/// A symbolic link is written through, and a file that is replaced keeps its permissions.
 class NpyWriter {
  public:
   /// `count`: the elements that will come, or -1 where that is not known yet.
@@ -27,8 +28,9 @@ class NpyWriter {
   /// Throws upsweep::Error: disk_full, unwritable. A closed pipe raises io::ClosedPipe.
   void write(const void* elements, std::int64_t count);
 
-  /// Completes the header, flushes to disk and renames. Throws as write() does, and malformed (a bug of the caller)
-  /// where fewer or more elements came than announced.
+  /// Completes the header and renames. Throws as write() does, and malformed (a bug of the caller) where fewer elements
+  /// came than announced; write() throws it where more come. Survives a crash of the program, not of the machine:
+  /// nothing waits for the disk.
   void close();
 
  private:

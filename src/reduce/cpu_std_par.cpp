@@ -3,7 +3,8 @@
 //
 // Idea   std::reduce with std::execution::par_unseq.
 // Cost   One pass: n read.
-// Needs  Compiled operators with the same type in and out; wrap-around overflow. It runs on every core: it takes no
+// Needs  Compiled operators with the same 4- or 8-byte type in and out; wrap-around overflow. It runs on every core: it
+// takes no
 //        thread count, and float sums depend on how the work happened to be split.
 // Limit  The read bandwidth of the machine, where the compiler vectorises the operator.
 // From   ISO/IEC 14882:2017, [reduce]; libstdc++'s PSTL.
@@ -50,7 +51,9 @@ void run_operator(const detail::ReduceCall& call) {
 }  // namespace
 
 Status cpu_std_par(const detail::ReduceCall& call, const Policy&) noexcept try {
-  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { run_operator<T>(call); });
+  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (sizeof(T) >= 4) run_operator<T>(call);
+  });
   return {};
 } catch (const std::bad_alloc&) {
   return {Code::out_of_memory};

@@ -86,7 +86,7 @@ Int128 exact_sum(const In* x, std::int64_t n, const cpu::KernelTable& table) {
   Int128 sum = 0;
   cpu::Elements(wide, cpu::kernels(Isa::best))
       .for_each_chunk({0, n}, [&](const void* chunk, std::int64_t, std::int64_t count) {
-        ScanCarry<Wide> part;
+        auto part = empty_carry<Wide>();
         kernel.reduce(nullptr, chunk, count, &part);
         if (part.any) sum += static_cast<Int128>(part.total);
       });

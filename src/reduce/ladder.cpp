@@ -21,6 +21,7 @@ const char* simd_refusal(const ReduceCall& call, const Policy& policy) noexcept 
 const char* std_par_refusal(const ReduceCall& call, const Policy& policy) noexcept {
   if (call.custom != nullptr) return "runs the compiled operators and types only";
   if (call.in_type != call.out_type) return "needs the same type in and out";
+  if (call.out_size < 4) return "is compiled for 4- and 8-byte elements only";
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     return "cannot check for overflow";
   }

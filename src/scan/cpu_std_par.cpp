@@ -3,9 +3,9 @@
 //
 // Idea   std::inclusive_scan and std::exclusive_scan with std::execution::par_unseq.
 // Cost   In libstdc++ two passes over a tree of chunks: 2n read, n written, and the read that a plain store costs.
-// Needs  Compiled operators with the same type in and out, floats with add only (libstdc++ starts chunks of floats from
-//        zero whatever the operator), exclusive not in place (it reads what it has overwritten); wrap-around overflow.
-//        It runs on every core: it takes no thread count, and float sums depend on how the work happened to be split.
+// Needs  Compiled operators with the same 4- or 8-byte type in and out, and wrap-around overflow; floats with add only
+//        (libstdc++ starts chunks of floats from zero whatever the operator); exclusive not in place (it reads what it
+//        has overwritten). It runs on every core, and float sums depend on how the work happened to be split.
 // Limit  Memory traffic, and a scalar loop per chunk. cpu.chained removes both.
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
 #include <execution>
@@ -63,7 +63,9 @@ void run_operator(const detail::ScanCall& call) {
 }  // namespace
 
 Status cpu_std_par(const detail::ScanCall& call, const Policy&) noexcept try {
-  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { run_operator<T>(call); });
+  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (sizeof(T) >= 4) run_operator<T>(call);
+  });
   return {};
 } catch (const std::bad_alloc&) {
   return {Code::out_of_memory};

@@ -36,6 +36,7 @@ const char* chained_refusal(const ScanCall&, const Policy& policy) noexcept { re
 const char* std_par_refusal(const ScanCall& call, const Policy& policy) noexcept {
   if (call.custom != nullptr) return "runs the compiled operators and types only";
   if (call.in_type != call.out_type) return "needs the same type in and out";
+  if (call.out_size < 4) return "is compiled for 4- and 8-byte elements only";
   if (call.exclusive && call.in == call.out)
     return "cannot scan exclusively in place: it reads what it has overwritten";
   // libstdc++ starts every chunk of floats from T{}, which is neutral for sums alone.

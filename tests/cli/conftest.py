@@ -173,7 +173,7 @@ def only_object(output):
 
 def check_message(stderr):
     """One line that says who speaks."""
-    text = stderr.decode()
+    text = stderr.decode(errors="replace")
     assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") == 1, stderr
     assert len(text) > len("upsweep: \n") and "\x1b" not in text, stderr
 

@@ -76,7 +76,10 @@ def test_every_problem_verifies(upsweep, problem):
         there = [row for row in rows if row["rung"] == rung]
         assert {(row["type"], row["n"]) for row in there} == {(t, n) for t in types.split(",") for n in (1, 777)}
         for row in there:
-            assert row["status"] == "verified", row
+            assert row["status"] == "verified" or "adjacent" in row["rung"], row
+        # Made lists lie anywhere in one group and one behind the other in the next, where this rung can run.
+        verified = {(row["type"], row["n"]) for row in there if row["status"] == "verified"}
+        assert verified == {(t, n) for t in types.split(",") for n in (1, 777)}
 
 
 @pytest.mark.parametrize("types", ["int8,int16,uint8,uint16", "uint32,uint64,float32"])

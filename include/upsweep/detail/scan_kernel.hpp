@@ -41,12 +41,18 @@ template <class In, class Out, class Op>
 struct PlainScan {
   static const Op& as_op(const void* op) { return *static_cast<const Op*>(op); }
 
+  /// The result of a plain std::plus on narrow integers is an int.
+  template <class X>
+  static Out combine(const void* op, Out left, X right) {
+    return static_cast<Out>(as_op(op)(left, static_cast<Out>(right)));
+  }
+
   static void reduce(const void* op, const void* in, std::int64_t n, void* carry) {
     const In* x = static_cast<const In*>(in);
     ScanCarry<Out> sum{};
     if (n > 0) {
       Out total = static_cast<Out>(x[0]);
-      for (std::int64_t i = 1; i < n; ++i) total = as_op(op)(total, static_cast<Out>(x[i]));
+      for (std::int64_t i = 1; i < n; ++i) total = combine(op, total, x[i]);
       sum = carry_of(total);
     }
     *static_cast<ScanCarry<Out>*>(carry) = sum;
@@ -67,13 +73,13 @@ struct PlainScan {
     }
     if (mode.exclusive) {
       for (; i < n; ++i) {
-        const Out next = as_op(op)(total, static_cast<Out>(x[i]));  // read first: in place, y[i] is x[i]
+        const Out next = combine(op, total, x[i]);  // read first: in place, y[i] is x[i]
         y[i] = total;
         total = next;
       }
     } else {
       for (; i < n; ++i) {
-        total = as_op(op)(total, static_cast<Out>(x[i]));
+        total = combine(op, total, x[i]);
         y[i] = total;
       }
     }
@@ -86,7 +92,7 @@ struct PlainScan {
     const Out left = value_of(before);
     Out* y = static_cast<Out*>(out);
     if (exclusive) y[0] = left;
-    for (std::int64_t i = exclusive ? 1 : 0; i < n; ++i) y[i] = as_op(op)(left, y[i]);
+    for (std::int64_t i = exclusive ? 1 : 0; i < n; ++i) y[i] = combine(op, left, y[i]);
   }
 
   static void merge(const void* op, void* left, const void* right) {

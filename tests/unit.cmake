@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/unit.cmake: the tests of the library: every rung, the C functions for Awkward Array, laws, and broken rungs.
+#
+# In the sanitizer builds: the rungs, as they read and write at every edge and on several threads. Not there: laws and
+# mutants, which run the same code again; what they add is arithmetic.
+
+upsweep_test(scan_rungs SANITIZE TIMEOUT 900 SOURCES scan_rungs_test.cpp)
+upsweep_test(reduce_rungs SANITIZE TIMEOUT 900 SOURCES reduce_rungs_test.cpp)
+upsweep_test(ragged_rungs SANITIZE TIMEOUT 900 SOURCES ragged_rungs_test.cpp)
+upsweep_test(properties SOURCES properties_test.cpp LIBS rapidcheck)
+upsweep_test(mutants SOURCES mutants_test.cpp)
+
+find_package(nlohmann_json REQUIRED)
+upsweep_test(awkward_golden SOURCES awkward_golden_test.cpp LIBS nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+if(TARGET test_awkward_golden)
+  target_compile_definitions(test_awkward_golden PRIVATE UPSWEEP_AWKWARD_LIBRARY="$<TARGET_FILE:upsweep_awkward>")
+  add_dependencies(test_awkward_golden upsweep_awkward)  # loaded, not linked
+endif()
+
+# Thousands of small template instantiations: optimising them takes longer than running them. The library that they
+# test is compiled as ever.
+foreach(test IN ITEMS scan_rungs reduce_rungs properties)
+  if(TARGET test_${test})
+    target_compile_options(test_${test} PRIVATE -O1)
+  endif()
+endforeach()
