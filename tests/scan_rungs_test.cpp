@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/overflow.hpp"
 #include "patterns.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
@@ -248,7 +249,7 @@ TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
       // Values of about a hundredth of the range: the walk leaves it somewhere, or does not.
       auto in = tests::make<TypeParam>(Pattern::random, 3000, seed);
       for (auto& x : in) x = static_cast<TypeParam>(x / 101);
-      __int128 sum = 0;
+      cpu::Int128 sum = 0;
       std::int64_t expected = kNoIndex;
       for (std::int64_t i = 0; i < std::ssize(in) && expected == kNoIndex; ++i) {
         sum += in[static_cast<std::size_t>(i)];
@@ -276,7 +277,7 @@ TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
     const Policy policy = par.with_rung(rung.id);
     std::vector<TypeParam> whole(in.size());
     std::vector<TypeParam> parts(in.size());
-    inclusive_scan(policy, in, whole);
+    if (!supported([&] { inclusive_scan(policy, in, whole); })) continue;
     auto carry = empty_carry<TypeParam>();
     for (std::int64_t first = 0; first < n; first += 1 << 18) {
       const std::int64_t count = std::min<std::int64_t>(1 << 18, n - first);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,10 @@ struct ScanOptions {
   std::string input;
   std::string op = "add";
   bool exclusive = false;
-  std::string init;
+  std::optional<std::string> init;
   std::string dtype;
   std::string overflow;
-  std::string output;
+  std::optional<std::string> output;
 };
 
 struct ReduceOptions {
@@ -45,7 +46,7 @@ struct OffsetsOptions {
   std::int64_t stops_offset = 0;
   std::int64_t length = -1;
   bool strict = false;
-  std::string output;
+  std::optional<std::string> output;
 };
 
 struct LadderOptions {

@@ -42,6 +42,7 @@ Rates measure(int threads) {
 
 int run_devices(const Common& common) {
   const Machine& here = machine();
+  (void)common.policy();  // refuses a device that is not there
   const int threads = common.threads > 0 ? common.threads : here.threads;
   Rates one;
   Rates all;

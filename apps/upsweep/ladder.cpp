@@ -34,17 +34,21 @@ std::vector<std::string> split(std::string_view list) {
   return parts;
 }
 
+/// The whole text as a number that is not negative, or NaN.
+double parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
+  return whole && value >= 0 ? value : std::nan("");
+}
+
 /// "1000", "1e6", "2^20". Throws invalid_argument.
 std::int64_t parse_size(const std::string& text) {
-  const auto number = [&](std::string_view digits) {
-    double value = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() ? value : -1.0;
-  };
-  const auto caret = text.find('^');
-  const double size = caret == std::string::npos ? number(text)
-                                                 : std::pow(number(std::string_view(text).substr(0, caret)),
-                                                            number(std::string_view(text).substr(caret + 1)));
+  const std::string_view view = text;
+  const auto caret = view.find('^');
+  const double base = parse_number(view.substr(0, caret));
+  const double exponent = caret == std::string_view::npos ? 1 : parse_number(view.substr(caret + 1));
+  const double size = std::isnan(base) ? base : std::pow(base, exponent);
   if (!(size >= 1 && size <= 0x1p40) || size != std::floor(size)) {
     throw Error(Code::invalid_argument, "--sizes: '" + text + "' is no length such as 1000, 1e6 or 2^20");
   }
@@ -191,7 +195,7 @@ void list_ladders(const Common& common) {
   print(common.json ? json.dump() + "\n" : text + "\nclimb one: upsweep ladder scan\n");
 }
 
-bench::LadderRequest request_of(const Common& common, const LadderOptions& options, Problem problem) {
+bench::LadderRequest request_of(const Policy& policy, const LadderOptions& options, Problem problem) {
   bench::LadderRequest request;
   request.problem = problem;
   for (const auto& size : split(options.sizes.empty() ? kDefaultSizes : options.sizes)) {
@@ -199,15 +203,16 @@ bench::LadderRequest request_of(const Common& common, const LadderOptions& optio
   }
   request.types = parse_types(options.types, problem);
   for (const auto& source : options.input) request.input.push_back(load(source));
-  request.rung = common.rung;
+  request.rung = policy.rung;
   request.max_seconds = options.max_seconds;
-  request.policy = common.policy().with_rung({});
+  request.policy = policy.with_rung({});
   return request;
 }
 
 }  // namespace
 
 int run_ladder(const Common& common, const LadderOptions& options) {
+  const Policy policy = common.policy();
   if (options.problem.empty()) {
     list_ladders(common);
     return 0;
@@ -225,7 +230,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   std::vector<bench::Group> groups;
   {
     Progress progress(common.quiet);
-    groups = bench::climb(request_of(common, options, *problem), [&](const std::string& what) { progress.say(what); });
+    groups = bench::climb(request_of(policy, options, *problem), [&](const std::string& what) { progress.say(what); });
   }
   bool failed = false;
   std::string text;

@@ -77,12 +77,12 @@ CLI::App* add_reduce(CLI::App& app, Options& options) {
 CLI::App* add_offsets(CLI::App& app, Options& options) {
   CLI::App* offsets = app.add_subcommand("offsets", "offsets of lists from their starts and stops");
   OffsetsOptions& o = options.offsets;
+  const CLI::Range length(std::int64_t{0}, std::int64_t{1} << 60);
   offsets->add_option("STARTS", o.starts, kInputHelp)->required();
   offsets->add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
-  offsets->add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(CLI::NonNegativeNumber);
-  offsets->add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(CLI::NonNegativeNumber);
-  offsets->add_option("--length", o.length, "lists (default: what is left, which must be equal)")
-      ->check(CLI::NonNegativeNumber);
+  offsets->add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(length);
+  offsets->add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(length);
+  offsets->add_option("--length", o.length, "lists (default: what is left, which must be equal)")->check(length);
   offsets->add_flag("--strict", o.strict, "negative starts are errors too");
   offsets->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
   add_common(*offsets, options.common);
@@ -139,7 +139,7 @@ int report(const Error& error, bool json) {
                         {"index", error.index() == kNoIndex ? Json() : Json(error.index())}}}};
     print(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    fmt::print(stderr, "upsweep: {}\n", error.what());
+    complain(error.what());
   }
   return exit_code(error.code());
 }
@@ -167,8 +167,12 @@ int main(int argc, char** argv) {
     return upsweep::command::run_reporting(argc, argv);
   } catch (const upsweep::io::ClosedPipe&) {
     return upsweep::command::kClosedPipe;
+  } catch (const upsweep::Error& error) {
+    // Not even the report could be written.
+    upsweep::command::complain(error.what());
+    return upsweep::exit_code(error.code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "upsweep: {}\n", error.what());
+    upsweep::command::complain(error.what());
     return 3;
   }
 }

@@ -162,7 +162,10 @@ Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::Npy
   call.offsets = offsets.data();
   call.strict = strict;
   if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
-  for (Bounds bounds = reader.next(length); bounds.count > 0; bounds = reader.next(length)) {
+  for (;;) {
+    const Bounds bounds = reader.next(length);
+    // Without any lists the rung still runs, so that one that cannot is refused.
+    if (bounds.count == 0 && written.lists > 0) break;
     call.starts = bounds.starts;
     call.stops = bounds.stops;
     call.n = bounds.count;
@@ -170,6 +173,7 @@ Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::Npy
     written.rung = detail::run_offsets(policy, call);
     written.seconds += watch.seconds();
     policy.rung = written.rung;  // a shorter last chunk must not change the rung
+    if (bounds.count == 0) break;
     if (writer != nullptr) writer->write(offsets.data() + 1, bounds.count);
     written.lists += bounds.count;
     progress.count("compacting", written.lists, lists);
@@ -186,15 +190,15 @@ void report(const Common& common, const OffsetsOptions& options, const Written& 
                       {"last", written.total},
                       {"rung", written.rung},
                       {"seconds", written.seconds},
-                      {"output", options.output.empty() ? Json() : Json(options.output)}};
+                      {"output", options.output ? Json(*options.output) : Json()}};
     print(result.dump() + "\n");
     return;
   }
-  if (options.output == "-" || (common.quiet && !options.output.empty())) return;
+  if (options.output == "-" || (common.quiet && options.output)) return;
   std::string text = fmt::format(
       "lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n", grouped(written.lists),
       grouped(written.lists + 1), written.total, written.rung, duration(written.seconds));
-  if (!options.output.empty()) text += fmt::format("output {}\n", options.output);
+  if (options.output) text += fmt::format("output {}\n", *options.output);
   print(text);
 }
 
@@ -209,14 +213,14 @@ int run_offsets(const Common& common, const OffsetsOptions& options) {
   const auto reader = open_bounds(options);
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();
-  if (!options.output.empty()) writer.emplace(options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
+  if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
   Written written;
   {
     Progress progress(common.quiet);
     written = offsets_stream(*reader, policy, options.strict, writer ? &*writer : nullptr, progress);
   }
-  if (writer) writer->close();
   report(common, options, written);
+  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "io/npy_writer.hpp"
+#include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -32,6 +33,15 @@ void print(std::string_view text) {
       const Code code = errno == ENOSPC || errno == EDQUOT ? Code::disk_full : Code::unwritable;
       throw Error(code, fmt::format("standard output: {}", std::strerror(errno)));
     }
+  }
+}
+
+void complain(std::string_view message) noexcept {
+  std::string line = "upsweep: " + io::printable(message, message.size()) + "\n";
+  while (!line.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    if (written <= 0) return;  // there is nobody left to tell
+    line.erase(0, static_cast<std::size_t>(written));
   }
 }
 

@@ -12,6 +12,9 @@ namespace upsweep::command {
 /// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
 void print(std::string_view text);
 
+/// Writes one line to standard error, control characters blanked; whether it arrives does not matter.
+void complain(std::string_view message) noexcept;
+
 /// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.
 class Progress {
  public:

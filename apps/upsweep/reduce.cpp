@@ -16,14 +16,14 @@ namespace upsweep::command {
 int run_reduce(const Common& common, const ReduceOptions& options) {
   const auto reader = io::open_column(options.input);
   const io::ColumnInfo& info = reader->info();
-  const Type type = parse_dtype(options.dtype, info.type);
+  const Type type = parse_dtype(options.dtype, info);
   detail::ReduceCall call;
   call.in_type = info.type;
   call.out_type = type;
   call.in_size = size_of(info.type);
   call.out_size = size_of(type);
   call.carry_size = carry_size(type);
-  call.op = parse_op(options.op, type);
+  call.op = parse_op(options.op, info, type);
   detail::CarryBytes carry = empty_carry(type);
   call.carry = carry.bytes;
   Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
@@ -33,14 +33,17 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   std::string_view rung = "none";
   {
     Progress progress(common.quiet);
-    for (io::Chunk chunk = reader->next(chunk_length(info)); chunk.count > 0;
-         chunk = reader->next(chunk_length(info))) {
+    for (;;) {
+      const io::Chunk chunk = reader->next(chunk_length(info));
+      // A column without elements still runs its rung, so that one that cannot is refused.
+      if (chunk.count == 0 && count > 0) break;
       call.in = chunk.data;
       call.n = chunk.count;
       const Stopwatch watch;
       rung = detail::run_reduce(policy, call);
       seconds += watch.seconds();
       policy.rung = rung;  // a shorter last chunk must not change the rung
+      if (chunk.count == 0) break;
       count += chunk.count;
       progress.count("reducing", count, info.count);
     }

@@ -43,7 +43,8 @@ Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall ca
   Scanned scanned;
   for (;;) {
     const io::Chunk chunk = reader.next(chunk_length(info));
-    if (chunk.count == 0) return scanned;
+    // A column without elements still runs its rung, so that one that cannot is refused.
+    if (chunk.count == 0 && scanned.count > 0) return scanned;
     call.in = chunk.data;
     call.n = chunk.count;
     call.out = out.data();
@@ -55,6 +56,7 @@ Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall ca
     }
     scanned.seconds += watch.seconds();
     policy.rung = scanned.rung;  // a shorter last chunk must not change the rung
+    if (chunk.count == 0) return scanned;
     if (writer != nullptr) writer->write(out.data(), chunk.count);
     const auto size = static_cast<std::size_t>(call.out_size);
     if (scanned.count == 0) std::memcpy(scanned.first, out.data(), size);
@@ -74,18 +76,18 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
                       {"last", any ? to_json(scanned.last, type, info) : Json()},
                       {"rung", scanned.rung},
                       {"seconds", scanned.seconds},
-                      {"output", options.output.empty() ? Json() : Json(options.output)}};
+                      {"output", options.output ? Json(*options.output) : Json()}};
     print(result.dump() + "\n");
     return;
   }
-  if (options.output == "-" || (common.quiet && !options.output.empty())) return;
+  if (options.output == "-" || (common.quiet && options.output)) return;
   std::string text = fmt::format("count  {}\ntype   {}\n", grouped(scanned.count), type_text(type, info));
   if (any) {
     text +=
         fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
   }
   text += fmt::format("rung   {}\ntime   {}\n", scanned.rung, duration(scanned.seconds));
-  if (!options.output.empty()) text += fmt::format("output {}\n", options.output);
+  if (options.output) text += fmt::format("output {}\n", *options.output);
   print(text);
 }
 
@@ -95,30 +97,30 @@ int run_scan(const Common& common, const ScanOptions& options) {
   require_output(common, options.output);
   const auto reader = io::open_column(options.input);
   const io::ColumnInfo& info = reader->info();
-  const Type type = parse_dtype(options.dtype, info.type);
+  const Type type = parse_dtype(options.dtype, info);
   detail::ScanCall call;
   call.in_type = info.type;
   call.out_type = type;
   call.in_size = size_of(info.type);
   call.out_size = size_of(type);
   call.carry_size = carry_size(type);
-  call.op = parse_op(options.op, type);
+  call.op = parse_op(options.op, info, type);
   call.exclusive = options.exclusive;
-  detail::CarryBytes carry = !options.init.empty() ? parse_carry(options.init, type, info, "--init")
-                             : options.exclusive   ? identity_carry(call.op, type)
-                                                   : empty_carry(type);
+  detail::CarryBytes carry = options.init        ? parse_carry(*options.init, type, info, "--init")
+                             : options.exclusive ? identity_carry(call.op, type)
+                                                 : empty_carry(type);
   call.carry = carry.bytes;
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
 
   std::optional<io::NpyWriter> writer;
-  if (!options.output.empty()) writer.emplace(options.output, type, info.count);
+  if (options.output) writer.emplace(*options.output, type, info.count);
   Scanned scanned;
   {
     Progress progress(common.quiet);
     scanned = scan_stream(*reader, policy, call, writer ? &*writer : nullptr, progress);
   }
-  if (writer) writer->close();
   report(common, options, scanned, type, info);
+  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }
 

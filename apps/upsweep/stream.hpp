@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "commands.hpp"
@@ -16,7 +17,8 @@ namespace upsweep::command {
 inline std::int64_t chunk_length(const io::ColumnInfo&) { return std::int64_t{1} << 21; }
 
 /// Throws invalid_argument: .npy bytes and JSON cannot both go to standard output.
-inline void require_output(const Common& common, const std::string& output) {
+inline void require_output(const Common& common, const std::optional<std::string>& output) {
+  if (output == "") throw Error(Code::invalid_argument, "-o needs the name of a file, or - for standard output");
   if (output == "-" && common.json) {
     throw Error(Code::invalid_argument, "-o - and --json both want standard output: choose one");
   }

@@ -54,6 +54,13 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
+/// Whether each value of `from` is one of `to`; rounding to a float counts as holding.
+bool holds_every(Type to, Type from) {
+  if (is_float(to)) return !is_float(from) || size_of(to) >= size_of(from);
+  if (is_signed(to) == is_signed(from)) return size_of(to) >= size_of(from);
+  return is_signed(to) && size_of(to) > size_of(from);
+}
+
 }  // namespace
 
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
@@ -138,27 +145,38 @@ bool carry_value(const detail::CarryBytes& carry, Type type, void* element) {
   });
 }
 
-Operator parse_op(const std::string& text, Type type) {
-  const auto op = parse_operator(text);
-  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of add, mul, min, max, and, or, xor");
-  if (is_bitwise(*op) && is_float(type)) {
-    throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
-  }
-  return *op;
-}
-
-Type parse_dtype(const std::string& text, Type input) {
-  if (text.empty()) return default_accumulator(input);
+Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
+  if (text.empty()) return default_accumulator(input.type);
   const auto type = parse_type(text);
   if (!type) {
     throw Error(Code::invalid_argument,
                 "--dtype '" + text + "' is not one of int8, …, int64, uint8, …, uint64, float32, float64");
   }
-  if (is_float(input) && is_integer(*type)) {
-    throw Error(Code::invalid_argument, "--dtype " + text + ": " + std::string(name(input)) +
+  if (is_float(input.type) && is_integer(*type)) {
+    throw Error(Code::invalid_argument, "--dtype " + text + ": " + std::string(name(input.type)) +
                                             " elements are not made integers: choose float32 or float64");
   }
+  if (input.meaning == io::Meaning::decimal && *type != Type::int64) {
+    throw Error(Code::invalid_argument,
+                "--dtype " + text + ": decimals are computed exactly, as scaled int64: leave --dtype out");
+  }
   return *type;
+}
+
+Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type) {
+  const auto op = parse_operator(text);
+  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of add, mul, min, max, and, or, xor");
+  if (is_bitwise(*op) && is_float(type)) {
+    throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
+  }
+  if (input.meaning == io::Meaning::decimal && (*op == Operator::mul || is_bitwise(*op))) {
+    throw Error(Code::invalid_argument, "--op " + text + " is not offered for decimals: add, min and max are");
+  }
+  if ((*op == Operator::min || *op == Operator::max) && !holds_every(type, input.type)) {
+    throw Error(Code::invalid_argument, "--op " + text + ": " + std::string(name(type)) + " does not hold every " +
+                                            std::string(name(input.type)) + ": choose a wider --dtype");
+  }
+  return *op;
 }
 
 Overflow parse_overflow(const std::string& text, Operator op, Type type) {

@@ -41,8 +41,8 @@ detail::CarryBytes empty_carry(Type type);
 bool carry_value(const detail::CarryBytes& carry, Type type, void* element);
 
 /// --op, --dtype, --overflow. Throw invalid_argument with what there is.
-Operator parse_op(const std::string& text, Type type);
-Type parse_dtype(const std::string& text, Type input);
+Type parse_dtype(const std::string& text, const io::ColumnInfo& input);
+Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type);
 Overflow parse_overflow(const std::string& text, Operator op, Type type);
 
 }  // namespace upsweep::command

@@ -54,6 +54,12 @@ inline constexpr Operator kCompiledOperator =
 template <class In, class Out, class Op>
 inline constexpr ScanKernel kCustomKernel = PlainScan<In, Out, Op>::kernel();
 
+/// Whether each integer of type From is one of type To.
+template <class To, class From>
+inline constexpr bool kHoldsEvery = std::is_signed_v<To> == std::is_signed_v<From>
+                                        ? sizeof(To) >= sizeof(From)
+                                        : std::is_signed_v<To> && sizeof(To) > sizeof(From);
+
 /// Fills the fields that a scan and a reduction share.
 template <class In, class Out, class Op, class Call>
 void describe(Call& call, const Op& op) {
@@ -72,6 +78,9 @@ void describe(Call& call, const Op& op) {
   } else {
     static_assert(!std::is_floating_point_v<In> || std::is_floating_point_v<Out>,
                   "float elements are not scanned into integers: convert them first");
+    static_assert(
+        (kOp != Operator::min && kOp != Operator::max) || std::is_floating_point_v<Out> || kHoldsEvery<Out, In>,
+        "the least or greatest element may not fit the output type: choose a wider one");
     call.in_type = type_of<In>();
     call.out_type = type_of<Out>();
   }

@@ -63,8 +63,13 @@ std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t st
     return std::string(what) + " has " + std::to_string(size) + " elements, " + std::to_string(size - offset) +
            " of them behind offset " + std::to_string(offset);
   };
-  if (left_starts < 0) throw Error(Code::unequal_lengths, left("starts", starts, starts_offset));
-  if (left_stops < 0) throw Error(Code::unequal_lengths, left("stops", stops, stops_offset));
+  const auto require_reach = [](const char* what, std::int64_t size, std::int64_t offset) {
+    if (offset <= size) return;
+    throw Error(Code::unequal_lengths, std::string(what) + " has " + std::to_string(size) +
+                                           " elements: too few for offset " + std::to_string(offset));
+  };
+  require_reach("starts", starts, starts_offset);
+  require_reach("stops", stops, stops_offset);
   if (length == -1) {
     if (left_starts != left_stops) {
       throw Error(Code::unequal_lengths, left("starts", starts, starts_offset) + ", but " +

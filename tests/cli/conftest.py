@@ -175,7 +175,7 @@ def check_message(stderr):
     """One line that says who speaks."""
     text = stderr.decode(errors="replace")
     assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") == 1, stderr
-    assert len(text) > len("upsweep: \n") and "\x1b" not in text, stderr
+    assert len(text) > len("upsweep: \n") and not {"\x1b", "\r"} & set(text), stderr
 
 
 @pytest.fixture

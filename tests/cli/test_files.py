@@ -255,20 +255,28 @@ def test_missing_files_and_folders(upsweep, command):
     fails("unknown_column", "good.npy:x")
 
 
-def test_names_that_would_break_the_message(upsweep):
-    for name in ("new\nline.npy", "\x1b[31mred.npy", "tab\t.npy", "quote'\".npy", "na\u00efve.npy", "cr\r.npy"):
-        upsweep.fails("not_found", "scan", name)
-        refuses(upsweep, b"nonsense" * 20, "malformed", name=name)
+@pytest.mark.parametrize(
+    "name", ["new\nline.npy", "\x1b[31mred.npy", "tab\t.npy", "quote'\".npy", "na\u00efve.npy", "cr\r.npy"]
+)
+def test_names_do_not_break_the_message(upsweep, name):
+    upsweep.fails("not_found", "scan", name)
+    refuses(upsweep, b"nonsense" * 20, "malformed", name=name)
+
+
+def test_names_that_are_no_text(upsweep):
     done = upsweep.run("scan", b"\xff\xfe.npy", "--json")
     assert done.returncode == 3
     assert conftest.only_object(done.stdout)["error"]["code"] == "not_found"
 
 
-def test_odd_arguments_do_not_break_the_message(upsweep):
+@pytest.mark.parametrize(
+    "args",
+    [["--no\npe"], ["--op", "a\x1b[1mdd"], ["--dtype", "int\n8"], ["--rung", "cpu.\x1b"], ["--init", "\n1"],
+     ["--device", "\x1b"], ["--overflow", "\r\n"], ["--threads", "1\n"]],
+)  # fmt: skip
+def test_odd_arguments_do_not_break_the_message(upsweep, args):
     upsweep.save("in.npy", [1], "int32")
-    for args in (["--no\npe"], ["--op", "a\x1b[1mdd"], ["--dtype", "int\n8"], ["--rung", "cpu.\x1b"], ["--init", "\n1"],
-                 ["--device", "\x1b"], ["--overflow", "\r\n"], ["--threads", "1\n"]):  # fmt: skip
-        upsweep.fails(("invalid_argument", "unknown_rung"), "scan", "in.npy", *args)
+    upsweep.fails(("invalid_argument", "unknown_rung"), "scan", "in.npy", *args)
 
 
 def test_a_folder_or_nothing_as_standard_input(upsweep):

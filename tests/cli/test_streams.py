@@ -409,7 +409,7 @@ def slowly(pieces, args, folder, **options):
         for piece in pieces:
             process.stdin.write(piece)
             process.stdin.flush()
-            time.sleep(0.8)  # short work shows no progress
+            time.sleep(0.6)  # short work shows no progress
     return process
 
 
