@@ -131,8 +131,8 @@ std::vector<Case> golden_cases(std::string& reason) {
 template <class T>
 Bounds<T> as(const Bounds<std::int64_t>& lists) {
   const auto narrow = [](const std::vector<std::int64_t>& wide) {
-    std::vector<T> all;
-    for (const std::int64_t x : wide) all.push_back(static_cast<T>(x));
+    std::vector<T> all(wide.size());
+    std::transform(wide.begin(), wide.end(), all.begin(), [](std::int64_t x) { return static_cast<T>(x); });
     return all;
   };
   return {narrow(lists.starts), narrow(lists.stops)};
@@ -268,6 +268,7 @@ TEST(AwkwardKernel, MayBeCalledFromManyThreads) {
   auto bad = lists;
   bad.stops[150000] = bad.starts[150000] - 1;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 3; ++round) check_kernel(t % 2 == 0 ? lists : bad);

@@ -2,7 +2,7 @@
 // tests/example.cpp: the README's example, compiled and run; tests/readme_example.sh holds the two together.
 // README-begin
 #include <cstdint>
-#include <cstdio>
+#include <iostream>
 #include <upsweep/ragged.hpp>
 #include <vector>
 
@@ -14,6 +14,6 @@ int main() {
   const std::vector<std::int64_t> starts{0, 40, 7}, stops{3, 40, 12};
   std::vector<std::int64_t> offsets(starts.size() + 1);
   const auto result = upsweep::compact_offsets(upsweep::par, starts, stops, offsets);  // 0 3 3 8
-  std::printf("%ld in all, %ld in lists, by %s\n", running.back(), result.total, result.rung.data());
+  std::cout << running.back() << " in all, " << result.total << " in lists, by " << result.rung << "\n";
 }
 // README-end

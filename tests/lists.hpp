@@ -18,7 +18,7 @@ namespace upsweep::tests {
 
 __extension__ using Int128 = __int128;
 
-enum class ListPattern { random, packed, empty, huge, extremes };
+enum class ListPattern : std::uint8_t { random, packed, empty, huge, extremes };
 inline constexpr ListPattern kListPatterns[] = {ListPattern::random, ListPattern::packed, ListPattern::empty,
                                                 ListPattern::huge, ListPattern::extremes};
 

@@ -18,7 +18,7 @@
 
 namespace upsweep::tests {
 
-enum class Pattern { random, equal, extremes, zeros };
+enum class Pattern : std::uint8_t { random, equal, extremes, zeros };
 inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::equal, Pattern::extremes, Pattern::zeros};
 
 inline std::string_view name(Pattern pattern) {
@@ -53,7 +53,7 @@ std::vector<T> make(Pattern pattern, std::int64_t n, unsigned seed = 1) {
 template <class T>
 class Guarded {
  public:
-  Guarded(std::int64_t n, std::int64_t misaligned_elements = 0)
+  explicit Guarded(std::int64_t n, std::int64_t misaligned_elements = 0)
       : n_(n), bytes_(kGuard * 2 + kAlign + (n + misaligned_elements) * std::int64_t{sizeof(T)}) {
     memory_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes_), std::align_val_t{kAlign})));
     std::memset(memory_.get(), kPoison, static_cast<std::size_t>(bytes_));
