@@ -2,6 +2,7 @@
 // apps/upsweep/stream.hpp: how much of a column is in memory at a time, and what may be written where.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,9 +13,12 @@
 
 namespace upsweep::command {
 
-/// Elements of a chunk: 16 MB of the widest type. A multiple of 2^18, where every rung's blocks and segments end, so
-/// that a float scan in chunks has the bits of a scan of the whole.
-inline std::int64_t chunk_length(const io::ColumnInfo&) { return std::int64_t{1} << 21; }
+/// Elements of a chunk: all of a short column; of a longer one 16 MB of the widest type. That is a multiple of 2^18,
+/// where every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
+inline std::int64_t chunk_length(const io::ColumnInfo& info) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 21;
+  return info.count < 0 ? kLongest : std::clamp<std::int64_t>(info.count, 1, kLongest);
+}
 
 /// Throws invalid_argument: .npy bytes and JSON cannot both go to standard output.
 inline void require_output(const Common& common, const std::optional<std::string>& output) {
