@@ -78,6 +78,7 @@ function(upsweep_wheel_arrow why_not)
   target_include_directories(upsweep_arrow SYSTEM INTERFACE "${include}")
   target_link_libraries(upsweep_arrow INTERFACE ${libraries}) # full paths: CMake puts their folder on the build RPATH
   set(${why_not} "" PARENT_SCOPE)
+  set(UPSWEEP_ARROW_RPATH "${folder}" PARENT_SCOPE) # where an installed command finds it
   set(upsweep_arrow_where "Arrow ${version} of the pyarrow wheel at ${folder}" PARENT_SCOPE)
 endfunction()
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -50,6 +51,14 @@ void add_common(CLI::App& app, Common& common) {
 constexpr const char* kInputHelp =
     "FILE, FILE:COLUMN or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV files";
 
+/// CLI11 clamps numbers that are too large: they are refused before it reads them.
+std::string require_length(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
+}
+
 CLI::App* add_scan(CLI::App& app, Options& options) {
   CLI::App* scan = app.add_subcommand("scan", "prefix scan of a column");
   ScanOptions& o = options.scan;
@@ -77,7 +86,7 @@ CLI::App* add_reduce(CLI::App& app, Options& options) {
 CLI::App* add_offsets(CLI::App& app, Options& options) {
   CLI::App* offsets = app.add_subcommand("offsets", "offsets of lists from their starts and stops");
   OffsetsOptions& o = options.offsets;
-  const CLI::Range length(std::int64_t{0}, std::int64_t{1} << 60);
+  const CLI::Validator length(require_length, "N");
   offsets->add_option("STARTS", o.starts, kInputHelp)->required();
   offsets->add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
   offsets->add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(length);

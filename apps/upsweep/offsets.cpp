@@ -140,7 +140,7 @@ class OneColumn : public BoundsReader {
 std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options) {
   // Without a length such a column never fits: one element more lies behind the first offset than behind the second.
   const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
-                        options.stops_offset == options.starts_offset + 1;
+                        options.stops_offset - options.starts_offset == 1;
   if (adjacent) return std::make_unique<OneColumn>(options);
   return std::make_unique<TwoColumns>(options);
 }

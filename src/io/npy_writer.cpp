@@ -174,6 +174,7 @@ struct NpyWriter::State {
   void open(const std::string& path) {
     struct stat status{};
     const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (!exists && errno != ENOENT) throw_write_error(name, errno);  // a name too long, say: better now than at the end
     if (exists && S_ISDIR(status.st_mode)) throw_write_error(name, EISDIR);
     if (exists && !S_ISREG(status.st_mode)) {
       stream = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
