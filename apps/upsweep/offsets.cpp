@@ -219,6 +219,7 @@ int run_offsets(const Common& common, const OffsetsOptions& options) {
     Progress progress(common.quiet);
     written = offsets_stream(*reader, policy, options.strict, writer ? &*writer : nullptr, progress);
   }
+  if (writer) writer->complete();
   report(common, options, written);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;

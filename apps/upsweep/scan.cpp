@@ -119,6 +119,7 @@ int run_scan(const Common& common, const ScanOptions& options) {
     Progress progress(common.quiet);
     scanned = scan_stream(*reader, policy, call, writer ? &*writer : nullptr, progress);
   }
+  if (writer) writer->complete();
   report(common, options, scanned, type, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;

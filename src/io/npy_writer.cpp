@@ -214,18 +214,24 @@ struct NpyWriter::State {
     write_fully(sink(), elements, count * size_of(type), spool_name.empty() ? name : spool_name);
   }
 
-  void close() {
+  void complete() {
+    if (completed) return;
     if (announced != kUnknown && written != announced) {
       throw Error(Code::malformed,
                   fmt::format("{}: {} elements were announced and {} written", name, announced, written));
     }
     if (announced == kUnknown) complete_header();
-    if (!stream) {
+    if (stream && temporary) copy_spool();
+    completed = true;
+  }
+
+  void close() {
+    complete();
+    if (stream) {
+      close_checked(stream, name);
+    } else {
       temporary->publish(target, name);
-      return;
     }
-    if (temporary) copy_spool();
-    close_checked(stream, name);
   }
 
   void complete_header() const {
@@ -246,6 +252,7 @@ struct NpyWriter::State {
   Type type;
   std::int64_t announced;
   std::int64_t written = 0;
+  bool completed = false;
   std::string target;      // the file to publish, behind all links
   std::string spool_name;  // what messages call the temporary file before a stream
   Descriptor stream;
@@ -258,6 +265,8 @@ NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count)
 NpyWriter::~NpyWriter() = default;
 
 void NpyWriter::write(const void* elements, std::int64_t count) { state_->write(elements, count); }
+
+void NpyWriter::complete() { state_->complete(); }
 
 void NpyWriter::close() { state_->close(); }
 

@@ -28,9 +28,11 @@ class NpyWriter {
   /// Throws upsweep::Error: disk_full, unwritable. A closed pipe raises io::ClosedPipe.
   void write(const void* elements, std::int64_t count);
 
-  /// Completes the header and renames. Throws as write() does, and malformed (a bug of the caller) where fewer elements
-  /// came than announced; write() throws it where more come. Survives a crash of the program, not of the machine:
-  /// nothing waits for the disk.
+  /// Writes what is still to be written, all but the name: close() has little left that can fail. Throws as write()
+  /// does, and malformed (a bug of the caller) where fewer elements came than announced.
+  void complete();
+
+  /// Completes, and renames. Survives a crash of the program, not of the machine: nothing waits for the disk.
   void close();
 
  private:
