@@ -18,7 +18,7 @@ file(RELATIVE_PATH to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_L
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
 if(TARGET upsweep_command)
   # Arrow may live outside the prefix: what the command was linked with is found where it was.
-  set_target_properties(upsweep_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(upsweep_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib};${UPSWEEP_ARROW_RPATH}")
 endif()
 
 install(EXPORT upsweepTargets NAMESPACE upsweep:: DESTINATION "${package_dir}")
