@@ -111,7 +111,8 @@ TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
       std::copy(lists.stops.begin(), lists.stops.end(), stops.data());
       for (const auto& rung : ladder(Problem::ragged)) {
         if (is_adjacent(rung)) continue;
-        for (const std::int64_t misaligned : {0, 1, 7}) {
+        for (const std::int64_t misaligned : {1, 0, 7}) {
+          if (kSanitized && misaligned != 1) continue;
           Guarded<std::int64_t> offsets(n + 1, misaligned);
           check(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), n, expected, offsets);
           EXPECT_EQ(ragged::first_wrong(starts.data(), stops.data(), n, offsets.data()), kNoIndex)
