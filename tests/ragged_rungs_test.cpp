@@ -274,7 +274,7 @@ TEST(RaggedRungs, ATotalThatLeavesInt64IsAnOverflowOfTheListThatTakesItThere) {
   auto lists = tests::make_lists<std::int64_t>(ListPattern::empty, n, 9);
   for (const std::int64_t first : {std::int64_t{0}, kBlock - 1, kSegment - 1, kSegment, std::int64_t{300000}, n - 3}) {
     for (const std::int64_t apart : {std::int64_t{1}, kBlock, kSegment - 1, kSegment + kBlock}) {
-      if (first + apart + 1 >= n) continue;
+      if (first + apart + 1 >= n || (kSanitized && first != kBlock - 1)) continue;
       Changed<std::int64_t> changed(lists);
       changed.set(first, 3, kMost);
       changed.set(first + apart, 3, 6);  // full to the brim
@@ -295,6 +295,7 @@ TEST(RaggedRungs, TheFirstOfABadListAndAnOverflowWins) {
   for (const int threads : {1, 7}) {
     for (const std::int64_t apart : {std::int64_t{1}, kBlock, kSegment}) {
       for (const std::int64_t first : {std::int64_t{0}, kBlock - 1, kSegment - 1, std::int64_t{300000}}) {
+        if (kSanitized && first != kBlock - 1) continue;
         Changed<std::int64_t> changed(lists);
         changed.set(first, 2, 1);
         changed.set(first + apart, -5, kMost);
