@@ -137,6 +137,23 @@ constexpr Operator operator_of() {
   return Operator::custom;
 }
 
+namespace detail {
+
+/// The operator that computes: std::plus and std::multiplies of integers as Add and Mul, which wrap around where theirs
+/// would be undefined; any other as it is.
+template <class T, class Op>
+constexpr auto wrapping(const Op& op) {
+  if constexpr (std::is_integral_v<T> && operator_of<Op, T>() == Operator::add) {
+    return Add{};
+  } else if constexpr (std::is_integral_v<T> && operator_of<Op, T>() == Operator::mul) {
+    return Mul{};
+  } else {
+    return op;
+  }
+}
+
+}  // namespace detail
+
 /// The value e with e ⊕ x = x for every x, bit for bit: for float addition that is -0.0, since 0.0 + -0.0 is 0.0.
 template <class T>
 constexpr T identity(Operator op) {

@@ -35,7 +35,8 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
   detail::require_array(in, n, "input");
   if (n <= detail::kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap) {
     ScanCarry<Out> part{};
-    detail::PlainScan<In, Out, Op>::reduce(&op, in, n, &part);
+    const auto combine = detail::wrapping<Out>(op);
+    detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &part);
     detail::merge(op, carry, part);
     return detail::kInlineRung;
   }

@@ -93,7 +93,8 @@ ScanResult scan(const Policy& policy, const In* in, std::int64_t n, Out* out, co
   require_array(out, n, "output");
   if (n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap &&
       same_or_apart(in, n * std::int64_t{sizeof(In)}, out, n * std::int64_t{sizeof(Out)})) {
-    PlainScan<In, Out, Op>::scan(&op, in, out, n, &carry, {.exclusive = exclusive});
+    const auto combine = wrapping<Out>(op);
+    PlainScan<In, Out, decltype(wrapping<Out>(op))>::scan(&combine, in, out, n, &carry, {.exclusive = exclusive});
     return {n, kInlineRung};
   }
   ScanCall call;

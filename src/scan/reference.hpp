@@ -25,7 +25,7 @@ class ExactReference {
 
   template <class In>
   Out next(In x) {
-    total_ = any_ ? static_cast<Out>(op_(total_, static_cast<Out>(x))) : static_cast<Out>(x);
+    total_ = any_ ? static_cast<Out>(detail::wrapping<Out>(op_)(total_, static_cast<Out>(x))) : static_cast<Out>(x);
     any_ = true;
     return total_;
   }
