@@ -66,7 +66,7 @@ void merge(const Op& op, ScanCarry<T>& left, const ScanCarry<T>& right) {
   } else if constexpr (kAdds && std::is_integral_v<T>) {
     add_counting_wraps(left, right);
   } else {
-    left.total = op(left.total, right.total);
+    left.total = static_cast<T>(wrapping<T>(op)(left.total, right.total));
   }
 }
 
