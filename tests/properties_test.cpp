@@ -71,11 +71,10 @@ Array<T> make_array(std::int64_t n, unsigned seed, bool small) {
 /// Short arrays are made element by element, so that a counterexample shrinks to the elements that matter.
 template <class T>
 rc::Gen<Array<T>> arrays() {
-  const auto seeded =
-      rc::gen::map(rc::gen::tuple(lengths(), rc::gen::arbitrary<unsigned>(), rc::gen::arbitrary<bool>()),
-                   [](const std::tuple<std::int64_t, unsigned, bool>& how) {
-                     return make_array<T>(std::get<0>(how), std::get<1>(how), std::get<2>(how));
-                   });
+  auto seeded = rc::gen::map(rc::gen::tuple(lengths(), rc::gen::arbitrary<unsigned>(), rc::gen::arbitrary<bool>()),
+                             [](const std::tuple<std::int64_t, unsigned, bool>& how) {
+                               return make_array<T>(std::get<0>(how), std::get<1>(how), std::get<2>(how));
+                             });
   if constexpr (std::is_floating_point_v<T>) {
     return seeded;
   } else {

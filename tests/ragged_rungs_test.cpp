@@ -34,8 +34,9 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 // Around a vector (8 offsets), a stage (512), a block, several blocks on several threads, a segment.
-const std::int64_t kSizes[] = {0,   1,    2,    7,    8,     9,     15,    16,    17,    63,    64,       65,    511,
-                               513, 1023, 1024, 1025, 16383, 16384, 16385, 65535, 65536, 65537, kSegment, 300001};
+constexpr std::int64_t kSizes[] = {0,     1,     2,     7,     8,     9,        15,    16,   17,
+                                   63,    64,    65,    511,   513,   1023,     1024,  1025, 16383,
+                                   16384, 16385, 65535, 65536, 65537, kSegment, 300001};
 
 // Sanitizers watch accesses, which differ by place and not by value: they see every test, with less of each.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -33,7 +33,7 @@ using tests::Guarded;
 using tests::Pattern;
 
 // Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
-const std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
+constexpr std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
 
 std::vector<Isa> isas() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -531,7 +531,8 @@ std::vector<T> rounded(std::int64_t n) {
 
 template <class T>
 bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
 TYPED_TEST(ReduceRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
@@ -657,7 +658,7 @@ void check_parts(const std::vector<In>& in, Op op) {
       EXPECT_EQ(reduce_into(policy, first, count, op, handed_on), rung.id);
       EXPECT_EQ(reduce_into(policy, first, count, op, part), rung.id);
       EXPECT_EQ(part.any, count > 0) << rung.id;
-      ScanCarry<T> sent;  // a carry is plain bytes
+      auto sent = empty_carry<T>();  // a carry is plain bytes
       std::memcpy(&sent, &part, sizeof sent);
       merged = merge_carries(op, merged, sent);
     }

@@ -23,8 +23,8 @@ using tests::Guarded;
 using tests::Pattern;
 
 // Around a vector (16 int32), a stage (1024), a block (32768 int32) and several blocks on several threads.
-const std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
-                               1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, 300001};
+constexpr std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
+                                   1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, 300001};
 
 std::vector<Isa> isas() {
   std::vector<Isa> all{Isa::baseline};

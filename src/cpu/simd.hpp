@@ -64,18 +64,16 @@ UPSWEEP_INLINE void store(T* to, const Vector<T>& v) {
   for (int r = 0; r < kRegisters; ++r) reinterpret_cast<typename RegisterOf<T>::Unaligned*>(to)[r] = v.part[r];
 }
 
-/// Stores past the caches; `to` is aligned to 64 bytes.
-template <class T>
-UPSWEEP_INLINE void store_stream(T* to, const Vector<T>& v) {
-  for (int r = 0; r < kRegisters; ++r) {
+/// Stores a register past the caches; `to` is aligned to its size.
+template <class R>
+UPSWEEP_INLINE void store_stream(void* to, R v) {
 #if UPSWEEP_REGISTER_BYTES == 64
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to) + r, reinterpret_cast<const __m512i&>(v.part[r]));
+  _mm512_stream_si512(static_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(v));
 #elif UPSWEEP_REGISTER_BYTES == 32
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + r, reinterpret_cast<const __m256i&>(v.part[r]));
+  _mm256_stream_si256(static_cast<__m256i*>(to), reinterpret_cast<const __m256i&>(v));
 #else
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + r, reinterpret_cast<const __m128i&>(v.part[r]));
+  _mm_stream_si128(static_cast<__m128i*>(to), reinterpret_cast<const __m128i&>(v));
 #endif
-  }
 }
 
 template <class T>
@@ -170,6 +168,17 @@ UPSWEEP_INLINE Vector<T> scan_vector(Op op, Vector<T> v) {
   return v;
 }
 
+/// Lane 0 ← the last lane of `before`, every other lane ← the one in front of it.
+template <class T>
+UPSWEEP_INLINE Vector<T> shift_in(const Vector<T>& before, const Vector<T>& v) {
+  Vector<T> shifted;
+  for (int r = 0; r < kRegisters; ++r) {
+    const Register<T> left = r == 0 ? before.part[kRegisters - 1] : v.part[r - 1];
+    shifted.part[r] = shuffle<T, [](int j) { return kRegisterLanes<T> - 1 + j; }>(left, v.part[r]);
+  }
+  return shifted;
+}
+
 /// All lanes ← the vector's last element.
 template <class T>
 UPSWEEP_INLINE Vector<T> splat_last(const Vector<T>& v) {
@@ -183,6 +192,88 @@ template <class T>
 UPSWEEP_INLINE T last_of(const Vector<T>& v) {
   return v.part[kRegisters - 1][kRegisterLanes<T> - 1];
 }
+
+// ------------------------------------------------------------------------------------------- where results are put
+// A sink takes the vectors of an output one behind the other, then finish(end of the last one).
+
+/// Through the caches, at any address.
+struct Cached {
+  template <class T>
+  UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
+    store(to, v);
+  }
+  UPSWEEP_INLINE void finish(void*) {}
+};
+
+/// Past the caches, at addresses aligned to 64 bytes.
+struct Streamed {
+  template <class T>
+  UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
+    for (int r = 0; r < kRegisters; ++r) store_stream(reinterpret_cast<char*>(to) + r * kRegisterBytes, v.part[r]);
+  }
+  UPSWEEP_INLINE void finish(void*) {}
+};
+
+#if UPSWEEP_REGISTER_BYTES >= 32
+constexpr bool kCanRealign = true;
+
+/// Past the caches, at any address of 4- or 8-byte elements: what is stored at an aligned address is the end of one
+/// register and the beginning of the next. In front of the first vector there must be a register of finished output.
+class Realigned {
+ public:
+  explicit Realigned(const void* out)
+      : over_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) % kRegisterBytes)),
+        left_(*reinterpret_cast<const RegisterOf<std::int32_t>::Unaligned*>(static_cast<const char*>(out) -
+                                                                            kRegisterBytes)) {
+    const int over = static_cast<int>(over_ / 4);
+    for (int j = 0; j < kWords; ++j) {
+      from_right_[j] = j < over ? 0 : -1;
+      index_[j] = j < over ? kWords - over + j : j - over;
+    }
+  }
+
+  template <class T>
+  UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
+    char* aligned = reinterpret_cast<char*>(to) - over_;
+    for (int r = 0; r < kRegisters; ++r) {
+      const auto right = (Words)v.part[r];
+      store_stream(aligned + r * kRegisterBytes, join(left_, right));
+      left_ = right;
+    }
+  }
+
+  /// The last register's end is still to be written; its beginning is written again.
+  UPSWEEP_INLINE void finish(void* end) {
+    char* last = static_cast<char*>(end) - kRegisterBytes;
+    *reinterpret_cast<RegisterOf<std::int32_t>::Unaligned*>(last) = left_;
+  }
+
+ private:
+  using Words = Register<std::int32_t>;
+  static constexpr int kWords = kRegisterLanes<std::int32_t>;
+
+  /// Lane j ← lane index_[j] of `right` where from_right_[j] is set, else of `left`.
+  [[nodiscard]] UPSWEEP_INLINE Words join(Words left, Words right) const {
+#if UPSWEEP_REGISTER_BYTES == 64
+    const auto index = (__m512i)(index_ | (from_right_ & kWords));
+    return (Words)_mm512_permutex2var_epi32((__m512i)left, index, (__m512i)right);
+#else
+    const auto index = (__m256i)index_;
+    const auto from_left = _mm256_permutevar8x32_epi32((__m256i)left, index);
+    const auto from_right = _mm256_permutevar8x32_epi32((__m256i)right, index);
+    return (Words)_mm256_blendv_epi8(from_left, from_right, (__m256i)from_right_);
+#endif
+  }
+
+  std::int64_t over_;  // bytes by which an output register lies over the aligned address in front of it
+  Words left_;         // the register in front
+  Words index_;
+  Words from_right_;
+};
+#else
+constexpr bool kCanRealign = false;
+class Realigned;
+#endif
 
 }  // namespace
 }  // namespace upsweep::cpu

@@ -20,10 +20,6 @@ namespace {
 
 using detail::ScanMode;
 
-// A block's output passes through this much first-level cache where it cannot be stored as it is computed: 4 KB leave
-// most of a 32 KB cache to the input, and a page is the unit that hardware prefetchers work in.
-constexpr int kStageBytes = 4096;
-
 template <Operator kOp>
 struct VectorOp {
   template <class R>
@@ -46,24 +42,18 @@ struct VectorOp {
   }
 };
 
-UPSWEEP_INLINE bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % kVectorBytes == 0; }
-
 /// Stores past the caches reach memory in any order: this makes them visible before whatever the thread does next.
 UPSWEEP_INLINE void end_stream() { _mm_sfence(); }
 
-void copy_stream(void* to, const void* from, std::int64_t bytes) {
+void copy(void* to, const void* from, std::int64_t bytes) {
   auto* out = static_cast<unsigned char*>(to);
   const auto* in = static_cast<const unsigned char*>(from);
   std::int64_t head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(out) % kVectorBytes);
   if (head > bytes) head = bytes;
   std::memcpy(out, in, static_cast<std::size_t>(head));
   std::int64_t i = head;
-  for (; i + kVectorBytes <= bytes; i += kVectorBytes) store_stream(out + i, load(in + i));
+  for (; i + kVectorBytes <= bytes; i += kVectorBytes) Streamed{}.put(out + i, load(in + i));
   std::memcpy(out + i, in + i, static_cast<std::size_t>(bytes - i));
-}
-
-void copy(void* to, const void* from, std::int64_t bytes) {
-  copy_stream(to, from, bytes);
   end_stream();
 }
 
@@ -88,50 +78,31 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
 
 // ---------------------------------------------------------------------------------------------------- writing output
 
-/// Writes n outputs, each computed by fill(first, count, to, stream): it fills to[0 … count) with what follows `first`,
-/// stored past the caches if `stream` says so, and returns the carry behind them. Output that cannot be stored as it is
-/// computed (an exclusive scan writes each value one place later; streaming stores need alignment) goes through a
-/// stage.
+/// Writes n outputs with fill(first, count, sink), which computes those from `first` on and hands them to sink.put();
+/// `stream` asks for stores past the caches, which need alignment: integers, exact in any grouping, get there by a
+/// short first part; the vectors of floats must stay as they are, so the sink cuts its stores out of two neighbours.
 template <class T, class Fill>
-UPSWEEP_INLINE void write_output(T* out, std::int64_t n, T before, const ScanMode& mode, Fill fill) {
-  if (!mode.exclusive && !mode.stream) {
-    fill(0, n, out, std::false_type{});
+UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool stream, Fill fill) {
+  if (!stream || n < 2 * kLanes<T>) {
+    fill(0, n, Cached{});
     return;
   }
-  if (!mode.exclusive && is_aligned(out)) {
-    fill(0, n, out, std::true_type{});
-    end_stream();
-    return;
+  constexpr bool kExact = T(0.5) == T(0);
+  const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(out) % kVectorBytes / sizeof(T));
+  if (kExact || head == 0) {
+    if (head > 0) fill(0, head, Cached{});
+    fill(head, n - head, Streamed{});
+  } else if constexpr (kCanRealign && !kExact) {
+    fill(0, kLanes<T>, Cached{});
+    fill(kLanes<T>, n - kLanes<T>, Realigned(out + kLanes<T>));
+  } else {
+    fill(0, n, Cached{});
   }
-  constexpr int kStage = kStageBytes / int{sizeof(T)};
-  alignas(kVectorBytes) T stage[kLanes<T> + kStage];
-  T* scanned = stage + kLanes<T>;
-  for (std::int64_t first = 0; first < n; first += kStage) {
-    const std::int64_t count = n - first < kStage ? n - first : kStage;
-    scanned[-1] = before;
-    before = fill(first, count, scanned, std::false_type{});
-    const T* from = mode.exclusive ? scanned - 1 : scanned;
-    const std::int64_t bytes = count * std::int64_t{sizeof(T)};
-    if (mode.stream) {
-      copy_stream(out + first, from, bytes);
-    } else {
-      std::memcpy(out + first, from, static_cast<std::size_t>(bytes));
-    }
-  }
-  if (mode.stream) end_stream();
+  end_stream();
 }
 
 UPSWEEP_INLINE void prefetch(const void* next, std::int64_t offset) {
   if (next != nullptr) _mm_prefetch(static_cast<const char*>(next) + offset, _MM_HINT_T1);
-}
-
-template <class T, class Stream>
-UPSWEEP_INLINE void put(T* to, const Vector<T>& v, Stream) {
-  if constexpr (Stream::value) {
-    store_stream(to, v);
-  } else {
-    store(to, v);
-  }
 }
 
 /// The last elements of a piece, fewer than a vector, filled up with `rest`.
@@ -183,39 +154,45 @@ struct SimdScan {
   }
 
   /// The carry does not wait for the scan of a vector, only for its own addition: that is the loop's critical path.
-  template <class Stream>
-  UPSWEEP_INLINE static T scan_run(const T* in, T* out, std::int64_t n, T before, const void* next, Stream stream) {
+  template <bool kExclusive, class Sink>
+  static T scan_run(const T* in, T* out, std::int64_t n, T before, const void* next, Sink sink) {
     constexpr std::int64_t kStep = kLanes<T>;
     Vector<T> carry = splat(before);
+    const auto step = [&](const Vector<T>& x) __attribute__((always_inline)) {
+      const Vector<T> v = scan_vector<T>(kCombine, x);
+      const Vector<T> inclusive = combine<T>(kCombine, carry, v);
+      const Vector<T> result = kExclusive ? shift_in(carry, inclusive) : inclusive;
+      carry = combine<T>(kCombine, carry, splat_last(v));
+      return result;
+    };
     std::int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
       prefetch(next, i * std::int64_t{sizeof(T)});
-      const Vector<T> v = scan_vector<T>(kCombine, load(in + i));
-      put(out + i, combine<T>(kCombine, carry, v), stream);
-      carry = combine<T>(kCombine, carry, splat_last(v));
+      sink.put(out + i, step(load(in + i)));
     }
-    if (i < n) {
-      const Vector<T> v = scan_vector<T>(kCombine, load_part(in + i, n - i, kIdentity));
-      store_part(out + i, n - i, combine<T>(kCombine, carry, v));
-      carry = combine<T>(kCombine, carry, splat_last(v));
-    }
+    sink.finish(out + i);
+    if (i < n) store_part(out + i, n - i, step(load_part(in + i, n - i, kIdentity)));
     return last_of(carry);
+  }
+
+  template <bool kExclusive>
+  static T scan_all(const T* in, T* out, std::int64_t n, T before, const ScanMode& mode) {
+    write_output(out, n, mode.stream,
+                 [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
+                   const char* next = static_cast<const char*>(mode.next);
+                   if (next != nullptr) next += first * std::int64_t{sizeof(T)};
+                   before = scan_run<kExclusive>(in + first, out + first, count, before, next, sink);
+                 });
+    return before;
   }
 
   static void scan(const void*, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode) {
     auto& state = *static_cast<Carry*>(carry);
     const T* x = static_cast<const T*>(in);
+    T* y = static_cast<T*>(out);
     T before = kIdentity;
     if (state.any) before = state.lost != T{0} ? static_cast<T>(state.total + state.lost) : state.total;
-    T after = before;
-    write_output(static_cast<T*>(out), n, before, mode,
-                 [&](std::int64_t first, std::int64_t count, T* to, auto stream) __attribute__((always_inline)) {
-                   const char* next = static_cast<const char*>(mode.next);
-                   if (next != nullptr) next += first * std::int64_t{sizeof(T)};
-                   after = scan_run(x + first, to, count, after, next, stream);
-                   return after;
-                 });
-    state.total = after;
+    state.total = mode.exclusive ? scan_all<true>(x, y, n, before, mode) : scan_all<false>(x, y, n, before, mode);
     state.lost = T{0};
     state.any = state.any || n > 0;
   }
@@ -365,14 +342,13 @@ struct SimdLists {
       carry = combine<std::int64_t>(kAdd, carry, splat_last(v));
       return offsets;
     };
-    write_output(out, n, before, mode,
-                 [&](std::int64_t first, std::int64_t count, std::int64_t* to, auto stream)
-                     __attribute__((always_inline)) {
-                       std::int64_t i = 0;
-                       for (; i + kStep <= count; i += kStep) put(to + i, step(first + i, kStep), stream);
-                       if (i < count) store_part(to + i, count - i, step(first + i, count - i));
-                       return last_of(carry);
-                     });
+    write_output(out, n, mode.stream,
+                 [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
+                   const std::int64_t end = first + count;
+                   std::int64_t i = first;
+                   for (; i + kStep <= end; i += kStep) sink.put(out + i, step(i, kStep));
+                   if (i < end) store_part(out + i, end - i, step(i, end - i));
+                 });
     return {last_of(carry), any_negative(run.bad)};
   }
 
@@ -385,23 +361,19 @@ struct SimdLists {
       for (int r = 0; r < kRegisters; ++r) offsets.part[r] -= left.part[r];
       return offsets;
     };
-    write_output(out, n, std::int64_t{0}, {.stream = stream},
-                 [&](std::int64_t first, std::int64_t count, std::int64_t* to, auto stream_tag)
-                     __attribute__((always_inline)) {
-                       std::int64_t i = 0;
-                       for (; i + kStep <= count; i += kStep) {
-                         const Offsets offsets = step(first + i, kStep);
-                         run.check(offsets);
-                         put(to + i, offsets, stream_tag);
-                       }
-                       if (i < count) {
-                         const Offsets offsets = step(first + i, count - i);
-                         store_part(to + i, count - i, offsets);
-                         // Lanes past the last list hold no offset.
-                         for (int j = 0; j < count - i; ++j) run.bad.part[0][0] |= to[i + j];
-                       }
-                       return std::int64_t{0};
-                     });
+    write_output(out, n, stream, [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
+      const std::int64_t end = first + count;
+      std::int64_t i = first;
+      for (; i + kStep <= end; i += kStep) {
+        const Offsets offsets = step(i, kStep);
+        run.check(offsets);
+        sink.put(out + i, offsets);
+      }
+      if (i == end) return;
+      store_part(out + i, end - i, step(i, end - i));
+      // Lanes past the last list hold no offset.
+      for (; i < end; ++i) run.bad.part[0][0] |= out[i];
+    });
     return {0, any_negative(run.bad)};
   }
 };
