@@ -33,7 +33,7 @@ constexpr std::int64_t kSegment = std::int64_t{1} << 18;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
-// Around a vector (8 offsets), a stage (512), a block, several blocks on several threads, a segment.
+// Around a vector (8 offsets), a page (512), a block, several blocks on several threads, a segment.
 constexpr std::int64_t kSizes[] = {0,     1,     2,     7,     8,     9,        15,    16,   17,
                                    63,    64,    65,    511,   513,   1023,     1024,  1025, 16383,
                                    16384, 16385, 65535, 65536, 65537, kSegment, 300001};
@@ -150,7 +150,7 @@ TYPED_TEST(RaggedRungs, StorePastTheCachesWhereOffsetsAreMany) {
   }
 }
 
-/// Where errors hide: both ends, around vectors, stages, blocks and segments.
+/// Where errors hide: both ends, around vectors, pages, blocks and segments.
 std::vector<std::int64_t> places(std::int64_t n) {
   if (kSanitized && n > kSegment) return {kBlock, n - 1};
   std::vector<std::int64_t> all;

@@ -22,7 +22,7 @@ namespace {
 using tests::Guarded;
 using tests::Pattern;
 
-// Around a vector (16 int32), a stage (1024), a block (32768 int32) and several blocks on several threads.
+// Around a vector (16 int32), a page (1024), a block (32768 int32) and several blocks on several threads.
 constexpr std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
                                    1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, 300001};
 
@@ -138,6 +138,32 @@ TYPED_TEST(ScanRungs, WorksInPlace) {
         EXPECT_EQ(scan::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
             << rung.id << " n " << n;
         EXPECT_TRUE(data.intact());
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, StorePastTheCachesAtAnyAddressWhereOutputIsLarge) {
+  const std::int64_t n = (std::int64_t{8} << 20) / std::int64_t{sizeof(TypeParam)} + 5;  // non-temporal from 8 MB on
+  const std::int64_t lanes = 64 / std::int64_t{sizeof(TypeParam)};
+  const auto in = tests::make<TypeParam>(Pattern::random, n, 5);
+  for (const Isa isa : isas()) {
+    const Policy policy = par.with_rung("cpu.chained").with_threads(2).with_isa(isa);
+    for (const bool exclusive : {false, true}) {
+      for (const std::int64_t misaligned : {std::int64_t{0}, std::int64_t{1}, lanes / 2 + 1, lanes - 1}) {
+        check(policy, in, add, exclusive, misaligned);
+        Guarded<TypeParam> data(n, misaligned);
+        std::copy(in.begin(), in.end(), data.data());
+        if (exclusive) {
+          exclusive_scan(policy, data.data(), n, data.data(), TypeParam{2});
+        } else {
+          inclusive_scan(policy, data.data(), n, data.data());
+        }
+        const auto reference = exclusive ? scan::ExactReference<TypeParam, Add>(add, TypeParam{2})
+                                         : scan::ExactReference<TypeParam, Add>(add);
+        EXPECT_EQ(scan::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
+            << "in place, " << name(isa) << " exclusive " << exclusive << " misaligned " << misaligned;
+        EXPECT_TRUE(data.intact()) << "in place, " << name(isa) << " misaligned " << misaligned;
       }
     }
   }
