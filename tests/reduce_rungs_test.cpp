@@ -747,7 +747,8 @@ TYPED_TEST(ReduceRungs, FloatPartsThatEndWithBlocksHaveTheBitsOfTheWhole) {
 // ---------------------------------------------------------------------------------------------------------------- API
 
 TYPED_TEST(ReduceRungs, TheApiPicksByLengthAndTypeOnly) {
-  for (const std::int64_t n : {0, 10, 64, 65, 1000, 100000, 2000000}) {
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{10}, detail::kInlineLength, detail::kInlineLength + 1,
+                               std::int64_t{100000}, std::int64_t{2000000}}) {
     const std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{0});
     const auto one = reduce(seq, in);
     for (const int threads : {0, 2, 8, 100}) {
@@ -755,7 +756,7 @@ TYPED_TEST(ReduceRungs, TheApiPicksByLengthAndTypeOnly) {
     }
     const auto all = ladder(Problem::reduce);
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const RungInfo& rung) { return rung.id == one.rung; }));
-    if (n <= 64) {
+    if (n <= detail::kInlineLength) {
       EXPECT_EQ(one.rung, "cpu.serial");
     }
     if (n >= 2000000) {

@@ -3,6 +3,7 @@
 #include "scan/pieces.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "core/visit.hpp"
@@ -118,6 +119,10 @@ Status Pieces::finish(std::int64_t bad, Carry& carry) const {
 
 void* Pieces::output(std::int64_t i) const { return static_cast<std::byte*>(call_.out) + i * call_.out_size; }
 
-std::int64_t Pieces::block() const { return std::max<std::int64_t>(1, cpu::kBlockBytes / call_.out_size); }
+// A size that is no power of two counts as the next one: the quotient of a division would cost a short scan dearly.
+std::int64_t Pieces::block() const {
+  const auto size = std::bit_ceil(static_cast<std::uint64_t>(call_.out_size));
+  return std::max<std::int64_t>(1, cpu::kBlockBytes >> std::countr_zero(size));
+}
 
 }  // namespace upsweep::scan
