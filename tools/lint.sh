@@ -44,16 +44,16 @@ if ! [ -f "$build/compile_commands.json" ]; then
   echo "lint: $build/compile_commands.json is missing; make configure writes it" >&2
   exit 1
 fi
-# Of each file that this build compiles its first compilation: those for wider instruction sets say nothing new.
+# Of each file that this build compiles its last compilation: the widest instruction set, which has the most code.
 mkdir -p "$build/lint"
 python3 - "$build" <<'EOF' >"$build/lint/files"
 import json, os, sys
 build = sys.argv[1]
-first = {}
+last = {}
 for entry in json.load(open(f"{build}/compile_commands.json")):
-    first.setdefault(os.path.relpath(os.path.join(entry["directory"], entry["file"])), entry)
-json.dump(list(first.values()), open(f"{build}/lint/compile_commands.json", "w"))
-print("\n".join(first))
+    last[os.path.relpath(os.path.join(entry["directory"], entry["file"]))] = entry
+json.dump(list(last.values()), open(f"{build}/lint/compile_commands.json", "w"))
+print("\n".join(last))
 EOF
 tidy() {
   local start=$SECONDS output

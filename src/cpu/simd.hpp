@@ -209,7 +209,8 @@ struct Cached {
 struct Streamed {
   template <class T>
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
-    for (int r = 0; r < kRegisters; ++r) store_stream(reinterpret_cast<char*>(to) + r * kRegisterBytes, v.part[r]);
+    char* at = reinterpret_cast<char*>(to);
+    for (int r = 0; r < kRegisters; ++r, at += kRegisterBytes) store_stream(at, v.part[r]);
   }
   UPSWEEP_INLINE void finish(void*) {}
 };
@@ -235,9 +236,9 @@ class Realigned {
   template <class T>
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
     char* aligned = reinterpret_cast<char*>(to) - over_;
-    for (int r = 0; r < kRegisters; ++r) {
+    for (int r = 0; r < kRegisters; ++r, aligned += kRegisterBytes) {
       const auto right = (Words)v.part[r];
-      store_stream(aligned + r * kRegisterBytes, join(left_, right));
+      store_stream(aligned, join(left_, right));
       left_ = right;
     }
   }
@@ -267,8 +268,8 @@ class Realigned {
 
   std::int64_t over_;  // bytes by which an output register lies over the aligned address in front of it
   Words left_;         // the register in front
-  Words index_;
-  Words from_right_;
+  Words index_{};
+  Words from_right_{};
 };
 #else
 constexpr bool kCanRealign = false;

@@ -3,8 +3,9 @@
 //
 // Idea   Where stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
 // Cost   One pass: n bounds read, n offsets written; 16 bytes per list of int64. Work 2n, depth 1. Checked all the
-// same. Needs  stops.data() == starts.data() + 1: both are views of one array. Limit  The memory bandwidth of the
-// machine, at two thirds of what cpu.chained moves.
+//        same.
+// Needs  stops.data() == starts.data() + 1: both are views of one array.
+// Limit  The memory bandwidth of the machine, at two thirds of what cpu.chained moves.
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"

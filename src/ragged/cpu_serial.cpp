@@ -6,9 +6,8 @@
 // Needs  Any CPU.
 // Limit  A comparison, a subtraction and a dependent addition per list, and one thread's share of the bandwidth.
 // From   Awkward Array's awkward_ListArray_compact_offsets; both reports on moving it to CUDA start here. One of them
-// left
-//        its error test failing ("couldn't figure out a good exit strategy"): every rung here reports the first bad
-//        list.
+//        left its error test failing ("couldn't figure out a good exit strategy"): every rung here reports the first
+//        bad list.
 #include "cpu/chained.hpp"
 #include "ragged/pieces.hpp"
 #include "ragged/rungs.hpp"

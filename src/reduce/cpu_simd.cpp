@@ -5,8 +5,7 @@
 //        one. At the end the four are joined, and the lanes of the result by log2 w steps.
 // Cost   One pass: n read. Work n, depth n/(4w) + 2 + log2 w per block.
 // Needs  A compiled operator (all of them commute, which this order needs). The vector is 64 bytes for every
-// instruction
-//        set, so floats have the same bits on each.
+//        instruction set, so floats have the same bits on each.
 // Limit  One core's share of the memory bandwidth. cpu.simd_threads takes all of it.
 #include "cpu/kernels.hpp"
 #include "reduce/fold.hpp"

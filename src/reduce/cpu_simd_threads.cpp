@@ -6,8 +6,7 @@
 // Cost   One pass: n read. Work n + n/2^16, depth n/(4·w·p) + n/2^16.
 // Needs  A compiled operator.
 // Limit  The read bandwidth of the machine. Nothing that looks at every element is faster, and a reduction has no
-// output
-//        whose carries would need chaining: this is the top of the ladder.
+//        output whose carries would need chaining: this is the top of the ladder.
 #include "cpu/kernels.hpp"
 #include "reduce/fold.hpp"
 #include "reduce/rungs.hpp"

@@ -4,8 +4,7 @@
 // Idea   std::reduce with std::execution::par_unseq.
 // Cost   One pass: n read.
 // Needs  Compiled operators with the same 4- or 8-byte type in and out; wrap-around overflow. It runs on every core: it
-// takes no
-//        thread count, and float sums depend on how the work happened to be split.
+//        takes no thread count, and float sums depend on how the work happened to be split.
 // Limit  The read bandwidth of the machine, where the compiler vectorises the operator.
 // From   ISO/IEC 14882:2017, [reduce]; libstdc++'s PSTL.
 #include <execution>

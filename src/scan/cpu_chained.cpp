@@ -2,8 +2,7 @@
 // scan/cpu_chained.cpp: one pass over memory: blocks in cache are reduced, linked by their carries, and scanned.
 //
 // Idea   Threads take cache-sized blocks in order. A block is reduced (which brings it into cache), waits for the carry
-// of
-//        the block before it, publishes its own, and only then is scanned: from cache, with stores that go past it.
+//        of the block before it, publishes its own, and only then is scanned: from cache, with stores that go past it.
 //        While it scans, a thread fetches the block it does next (cpu/chained.hpp).
 // Cost   One pass: n read, n written: the traffic of a copy. Work n + n·log2 w, depth n/(p·w) + blocks.
 // Needs  Any CPU, any associative operator; compiled operators run on SIMD, others on the plain loop.

@@ -4,8 +4,7 @@
 // Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every segment start at once, as if nothing preceded it. What did is
 //        combined in afterwards. Segments have a fixed length and threads take runs of them (cpu/segments.hpp).
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
-// operations,
-//        depth n/p + n/segment + 1 on p threads.
+//        operations, depth n/p + n/segment + 1 on p threads.
 // Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
 // Limit  Memory traffic. The scan tutorial found this version no faster than the loop and could not say why ("Not sure
 //        what's wrong"). This is why: the second pass doubles the bytes, so p threads gain only where they have more
