@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/machine.hpp: what this machine is and how fast it moves memory: the limit that every rung is measured
-// against.
+// upsweep/machine.hpp: what this machine is and how fast it moves memory: the limit of every rung.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/policy.hpp: how a call is to be run: threads, rung, overflow, instruction set. The first argument of every
-// call.
+// upsweep/policy.hpp: how a call is to be run (threads, rung, overflow, instruction set): its first argument.
 #pragma once
 
 #include <cstdint>

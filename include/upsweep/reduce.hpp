@@ -4,8 +4,7 @@
 // Types     the type of `init` is the one that is computed in; the rest is as in scan.hpp.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
 // Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
-// the
-//           order of the elements does not matter) does not fit the type.
+//           the order of the elements does not matter) does not fit the type.
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 

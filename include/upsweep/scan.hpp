@@ -7,9 +7,8 @@
 //
 // Shapes    in and out hold n elements each; they are the same memory (in place) or do not overlap.
 // Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
-// at
-//           2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type is
-//           converted on the way (floats to integers are refused). Everything else runs through templates: elements
+//           at 2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type
+//           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
 //           must be trivially copyable, default constructible and at most 112 bytes.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
 // Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit.

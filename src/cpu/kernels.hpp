@@ -30,8 +30,7 @@ struct ListTotal {
 /// Ragged offsets over a piece of n lists. Types: int32, uint32, int64.
 struct RaggedKernel {
   ListTotal (*reduce)(const Lists& lists, std::int64_t n);
-  /// out[i] ← before + the lengths of lists 0 … i; `mode.exclusive` is not used. `total` of the result includes
-  /// `before`.
+  /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used.
   ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
   /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.

@@ -42,9 +42,8 @@ constexpr bool all_fit(Int128 before, std::int64_t n, Int128 magnitude) {
   return fits<Out>(before + magnitude * n) && (!std::is_signed_v<In> || fits<Out>(before - magnitude * n));
 }
 
-/// The first i with before + x0 + … + xi outside the type Out; kNoIndex if there is none. Sums are exact up to there:
-/// as long as none has overflowed, the running sum is the true one, so the first step that overflows is the first bad
-/// sum.
+/// The first i with before + x0 + … + xi outside the type Out; kNoIndex if there is none. While no sum has overflowed,
+/// the running one is exact, so the first step that overflows is the first bad sum.
 template <class In, class Out>
 std::int64_t find_overflow(const In* x, std::int64_t n, Out before) {
   for (std::int64_t i = 0; i < n; ++i) {

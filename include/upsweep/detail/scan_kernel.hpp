@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/scan_kernel.hpp: what a scan does to one piece of memory, as a table of functions, and the plain
-// loops.
+// upsweep/detail/scan_kernel.hpp: what a scan does to a piece of memory, as a table of functions, and the plain loops.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@ namespace upsweep::detail {
 struct ScanMode {
   bool exclusive = false;  ///< out[i] holds what precedes i
   bool stream = false;     ///< the output is larger than the caches: store past them where the kernel can
-  /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input; null:
-  /// none.
+  /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input, or
+  /// null.
   const void* next = nullptr;
 };
 
