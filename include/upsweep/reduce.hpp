@@ -32,7 +32,7 @@ struct Reduction {
 template <class In, class Out, class Op>
 std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n, Op op, ScanCarry<Out>& carry) {
   detail::require_array(in, n, "input");
-  if (n <= detail::kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap) {
+  if (detail::runs_inline(policy, n)) {
     ScanCarry<Out> part{};
     const auto combine = detail::wrapping<Out>(op);
     detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &part);

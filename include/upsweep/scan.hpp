@@ -90,8 +90,7 @@ ScanResult scan(const Policy& policy, const In* in, std::int64_t n, Out* out, co
                 ScanCarry<Out>& carry) {
   require_array(in, n, "input");
   require_array(out, n, "output");
-  if (n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap &&
-      same_or_apart(in, n * std::int64_t{sizeof(In)}, out, n * std::int64_t{sizeof(Out)})) {
+  if (runs_inline(policy, n) && same_or_apart(in, n * std::int64_t{sizeof(In)}, out, n * std::int64_t{sizeof(Out)})) {
     const auto combine = wrapping<Out>(op);
     PlainScan<In, Out, decltype(wrapping<Out>(op))>::scan(&combine, in, out, n, &carry, {.exclusive = exclusive});
     return {n, kInlineRung};

@@ -60,6 +60,11 @@ std::string_view run_reduce(const Policy& policy, const ReduceCall& call);
 inline constexpr std::int64_t kInlineLength = 256;
 inline constexpr std::string_view kInlineRung = "cpu.serial";
 
+/// Whether a call of n elements runs inlined. A bad thread count goes into the library, which refuses it.
+constexpr bool runs_inline(const Policy& policy, std::int64_t n) {
+  return n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap && policy.threads >= 0;
+}
+
 /// Whether two arrays are the same memory or do not overlap.
 bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out, std::int64_t out_bytes) noexcept;
 
