@@ -16,7 +16,25 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/machine.hpp"
+
 namespace upsweep::tests {
+
+// Sanitizers watch accesses, which differ by place and not by value: they see every test, with less of each.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// The instruction sets to force: all that this CPU has.
+inline std::vector<Isa> isas() {
+  if (kSanitized) return {machine().isa};
+  std::vector<Isa> all{Isa::baseline};
+  if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
+  if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
+  return all;
+}
 
 enum class Pattern : std::uint8_t { random, equal, extremes, zeros };
 inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::equal, Pattern::extremes, Pattern::zeros};

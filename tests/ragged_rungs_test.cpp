@@ -25,6 +25,8 @@ namespace {
 using tests::Bounds;
 using tests::ExpectedOffsets;
 using tests::Guarded;
+using tests::isas;
+using tests::kSanitized;
 using tests::ListPattern;
 using tests::Outcome;
 
@@ -37,21 +39,6 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kSizes[] = {0,     1,     2,     7,     8,     9,        15,    16,   17,
                                    63,    64,    65,    511,   513,   1023,     1024,  1025, 16383,
                                    16384, 16385, 65535, 65536, 65537, kSegment, 300001};
-
-// Sanitizers watch accesses, which differ by place and not by value: they see every test, with less of each.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
-std::vector<Isa> isas() {
-  if (kSanitized) return {machine().isa};
-  std::vector<Isa> all{Isa::baseline};
-  if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
-  if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
-  return all;
-}
 
 bool is_adjacent(const RungInfo& rung) { return rung.needs.starts_with("stops == starts"); }
 

@@ -30,20 +30,11 @@ namespace {
 __extension__ using Int128 = __int128;
 
 using tests::Guarded;
+using tests::isas;
 using tests::Pattern;
 
 // Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
 constexpr std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
-
-std::vector<Isa> isas() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return {machine().isa};  // sanitizers watch accesses: one instruction set has them all
-#endif
-  std::vector<Isa> all{Isa::baseline};
-  if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
-  if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
-  return all;
-}
 
 /// What a ladder's row says about the calls that its rung refuses.
 bool compiled_only(const RungInfo& rung) { return rung.needs.starts_with("compiled operator"); }
