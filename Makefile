@@ -5,10 +5,9 @@
 UPSWEEP_CUDA ?= AUTO
 JOBS ?= $(shell nproc)
 
-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large lint format clean
+.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large cuda lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -36,6 +35,12 @@ test-asan test-tsan: test-%: setup
 	cmake --preset cpu-$*
 	cmake --build build-$* --parallel $(JOBS)
 	ctest --preset cpu-$* --parallel $(JOBS)
+
+# Compiles without a GPU; the tests that need one are then skipped.
+cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
+	cmake --preset cuda-release
+	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_custom
+	ctest --preset cuda-release -R '^cuda_'
 
 test-large: build  ## only the tests past 2^31 and 2^32 elements; takes up to 12 GB of memory
 	ctest --output-on-failure --no-tests=error --test-dir build -L large

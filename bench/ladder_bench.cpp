@@ -12,6 +12,8 @@
 #include "buffer.hpp"
 #include "clock.hpp"
 #include "core/visit.hpp"
+#include "gpu_ladder.hpp"
+#include "made.hpp"
 #include "ragged/reference.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/machine.hpp"
@@ -37,22 +39,6 @@ struct Course {
 
 std::string wrong_at(std::int64_t index) {
   return index == kNoIndex ? "" : "wrong from index " + std::to_string(index);
-}
-
-/// Small whole numbers: no integer type from 32 bits on overflows, and float sums are exact in any order.
-template <class T>
-void fill_whole(T* out, std::int64_t n) {
-  std::mt19937_64 random(42);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const int value = static_cast<int>(random() % 17);
-    out[i] = static_cast<T>(std::is_unsigned_v<T> ? value : value - 8);
-  }
-}
-
-template <class T>
-void fill_fractions(T* out, std::int64_t n) {
-  std::mt19937_64 random(43);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
 void poison(void* out, std::int64_t bytes) { std::memset(out, 0xA5, static_cast<std::size_t>(bytes)); }
@@ -131,7 +117,7 @@ void Climber::verify(Row& row, const Course& course, const Course* exact_course,
 
 Group Climber::climb(Group group, const Course& course, const Course* exact_course) {
   for (const auto& rung : ladder(group.problem)) {
-    if (!request_.rung.empty() && rung.id != request_.rung) continue;
+    if (rung.backend != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
     Row row{.rung = rung, .bytes = course.bytes};
     progress_("verifying " + std::string(rung.id) + " on " + std::to_string(group.n));
     verify(row, course, exact_course, group.n);
@@ -389,7 +375,16 @@ std::vector<Group> climb(const LadderRequest& request, const Progress& progress)
     throw Error(Code::unknown_rung, "the " + std::string(name(request.problem)) + " ladder has no rung '" +
                                         request.rung + "'; it has: " + ids_of(rungs));
   }
-  return request.input.empty() ? climb_made(request, progress) : climb_columns(request, progress);
+  std::vector<Group> groups;
+  const auto chosen = std::find_if(rungs.begin(), rungs.end(), is_wanted);
+  const auto wants = [&](Backend backend) { return request.rung.empty() || chosen->backend == backend; };
+  if (request.on_cpu && wants(Backend::cpu)) {
+    groups = request.input.empty() ? climb_made(request, progress) : climb_columns(request, progress);
+  }
+  if (request.on_gpu && wants(Backend::cuda)) {
+    for (auto& group : climb_on_gpu(request, progress)) groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 }  // namespace upsweep::bench

@@ -30,6 +30,8 @@ struct LadderRequest {
   std::vector<Column> input;  ///< scan, reduce: one; ragged: starts and stops. Then `sizes` and `types` are not used
   std::string rung;           ///< only this one; empty: all
   double max_seconds = 5;     ///< a rung that would take longer at a size is skipped there
+  bool on_cpu = true;
+  bool on_gpu = false;  ///< made numbers only; the device is there
   Policy policy;
 };
 
@@ -49,7 +51,8 @@ struct Row {
 /// All rungs at one type and size, timed in one run.
 struct Group {
   Problem problem;
-  std::string input = {};  ///< the column it was climbed on; empty for made numbers
+  std::string input = {};   ///< the column it was climbed on; empty for made numbers
+  std::string device = {};  ///< the GPU; empty: the CPU
   Type type;
   std::int64_t n;
   double copy_bytes_per_s = 0;  ///< read plus written, by a copy of as many bytes as the problem moves

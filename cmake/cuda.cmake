@@ -72,6 +72,7 @@ if(UPSWEEP_BUILD_CUDA)
     set(CMAKE_CUDA_ARCHITECTURES "${UPSWEEP_CUDA_ARCHITECTURES}")
   endif()
   enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED) # the runtime library, as a target
   # CMake 3.25.1 does not know yet that nvcc speaks C++20 since CUDA 12.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -19,6 +19,7 @@
 
 #include "lists.hpp"
 #include "patterns.hpp"
+#include "rungs.hpp"
 #include "upsweep/awkward.h"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
@@ -150,7 +151,7 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
   ASSERT_GE(cases.size(), 40U);
   for (const auto& [lists, expected] : cases) {
     const auto bounds = as<TypeParam>(lists);
-    for (const auto& rung : ladder(Problem::ragged)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
       Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
       Outcome outcome;
       try {

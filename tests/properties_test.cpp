@@ -20,6 +20,7 @@
 
 #include "lists.hpp"
 #include "patterns.hpp"
+#include "rungs.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
@@ -111,7 +112,7 @@ void expect_always(Law law) {
 
 /// The library that a user would pick instead does not take every call; the steps of the climb do.
 bool may_refuse(const Policy& policy) {
-  const auto rungs = ladder(Problem::scan);
+  const auto rungs = tests::cpu_rungs(Problem::scan);
   return std::any_of(rungs.begin(), rungs.end(),
                      [&](const RungInfo& rung) { return rung.id == policy.rung && rung.kind == Kind::library; });
 }
@@ -316,7 +317,7 @@ TYPED_TEST(Streams, ScansLargerThanTheCachesEqualTheReference) {
       values[static_cast<std::size_t>(i)] = -values[static_cast<std::size_t>(i - 1)];
     }
   }
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     if (rung.kind == Kind::library) continue;
     for (const bool exclusive : {false, true}) {
       for (const std::int64_t misaligned : {0, 1}) {

@@ -11,6 +11,7 @@
 
 #include "cpu/overflow.hpp"
 #include "patterns.hpp"
+#include "rungs.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
@@ -65,7 +66,7 @@ void check(const Policy& policy, const std::vector<T>& in, Op op, bool exclusive
 }
 
 TYPED_TEST(ScanRungs, AddMatchesTheReferenceAtEverySizeAndPattern) {
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     for (const Pattern pattern : tests::kPatterns) {
       if (kSanitized && pattern != Pattern::random) continue;
       for (const std::int64_t n : kSizes) {
@@ -90,7 +91,7 @@ TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
       check(policy, in, std::plus<>{}, exclusive, 1);
     }
   };
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     for (const Isa isa : isas()) {
       for (const std::int64_t n : {0, 1, 100, 5000, 270000}) {
         if (kSanitized && n == 5000) continue;
@@ -105,7 +106,7 @@ TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
 
 TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const auto& rung : ladder(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
       auto in = tests::make<TypeParam>(Pattern::extremes, 70001);
       for (auto& x : in) x = x < 0 ? TypeParam{-1} : TypeParam{1};
       check(par.with_rung(rung.id), in, mul, false, 0);
@@ -115,7 +116,7 @@ TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
 }
 
 TYPED_TEST(ScanRungs, WorksInPlace) {
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     for (const bool exclusive : {false, true}) {
       for (const std::int64_t n : {1, 17, 1024, 40000, 300001}) {
         const auto in = tests::make<TypeParam>(Pattern::random, n, 3);
@@ -181,7 +182,7 @@ std::vector<T> rounded(std::int64_t n) {
 
 TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const auto& rung : ladder(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
       for (const std::int64_t n : {3, 1000, 600000}) {
         const auto in = rounded<TypeParam>(n);
         std::vector<TypeParam> out(in.size());
@@ -200,7 +201,7 @@ TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     const std::int64_t n = 1200007;
     const auto in = rounded<TypeParam>(n);
-    for (const auto& rung : ladder(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
       if (rung.determinism != Determinism::always) continue;
       std::vector<TypeParam> first(in.size());
       inclusive_scan(seq.with_rung(rung.id), in, first);
@@ -221,7 +222,7 @@ TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
 TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
   using Out = std::conditional_t<std::is_floating_point_v<TypeParam>, double,
                                  std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>>;
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     for (const std::int64_t n : {1, 1000, 100003, 700001}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 5);
       Guarded<Out> out(n, 1);
@@ -236,7 +237,7 @@ TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
 TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
   if constexpr (std::is_integral_v<TypeParam>) {
     using Limits = std::numeric_limits<TypeParam>;
-    for (const auto& rung : ladder(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
       const Policy policy = par.with_rung(rung.id).with_threads(2).with_overflow(Overflow::checked);
       for (const std::int64_t n : {1, 100, 40000, 700001}) {
         for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
@@ -280,7 +281,7 @@ TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
         if (sum > std::numeric_limits<TypeParam>::max() || sum < std::numeric_limits<TypeParam>::min()) expected = i;
       }
       std::vector<TypeParam> out(in.size());
-      for (const auto& rung : ladder(Problem::scan)) {
+      for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
         std::int64_t found = kNoIndex;
         try {
           inclusive_scan(par.with_rung(rung.id).with_overflow(Overflow::checked), in, out);
@@ -297,7 +298,7 @@ TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
 TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
   const std::int64_t n = 700001;
   const auto in = tests::make<TypeParam>(Pattern::random, n, 9);
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     const Policy policy = par.with_rung(rung.id);
     std::vector<TypeParam> whole(in.size());
     std::vector<TypeParam> parts(in.size());
@@ -325,7 +326,7 @@ TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
     std::vector<Affine> in(static_cast<std::size_t>(n));
     std::mt19937 random(1);
     for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
-    for (const auto& rung : ladder(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
       for (const bool exclusive : {false, true}) {
         std::vector<Affine> out(in.size(), Affine{77, 77});
         const Policy policy = par.with_rung(rung.id).with_threads(3);
@@ -359,7 +360,7 @@ TEST(ScanRungs, LambdasSeeTheirCaptures) {
 
 TEST(ScanRungs, MinAndMaxPropagateNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     for (const std::int64_t at : {0, 5, 20000}) {
       std::vector<float> in(40000, 1.0F);
       in[static_cast<std::size_t>(at)] = nan;
@@ -376,7 +377,7 @@ TEST(ScanRungs, MinAndMaxPropagateNaN) {
 
 TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
   const float infinity = std::numeric_limits<float>::infinity();
-  for (const auto& rung : ladder(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
     std::vector<float> in(70000, 1.0F);
     in[40000] = infinity;
     std::vector<float> out(in.size());

@@ -19,8 +19,10 @@ struct Common {
   bool json = false;
   bool quiet = false;
 
-  /// Throws not_built for a device that this build cannot run on.
+  /// Throws not_built or no_device for a device that is not to be had.
   [[nodiscard]] Policy policy() const;
+  /// The same for commands that run on the CPU only. Throws unsupported for a GPU.
+  [[nodiscard]] Policy cpu_policy() const;
 };
 
 struct ScanOptions {

@@ -9,6 +9,7 @@
 #include "clock.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
 #include "values.hpp"
 
@@ -36,6 +37,34 @@ Rates measure(int threads) {
   bench::time_in_turn(contenders, 0.5);
   return {2.0 * static_cast<double>(bytes) / bench::median(contenders[0].samples),
           static_cast<double>(bytes) / bench::median(contenders[1].samples)};
+}
+
+/// What `cuda` says: whether it could run.
+std::string_view cuda_word() {
+  if (!gpu::is_built()) return "not built";
+  return gpu::devices().empty() ? "built, no device" : "built";
+}
+
+Json gpus_json() {
+  Json all = Json::array();
+  for (const auto& device : gpu::devices()) {
+    all.push_back({{"name", device.name},
+                   {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
+                   {"multiprocessors", device.multiprocessors},
+                   {"l2_bytes", device.l2_bytes},
+                   {"memory_bytes", device.memory_bytes}});
+  }
+  return all;
+}
+
+std::string gpus_text() {
+  std::string text;
+  for (const auto& device : gpu::devices()) {
+    text += fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors\n", device.name, device.major,
+                        device.minor, device.multiprocessors);
+    text += fmt::format("         L2 {}, memory {}\n", size(device.l2_bytes), size(device.memory_bytes));
+  }
+  return text;
 }
 
 }  // namespace
@@ -67,22 +96,23 @@ int run_devices(const Common& common) {
                         {"read_gbps", all.read / 1e9},
                         {"copy_gbps_one_thread", one.copy / 1e9},
                         {"read_gbps_one_thread", one.read / 1e9}}},
-                      {"gpus", Json::array()},
-                      {"cuda", "not built"}};
+                      {"gpus", gpus_json()},
+                      {"cuda", cuda_word()}};
     print(result.dump() + "\n");
     return 0;
   }
-  print(fmt::format(
-      "cpu      {}\n"
-      "threads  {}\n"
-      "simd     {}\n"
-      "caches   L1d {}, L2 {}, L3 {}\n"
-      "memory   {}\n"
-      "copy     {} on {} threads, {} on one (read + written)\n"
-      "read     {} on {} threads, {} on one\n"
-      "cuda     not built\n",
-      here.cpu, here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes), size(here.l3_bytes),
-      size(here.memory_bytes), rate(all.copy), threads, rate(one.copy), rate(all.read), threads, rate(one.read)));
+  print(fmt::format("cpu      {}\n"
+                    "threads  {}\n"
+                    "simd     {}\n"
+                    "caches   L1d {}, L2 {}, L3 {}\n"
+                    "memory   {}\n"
+                    "copy     {} on {} threads, {} on one (read + written)\n"
+                    "read     {} on {} threads, {} on one\n"
+                    "cuda     {}\n",
+                    here.cpu, here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes),
+                    size(here.l3_bytes), size(here.memory_bytes), rate(all.copy), threads, rate(one.copy),
+                    rate(all.read), threads, rate(one.read), cuda_word()) +
+        gpus_text());
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "output.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
 #include "values.hpp"
 
@@ -97,7 +98,8 @@ double fraction_of_copy(const bench::Group& group, const bench::Row& row) {
 
 double serial_seconds(const bench::Group& group) {
   for (const auto& row : group.rows) {
-    if (row.rung.id == "cpu.serial" && row.status == bench::RowStatus::verified) return row.median_s;
+    const bool naive = row.rung.id == "cpu.serial" || row.rung.id == "cuda.one_thread";
+    if (naive && row.status == bench::RowStatus::verified) return row.median_s;
   }
   return 0;
 }
@@ -119,14 +121,17 @@ std::string row_text(const bench::Group& group, const bench::Row& row) {
 std::string group_text(const bench::Group& group) {
   std::string text = fmt::format("{} of {} {}{}\n", name(group.problem), grouped(group.n),
                                  group.problem == Problem::ragged ? "lists, bounds " : "", name(group.type));
+  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
   if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
-  text += fmt::format("  limit: copy {}, read {}\n\n", rate(group.copy_bytes_per_s), rate(group.read_bytes_per_s));
+  text += fmt::format("  limit: copy {}", rate(group.copy_bytes_per_s));
+  text += group.read_bytes_per_s > 0 ? fmt::format(", read {}\n\n", rate(group.read_bytes_per_s)) : "\n\n";
   text +=
       fmt::format("  {:<17}{:>9}{:>11}{:>9}{:>10}{:>9}\n", "rung", "time", "moved", "of copy", "to serial", "checked");
   for (const auto& row : group.rows) text += row_text(group, row);
   if (group.api_s > 0) {
-    text += fmt::format("\n  the API runs {}: {}; the loop inlined in the caller: {}\n", group.api_rung,
-                        duration(group.api_s), duration(group.inlined_s));
+    text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
+    if (group.inlined_s > 0) text += fmt::format("; the loop inlined in the caller: {}", duration(group.inlined_s));
+    text += "\n";
   }
   return text + "\n";
 }
@@ -141,6 +146,7 @@ Json row_json(const bench::Group& group, const bench::Row& row) {
             {"kind", row.rung.kind == Kind::library ? "library" : "step"},
             {"type", name(group.type)},
             {"n", group.n},
+            {"device", group.device.empty() ? Json("cpu") : Json(group.device)},
             {"input", group.input.empty() ? Json() : Json(group.input)},
             {"status", word(row.status)},
             {"reason", row.reason.empty() ? Json() : Json(row.reason)},
@@ -169,6 +175,7 @@ Json climb_json(Problem problem, const std::vector<bench::Group>& groups) {
     for (const auto& row : group.rows) json["rows"].push_back(row_json(group, row));
     json["groups"].push_back({{"type", name(group.type)},
                               {"n", group.n},
+                              {"device", group.device.empty() ? Json("cpu") : Json(group.device)},
                               {"input", group.input.empty() ? Json() : Json(group.input)},
                               {"copy_gbps", group.copy_bytes_per_s / 1e9},
                               {"read_gbps", group.read_bytes_per_s / 1e9},
@@ -195,7 +202,8 @@ void list_ladders(const Common& common) {
   print(common.json ? json.dump() + "\n" : text + "\nclimb one: upsweep ladder scan\n");
 }
 
-bench::LadderRequest request_of(const Policy& policy, const LadderOptions& options, Problem problem) {
+bench::LadderRequest request_of(const Policy& policy, const std::string& device, const LadderOptions& options,
+                                Problem problem) {
   bench::LadderRequest request;
   request.problem = problem;
   for (const auto& size : split(options.sizes.empty() ? kDefaultSizes : options.sizes)) {
@@ -206,6 +214,9 @@ bench::LadderRequest request_of(const Policy& policy, const LadderOptions& optio
   request.rung = policy.rung;
   request.max_seconds = options.max_seconds;
   request.policy = policy.with_rung({});
+  const bool has_gpu = !gpu::devices().empty() && problem == Problem::scan && options.input.empty();
+  request.on_cpu = device != "cuda";
+  request.on_gpu = device == "cuda" || (device == "auto" && has_gpu) || request.rung.starts_with("cuda.");
   return request;
 }
 
@@ -230,7 +241,8 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   std::vector<bench::Group> groups;
   {
     Progress progress(common.quiet);
-    groups = bench::climb(request_of(policy, options, *problem), [&](const std::string& what) { progress.say(what); });
+    groups = bench::climb(request_of(policy, common.device, options, *problem),
+                          [&](const std::string& what) { progress.say(what); });
   }
   bool failed = false;
   std::string text;

@@ -15,17 +15,29 @@
 #include "io/npy_writer.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
 
 Policy Common::policy() const {
-  if (device == "cuda") throw Error(Code::not_built, "--device cuda: this build of upsweep has no CUDA");
-  if (device != "auto" && device != "cpu") {
+  if (device == "cuda" && !gpu::is_built()) {
+    throw Error(Code::not_built, "--device cuda: this build of upsweep has no CUDA");
+  }
+  if (device == "cuda" && gpu::devices().empty()) {
+    throw Error(Code::no_device, "--device cuda: no CUDA device on this machine");
+  }
+  if (device != "auto" && device != "cuda" && device != "cpu") {
     throw Error(Code::invalid_argument, "--device '" + device + "' is not one of auto, cpu, cuda");
   }
   if (threads < 0) throw Error(Code::invalid_argument, fmt::format("--threads {} is negative", threads));
   return par.with_threads(threads).with_rung(rung);
+}
+
+Policy Common::cpu_policy() const {
+  const Policy asked = policy();
+  if (device == "cuda") throw Error(Code::unsupported, "--device cuda: this command runs on the CPU only, as yet");
+  return asked;
 }
 
 namespace {

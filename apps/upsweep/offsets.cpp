@@ -209,7 +209,7 @@ int run_offsets(const Common& common, const OffsetsOptions& options) {
   if (options.starts == "-" && options.stops == "-") {
     throw Error(Code::invalid_argument, "STARTS and STOPS cannot both be standard input");
   }
-  const Policy policy = common.policy();
+  const Policy policy = common.cpu_policy();
   const auto reader = open_bounds(options);
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();

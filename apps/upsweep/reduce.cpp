@@ -26,7 +26,7 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   call.op = parse_op(options.op, info, type);
   detail::CarryBytes carry = empty_carry(type);
   call.carry = carry.bytes;
-  Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
+  Policy policy = common.cpu_policy().with_overflow(parse_overflow("", call.op, type));
 
   double seconds = 0;
   std::int64_t count = 0;

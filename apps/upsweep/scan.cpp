@@ -110,7 +110,7 @@ int run_scan(const Common& common, const ScanOptions& options) {
                              : options.exclusive ? identity_carry(call.op, type)
                                                  : empty_carry(type);
   call.carry = carry.bytes;
-  const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+  const Policy policy = common.cpu_policy().with_overflow(parse_overflow(options.overflow, call.op, type));
 
   std::optional<io::NpyWriter> writer;
   if (options.output) writer.emplace(*options.output, type, info.count);

@@ -35,7 +35,9 @@ enum class Code : std::uint8_t {
   unwritable,     ///< an output that cannot be created or written
   out_of_memory,  ///< an allocation failed
   // A device (exit status 4).
-  no_device,  ///< no device of that kind on this machine
+  no_device,      ///< no device of that kind on this machine
+  device_memory,  ///< an allocation on the device failed
+  device_failed,  ///< the device or its driver reported an error; work before this call may have caused it
 };
 
 /// "overflow", "stop_before_start", …: stable, for programs.

@@ -22,7 +22,7 @@ enum class Kind : std::uint8_t {
   library,  ///< what a user would pick instead, run under the same clock
 };
 
-enum class Backend : std::uint8_t { cpu };
+enum class Backend : std::uint8_t { cpu, cuda };
 
 /// When the same input gives the same bits. Integer results always do.
 enum class Determinism : std::uint8_t {

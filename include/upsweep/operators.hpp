@@ -9,6 +9,13 @@
 #include <string_view>
 #include <type_traits>
 
+// Operators run on GPUs too: nvcc wants to be told.
+#ifdef __CUDACC__
+#define UPSWEEP_HOST_DEVICE __host__ __device__
+#else
+#define UPSWEEP_HOST_DEVICE
+#endif
+
 namespace upsweep {
 
 /// The associative operators with compiled kernels. `custom` is any other function object: it runs through templates.
@@ -43,7 +50,7 @@ using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 /// a + b; integers wrap around.
 struct Add {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<detail::Wrapping<T>>(a) + static_cast<detail::Wrapping<T>>(b));
     } else {
@@ -55,7 +62,7 @@ struct Add {
 /// a · b; integers wrap around.
 struct Mul {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<detail::Wrapping<T>>(a) * static_cast<detail::Wrapping<T>>(b));
     } else {
@@ -67,7 +74,7 @@ struct Mul {
 /// The smaller one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
 struct Min {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (b != b) return b;
     }
@@ -78,7 +85,7 @@ struct Min {
 /// The larger one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
 struct Max {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (b != b) return b;
     }
@@ -88,22 +95,37 @@ struct Max {
 
 struct BitAnd {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a & b);
   }
 };
 
 struct BitOr {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a | b);
   }
 };
 
 struct BitXor {
   template <class T>
-  constexpr T operator()(T a, T b) const {
+  UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a ^ b);
+  }
+};
+
+/// x → a·x + b. A scan of these with Compose, applied to x0, gives every term of the recurrence xi = ai·xi-1 + bi.
+template <class T>
+struct Affine {
+  T a;
+  T b;
+};
+
+/// First f, then g. Associative, but it does not commute.
+struct Compose {
+  template <class T>
+  UPSWEEP_HOST_DEVICE constexpr Affine<T> operator()(const Affine<T>& f, const Affine<T>& g) const {
+    return {Mul{}(f.a, g.a), Add{}(Mul{}(f.b, g.a), g.b)};
   }
 };
 
@@ -114,6 +136,7 @@ inline constexpr Max max{};
 inline constexpr BitAnd bit_and{};
 inline constexpr BitOr bit_or{};
 inline constexpr BitXor bit_xor{};
+inline constexpr Compose compose{};
 
 namespace detail {
 

@@ -162,4 +162,63 @@ ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail:
   return exclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), init, op);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh.
+
+namespace detail {
+
+template <class In, class Out, class Op>
+concept RunsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom && !std::is_const_v<Out>;
+
+template <class In, class Out, class Op>
+ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
+                ScanCarry<Out> carry, const DeviceKernel* device = nullptr) {
+  require_array(in, n, "input");
+  require_array(out, n, "output");
+  ScanCall call;
+  describe<In, Out>(call, op);
+  call.in = in;
+  call.out = out;
+  call.n = n;
+  call.exclusive = exclusive;
+  call.carry = &carry;
+  call.device = device;
+  return {n, run_scan(policy, call)};
+}
+
+}  // namespace detail
+
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
+  return detail::scan(policy, in, n, out, op, false, empty_carry<Out>());
+}
+
+/// Starts with `init`.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+                          std::type_identity_t<Out> init) {
+  return detail::scan(policy, in, n, out, op, false, carry_of<Out>(init));
+}
+
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+                          std::type_identity_t<Out> init, Op op = {}) {
+  return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init));
+}
+
+namespace gpu {
+
+/// The device memory that scans of up to n elements of In into Out need under that policy: for a Workspace.
+template <class In, class Out, class Op = Add>
+WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
+  upsweep::detail::ScanCall call;
+  upsweep::detail::describe<In, Out>(call, op);
+  call.n = n;
+  return upsweep::detail::scan_workspace(policy, call);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

@@ -35,8 +35,10 @@ constexpr Row kRows[] = {
     {"unwritable", 3},
     {"out_of_memory", 3},
     {"no_device", 4},
+    {"device_memory", 4},
+    {"device_failed", 4},
 };
-static_assert(std::size(kRows) == static_cast<std::size_t>(Code::no_device) + 1);
+static_assert(std::size(kRows) == static_cast<std::size_t>(Code::device_failed) + 1);
 
 }  // namespace
 

@@ -56,6 +56,13 @@ void throw_status(const Status& status, std::string_view rung) {
   throw Error(status.code, std::string(rung) + ": " + reason, status.index);
 }
 
+const char* backend_refusal(Backend backend, bool on_device) noexcept {
+  if (backend == Backend::cpu) return on_device ? "runs on host memory: leave the gpu::Policy out" : nullptr;
+  if (!gpu::is_built()) return "not built";
+  if (gpu::devices().empty()) return "no device";
+  return on_device ? nullptr : "runs on device memory, by a call with a gpu::Policy";
+}
+
 const char* isa_refusal(Isa isa) noexcept {
   if (cpu::has_isa(isa)) return nullptr;
   return isa == Isa::avx512 ? "this CPU has no AVX-512 (F, BW, DQ, VL)" : "this CPU has no AVX2";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/policy.hpp"
 
@@ -21,6 +22,8 @@ struct Rung {
   /// Null where the rung can run the call on this machine, else the reason why not.
   const char* (*refusal)(const Call& call, const Policy& policy) noexcept;
   Status (*run)(Call& call, const Policy& policy) noexcept;
+  /// Device memory that the call needs; null: none.
+  gpu::WorkspaceSize (*workspace)(const Call& call) noexcept = nullptr;
 };
 
 template <class Call>
@@ -30,6 +33,22 @@ std::vector<RungInfo> infos(std::span<const Rung<Call>> rungs) {
   return all;
 }
 
+/// Why a rung of that backend cannot take arrays that lie on a device, or do not; null where it can.
+const char* backend_refusal(Backend backend, bool on_device) noexcept;
+
+template <class Call>
+bool is_on_device(const Call& call) {
+  if constexpr (requires { call.launch; }) return call.launch != nullptr;
+  return false;
+}
+
+/// Why the rung cannot run the call here, or null.
+template <class Call>
+const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>& call, const Policy& policy) noexcept {
+  const char* reason = backend_refusal(rung.info.backend, is_on_device(call));
+  return reason != nullptr ? reason : rung.refusal(call, policy);
+}
+
 /// The rung of that name, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
 template <class Call>
 const Rung<Call>& named_rung(std::span<const Rung<Call>> rungs, std::type_identity_t<const Call>& call,
@@ -37,7 +56,7 @@ const Rung<Call>& named_rung(std::span<const Rung<Call>> rungs, std::type_identi
   std::string known;
   for (const auto& rung : rungs) {
     if (rung.info.id == policy.rung) {
-      const char* reason = rung.refusal(call, policy);
+      const char* reason = refusal_of(rung, call, policy);
       if (reason != nullptr) throw Error(Code::unsupported, std::string(policy.rung) + ": " + reason);
       return rung;
     }

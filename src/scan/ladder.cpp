@@ -47,9 +47,46 @@ const char* std_par_refusal(const ScanCall& call, const Policy& policy) noexcept
   return nullptr;
 }
 
+// ---- On a GPU: whether it is there at all is asked before (backend_refusal).
+
+const char* teaching_refusal(const ScanCall& call, const Policy&) noexcept {
+  const bool sums = call.op == Operator::add && call.in_type == call.out_type &&
+                    (call.out_type == Type::int32 || call.out_type == Type::int64 || is_float(call.out_type));
+  return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
+}
+
+const char* one_block_refusal(const ScanCall& call, const Policy& policy) noexcept {
+  return call.n > 1024 ? "is one block: at most 1024 elements" : teaching_refusal(call, policy);
+}
+
+const char* tiles_refusal(const ScanCall& call, const Policy& policy) noexcept {
+  if (call.exclusive && call.in == call.out) {
+    return "cannot scan exclusively in place: a block reads the element before its tile";
+  }
+  return teaching_refusal(call, policy);
+}
+
+const char* cub_refusal(const ScanCall& call, const Policy&) noexcept {
+  if (call.custom != nullptr) return "runs the compiled operators and types only";
+  return call.in_type != call.out_type ? "needs the same type in and out" : nullptr;
+}
+
+const char* lookahead_refusal(const ScanCall& call, const Policy&) noexcept {
+  if (call.launch->major < 9) return "needs compute capability 9.0";
+  if (call.custom != nullptr) return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
+  const bool widens = call.op == Operator::add && is_integer(call.in_type) && is_integer(call.out_type) &&
+                      size_of(call.out_type) == 8 && size_of(call.in_type) < 8 &&
+                      is_signed(call.in_type) == is_signed(call.out_type);
+  return call.in_type == call.out_type || widens
+             ? nullptr
+             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+}
+
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
 // cpu.chained: 2048 vectors of a block one after the other, 4 levels within a vector, and a block total that is itself
 // off by up to 516 (512 additions per accumulator, 2 to join them, 4 within a vector); totals add up compensated.
+// Trees: log2 of a tile and of the number of tiles, and one to add a tile's prefix, on every level.
+constexpr FloatBound kTreeBound{.serial = false, .constant = 4};
 constexpr Rung<const ScanCall> kLadder[] = {
     {{.id = "cpu.serial",
       .idea = "one loop: each output is the last one plus the next element",
@@ -90,6 +127,92 @@ constexpr Rung<const ScanCall> kLadder[] = {
       .float_bound = {.serial = false, .constant = 1300}},
      &chained_refusal,
      &scan::cpu_chained},
+    {{.id = "cuda.one_thread",
+      .idea = "the loop, in one thread",
+      .needs = "any GPU",
+      .traffic = "n read, n written",
+      .backend = Backend::cuda},
+     &teaching_refusal,
+     scan::cuda_one_thread},
+    {{.id = "cuda.turn_taking",
+      .idea = "a thread per element, one after the other",
+      .needs = "any GPU",
+      .traffic = "n read, n written",
+      .backend = Backend::cuda},
+     &tiles_refusal,
+     scan::cuda_turn_taking},
+    {{.id = "cuda.hillis_steele",
+      .idea = "one block: strides 1, 2, 4, … in shared memory",
+      .needs = "any GPU; at most 1024 elements",
+      .traffic = "n read, n written",
+      .backend = Backend::cuda,
+      .float_bound = kTreeBound},
+     &one_block_refusal,
+     scan::cuda_hillis_steele},
+    {{.id = "cuda.hillis_steele_global",
+      .idea = "strides over the whole array, a launch for each",
+      .needs = "any GPU; a copy of the array",
+      .traffic = "n·(1 + log2 n) read and written",
+      .backend = Backend::cuda,
+      .float_bound = kTreeBound},
+     &teaching_refusal,
+     scan::cuda_hillis_steele_global,
+     scan::cuda_hillis_steele_global_workspace},
+    {{.id = "cuda.hillis_steele_blocks",
+      .idea = "strides within blocks, a scan of their totals, added back",
+      .needs = "any GPU",
+      .traffic = "2n read, 2n written",
+      .backend = Backend::cuda,
+      .float_bound = kTreeBound},
+     &tiles_refusal,
+     scan::cuda_hillis_steele_blocks,
+     scan::cuda_hillis_steele_blocks_workspace},
+    {{.id = "cuda.blelloch",
+      .idea = "up-sweep and down-sweep within blocks, totals added back",
+      .needs = "any GPU",
+      .traffic = "2n read, 2n written",
+      .backend = Backend::cuda,
+      .float_bound = kTreeBound},
+     &tiles_refusal,
+     scan::cuda_blelloch,
+     scan::cuda_blelloch_workspace},
+    {{.id = "cuda.shuffle",
+      .idea = "warps in registers, then blocks, totals added back",
+      .needs = "any GPU",
+      .traffic = "2n read, 2n written",
+      .backend = Backend::cuda,
+      .float_bound = kTreeBound},
+     &tiles_refusal,
+     scan::cuda_shuffle,
+     scan::cuda_shuffle_workspace},
+    {{.id = "cuda.thrust",
+      .idea = "thrust::inclusive_scan",
+      .needs = "any GPU",
+      .traffic = "n read, n written",
+      .kind = Kind::library,
+      .backend = Backend::cuda,
+      .determinism = Determinism::no},
+     &teaching_refusal,
+     scan::cuda_thrust,
+     scan::cuda_thrust_workspace},
+    {{.id = "cuda.cub",
+      .idea = "cub::DeviceScan",
+      .needs = "any GPU",
+      .traffic = "n read, n written",
+      .kind = Kind::library,
+      .backend = Backend::cuda,
+      .determinism = Determinism::no},
+     &cub_refusal,
+     scan::cuda_cub,
+     scan::cuda_cub_workspace},
+    {{.id = "cuda.lookahead",
+      .idea = "one pass: every block folds all totals before it",
+      .needs = "compute capability 9.0",
+      .traffic = "n read, n written",
+      .backend = Backend::cuda},
+     &lookahead_refusal,
+     scan::cuda_lookahead,
+     scan::cuda_lookahead_workspace},
 };
 
 constexpr std::span<const Rung<const ScanCall>> kRungs = kLadder;
@@ -98,6 +221,9 @@ constexpr const Rung<const ScanCall>& kSimd = kLadder[2];
 constexpr const Rung<const ScanCall>& kChained = kLadder[5];
 static_assert(kSerial.info.id == detail::kInlineRung && kSimd.info.id == "cpu.simd" &&
               kChained.info.id == "cpu.chained");
+constexpr const Rung<const ScanCall>& kCub = kLadder[14];
+constexpr const Rung<const ScanCall>& kLookahead = kLadder[15];
+static_assert(kCub.info.id == "cuda.cub" && kLookahead.info.id == "cuda.lookahead");
 
 // Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.
 constexpr std::int64_t kChainedBytes = std::int64_t{1} << 20;
@@ -108,6 +234,11 @@ std::vector<RungInfo> scan_ladder() { return infos(kRungs); }
 
 const Rung<const ScanCall>& scan_rung(const ScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kRungs, call, policy);
+  if (call.launch != nullptr) {
+    const auto& rung = refusal_of(kLookahead, call, policy) == nullptr ? kLookahead : kCub;
+    if (const char* reason = refusal_of(rung, call, policy)) throw Error(Code::unsupported, reason);
+    return rung;
+  }
   // By length and type only: the choice must not depend on the machine, or the bits of a float scan would.
   if (call.n * call.out_size >= kChainedBytes) return kChained;
   return call.custom != nullptr ? kSerial : kSimd;

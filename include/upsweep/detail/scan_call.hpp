@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/detail/scan_kernel.hpp"
+#include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/types.hpp"
@@ -17,6 +19,14 @@ namespace upsweep::detail {
 struct CarryBytes {
   static constexpr std::size_t kSize = 256;
   alignas(16) std::byte bytes[kSize];
+};
+
+struct ScanCall;
+
+/// A custom operator's kernels on a GPU, compiled where it is used (scan.cuh).
+struct DeviceKernel {
+  Status (*run)(const ScanCall& call) noexcept;
+  gpu::WorkspaceSize (*workspace)(const ScanCall& call) noexcept;
 };
 
 /// One scan. Compiled operators name their types and operator; custom ones bring their kernel.
@@ -31,9 +41,11 @@ struct ScanCall {
   int carry_size = 0;  ///< bytes of a ScanCarry<Out>
   Operator op = Operator::custom;
   bool exclusive = false;
-  const ScanKernel* custom = nullptr;  ///< the kernel of a custom operator or type, else null
-  const void* op_object = nullptr;     ///< its function object
-  void* carry = nullptr;               ///< a ScanCarry<Out>: what precedes; advanced by the call
+  const ScanKernel* custom = nullptr;    ///< the kernel of a custom operator or type, else null
+  const void* op_object = nullptr;       ///< its function object
+  void* carry = nullptr;                 ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
+  const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: the arrays are the host's
+  const DeviceKernel* device = nullptr;  ///< the kernels there of a custom operator or type, else null
 };
 
 /// One reduction: the same carry, no output.
@@ -53,7 +65,10 @@ struct ReduceCall {
 
 /// Both run the rung that the policy names, or the top one that fits, return its id and throw Error.
 std::string_view run_scan(const Policy& policy, const ScanCall& call);
+std::string_view run_scan(const gpu::Policy& policy, const ScanCall& call);
 std::string_view run_reduce(const Policy& policy, const ReduceCall& call);
+/// What run_scan() on a GPU takes.
+gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, const ScanCall& call);
 
 /// Up to this many elements a call without a named rung runs cpu.serial, inlined: a call into the library takes about
 /// as long as the loop needs for 200 (120 ns on a Xeon at 2.5 GHz).

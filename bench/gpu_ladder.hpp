@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/gpu_ladder.hpp: climbs the CUDA rungs of a ladder: verified on the host, timed by events on the device.
+#pragma once
+
+#include <vector>
+
+#include "ladder_bench.hpp"
+
+namespace upsweep::bench {
+
+/// A group per type and size. Throws Error not_built, no_device, and unsupported for a problem without CUDA rungs.
+std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& progress);
+
+}  // namespace upsweep::bench

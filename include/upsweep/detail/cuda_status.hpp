@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/cuda_status.hpp: what the CUDA runtime says, as a Status.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::gpu {
+
+inline Code code_of(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return Code::ok;
+    case cudaErrorMemoryAllocation:
+      return Code::device_memory;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInvalidDevice:
+      return Code::no_device;
+    default:
+      return Code::device_failed;
+  }
+}
+
+/// For rungs. The runtime's words are static strings.
+inline Status status_of(cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  (void)cudaGetLastError();  // reported here: the next call is not to meet it again
+  return {code_of(error), kNoIndex, cudaGetErrorString(error)};
+}
+
+}  // namespace upsweep::gpu

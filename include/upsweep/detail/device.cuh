@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/device.cuh: what every single-pass kernel is built of: folds of warps, tagged words, the workspace.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "upsweep/operators.hpp"
+
+namespace upsweep::gpu::detail {
+
+inline constexpr unsigned kAllLanes = ~0U;
+
+// ----------------------------------------------------------------------------------------------------- folds of warps
+
+template <class T>
+inline constexpr int kWordsOf = (int{sizeof(T)} + 3) / 4;
+
+/// Any trivially copyable value, from the lane that `move` names word by word.
+template <class T, class Move>
+__device__ __forceinline__ T move_words(const T& value, Move move) {
+  std::uint32_t words[kWordsOf<T>] = {};
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int w = 0; w < kWordsOf<T>; ++w) words[w] = move(words[w]);
+  T moved;
+  memcpy(&moved, words, sizeof(T));
+  return moved;
+}
+
+template <class T>
+__device__ __forceinline__ T shuffle_up(const T& value, int lanes) {
+  return move_words(value, [&](std::uint32_t word) { return __shfl_up_sync(kAllLanes, word, lanes); });
+}
+template <class T>
+__device__ __forceinline__ T shuffle_down(const T& value, int lanes) {
+  return move_words(value, [&](std::uint32_t word) { return __shfl_down_sync(kAllLanes, word, lanes); });
+}
+template <class T>
+__device__ __forceinline__ T shuffle(const T& value, int lane) {
+  return move_words(value, [&](std::uint32_t word) { return __shfl_sync(kAllLanes, word, lane); });
+}
+
+/// Inclusive scan over the lanes of a warp (Hillis and Steele, in log2 32 steps).
+template <class T, class Op>
+__device__ __forceinline__ T scan_lanes(const Op& op, T value, int lane) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const T left = shuffle_up(value, step);
+    if (lane >= step) value = op(left, value);
+  }
+  return value;
+}
+
+/// Lane 0 ← lanes 0 … count-1 folded in order.
+template <class T, class Op>
+__device__ __forceinline__ T fold_lanes(const Op& op, T value, int lane, int count = 32) {
+  if constexpr (std::is_same_v<Op, Add> && std::is_integral_v<T> && sizeof(T) == 4) {
+    return static_cast<T>(__reduce_add_sync(kAllLanes, lane < count ? static_cast<unsigned>(value) : 0U));
+  } else {
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const T right = shuffle_down(value, step);
+      if (lane + step < count) value = op(value, right);
+    }
+    return value;
+  }
+}
+
+// ------------------------------------------------------------------------------------------ workspace and tagged words
+// Values that blocks publish are cut into words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
+// that carries the launch's tag is there, and a value is there when all its words are. So there is nothing to initialise
+// and no fence between value and flag, and whatever an earlier launch left, of any type, is not mistaken for a value.
+
+/// At the beginning of a workspace; all zero before the first launch.
+struct Control {
+  alignas(128) unsigned ticket;
+  alignas(128) unsigned done;
+  alignas(128) unsigned epoch;
+};
+
+struct Workspace {
+  Control* control;
+  unsigned long long* words;
+  std::int64_t word_count;
+};
+
+/// Words of a published value: a power of two, so that 16-byte accesses hold whole words of one value.
+template <class T>
+inline constexpr int kTaggedWords = kWordsOf<T> <= 2 ? kWordsOf<T> : 4;
+
+/// The tag of this launch: never 0, which is what a fresh workspace holds; bit 31 is free for the kernel's own use.
+__device__ __forceinline__ unsigned tag_of(const Workspace& workspace) {
+  return (*const_cast<const volatile unsigned*>(&workspace.control->epoch) + 1) & 0x7fffffffU;
+}
+
+/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one makes
+/// the workspace ready for the next launch.
+__device__ __forceinline__ void leave(const Workspace& workspace, unsigned tag) {
+  __threadfence();
+  if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
+  workspace.control->done = 0;
+  workspace.control->ticket = 0;
+  if (tag == 0x7ffffffeU) {  // tags begin again: words of the launch that had the same one must not be left
+    for (std::int64_t i = 0; i < workspace.word_count; ++i) workspace.words[i] = 0;
+    tag = 0;
+  }
+  __threadfence();
+  workspace.control->epoch = tag;
+}
+
+template <class T>
+__device__ __forceinline__ void put_tagged(unsigned long long* words, std::int64_t index, const T& value,
+                                           unsigned tag) {
+  std::uint32_t parts[kTaggedWords<T>] = {};
+  memcpy(parts, &value, sizeof(T));
+  const unsigned long long high = static_cast<unsigned long long>(tag) << 32;
+  unsigned long long* to = words + index * kTaggedWords<T>;
+  if constexpr (kTaggedWords<T> == 1) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0],%1;" ::"l"(to), "l"(high | parts[0]) : "memory");
+  } else {
+#pragma unroll
+    for (int w = 0; w < kTaggedWords<T>; w += 2) {
+      asm volatile("st.relaxed.gpu.global.v2.u64 [%0],{%1,%2};" ::"l"(to + w), "l"(high | parts[w]),
+                   "l"(high | parts[w + 1])
+                   : "memory");
+    }
+  }
+}
+
+/// What 16-byte accesses get of published values: one value, or two of one word each.
+template <class T>
+struct Tagged {
+  static constexpr int kValues = kTaggedWords<T> == 1 ? 2 : 1;
+  static constexpr int kLoads = kTaggedWords<T> == 4 ? 2 : 1;
+  unsigned long long words[2 * kLoads];
+
+  /// Values index·kValues … of `words`.
+  __device__ __forceinline__ void load(const unsigned long long* from, std::int64_t index) {
+    from += index * 2 * kLoads;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      asm volatile("ld.relaxed.gpu.global.v2.u64 {%0,%1},[%2];"
+                   : "=l"(words[2 * i]), "=l"(words[2 * i + 1])
+                   : "l"(from + 2 * i)
+                   : "memory");
+    }
+  }
+  /// Whether the first `count` values are there.
+  __device__ __forceinline__ bool is_there(unsigned tag, std::int64_t count) const {
+    bool there = true;
+#pragma unroll
+    for (int w = 0; w < 2 * kLoads; ++w) {
+      const int value = kValues == 2 ? w : 0;
+      there = there && (count <= value || static_cast<unsigned>(words[w] >> 32) == tag);
+    }
+    return there;
+  }
+  __device__ __forceinline__ T value(int which) const {
+    std::uint32_t parts[kTaggedWords<T>];
+#pragma unroll
+    for (int w = 0; w < kTaggedWords<T>; ++w) parts[w] = static_cast<std::uint32_t>(words[kValues == 2 ? which : w]);
+    T out;
+    memcpy(&out, parts, sizeof(T));
+    return out;
+  }
+};
+
+}  // namespace upsweep::gpu::detail

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/gpu_launch.hpp: what a rung on a GPU is told about where and in what memory it runs.
+#pragma once
+
+#include <cstdint>
+
+#include "upsweep/gpu.hpp"
+
+namespace upsweep::gpu {
+
+struct Launch {
+  int device = 0;  ///< made current before the rung runs
+  int multiprocessors = 0;
+  int major = 0;  ///< compute capability
+  Stream stream = nullptr;
+  void* kept = nullptr;  ///< see WorkspaceSize
+  void* scratch = nullptr;
+  WorkspaceSize size = {};  ///< at least what the rung asked for
+};
+
+}  // namespace upsweep::gpu

@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/tile_pipeline.cuh: a scan in one pass over memory on Hopper: persistent blocks, bulk copies, look-ahead.
+//
+// One block per multiprocessor takes tiles by ticket. A tile lives in one stage of shared memory from load to store, and
+// every warp has one job:
+//   loader      waits for a free stage, takes a ticket, starts the bulk copy of the tile into the stage
+//   reduce (10) fold the tile; the last of them to finish publishes the tile's aggregate (never a prefix)
+//   look-ahead  folds the aggregates of all earlier tiles itself, so no block waits for another block's prefix
+//   scan (10)   tile prefix ⊕ warp's ⊕ lane's, then element by element, back into the stage
+//   store       bulk copy out; the stage is free once it has been read
+// A tile waits for lower tickets only, and each ticket is held by a running block: no deadlock, whatever else runs on the
+// device. Aggregates are folded in a fixed order, so floats have the same bits on every run, whatever the alignment.
+// Aggregates carry the launch's tag, which lives in the workspace: no kernel or memset initialises anything, and a graph
+// can replay the launch.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/detail/device.cuh"
+
+namespace upsweep::gpu::detail {
+
+// ------------------------------------------------------------------------------------------------------- asynchronous copies
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// A barrier in shared memory (PTX mbarrier). Its phases alternate in parity; a waiter names the one it waits for.
+struct Barrier {
+  std::uint64_t word;
+
+  __device__ void init(int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(shared_address(&word)), "r"(arrivals));
+  }
+  /// Releases what this thread wrote, and what it has seen, to those who wait.
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _,[%0];" ::"r"(shared_address(&word)) : "memory");
+  }
+  /// Arrives; the phase also waits for that many bytes of bulk copies.
+  __device__ void arrive_expecting(std::uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(shared_address(&word)), "r"(bytes)
+                 : "memory");
+  }
+  __device__ void wait(std::uint32_t parity) {
+    std::uint32_t done = 0;
+    do {
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p,[%1],%2; selp.u32 %0,1,0,p; }"
+                   : "=r"(done)
+                   : "r"(shared_address(&word)), "r"(parity)
+                   : "memory");
+    } while (done == 0);
+  }
+};
+
+/// Addresses and bytes: multiples of 16.
+__device__ __forceinline__ void bulk_load(void* to, const void* from, std::uint32_t bytes, Barrier& full) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&full.word))
+      : "memory");
+}
+__device__ __forceinline__ void bulk_store(void* to, const void* from, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],%2;" ::"l"(to), "r"(shared_address(from)),
+               "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Until at most kPending groups of this thread still read shared memory.
+template <int kPending>
+__device__ __forceinline__ void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+/// Orders ordinary writes to shared memory before bulk copies that read it.
+__device__ __forceinline__ void fence_before_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// ------------------------------------------------------------------------------------------------------------- the shape
+
+// Chosen on an H200 (docs/tuning.md): tiles of 25 KB; 20 KB are 0.5 % slower, 12 KB 7 %, 35 KB 1 to 5 %.
+inline constexpr int kSharedBytes = 227 * 1024;
+inline constexpr int kMaxStages = 16;
+
+constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+/// Problem says what is scanned: In and T (computed and written), Op, kStreams, kWarps, kUnits and what else is used here.
+template <class Problem>
+struct Shape {
+  using In = typename Problem::In;
+  using T = typename Problem::T;
+  // A lane owns kUnits consecutive 16-byte units: an odd number, so that 128-bit accesses of a warp meet every bank
+  // equally, and one that holds whole elements.
+  static constexpr int kUnits = Problem::kUnits;
+  static constexpr int kWarps = Problem::kWarps;
+  static constexpr int kLaneElements = kUnits * 16 / int{sizeof(In)};
+  static_assert(kUnits % 2 == 1 && kLaneElements * int{sizeof(In)} == kUnits * 16);
+  static constexpr int kTile = kWarps * 32 * kLaneElements;
+  static constexpr int kInBytes = kTile * int{sizeof(In)};
+  static constexpr int kOutBytes = kTile * int{sizeof(T)};
+  static constexpr int kThreads = (2 * kWarps + 3) * 32;
+  // Results of the elements' size go where the elements were. A unit more, as arrays may start between units.
+  static constexpr bool kInPlace = sizeof(In) == sizeof(T);
+  static constexpr int kInRoom = kInBytes + 128;
+  static constexpr int kOutRoom = kInPlace ? 0 : kOutBytes + 128;
+  static constexpr int kStage = Problem::kStreams * kInRoom + kOutRoom;
+  static constexpr int kLaneRoom = kWarps * 32 * int{sizeof(T)};
+
+  struct Head {
+    Barrier taken[kMaxStages];         ///< the tile's number is known
+    Barrier full[kMaxStages];          ///< its elements are here
+    Barrier prefix_known[kMaxStages];  ///< what precedes the tile and each of its warps is known
+    Barrier scanned[kMaxStages];       ///< the results are here
+    Barrier empty[kMaxStages];         ///< the results have left
+    T prefix[kMaxStages];
+    T warp_total[kMaxStages][kWarps];
+    T warp_before[kMaxStages][kWarps];
+    bool has_prefix[kMaxStages];
+    std::int64_t tile[kMaxStages];
+    int arrived[kMaxStages];
+    unsigned tag;
+  };
+  static constexpr int kHead = (int{sizeof(Head)} + 127) / 128 * 128;
+  static constexpr int kFit = (kSharedBytes - kHead) / (kStage + kLaneRoom);
+  static constexpr int kStages = kFit < kMaxStages ? kFit : kMaxStages;
+  static_assert(kStages >= 3);
+  static constexpr int kShared = kHead + kStages * (kStage + kLaneRoom);
+};
+
+/// What the kernel is told.
+template <class Problem>
+struct PipelineCall {
+  const typename Problem::In* in[Problem::kStreams];
+  typename Problem::T* out;
+  std::int64_t n;
+  std::int64_t tiles;
+  Workspace workspace;
+  typename Problem::T init;
+  bool has_init;
+  bool exclusive;
+  Problem problem;
+};
+
+// ---------------------------------------------------------------------------------------------------------- lanes' chunks
+
+/// The 4·kUnits words at `bytes` behind a 16-byte boundary, for every `bytes` below 16.
+template <int kUnits>
+__device__ __forceinline__ void load_words(const uint4* units, int bytes, std::uint32_t (&words)[4 * kUnits]) {
+  if (bytes == 0) {
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const uint4 v = units[u];
+      words[4 * u] = v.x, words[4 * u + 1] = v.y, words[4 * u + 2] = v.z, words[4 * u + 3] = v.w;
+    }
+    return;
+  }
+  std::uint32_t wide[4 * kUnits + 4];
+#pragma unroll
+  for (int u = 0; u <= kUnits; ++u) {
+    const uint4 v = units[u];
+    wide[4 * u] = v.x, wide[4 * u + 1] = v.y, wide[4 * u + 2] = v.z, wide[4 * u + 3] = v.w;
+  }
+  const bool by_two = (bytes & 8) != 0;
+  const bool by_one = (bytes & 4) != 0;
+#pragma unroll
+  for (int i = 0; i < 4 * kUnits + 2; ++i) wide[i] = by_two ? wide[i + 2] : wide[i];
+#pragma unroll
+  for (int i = 0; i < 4 * kUnits + 1; ++i) wide[i] = by_one ? wide[i + 1] : wide[i];
+#pragma unroll
+  for (int i = 0; i < 4 * kUnits; ++i) words[i] = __funnelshift_r(wide[i], wide[i + 1], 8 * (bytes & 3));
+}
+
+/// A lane's results to shared memory at any address that suits their type.
+template <class T, int kCount>
+__device__ __forceinline__ void store_chunk(char* to, const T (&values)[kCount]) {
+  constexpr int kBytes = kCount * int{sizeof(T)};
+  const std::uint32_t address = shared_address(to);
+  if constexpr (kBytes % 16 == 0) {
+    if (address % 16 == 0) {
+      uint4 units[kBytes / 16];
+      memcpy(units, values, kBytes);
+#pragma unroll
+      for (int u = 0; u < kBytes / 16; ++u) reinterpret_cast<uint4*>(to)[u] = units[u];
+      return;
+    }
+  }
+  if constexpr (kBytes % 4 == 0) {
+    if (alignof(T) % 4 == 0 || address % 4 == 0) {
+      std::uint32_t words[kBytes / 4];
+      memcpy(words, values, kBytes);
+#pragma unroll
+      for (int w = 0; w < kBytes / 4; ++w) reinterpret_cast<std::uint32_t*>(to)[w] = words[w];
+      return;
+    }
+  }
+  if constexpr (alignof(T) % 4 != 0) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) memcpy(to + i * int{sizeof(T)}, &values[i], sizeof(T));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ the kernel
+
+template <class Problem>
+class Pipeline {
+ public:
+  using S = Shape<Problem>;
+  using In = typename Problem::In;
+  using T = typename Problem::T;
+
+  __device__ __forceinline__ Pipeline(const PipelineCall<Problem>& call, char* shared)
+      : call_(call),
+        op_(call.problem.op),
+        head_(*reinterpret_cast<typename S::Head*>(shared)),
+        stages_(shared + S::kHead),
+        lane_before_(reinterpret_cast<T*>(stages_ + S::kStages * S::kStage)),
+        warp_(static_cast<int>(threadIdx.x) / 32),
+        lane_(static_cast<int>(threadIdx.x) % 32) {}
+
+  __device__ __forceinline__ void run() {
+    begin();
+    if (warp_ < S::kWarps) {
+      scan(warp_);
+    } else if (warp_ < 2 * S::kWarps) {
+      reduce(warp_ - S::kWarps);
+    } else if (warp_ == kLoader) {
+      load();
+    } else if (warp_ == kLookAhead) {
+      look_ahead();
+    } else {
+      store();
+    }
+  }
+
+ private:
+  static constexpr int kLoader = 2 * S::kWarps;
+  static constexpr int kLookAhead = kLoader + 1;
+  static constexpr int kStreams = Problem::kStreams;
+  static constexpr int kCount = S::kLaneElements;
+
+  // ---- Every role walks the stages in the same order.
+  __device__ __forceinline__ void next() {
+    if (++stage_ == S::kStages) {
+      stage_ = 0;
+      parity_ ^= 1;
+    }
+  }
+  __device__ __forceinline__ char* input(int stream) const {
+    return stages_ + stage_ * S::kStage + stream * S::kInRoom;
+  }
+  __device__ __forceinline__ char* output() const { return S::kInPlace ? input(0) : input(kStreams); }
+  __device__ __forceinline__ int count_of(std::int64_t tile) const {
+    const std::int64_t left = call_.n - tile * S::kTile;
+    return left < S::kTile ? static_cast<int>(left) : S::kTile;
+  }
+  /// Bytes behind a 16-byte boundary. Tiles are whole units long, so every tile of an array is as far behind one.
+  __device__ static __forceinline__ int behind_unit(const void* p) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16);
+  }
+
+  // ------------------------------------------------------------------------------------------------ load
+  // The first tile's number and copy are under way before the block's barrier.
+  __device__ __forceinline__ void begin() {
+    if (warp_ == kLoader) {
+      if (lane_ == 0) {
+        for (int s = 0; s < S::kStages; ++s) {
+          head_.taken[s].init(1);
+          head_.full[s].init(1);
+          head_.prefix_known[s].init(2);  // the reduce warps and the look-ahead warp
+          head_.scanned[s].init(S::kWarps);
+          head_.empty[s].init(1);
+          head_.arrived[s] = 0;
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      }
+      __syncwarp();
+      take_tile();
+    }
+    if (threadIdx.x == 0) head_.tag = tag_of(call_.workspace);
+    __syncthreads();
+    tag_ = head_.tag;
+  }
+
+  /// The next tile into the current stage; false where there is none, which the stage then says to everyone.
+  __device__ __forceinline__ bool take_tile() {
+    std::int64_t tile = 0;
+    if (lane_ == 0) {
+      tile = atomicAdd(&call_.workspace.control->ticket, 1U);
+      head_.tile[stage_] = tile;
+      head_.taken[stage_].arrive();
+    }
+    tile = __shfl_sync(kAllLanes, tile, 0);
+    if (tile < call_.tiles) {
+      copy_in(tile);
+      return true;
+    }
+    if (lane_ == 0) head_.full[stage_].arrive();
+    return false;
+  }
+
+  /// Bulk copies of whole units, those that reach into the neighbouring tiles too; a unit that would reach out of the
+  /// array, at its two ends, is copied byte by byte.
+  __device__ __forceinline__ void copy_in(std::int64_t tile) {
+    const char* from[kStreams];
+    char* to[kStreams];
+    std::uint32_t bytes[kStreams];
+    std::uint32_t expected = 0;
+#pragma unroll
+    for (int k = 0; k < kStreams; ++k) {
+      const char* array = reinterpret_cast<const char*>(call_.in[k]);
+      const char* array_end = reinterpret_cast<const char*>(call_.in[k] + call_.n);
+      const char* first = reinterpret_cast<const char*>(call_.in[k] + tile * S::kTile);
+      const char* last = first + count_of(tile) * int{sizeof(In)};
+      char* const place = input(k) + behind_unit(first);  // where `first` goes
+      const char* begin = first - behind_unit(first);
+      const char* end = last + (16 - behind_unit(last)) % 16;
+      if (begin < array) begin += 16;
+      if (end > array_end) end -= 16;
+      const char* head_end = begin < last ? begin : last;
+      const char* tail_begin = end > head_end ? end : head_end;
+      if (lane_ < 16 && first + lane_ < head_end) place[lane_] = first[lane_];
+      const char* tail = tail_begin + (lane_ - 16);
+      if (lane_ >= 16 && tail < last) place[tail - first] = *tail;
+      from[k] = begin;
+      to[k] = place + (begin - first);
+      bytes[k] = end > begin ? static_cast<std::uint32_t>(end - begin) : 0;
+      expected += bytes[k];
+      if constexpr (Problem::kFillsTail) {
+        // An operator of the user's sees valid elements only, also behind the last, where its results do not count.
+        const In value = *reinterpret_cast<const In*>(first);
+        for (int i = count_of(tile) + lane_; i < S::kTile; i += 32) {
+          memcpy(place + i * int{sizeof(In)}, &value, sizeof(In));
+        }
+      }
+    }
+    __syncwarp();  // the bytes above before the arrival below
+    if (lane_ != 0) return;
+    head_.full[stage_].arrive_expecting(expected);
+#pragma unroll
+    for (int k = 0; k < kStreams; ++k) {
+      if (bytes[k] > 0) bulk_load(to[k], from[k], bytes[k], head_.full[stage_]);
+    }
+  }
+
+  __device__ __forceinline__ void load() {
+    if (head_.tile[0] >= call_.tiles) return;
+    int oldest = 0;
+    std::uint32_t oldest_parity = 0;
+    next();
+    for (int k = 1;; ++k, next()) {
+      if (k >= S::kStages) head_.empty[stage_].wait(parity_ ^ 1);
+      if (k >= Problem::kLoadsInFlight) {
+        head_.full[oldest].wait(oldest_parity);
+        if (++oldest == S::kStages) {
+          oldest = 0;
+          oldest_parity ^= 1;
+        }
+      }
+      if (!take_tile()) return;  // taken only now: a ticket held back delays every later tile
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- reduce
+  /// The lane's elements, as what is folded. Returns the first bad one, or kCount.
+  __device__ __forceinline__ int chunk(int worker, T (&items)[kCount]) const {
+    In x[kStreams][kCount];
+#pragma unroll
+    for (int k = 0; k < kStreams; ++k) {
+      std::uint32_t words[4 * S::kUnits];
+      const auto* units = reinterpret_cast<const uint4*>(input(k)) + (worker * 32 + lane_) * S::kUnits;
+      load_words<S::kUnits>(units, behind_unit(call_.in[k]), words);
+      memcpy(x[k], words, sizeof words);
+    }
+    int bad = kCount;
+#pragma unroll
+    for (int i = kCount - 1; i >= 0; --i) {
+      if constexpr (kStreams == 1) {
+        items[i] = static_cast<T>(x[0][i]);
+      } else {
+        items[i] = call_.problem.item(x[0][i], x[1][i]);
+        if (call_.problem.is_bad(x[0][i], x[1][i])) bad = i;
+      }
+    }
+    return bad;
+  }
+
+  /// What lies behind the last element, in the last tile, is no error.
+  __device__ __forceinline__ void report_bad(std::int64_t tile, int worker, int i) const {
+    const std::int64_t index = tile * S::kTile + (worker * 32 + lane_) * kCount + i;
+    if (index < call_.n) call_.problem.report(index);
+  }
+
+  __device__ __forceinline__ void reduce(int worker) {
+    for (;; next()) {
+      head_.full[stage_].wait(parity_);
+      const std::int64_t tile = head_.tile[stage_];
+      if (tile >= call_.tiles) return;
+      T items[kCount];
+      const int bad = chunk(worker, items);
+      if constexpr (Problem::kChecks) {
+        if (bad < kCount) report_bad(tile, worker, bad);
+      }
+      T total = items[0];
+#pragma unroll
+      for (int i = 1; i < kCount; ++i) total = op_(total, items[i]);
+      const T inclusive = scan_lanes(op_, total, lane_);
+      lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_] = shuffle_up(inclusive, 1);  // lane 0 has no use for its
+      if (lane_ == 31) head_.warp_total[stage_][worker] = inclusive;
+      __syncwarp();
+      int arrived = 0;
+      if (lane_ == 0) {
+        // Acquire and release: the last to come sees the totals of all others.
+        asm volatile("atom.acq_rel.cta.shared.add.s32 %0,[%1],1;"
+                     : "=r"(arrived)
+                     : "r"(shared_address(&head_.arrived[stage_]))
+                     : "memory");
+      }
+      if (__shfl_sync(kAllLanes, arrived, 0) == S::kWarps - 1) publish(tile);
+    }
+  }
+
+  __device__ __forceinline__ void publish(std::int64_t tile) {
+    const T mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
+    const T inclusive = scan_lanes(op_, mine, lane_);
+    if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
+    const T before = shuffle_up(inclusive, 1);
+    if (lane_ < S::kWarps) head_.warp_before[stage_][lane_] = before;
+    if (lane_ == 0) head_.arrived[stage_] = 0;
+    __syncwarp();
+    if (lane_ == 0) head_.prefix_known[stage_].arrive();
+  }
+
+  // ------------------------------------------------------------------------------------------ look ahead
+  // Aggregates are folded in rows of 32 lanes: whole rows into what later tiles go on from, then the row that the tile
+  // itself is in. Where the operator commutes, whole rows are kept lane by lane, so that only one tree of shuffles stands
+  // between the last aggregate and the prefix; else every row is folded in order. Either way the order of a fold depends
+  // on the tile's number alone.
+  __device__ __forceinline__ void look_ahead() {
+    using Slot = Tagged<T>;
+    constexpr int kRow = 32 * Slot::kValues;
+    constexpr int kRows = 192 / kRow;  // one poll covers 192 tiles
+    std::int64_t rows = 0;             // whole rows folded into `before`
+    T before{};                        // of the lane where the operator commutes, else of all lanes, on lane 0
+    for (;; next()) {
+      head_.taken[stage_].wait(parity_);
+      const std::int64_t tile = head_.tile[stage_];
+      if (tile >= call_.tiles) break;
+      const std::int64_t whole = tile / kRow;
+      T part{};
+      for (bool done = tile == rows * kRow; !done;) {
+        Slot slots[kRows];
+        const std::int64_t wanted =
+            tile - rows * kRow - lane_ * Slot::kValues;  // of the lane's values; may be negative
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          if (wanted > r * kRow) slots[r].load(call_.workspace.words, (rows + r) * 32 + lane_);
+        }
+        bool in_order = true;
+        int folded = 0;
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          const bool there = __all_sync(kAllLanes, slots[r].is_there(tag_, wanted - r * kRow));
+          in_order = in_order && there && !done;
+          if (!in_order) continue;
+          T value = slots[r].value(0);
+          if (Slot::kValues == 2 && wanted - r * kRow > 1) value = op_(value, slots[r].value(1));
+          if (rows + r == whole) {
+            part = value;
+            done = true;
+            continue;
+          }
+          if (!Problem::kCommutes) value = fold_lanes(op_, value, lane_);
+          before = rows + r > 0 ? op_(before, value) : value;
+          ++folded;
+          done = tile == (rows + r + 1) * kRow;
+        }
+        rows += folded;
+      }
+      finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues), whole > 0,
+                    before, part);
+    }
+    if (lane_ == 0) leave(call_.workspace, tag_);
+  }
+
+  /// Puts the rows before (if `any`) and the first `lanes` of the tile's own row together.
+  __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, bool any, const T& before, T total) {
+    if constexpr (Problem::kCommutes) {
+      if (any) total = lane_ < lanes ? op_(before, total) : before;
+      total = fold_lanes(op_, total, lane_, any ? 32 : lanes);
+    } else {
+      total = fold_lanes(op_, total, lane_, lanes);
+      if (any) total = lanes > 0 ? op_(before, total) : before;
+    }
+    if (lane_ == 0) {
+      const bool behind = tile > 0;
+      head_.prefix[stage_] = call_.has_init ? (behind ? op_(call_.init, total) : call_.init) : total;
+      head_.has_prefix[stage_] = call_.has_init || behind;
+      head_.prefix_known[stage_].arrive();
+    }
+    __syncwarp();
+  }
+
+  // ------------------------------------------------------------------------------------------------ scan
+  __device__ __forceinline__ void scan(int worker) {
+    // A lane whose output does not begin where its input does writes into its neighbours' chunks.
+    const bool shifted = S::kInPlace && (behind_unit(call_.in[0]) != 0 || behind_unit(call_.out) != 0);
+    for (;; next()) {
+      head_.full[stage_].wait(parity_);
+      const std::int64_t tile = head_.tile[stage_];
+      if (tile >= call_.tiles) return;
+      head_.prefix_known[stage_].wait(parity_);
+      bool any = head_.has_prefix[stage_];
+      T total = head_.prefix[stage_];
+      include(total, any, head_.warp_before[stage_][worker], worker > 0);
+      include(total, any, lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_], lane_ > 0);
+      T items[kCount];
+      (void)chunk(worker, items);
+      int bad = kCount;
+      if (call_.exclusive) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          const T after = op_(total, items[i]);
+          items[i] = total;
+          total = after;
+        }
+      } else {
+        total = any ? op_(total, items[0]) : items[0];
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          if (i > 0) total = op_(total, items[i]);
+          items[i] = total;
+          if constexpr (Problem::kChecks) {
+            if (bad == kCount && call_.problem.is_bad_total(total)) bad = i;
+          }
+        }
+      }
+      if constexpr (Problem::kChecks) {
+        if (bad < kCount) report_bad(tile, worker, bad);
+      }
+      if (shifted) asm volatile("bar.sync 1,%0;" ::"n"(S::kWarps * 32) : "memory");  // all have read before any writes
+      store_chunk(output() + behind_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
+      fence_before_bulk();
+      __syncwarp();
+      if (lane_ == 0) head_.scanned[stage_].arrive();
+    }
+  }
+
+  /// total ← total ⊕ right, where `wanted`.
+  __device__ __forceinline__ void include(T& total, bool& any, const T& right, bool wanted) const {
+    if (!wanted) return;
+    total = any ? op_(total, right) : right;
+    any = true;
+  }
+
+  // ----------------------------------------------------------------------------------------------- store
+  __device__ __forceinline__ void store() {
+    constexpr int kInFlight = Problem::kStoresInFlight;
+    int freed = 0;
+    for (int k = 0;; ++k, next()) {
+      head_.full[stage_].wait(parity_);
+      const std::int64_t tile = head_.tile[stage_];
+      if (tile >= call_.tiles) break;
+      head_.scanned[stage_].wait(parity_);
+      copy_out(tile);
+      if (k < kInFlight) continue;
+      if (lane_ == 0) {
+        bulk_wait_read<kInFlight>();
+        head_.empty[freed].arrive();
+      }
+      if (++freed == S::kStages) freed = 0;
+    }
+    if (lane_ == 0) bulk_wait_read<0>();
+  }
+
+  /// Whole units by bulk copy; the units that a tile shares with its neighbours, byte by byte.
+  __device__ __forceinline__ void copy_out(std::int64_t tile) {
+    char* first = reinterpret_cast<char*>(call_.out + tile * S::kTile);
+    char* last = first + count_of(tile) * int{sizeof(T)};
+    const char* const place = output() + behind_unit(first);
+    char* begin = first + (16 - behind_unit(first)) % 16;
+    char* end = last - behind_unit(last);
+    char* head_end = begin < last ? begin : last;
+    char* tail = (end > head_end ? end : head_end) + (lane_ - 16);
+    if (lane_ < 16 && first + lane_ < head_end) first[lane_] = place[lane_];
+    if (lane_ >= 16 && tail < last) *tail = place[tail - first];
+    __syncwarp();  // the bytes are read before the stage is given back
+    if (lane_ != 0) return;
+    if (end > begin) bulk_store(begin, place + (begin - first), static_cast<std::uint32_t>(end - begin));
+    bulk_commit();
+  }
+
+  const PipelineCall<Problem>& call_;
+  const typename Problem::Op op_;
+  typename S::Head& head_;
+  char* const stages_;
+  T* const lane_before_;
+  const int warp_;
+  const int lane_;
+  unsigned tag_ = 0;
+  int stage_ = 0;
+  std::uint32_t parity_ = 0;
+};
+
+template <class Problem>
+__global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
+    tile_pipeline(const __grid_constant__ PipelineCall<Problem> call) {
+  extern __shared__ __align__(128) char shared[];
+  Pipeline<Problem>(call, shared).run();
+}
+
+}  // namespace upsweep::gpu::detail

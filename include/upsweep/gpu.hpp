@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/gpu.hpp: how a call is to be run on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
+//
+// The functions of scan.hpp with a gpu::Policy in front take device pointers:
+//
+//   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
+//   upsweep::gpu::Workspace workspace(upsweep::gpu::scan_workspace<float, float>(policy, n), 0, stream);
+//   upsweep::inclusive_scan(policy.with_workspace(workspace), x, n, y);  // returns once the work is in the stream
+//
+// Order     work is put into the stream, and nothing waits for it: a scan has no error that depends on the data.
+// Memory    managed or device memory of that device; host memory is an invalid_argument error, nothing is copied.
+// Graphs    every call can be captured into a CUDA graph; with a workspace, replays allocate and clear nothing.
+// Floats    the same bits on every run, for any alignment of the arrays, with every rung that is no library's.
+// Errors    Error: no_device, device_failed, out_of_memory, not_built (a build without CUDA), and those of scan.hpp.
+//           A failure of the device that work of an earlier call caused may show in a later one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/policy.hpp"
+
+struct CUstream_st;
+
+namespace upsweep::gpu {
+
+using Stream = CUstream_st*;  ///< cudaStream_t; null: the default stream
+
+/// Where a call's temporary device memory comes from, ordered by stream like the work that uses it.
+class MemoryResource {
+ public:
+  virtual ~MemoryResource() = default;
+  /// Memory aligned to 256 bytes on the current device. Throws Error out_of_memory.
+  virtual void* allocate(std::int64_t bytes, Stream stream) = 0;
+  virtual void deallocate(void* memory, std::int64_t bytes, Stream stream) noexcept = 0;
+};
+
+/// The device's own stream-ordered pool (cudaMallocAsync).
+MemoryResource& pool() noexcept;
+
+/// Bytes of device memory that a rung needs besides the arrays.
+struct WorkspaceSize {
+  std::int64_t kept = 0;     ///< zero before the first call, kept from one to the next
+  std::int64_t scratch = 0;  ///< anything
+};
+
+/// Device memory for calls to use, one after the other: of one stream, or of streams that wait for each other.
+class Workspace {
+ public:
+  /// Allocates from `memory` and clears, in the stream's order. Throws Error no_device, out_of_memory.
+  explicit Workspace(WorkspaceSize size, int device = 0, Stream stream = nullptr, MemoryResource& memory = pool());
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  [[nodiscard]] WorkspaceSize size() const noexcept { return size_; }
+  [[nodiscard]] int device() const noexcept { return device_; }
+  [[nodiscard]] void* kept() const noexcept { return kept_; }
+  [[nodiscard]] void* scratch() const noexcept { return scratch_; }
+
+ private:
+  WorkspaceSize size_;
+  int device_;
+  Stream stream_;
+  MemoryResource& memory_;
+  void* kept_ = nullptr;
+  void* scratch_ = nullptr;
+};
+
+/// How to run a call on a GPU. Copy one and change it.
+struct Policy {
+  int device = 0;
+  Stream stream = nullptr;
+  Workspace* workspace = nullptr;    ///< null: allocated from `memory` for each call, and cleared
+  MemoryResource* memory = nullptr;  ///< null: pool()
+  std::string_view rung = {};        ///< empty: the top rung that fits; one asked for by name never falls back
+
+  [[nodiscard]] constexpr Policy with_device(int number) const {
+    Policy policy = *this;
+    policy.device = number;
+    return policy;
+  }
+  [[nodiscard]] constexpr Policy with_stream(Stream handle) const {
+    Policy policy = *this;
+    policy.stream = handle;
+    return policy;
+  }
+  [[nodiscard]] constexpr Policy with_workspace(Workspace& reused) const {
+    Policy policy = *this;
+    policy.workspace = &reused;
+    return policy;
+  }
+  [[nodiscard]] constexpr Policy with_memory(MemoryResource& resource) const {
+    Policy policy = *this;
+    policy.memory = &resource;
+    return policy;
+  }
+  [[nodiscard]] constexpr Policy with_rung(std::string_view id) const {
+    Policy policy = *this;
+    policy.rung = id;
+    return policy;
+  }
+};
+
+/// A GPU as its driver describes it.
+struct Device {
+  std::string name;
+  int major = 0;  ///< compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+};
+
+/// The GPUs of this machine; none where there is no driver or this build has no CUDA.
+[[nodiscard]] const std::vector<Device>& devices();
+
+/// Whether this build has CUDA.
+[[nodiscard]] bool is_built() noexcept;
+
+}  // namespace upsweep::gpu

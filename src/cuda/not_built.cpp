@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that say so.
+#include "cuda/device_call.hpp"
+#include "upsweep/gpu.hpp"
+
+namespace upsweep::gpu {
+namespace {
+
+[[noreturn]] void refuse() { throw Error(Code::not_built, "this build of upsweep has no CUDA"); }
+
+class NoPool final : public MemoryResource {
+ public:
+  void* allocate(std::int64_t, Stream) override { refuse(); }
+  void deallocate(void*, std::int64_t, Stream) noexcept override {}
+};
+
+}  // namespace
+
+MemoryResource& pool() noexcept {
+  static NoPool none;
+  return none;
+}
+
+const std::vector<Device>& devices() {
+  static const std::vector<Device> none;
+  return none;
+}
+
+bool is_built() noexcept { return false; }
+
+Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory)
+    : size_(size), device_(device), stream_(stream), memory_(memory) {
+  refuse();
+}
+Workspace::~Workspace() {
+  if (scratch_ != nullptr) memory_.deallocate(scratch_, size_.scratch, stream_);
+  if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
+}
+
+int make_current(int) { refuse(); }
+void restore_current(int) noexcept {}
+void require_device_memory(const void*, int, const char*) { refuse(); }
+Launch launch_on(const Policy&) { refuse(); }
+DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
+DeviceCall::~DeviceCall() { delete own_; }
+
+}  // namespace upsweep::gpu

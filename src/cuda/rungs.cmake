@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# src/cuda/rungs.cmake: the CUDA half of the library: what asks the runtime, and the rungs.
+
+# Half of every rung is in its host code, and nvcc hands that to the C++ compiler.
+set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda)
+
+# upsweep_cuda_per_type(NAME SOURCE TYPE…): SOURCE compiled once per type, which it calls UPSWEEP_ELEMENT, so that the
+# types are compiled at the same time.
+function(upsweep_cuda_per_type name source)
+  foreach(type IN LISTS ARGN)
+    string(REGEX REPLACE "^std::|_t$" "" suffix ${type})
+    set(library upsweep_${name}_${suffix})
+    add_library(${library} OBJECT ${source})
+    target_compile_definitions(${library} PRIVATE UPSWEEP_ELEMENT=${type} UPSWEEP_HAS_CUDA=1)
+    target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_options(${library} PRIVATE ${UPSWEEP_CUDA_FLAGS})
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_sources(upsweep PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+endfunction()
+
+set(UPSWEEP_CUDA_TYPES std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
+  std::uint64_t float double)
+upsweep_cuda_per_type(lookahead scan/cuda_lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(cub scan/cuda_cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
+
+set(rungs
+  scan/cuda_blelloch.cu
+  scan/cuda_cub.cu
+  scan/cuda_hillis_steele.cu
+  scan/cuda_hillis_steele_blocks.cu
+  scan/cuda_hillis_steele_global.cu
+  scan/cuda_lookahead.cu
+  scan/cuda_one_thread.cu
+  scan/cuda_shuffle.cu
+  scan/cuda_thrust.cu
+  scan/cuda_turn_taking.cu
+)
+target_sources(upsweep PRIVATE cuda/runtime.cpp ${rungs})
+set_source_files_properties(${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
+target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_CUDA=1)
+target_link_libraries(upsweep PRIVATE CUDA::cudart_static)

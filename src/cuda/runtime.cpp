@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/runtime.cpp: devices, memory and workspaces, by the CUDA runtime.
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+
+#include "cuda/check.hpp"
+#include "cuda/device_call.hpp"
+#include "upsweep/gpu.hpp"
+
+namespace upsweep::gpu {
+namespace {
+
+class Pool final : public MemoryResource {
+ public:
+  void* allocate(std::int64_t bytes, Stream stream) override {
+    void* memory = nullptr;
+    const std::string what = "allocating " + std::to_string(bytes) + " bytes on the device";
+    require(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream), what.c_str());
+    return memory;
+  }
+  void deallocate(void* memory, std::int64_t, Stream stream) noexcept override { (void)cudaFreeAsync(memory, stream); }
+};
+
+std::vector<Device> find_devices() {
+  std::vector<Device> all;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();  // no driver, or no device: there is none
+    return all;
+  }
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties = {};
+    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
+    all.push_back({.name = properties.name,
+                   .major = properties.major,
+                   .minor = properties.minor,
+                   .multiprocessors = properties.multiProcessorCount,
+                   .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+                   .l2_bytes = properties.l2CacheSize});
+  }
+  return all;
+}
+
+}  // namespace
+
+MemoryResource& pool() noexcept {
+  static Pool all;
+  return all;
+}
+
+const std::vector<Device>& devices() {
+  static const std::vector<Device> all = find_devices();
+  return all;
+}
+
+bool is_built() noexcept { return true; }
+
+// ---------------------------------------------------------------------------------------------------------- workspace
+
+Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory)
+    : size_(size), device_(device), stream_(stream), memory_(memory) {
+  const CurrentDevice current(device);
+  if (size.kept > 0) {
+    kept_ = memory.allocate(size.kept, stream);
+    const cudaError_t error = cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream);
+    if (error != cudaSuccess) memory.deallocate(kept_, size.kept, stream);
+    require(error, "clearing a workspace");
+  }
+  if (size.scratch == 0) return;
+  try {
+    scratch_ = memory.allocate(size.scratch, stream);
+  } catch (...) {
+    if (kept_ != nullptr) memory.deallocate(kept_, size.kept, stream);
+    throw;
+  }
+}
+
+Workspace::~Workspace() {
+  int before = 0;
+  (void)cudaGetDevice(&before);
+  restore_current(device_);
+  if (scratch_ != nullptr) memory_.deallocate(scratch_, size_.scratch, stream_);
+  if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
+  restore_current(before);
+}
+
+// --------------------------------------------------------------------------------------------------------------- calls
+
+int make_current(int device) {
+  if (device < 0 || device >= static_cast<int>(devices().size())) {
+    throw Error(Code::no_device, devices().empty() ? "no CUDA device on this machine"
+                                                   : "device " + std::to_string(device) + ": there are " +
+                                                         std::to_string(devices().size()));
+  }
+  int before = 0;
+  require(cudaGetDevice(&before), "asking for the current device");
+  if (before != device) require(cudaSetDevice(device), "choosing the device");
+  return before;
+}
+
+void restore_current(int device) noexcept {
+  int now = 0;
+  if (cudaGetDevice(&now) == cudaSuccess && now != device) (void)cudaSetDevice(device);
+}
+
+void require_device_memory(const void* data, int device, const char* what) {
+  cudaPointerAttributes attributes = {};
+  require(cudaPointerGetAttributes(&attributes, data), what);
+  const bool here = attributes.type == cudaMemoryTypeManaged ||
+                    (attributes.type == cudaMemoryTypeDevice && attributes.device == device);
+  if (here) return;
+  const std::string where = attributes.type == cudaMemoryTypeDevice
+                                ? "lies on device " + std::to_string(attributes.device)
+                                : "is host memory";
+  throw Error(Code::invalid_argument,
+              std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
+}
+
+Launch launch_on(const Policy& policy) {
+  const Device& device = devices()[static_cast<std::size_t>(policy.device)];
+  return {.device = policy.device,
+          .multiprocessors = device.multiprocessors,
+          .major = device.major,
+          .stream = policy.stream};
+}
+
+DeviceCall::DeviceCall(const Policy& policy, WorkspaceSize needed) : launch_(launch_on(policy)) {
+  Workspace* workspace = policy.workspace;
+  if (workspace == nullptr && (needed.kept > 0 || needed.scratch > 0)) {
+    MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
+    workspace = own_ = new Workspace(needed, policy.device, policy.stream, memory);
+  }
+  if (workspace == nullptr) return;
+  launch_.kept = workspace->kept();
+  launch_.scratch = workspace->scratch();
+  launch_.size = workspace->size();
+  if (workspace->device() != policy.device || launch_.size.kept < needed.kept ||
+      launch_.size.scratch < needed.scratch) {
+    throw Error(Code::invalid_argument, "the workspace has " + std::to_string(launch_.size.kept) + " + " +
+                                            std::to_string(launch_.size.scratch) + " bytes on device " +
+                                            std::to_string(workspace->device()) + ", the call needs " +
+                                            std::to_string(needed.kept) + " + " + std::to_string(needed.scratch) +
+                                            " on device " + std::to_string(policy.device));
+  }
+}
+
+DeviceCall::~DeviceCall() { delete own_; }
+
+}  // namespace upsweep::gpu

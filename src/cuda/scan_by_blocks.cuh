@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/scan_by_blocks.cuh: blocks scan their tiles alone, their totals are scanned the same way, and added back.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace upsweep::gpu {
+
+/// Values that lie in memory as they are.
+template <class T, class Op>
+struct Values {
+  const T* values;
+  Op op;
+  __device__ T operator()(std::int64_t i) const { return values[i]; }
+};
+
+template <class T, class Op>
+__global__ void add_back(Op op, const T* totals, T* out, std::int64_t n, int tile) {
+  // Block b brings what precedes tile b + 1.
+  const std::int64_t first = (std::int64_t{blockIdx.x} + 1) * tile;
+  const T before = totals[blockIdx.x];
+  for (int i = static_cast<int>(threadIdx.x); i < tile && first + i < n; i += static_cast<int>(blockDim.x)) {
+    out[first + i] = op(before, out[first + i]);
+  }
+}
+
+/// Elements of all levels of totals above n elements.
+constexpr std::int64_t totals_above(std::int64_t n, int tile) {
+  std::int64_t all = 0;
+  while (n > tile) {
+    n = (n + tile - 1) / tile;
+    all += n;
+  }
+  return all;
+}
+
+/// Tiles::kTile elements are one block's work: tiles.launch(elements, out, totals, n, blocks, stream) scans every tile
+/// alone and writes their totals, unless `totals` is null. `totals` has room for totals_above(n). Any n.
+template <class Tiles, class Elements, class T>
+void scan_by_blocks(const Tiles& tiles, const Elements& elements, T* out, T* totals, std::int64_t n,
+                    cudaStream_t stream) {
+  constexpr int kTile = Tiles::kTile;
+  const std::int64_t blocks = (n + kTile - 1) / kTile;
+  if (blocks == 1) {
+    tiles.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
+    return;
+  }
+  tiles.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
+  // ---- The totals, in place.
+  using Op = decltype(elements.op);
+  scan_by_blocks(tiles, Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, stream);
+  // ---- Back into all tiles but the first.
+  add_back<<<static_cast<unsigned>(blocks - 1), 256, 0, stream>>>(elements.op, totals, out, n, kTile);
+}
+
+}  // namespace upsweep::gpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+#include <cub/device/device_scan.cuh>
+
+#include "scan/cuda_cub.cuh"
+#include "upsweep/detail/cuda_status.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+using T = UPSWEEP_ELEMENT;
+
+template <class Op>
+Status run(const detail::ScanCall& call, Op op) noexcept {
+  const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+  const auto* in = static_cast<const T*>(call.in);
+  auto* out = static_cast<T*>(call.out);
+  void* memory = call.launch->scratch;
+  auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
+  const gpu::Stream stream = call.launch->stream;
+  if (call.exclusive) {
+    return gpu::status_of(cub::DeviceScan::ExclusiveScan(memory, bytes, in, out, op, carry.total, call.n, stream));
+  }
+  if (carry.any) {
+    return gpu::status_of(cub::DeviceScan::InclusiveScanInit(memory, bytes, in, out, op, carry.total, call.n, stream));
+  }
+  return gpu::status_of(cub::DeviceScan::InclusiveScan(memory, bytes, in, out, op, call.n, stream));
+}
+
+}  // namespace
+
+template <>
+Status cub_scan<T>(const detail::ScanCall& call) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    if (call.op == Operator::bit_and) return run(call, BitAnd{});
+    if (call.op == Operator::bit_or) return run(call, BitOr{});
+    if (call.op == Operator::bit_xor) return run(call, BitXor{});
+  }
+  if (call.op == Operator::mul) return run(call, Mul{});
+  if (call.op == Operator::min) return run(call, Min{});
+  if (call.op == Operator::max) return run(call, Max{});
+  return run(call, Add{});
+}
+
+template <>
+std::int64_t cub_bytes<T>(std::int64_t n) noexcept {
+  std::size_t bytes = 0;
+  const T* in = nullptr;
+  // The state of a tile depends on the type alone; tiles of products and sums may differ in length, by less than half.
+  (void)cub::DeviceScan::InclusiveScan(nullptr, bytes, in, static_cast<T*>(nullptr), Add{}, n);
+  return static_cast<std::int64_t>(bytes) * 2;
+}
+
+}  // namespace upsweep::scan

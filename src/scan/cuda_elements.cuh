@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_elements.cuh: a scan call as the teaching rungs on CUDA see it: typed, inclusive, for a few types.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::scan {
+
+/// The elements to be scanned inclusively, whatever was asked for: an initial value is combined into the first, and an
+/// exclusive scan of x is the inclusive scan of init, x0, x1, ….
+template <class T, class Op>
+struct Elements {
+  const T* in;
+  T init;
+  bool has_init;
+  bool exclusive;
+  Op op;
+
+  __device__ T operator()(std::int64_t i) const {
+    if (exclusive) return i == 0 ? init : in[i - 1];
+    return i == 0 && has_init ? op(init, in[0]) : in[i];
+  }
+};
+
+/// f(elements, out) for the operators and types that teaching rungs are compiled for: add on int32, int64, float and
+/// double, and Compose on Affine<uint32>, which does not commute.
+template <class F>
+Status with_elements(const detail::ScanCall& call, F f) noexcept {
+  const auto run = [&]<class T, class Op>(std::type_identity<T>, Op op) {
+    const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+    const Elements<T, Op> elements{static_cast<const T*>(call.in), carry.total, carry.any, call.exclusive, op};
+    return f(elements, static_cast<T*>(call.out));
+  };
+  switch (call.out_type) {
+    case Type::int32:
+      return run(std::type_identity<std::int32_t>{}, Add{});
+    case Type::int64:
+      return run(std::type_identity<std::int64_t>{}, Add{});
+    case Type::float32:
+      return run(std::type_identity<float>{}, Add{});
+    case Type::float64:
+      return run(std::type_identity<double>{}, Add{});
+    default:
+      return run(std::type_identity<Affine<std::uint32_t>>{}, Compose{});
+  }
+}
+
+inline gpu::Stream stream_of(const detail::ScanCall& call) { return call.launch->stream; }
+
+}  // namespace upsweep::scan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_hillis_steele.cu: one block, where in every round each thread adds the element a stride to its left.
+//
+// Idea   After rounds with strides 1, 2, 4, … each place holds the fold of everything up to it. Two copies in shared
+//        memory take turns, so that a round reads what the one before wrote and never what it writes itself.
+// Cost   n read, n written. Work n·log2 n, depth log2 n.
+// Needs  Any GPU, and at most 1024 elements: one block.
+// Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
+//        its memory traffic either.
+// From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); the scan tutorial.
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+template <class T, class Op>
+__global__ void scan_in_one_block(Elements<T, Op> element, T* out, int n) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* from = reinterpret_cast<T*>(shared);
+  T* to = from + blockDim.x;
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) from[i] = element(i);
+  __syncthreads();  // all elements before the first round
+  for (int stride = 1; stride < n; stride *= 2) {
+    if (i < n) to[i] = i >= stride ? element.op(from[i - stride], from[i]) : from[i];
+    __syncthreads();  // the round is complete before the next reads it
+    T* const last = from;
+    from = to;
+    to = last;
+  }
+  if (i < n) out[i] = from[i];
+}
+
+}  // namespace
+
+Status cuda_hillis_steele(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
+    const unsigned threads = (static_cast<unsigned>(call.n) + 31) / 32 * 32;
+    scan_in_one_block<<<1, threads, 2 * threads * sizeof(T), stream_of(call)>>>(elements, out,
+                                                                                static_cast<int>(call.n));
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+}  // namespace upsweep::scan

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_lookahead.cu: one pass at the speed of a copy: persistent blocks, bulk copies, aggregates folded ahead.
+//
+// Idea   Every block reads the totals that all blocks publish and keeps the running prefix itself, so no block waits for
+//        another one's prefix. Copies into shared memory, folding, waiting, scanning and copies out are the work of
+//        different warps, so that memory is never idle. See upsweep/detail/tile_pipeline.cuh; small scans are one
+//        launch of one block or one cluster (small_scan.cuh).
+// Cost   n read, n written. Work 4n, depth n/(32·132) and the folds.
+// Needs  Compute capability 9.0 or later. 16 bytes of workspace per 25 KB, zero before the first call.
+// Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md tells what the rest is).
+// From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
+//        look-ahead of CCCL's issue 6811; our own study.
+#include "scan/cuda_lookahead.cuh"
+
+#include "core/visit.hpp"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+
+Status cuda_lookahead(const detail::ScanCall& call, const Policy&) noexcept {
+  if (call.device != nullptr) return call.device->run(call);
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return lookahead_from<In>(call); });
+}
+
+gpu::WorkspaceSize cuda_lookahead_workspace(const detail::ScanCall& call) noexcept {
+  if (call.device != nullptr) return call.device->workspace(call);
+  // The operator makes no difference.
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
+    return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> gpu::WorkspaceSize {
+      if constexpr (kLookaheadTypes<In, Out>) {
+        return {.kept = gpu::detail::workspace_bytes<gpu::detail::ScanProblem<In, Out, Add, true>>(call.n)};
+      } else {
+        return {};
+      }
+    });
+  });
+}
+
+}  // namespace upsweep::scan

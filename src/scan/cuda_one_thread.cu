@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_one_thread.cu: the loop of cpu.serial, in one thread of the GPU.
+//
+// Idea   What a kernel is, and nothing else: the same loop, started as <<<1, 1>>>.
+// Cost   n read, n written. Work n, depth n.
+// Needs  Any GPU.
+// Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
+//        rungs use more than one thread.
+// From   The first step of both compact_offsets reports.
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+template <class T, class Op>
+__global__ void scan_in_one_thread(Elements<T, Op> element, T* out, std::int64_t n) {
+  T total = element(0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    // Read before the write: in place and exclusive, it is what out[i] overwrites.
+    const T next = element(i + 1 < n ? i + 1 : i);
+    out[i] = total;
+    total = element.op(total, next);
+  }
+}
+
+}  // namespace
+
+Status cuda_one_thread(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&](const auto& elements, auto* out) {
+    scan_in_one_thread<<<1, 1, 0, stream_of(call)>>>(elements, out, call.n);
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+}  // namespace upsweep::scan

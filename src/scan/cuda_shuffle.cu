@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_shuffle.cu: warps scan in registers, one warp scans the warps' totals, blocks hand theirs on.
+//
+// Idea   The lanes of a warp read each other's registers (shuffle), so five rounds need neither shared memory nor a
+//        barrier. A block of 32 warps then has 32 totals, which are one warp's work.
+// Cost   n read, n written, and again to add the tiles' totals back: 4n. Work n·log2 32, depth log2 n; two barriers.
+// Needs  Any GPU; a 1023rd of the array for totals.
+// Limit  The second pass over memory. cuda.lookback makes do with one.
+// From   The scan tutorial ("shuffles"); NVIDIA's own shuffle scans since Kepler.
+#include "cuda/scan_by_blocks.cuh"
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+#include "upsweep/detail/device.cuh"
+
+namespace upsweep::scan {
+namespace {
+
+template <class Element, class T>
+__global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
+  __shared__ __align__(16) unsigned char shared[32 * sizeof(T)];
+  T* const warp_totals = reinterpret_cast<T*>(shared);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+
+  // ---- Lanes.
+  T value = gpu::detail::scan_lanes(element.op, element(i < n ? i : n - 1), lane);
+  if (lane == 31) warp_totals[warp] = value;
+  __syncthreads();  // all totals are there
+
+  // ---- Warps.
+  if (warp == 0) warp_totals[lane] = gpu::detail::scan_lanes(element.op, warp_totals[lane], lane);
+  __syncthreads();  // and scanned
+  if (warp > 0) value = element.op(warp_totals[warp - 1], value);
+
+  if (i < n) out[i] = value;
+  if (totals != nullptr && threadIdx.x == blockDim.x - 1) totals[blockIdx.x] = value;
+}
+
+struct Tiles {
+  static constexpr int kTile = 1024;
+  template <class Element, class T>
+  void launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks, cudaStream_t stream) const {
+    scan_tiles<<<blocks, kTile, 0, stream>>>(element, out, totals, n);
+  }
+};
+
+}  // namespace
+
+Status cuda_shuffle(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
+    gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call));
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+gpu::WorkspaceSize cuda_shuffle_workspace(const detail::ScanCall& call) noexcept {
+  return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
+}
+
+}  // namespace upsweep::scan

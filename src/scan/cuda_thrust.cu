@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_thrust.cu: thrust::inclusive_scan, the algorithm that a C++ programmer meets first.
+//
+// Idea   Two lines of a library's.
+// Cost   What CUB's scan costs, which it runs; its temporary memory comes from the workspace here.
+// Needs  Any GPU.
+// Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
+// From   Thrust 3 (CUDA toolkit), the reports' and the tutorial's yardstick.
+#include <thrust/execution_policy.h>
+#include <thrust/scan.h>
+
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+// Thrust asks for its temporary memory by type; it takes what the workspace has, once per call.
+struct Scratch {
+  using value_type = char;
+  char* memory;
+  std::int64_t bytes;
+  char* allocate(std::ptrdiff_t wanted) const {
+    if (wanted > bytes) throw std::bad_alloc();
+    return memory;
+  }
+  void deallocate(char*, std::size_t) const {}
+};
+
+// A tile of Thrust's scan has at least 1024 elements and 16 bytes of state; some more for alignment.
+constexpr std::int64_t scratch_bytes(std::int64_t n) { return (1 << 16) + n / 1024 * 32; }
+
+}  // namespace
+
+Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
+  return with_elements(call, [&](const auto& elements, auto* out) {
+    Scratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
+    const auto policy = thrust::cuda::par_nosync(scratch).on(stream_of(call));
+    const auto* in = elements.in;
+    if (elements.exclusive) {
+      thrust::exclusive_scan(policy, in, in + call.n, out, elements.init, elements.op);
+    } else if (elements.has_init) {
+      thrust::inclusive_scan(policy, in, in + call.n, out, elements.init, elements.op);
+    } else {
+      thrust::inclusive_scan(policy, in, in + call.n, out, elements.op);
+    }
+    return gpu::status_of(cudaGetLastError());
+  });
+} catch (const std::bad_alloc&) {
+  return {Code::device_memory, kNoIndex, "Thrust wants more temporary memory than its workspace has"};
+} catch (...) {
+  return {Code::device_failed, kNoIndex, "Thrust failed"};
+}
+
+gpu::WorkspaceSize cuda_thrust_workspace(const detail::ScanCall& call) noexcept {
+  return {.scratch = scratch_bytes(call.n)};
+}
+
+}  // namespace upsweep::scan

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_turn_taking.cu: a thread per element, each adding its own when its turn comes.
+//
+// Idea   Many threads, still one after the other: in round t thread t alone adds, and a barrier that every thread of the
+//        block reaches ends the round.
+// Cost   n read, n written, and the last output of each block read again. Work n, depth n barriers.
+// Needs  Any GPU.
+// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch (the report's kernel
+//        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
+//        block, in order. cuda.hillis_steele lets all threads add in every round.
+// From   The second step of the compact_offsets reports, corrected.
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+constexpr int kThreads = 1024;
+
+template <class T, class Op>
+__global__ void scan_by_turns(Elements<T, Op> element, T* out, std::int64_t first, std::int64_t n) {
+  const std::int64_t i = first + threadIdx.x;
+  for (int turn = 0; turn < kThreads; ++turn) {
+    if (static_cast<int>(threadIdx.x) == turn && i < n) {
+      out[i] = i == 0 ? element(0) : element.op(out[i - 1], element(i));
+    }
+    __syncthreads();  // this turn's output before the next one reads it
+  }
+}
+
+}  // namespace
+
+Status cuda_turn_taking(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&](const auto& elements, auto* out) {
+    for (std::int64_t first = 0; first < call.n; first += kThreads) {
+      scan_by_turns<<<1, kThreads, 0, stream_of(call)>>>(elements, out, first, call.n);
+    }
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+}  // namespace upsweep::scan

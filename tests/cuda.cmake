@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cuda.cmake: what needs a GPU. Compiled wherever CUDA is; skipped where there is no device.
+
+upsweep_test(cuda_scan TIMEOUT 900 SOURCES cuda_scan_test.cpp LIBS CUDA::cudart_static)
+target_compile_definitions(test_cuda_scan PRIVATE UPSWEEP_HAS_CUDA=1)
+upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
+set_tests_properties(cuda_scan cuda_custom PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_custom_test.cu: operators and element types of a user's own on a GPU, none of which commute.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "device_array.hpp"
+#include "upsweep/scan.cuh"
+
+namespace upsweep {
+namespace {
+
+using tests::DeviceArray;
+using tests::GpuTest;
+
+/// A string of bytes, as its ends: "first ⊕ last" keeps the first byte of the left and the rest of the right.
+template <int kBytes>
+struct Ends {
+  unsigned char byte[kBytes];
+  bool operator==(const Ends&) const = default;
+};
+struct KeepEnds {
+  template <int kBytes>
+  __host__ __device__ Ends<kBytes> operator()(const Ends<kBytes>& left, const Ends<kBytes>& right) const {
+    Ends<kBytes> both = right;
+    both.byte[0] = left.byte[0];
+    both.byte[kBytes - 1] = static_cast<unsigned char>(left.byte[kBytes - 1] + right.byte[kBytes - 1]);
+    return both;
+  }
+};
+
+template <class T>
+T random_value(std::mt19937_64& random) {
+  unsigned char bytes[sizeof(T)];
+  for (auto& byte : bytes) byte = static_cast<unsigned char>(random());
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+template <class T, class Op>
+void check(Op op) {
+  std::mt19937_64 random(17);
+  for (const std::int64_t n : {1, 2, 33, 1000, 5000, 30011, 200003, 1500007}) {
+    std::vector<T> in(static_cast<std::size_t>(n));
+    for (auto& x : in) x = random_value<T>(random);
+    const T init = random_value<T>(random);
+    for (const std::int64_t misaligned : {0, 1, 3}) {
+      DeviceArray<T> from(in, misaligned);
+      DeviceArray<T> to(n, misaligned == 3 ? 2 : 0);
+      for (const bool exclusive : {false, true}) {
+        if (exclusive) {
+          exclusive_scan(gpu::Policy{}, from.data(), n, to.data(), init, op);
+        } else {
+          inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), op);
+        }
+        tests::require(cudaDeviceSynchronize());
+        const auto result = to.values();
+        T total = exclusive ? init : in[0];
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          if (i > 0) total = op(total, in[exclusive ? i - 1 : i]);
+          ASSERT_EQ(std::memcmp(&result[i], &total, sizeof(T)), 0)
+              << sizeof(T) << " bytes, n " << n << " at " << i << " exclusive " << exclusive << " misaligned "
+              << misaligned;
+        }
+      }
+      EXPECT_TRUE(to.intact());
+    }
+  }
+}
+
+TEST_F(GpuTest, CustomTypesOfEverySizeAreScannedInOrder) {
+  check<Ends<2>>(KeepEnds{});
+  check<Ends<3>>(KeepEnds{});
+  check<Ends<4>>(KeepEnds{});
+  check<Ends<7>>(KeepEnds{});
+  check<Ends<12>>(KeepEnds{});
+  check<Ends<16>>(KeepEnds{});
+  check<Affine<std::uint32_t>>(compose);
+  check<Affine<std::uint64_t>>(compose);
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_scan_test.cpp: every CUDA rung of the scan ladder against the reference, and what the GPU calls refuse.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device_array.hpp"
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "scan/reference.hpp"
+#include "scan/rungs.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::DeviceArray;
+using tests::GpuTest;
+using tests::Pattern;
+using tests::require;
+
+// Around a warp, a block (1024), a cluster (65536 int32), a tile of 25 KB (6400 int32) and several waves of them.
+constexpr std::int64_t kSizes[] = {0,    1,    2,     31,    33,    255,   1023,  1024,   1025,   2049,
+                                   6399, 6401, 16385, 65535, 65536, 65537, 65601, 300001, 2000003};
+
+template <class Call>
+Code code_of(Call call) {
+  try {
+    call();
+    return Code::ok;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return error.code();
+  }
+}
+
+std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::scan, Backend::cuda); }
+
+template <class T>
+class CudaScan : public GpuTest {};
+using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                             std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(CudaScan, Types);
+
+struct Case {
+  bool exclusive = false;
+  bool in_place = false;
+  std::int64_t in_misaligned = 0;
+  std::int64_t out_misaligned = 0;
+};
+
+/// Scans on the device and compares with the reference; false where the rung refuses.
+template <class Out, class In, class Op>
+bool check(const gpu::Policy& policy, const std::vector<In>& in, Op op, const Case& how) {
+  const auto n = std::ssize(in);
+  const Out init{5};
+  DeviceArray<In> from(in, how.in_misaligned);
+  DeviceArray<Out> to(how.in_place ? 0 : n, how.out_misaligned);
+  Out* out = how.in_place ? reinterpret_cast<Out*>(from.data()) : to.data();
+  const Code code = code_of([&] {
+    const ScanResult result = how.exclusive ? exclusive_scan(policy, from.data(), n, out, init, op)
+                                            : inclusive_scan(policy, from.data(), n, out, op);
+    EXPECT_TRUE(policy.rung.empty() || result.rung == policy.rung);
+    EXPECT_EQ(result.count, n);
+  });
+  if (code == Code::unsupported) return false;
+  EXPECT_EQ(code, Code::ok);
+  require(cudaDeviceSynchronize());
+  std::vector<Out> result(in.size());
+  if (n > 0) require(cudaMemcpy(result.data(), out, result.size() * sizeof(Out), cudaMemcpyDeviceToHost));
+  const auto reference = how.exclusive ? scan::ExactReference<Out, Op>(op, init) : scan::ExactReference<Out, Op>(op);
+  EXPECT_EQ(scan::first_wrong(reference, in.data(), result.data(), n, how.exclusive), kNoIndex)
+      << policy.rung << " n " << n << " exclusive " << how.exclusive << " in place " << how.in_place << " misaligned "
+      << how.in_misaligned << ", " << how.out_misaligned;
+  EXPECT_TRUE(from.intact() && to.intact()) << policy.rung << " n " << n;
+  return true;
+}
+
+TYPED_TEST(CudaScan, SumsMatchTheReferenceAtEverySizeAndPattern) {
+  for (const auto& rung : rungs()) {
+    bool ran = false;
+    for (const Pattern pattern : tests::kPatterns) {
+      for (const std::int64_t n : kSizes) {
+        if (n > 300001 && (rung.id == "cuda.one_thread" || rung.id == "cuda.turn_taking")) continue;
+        const auto in = tests::make<TypeParam>(pattern, n);
+        for (const bool exclusive : {false, true}) {
+          const Case how{exclusive, (n % 3) == 2, n % 4, n % 3 == 2 ? n % 4 : n % 5};
+          ran = check<TypeParam>(gpu::Policy{}.with_rung(rung.id), in, add, how) || ran;
+        }
+      }
+    }
+    const bool compiled_for_all = rung.id == "cuda.lookahead" || rung.id == "cuda.cub";
+    const bool taught = sizeof(TypeParam) >= 4 && (!std::is_unsigned_v<TypeParam>);
+    EXPECT_EQ(ran, compiled_for_all || taught) << rung.id;
+  }
+}
+
+TYPED_TEST(CudaScan, LookaheadAndCubRunEveryOperator) {
+  for (const char* rung : {"cuda.lookahead", "cuda.cub"}) {
+    const auto policy = gpu::Policy{}.with_rung(rung);
+    for (const std::int64_t n : {100, 9000, 200003, 900001}) {
+      const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
+      for (const bool exclusive : {false, true}) {
+        const Case how{.exclusive = exclusive, .in_misaligned = 1};
+        EXPECT_TRUE(check<TypeParam>(policy, in, min, how));
+        EXPECT_TRUE(check<TypeParam>(policy, in, max, how));
+        if constexpr (std::is_integral_v<TypeParam>) {
+          EXPECT_TRUE(check<TypeParam>(policy, in, mul, how));
+          EXPECT_TRUE(check<TypeParam>(policy, in, bit_and, how));
+          EXPECT_TRUE(check<TypeParam>(policy, in, bit_or, how));
+          EXPECT_TRUE(check<TypeParam>(policy, in, bit_xor, how));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaScan, LookaheadTakesEveryAlignmentAndWorksInPlace) {
+  for (const std::int64_t n : {5000, 70001, 500009}) {
+    const auto in = tests::make<TypeParam>(Pattern::random, n, 9);
+    for (const bool exclusive : {false, true}) {
+      for (std::int64_t from = 0; from * std::int64_t{sizeof(TypeParam)} < 16; ++from) {
+        for (const std::int64_t to : {std::int64_t{0}, std::int64_t{1}, from}) {
+          check<TypeParam>({}, in, add, {.exclusive = exclusive, .in_misaligned = from, .out_misaligned = to});
+        }
+        check<TypeParam>({}, in, add, {.exclusive = exclusive, .in_place = true, .in_misaligned = from});
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaScan, SumsOfNarrowIntegersAreKeptIn64Bits) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    using Wide = std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>;
+    for (const std::int64_t n : {1, 1000, 33333, 70001, 1000003}) {
+      const auto in = tests::make<TypeParam>(Pattern::extremes, n, 11);
+      for (const bool exclusive : {false, true}) {
+        EXPECT_TRUE(check<Wide>({}, in, add, {exclusive, false, n % 3, n % 2}));
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaScan, FloatsHaveTheSameBitsOnEveryRunAndAlignment) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const std::int64_t n = 3000017;
+    std::mt19937_64 random(3);
+    std::vector<TypeParam> in(static_cast<std::size_t>(n));
+    for (auto& x : in) x = static_cast<TypeParam>(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5);
+    for (const auto& rung : rungs()) {
+      if (rung.determinism != Determinism::always || rung.id == "cuda.turn_taking" || rung.id == "cuda.one_thread")
+        continue;
+      std::vector<TypeParam> first;
+      for (int run = 0; run < 8; ++run) {
+        DeviceArray<TypeParam> from(in, run % 4);
+        DeviceArray<TypeParam> to(n, run % 3);
+        if (code_of([&] { inclusive_scan(gpu::Policy{}.with_rung(rung.id), from.data(), n, to.data()); }) != Code::ok)
+          break;
+        const auto result = to.values();
+        if (first.empty()) first = result;
+        EXPECT_EQ(std::memcmp(first.data(), result.data(), result.size() * sizeof(TypeParam)), 0) << rung.id;
+        EXPECT_EQ(scan::first_beyond(scan::SumReference(), in.data(), result.data(), n, false, rung.float_bound),
+                  kNoIndex)
+            << rung.id;
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ every rung's order
+
+using Map = Affine<std::uint32_t>;
+
+TEST_F(GpuTest, TeachingRungsKeepTheOrderOfOperatorsThatDoNotCommute) {
+  struct Entry {
+    const char* id;
+    scan::Run* run;
+    scan::WorkspaceOf* workspace;
+  };
+  const Entry entries[] = {
+      {"one_thread", scan::cuda_one_thread, nullptr},
+      {"turn_taking", scan::cuda_turn_taking, nullptr},
+      {"hillis_steele", scan::cuda_hillis_steele, nullptr},
+      {"hillis_steele_global", scan::cuda_hillis_steele_global, scan::cuda_hillis_steele_global_workspace},
+      {"hillis_steele_blocks", scan::cuda_hillis_steele_blocks, scan::cuda_hillis_steele_blocks_workspace},
+      {"blelloch", scan::cuda_blelloch, scan::cuda_blelloch_workspace},
+      {"shuffle", scan::cuda_shuffle, scan::cuda_shuffle_workspace},
+      {"thrust", scan::cuda_thrust, scan::cuda_thrust_workspace},
+  };
+  std::mt19937_64 random(13);
+  for (const Entry& entry : entries) {
+    for (const std::int64_t n : {1, 2, 700, 1024, 5000, 1100000}) {
+      const std::string id = entry.id;
+      if (n > 1024 && id == "hillis_steele") continue;
+      if (n > 5000 && (id == "turn_taking" || id == "one_thread")) continue;
+      std::vector<Map> in(static_cast<std::size_t>(n));
+      for (auto& x : in) x = {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
+      DeviceArray<Map> from(in, 0);
+      DeviceArray<Map> to(n);
+      auto carry = empty_carry<Map>();
+      detail::ScanCall call;
+      call.in = from.data();
+      call.out = to.data();
+      call.n = n;
+      call.in_size = call.out_size = sizeof(Map);
+      call.carry = &carry;
+      const auto size = entry.workspace != nullptr ? entry.workspace(call) : gpu::WorkspaceSize{};
+      const gpu::Workspace workspace(size);
+      const gpu::Launch launch{.multiprocessors = gpu::devices()[0].multiprocessors,
+                               .major = gpu::devices()[0].major,
+                               .kept = workspace.kept(),
+                               .scratch = workspace.scratch(),
+                               .size = size};
+      call.launch = &launch;
+      const Status status = entry.run(call, {});
+      ASSERT_TRUE(status.ok()) << entry.id << ": " << status.reason;
+      require(cudaDeviceSynchronize());
+      const auto result = to.values();
+      Map total = in[0];
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        if (i > 0) total = compose(total, in[i]);
+        ASSERT_TRUE(result[i].a == total.a && result[i].b == total.b) << entry.id << " n " << n << " at " << i;
+      }
+      EXPECT_TRUE(to.intact());
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- the calls
+
+TEST_F(GpuTest, AWorkspaceServesCallsOfEveryTypeAndAGraphReplaysThem) {
+  const std::int64_t n = 400003;
+  const auto ints = tests::make<std::int32_t>(Pattern::random, n, 1);
+  const auto longs = tests::make<std::int64_t>(Pattern::random, n, 2);
+  DeviceArray<std::int32_t> from(ints, 1);
+  DeviceArray<std::int32_t> to(n, 3);
+  DeviceArray<std::int64_t> from_long(longs, 0);
+  DeviceArray<std::int64_t> to_long(n, 1);
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  {
+    auto policy = gpu::Policy{}.with_stream(stream);
+    gpu::Workspace workspace(gpu::scan_workspace<std::int64_t, std::int64_t>(policy, n), 0, stream);
+    policy = policy.with_workspace(workspace);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    inclusive_scan(policy, from.data(), n, to.data());
+    exclusive_scan(policy, from_long.data(), n, to_long.data(), 7);
+    require(cudaStreamEndCapture(stream, &graph));
+    require(cudaGraphInstantiate(&replay, graph, 0));
+    for (int run = 0; run < 50; ++run) {
+      require(cudaMemsetAsync(to.data(), run, static_cast<std::size_t>(n) * 4, stream));
+      require(cudaGraphLaunch(replay, stream));
+      inclusive_scan(policy, from_long.data(), n / 2, to_long.data());  // the graph's work in between is its own
+      require(cudaGraphLaunch(replay, stream));
+      if (run % 10 != 0) continue;
+      require(cudaStreamSynchronize(stream));
+      EXPECT_EQ(
+          scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), ints.data(), to.values().data(), n, false),
+          kNoIndex);
+      EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int64_t, Add>(add, 7), longs.data(),
+                                  to_long.values().data(), n, true),
+                kNoIndex);
+    }
+    require(cudaStreamSynchronize(stream));
+    require(cudaGraphExecDestroy(replay));
+    require(cudaGraphDestroy(graph));
+  }
+  require(cudaStreamDestroy(stream));
+}
+
+TEST_F(GpuTest, LookaheadIsRightAThousandTimesBesideOtherWork) {
+  const std::int64_t n = 1500007;
+  const auto in = tests::make<std::int32_t>(Pattern::random, n, 4);
+  DeviceArray<std::int32_t> from(in, 0);
+  DeviceArray<std::int32_t> to(n);
+  DeviceArray<std::int32_t> reference(n);
+  DeviceArray<std::byte> elsewhere(64 << 20);
+  cudaStream_t stream = nullptr;
+  cudaStream_t other = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  require(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  const auto policy = gpu::Policy{}.with_rung("cuda.lookahead").with_stream(stream);
+  std::vector<std::int32_t> expected;
+  for (int run = 0; run < 1000; ++run) {
+    require(cudaMemsetAsync(elsewhere.data(), run, 64 << 20, other));
+    require(cudaMemsetAsync(to.data(), 0x5A, static_cast<std::size_t>(n) * 4, stream));
+    inclusive_scan(policy, from.data(), n, to.data());
+    require(cudaStreamSynchronize(stream));
+    if (run == 0) {
+      expected = to.values();
+      EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), expected.data(), n, false),
+                kNoIndex);
+    } else if (run % 20 == 0) {
+      ASSERT_EQ(to.values(), expected) << "run " << run;
+    }
+  }
+  require(cudaStreamDestroy(stream));
+  require(cudaStreamDestroy(other));
+}
+
+TEST_F(GpuTest, SaysWhatIsWrong) {
+  std::vector<float> host(1000, 1.0F);
+  DeviceArray<float> from(host, 0);
+  DeviceArray<float> to(1000);
+  const auto scan_with = [&](const gpu::Policy& policy) { inclusive_scan(policy, from.data(), 1000, to.data()); };
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, host.data(), 1000, to.data()); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, from.data(), 1000, host.data()); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, from.data(), -1, to.data()); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, from.data(), 900, from.data() + 1); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { scan_with(gpu::Policy{}.with_device(99)); }), Code::no_device);
+  EXPECT_EQ(code_of([&] { scan_with(gpu::Policy{}.with_rung("cuda.nothing")); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { scan_with(gpu::Policy{}.with_rung("cpu.serial")); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { inclusive_scan(par.with_rung("cuda.lookahead"), host, host); }), Code::unsupported);
+  gpu::Workspace small({.kept = 512});
+  const std::int64_t many = 1 << 20;
+  DeviceArray<float> large(many);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}.with_workspace(small), large.data(), many, large.data()); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { const gpu::Workspace huge({.kept = std::int64_t{1} << 50}); }), Code::device_memory);
+  scan_with({});  // and none of it has broken anything
+  require(cudaDeviceSynchronize());
+  EXPECT_EQ(to.values().back(), 1000.0F);
+}
+
+}  // namespace
+}  // namespace upsweep

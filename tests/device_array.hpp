@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/device_array.hpp: guarded, poisoned memory on a GPU, and the test that is skipped where there is none.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "upsweep/gpu.hpp"
+
+namespace upsweep::tests {
+
+inline void require(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+/// Says `skipped: no device` where there is none: CTest looks for it.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu::devices().empty()) GTEST_SKIP() << "skipped: no device";
+  }
+};
+
+/// n elements on the device at a distance from a 256-byte boundary, poisoned, with guard bytes on both sides.
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::int64_t n, std::int64_t misaligned_elements = 0)
+      : n_(n),
+        before_(kGuard + misaligned_elements * std::int64_t{sizeof(T)}),
+        bytes_(before_ + n * std::int64_t{sizeof(T)} + kGuard) {
+    void* memory = nullptr;
+    require(cudaMalloc(&memory, static_cast<std::size_t>(bytes_)));
+    memory_ = static_cast<std::byte*>(memory);
+    require(cudaMemset(memory_, kPoison, static_cast<std::size_t>(bytes_)));
+  }
+  DeviceArray(const std::vector<T>& values, std::int64_t misaligned_elements)
+      : DeviceArray(std::ssize(values), misaligned_elements) {
+    require(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  ~DeviceArray() { (void)cudaFree(memory_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  [[nodiscard]] T* data() { return reinterpret_cast<T*>(memory_ + before_); }
+  [[nodiscard]] std::vector<T> values() {
+    std::vector<T> values(static_cast<std::size_t>(n_));
+    require(cudaMemcpy(values.data(), data(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+  }
+  /// Whether nothing outside the n elements was written.
+  [[nodiscard]] bool intact() const {
+    const std::int64_t after = bytes_ - kGuard;
+    return is_poison(0, before_) && is_poison(after, kGuard);
+  }
+
+ private:
+  static constexpr std::int64_t kGuard = 256;
+  static constexpr int kPoison = 0xA5;
+
+  [[nodiscard]] bool is_poison(std::int64_t first, std::int64_t count) const {
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
+    require(cudaMemcpy(bytes.data(), memory_ + first, bytes.size(), cudaMemcpyDeviceToHost));
+    return std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte == kPoison; });
+  }
+
+  std::int64_t n_;
+  std::int64_t before_;
+  std::int64_t bytes_;
+  std::byte* memory_ = nullptr;
+};
+
+}  // namespace upsweep::tests
