@@ -26,7 +26,9 @@ namespace {
 using gpu::require;
 
 constexpr int kRounds = 31;
-constexpr int kWarmUp = 3;
+// A rung is left out of further rounds once it has used so many seconds and has three samples.
+constexpr double kBudget = 0.5;
+constexpr std::size_t kMinSamples = 3;
 // A rung is tried on so many elements first, so that one that would take minutes is not started at all.
 constexpr std::int64_t kProbe = 1 << 15;
 
@@ -115,58 +117,67 @@ class ScanCourse {
     Group group{.problem = Problem::scan, .device = gpu::devices()[0].name, .type = type_of<T>(), .n = n_};
     for (const auto& rung : ladder(Problem::scan)) {
       if (rung.backend != Backend::cuda || (!request.rung.empty() && rung.id != request.rung)) continue;
-      progress("verifying " + std::string(rung.id) + " on " + std::to_string(n_));
-      Row row{.rung = rung, .bytes = 2.0 * static_cast<double>(n_) * sizeof(T)};
-      verify(row, request.max_seconds);
-      group.rows.push_back(std::move(row));
+      group.rows.push_back(
+          {.rung = rung, .status = RowStatus::verified, .bytes = 2.0 * static_cast<double>(n_) * sizeof(T)});
     }
+    if constexpr (std::is_floating_point_v<T>) {
+      fill_fractions(host_.data(), n_);
+      verify_all(group, progress, request.max_seconds, [&](const RungInfo& rung) {
+        return scan::first_beyond(scan::SumReference(), host_.data(), result_.data(), n_, false, rung.float_bound);
+      });
+    }
+    fill_whole(host_.data(), n_);
+    verify_all(group, progress, request.max_seconds, [&](const RungInfo&) {
+      return scan::first_wrong(scan::ExactReference<T, Add>(add), host_.data(), result_.data(), n_, false);
+    });
     progress("timing on " + std::to_string(n_));
     time(group, request.rung.empty());
     return group;
   }
 
  private:
-  void verify(Row& row, double max_seconds) try {
-    if (n_ > kProbe) {
-      fill_whole(host_.data(), kProbe);
-      arrays_.fill(host_.data());
-      const gpu::Workspace workspace(gpu::scan_workspace<T, T>(policy_of(row.rung.id), kProbe));
-      const double probe =
-          clock_.seconds_of([&] { inclusive_scan(policy_of(row.rung.id), arrays_.in(), kProbe, arrays_.out()); });
-      const double estimate = probe * static_cast<double>(n_) / static_cast<double>(kProbe);
-      // A launch takes some microseconds whatever it does: only what is slow beyond that says anything.
-      if (probe > 1e-3 && estimate > max_seconds) {
-        row.reason = "estimated " + std::to_string(std::lround(estimate)) + " s";
-        return;
+  /// first_wrong(rung) looks at result_, which the rung made of host_.
+  template <class FirstWrong>
+  void verify_all(Group& group, const Progress& progress, double max_seconds, FirstWrong first_wrong) {
+    arrays_.fill(host_.data());
+    for (Row& row : group.rows) {
+      if (row.status != RowStatus::verified) continue;
+      progress("verifying " + std::string(row.rung.id) + " on " + std::to_string(n_));
+      try {
+        row.reason = slow(row.rung.id, max_seconds);
+        if (!row.reason.empty()) {
+          row.status = RowStatus::skipped;
+          continue;
+        }
+        arrays_.poison();
+        inclusive_scan(policy_of(row.rung.id), arrays_.in(), n_, arrays_.out());
+        arrays_.fetch(result_.data());
+        const std::int64_t wrong = first_wrong(row.rung);
+        if (wrong == kNoIndex) continue;
+        row.status = RowStatus::failed;
+        row.reason = "wrong from index " + std::to_string(wrong);
+      } catch (const Error& error) {
+        row.status = error.code() == Code::unsupported ? RowStatus::skipped : RowStatus::failed;
+        row.reason = error.what();
+        const std::string prefix = std::string(row.rung.id) + ": ";
+        if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
       }
     }
-    fill_whole(host_.data(), n_);
-    run_once(row.rung.id);
-    std::int64_t wrong = scan::first_wrong(scan::ExactReference<T, Add>(add), host_.data(), result_.data(), n_, false);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (wrong == kNoIndex) {
-        fill_fractions(host_.data(), n_);
-        run_once(row.rung.id);
-        wrong = scan::first_beyond(scan::SumReference(), host_.data(), result_.data(), n_, false, row.rung.float_bound);
-      }
-    }
-    row.status = wrong == kNoIndex ? RowStatus::verified : RowStatus::failed;
-    if (wrong != kNoIndex) row.reason = "wrong from index " + std::to_string(wrong);
-  } catch (const Error& error) {
-    row.status = error.code() == Code::unsupported ? RowStatus::skipped : RowStatus::failed;
-    row.reason = error.what();
-    const std::string prefix = std::string(row.rung.id) + ": ";
-    if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
+  }
+
+  /// "estimated 71 s" where a short run says that the whole would take longer than it may, else "".
+  std::string slow(std::string_view rung, double max_seconds) {
+    if (n_ <= kProbe) return "";
+    const auto run = [&] { inclusive_scan(policy_of(rung), arrays_.in(), kProbe, arrays_.out()); };
+    run();  // the first launch loads the kernel
+    const double estimate = clock_.seconds_of(run) * static_cast<double>(n_) / static_cast<double>(kProbe);
+    // Every launch takes some microseconds: times below that say nothing about the length.
+    return estimate > max_seconds && estimate > 20e-6 * static_cast<double>(n_) / static_cast<double>(kProbe)
+               ? "estimated " + std::to_string(std::lround(estimate)) + " s"
+               : "";
   }
 
   static gpu::Policy policy_of(std::string_view rung) { return gpu::Policy{}.with_rung(rung); }
-
-  void run_once(std::string_view rung) {
-    arrays_.fill(host_.data());
-    arrays_.poison();
-    inclusive_scan(policy_of(rung), arrays_.in(), n_, arrays_.out());
-    arrays_.fetch(result_.data());
-  }
 
   /// In turn, round after round, like everything that is timed; the workspaces are there before.
   void time(Group& group, bool with_api) {
@@ -174,6 +185,7 @@ class ScanCourse {
       std::string name;
       std::function<void()> run;
       std::vector<double> samples;
+      double used = 0;
     };
     std::vector<Timed> all;
     all.push_back({"copy",
@@ -197,10 +209,12 @@ class ScanCourse {
     for (const Row& row : group.rows) {
       if (row.status == RowStatus::verified) add_scan(std::string(row.rung.id), policy_of(row.rung.id));
     }
-    for (int round = -kWarmUp; round < kRounds; ++round) {
+    for (int round = -1; round < kRounds; ++round) {  // the first round warms up
       for (auto& timed : all) {
+        if (timed.used > kBudget && timed.samples.size() >= kMinSamples) continue;
         arrays_.next();
         const double seconds = clock_.seconds_of(timed.run);
+        timed.used += seconds;
         if (round >= 0) timed.samples.push_back(seconds);
       }
     }

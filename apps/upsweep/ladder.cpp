@@ -106,15 +106,20 @@ double serial_seconds(const bench::Group& group) {
 
 // ------------------------------------------------------------------------------------------------------------- text
 
+/// Columns of a rung's id. Where ids are long, on GPUs, no overflow is checked: that column's place is theirs.
+int id_width(Backend backend) { return backend == Backend::cpu ? 17 : 26; }
+
 std::string row_text(const bench::Group& group, const bench::Row& row) {
+  const int width = id_width(row.rung.backend);
   if (row.status != bench::RowStatus::verified) {
-    return fmt::format("  {:<17}{}: {}\n", row.rung.id, word(row.status), row.reason);
+    return fmt::format("  {:<{}}{}: {}\n", row.rung.id, width, word(row.status), row.reason);
   }
   const double serial = serial_seconds(group);
-  return fmt::format("  {:<17}{:>9}{:>11}{:>9.2f}{:>10}{:>9}  {}\n", row.rung.id, duration(row.median_s),
+  const bool checks = group.device.empty();
+  return fmt::format("  {:<{}}{:>9}{:>11}{:>9.2f}{:>10}{:>{}}  {}\n", row.rung.id, width, duration(row.median_s),
                      rate(gbps(row) * 1e9), fraction_of_copy(group, row),
                      serial > 0 ? fmt::format("{:.2f}x", serial / row.median_s) : "",
-                     row.checked_s ? fmt::format("{:.2f}x", *row.checked_s / row.median_s) : "",
+                     row.checked_s ? fmt::format("{:.2f}x", *row.checked_s / row.median_s) : "", checks ? 9 : 0,
                      row.rung.kind == Kind::library ? "library" : "verified");
 }
 
@@ -125,8 +130,9 @@ std::string group_text(const bench::Group& group) {
   if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
   text += fmt::format("  limit: copy {}", rate(group.copy_bytes_per_s));
   text += group.read_bytes_per_s > 0 ? fmt::format(", read {}\n\n", rate(group.read_bytes_per_s)) : "\n\n";
-  text +=
-      fmt::format("  {:<17}{:>9}{:>11}{:>9}{:>10}{:>9}\n", "rung", "time", "moved", "of copy", "to serial", "checked");
+  const bool on_cpu = group.device.empty();
+  text += fmt::format("  {:<{}}{:>9}{:>11}{:>9}{:>10}{:>{}}\n", "rung", id_width(on_cpu ? Backend::cpu : Backend::cuda),
+                      "time", "moved", "of copy", "speedup", on_cpu ? "checked" : "", on_cpu ? 9 : 0);
   for (const auto& row : group.rows) text += row_text(group, row);
   if (group.api_s > 0) {
     text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
@@ -194,7 +200,7 @@ void list_ladders(const Common& common) {
     const auto problem = static_cast<Problem>(p);
     text += fmt::format("{}\n", name(problem));
     for (const auto& rung : ladder(problem)) {
-      text += fmt::format("  {:<17}{}\n", rung.id, rung.idea);
+      text += fmt::format("  {:<{}}{}\n", rung.id, id_width(rung.backend), rung.idea);
       json["ladders"][std::string(name(problem))].push_back(
           {{"rung", rung.id}, {"idea", rung.idea}, {"needs", rung.needs}, {"traffic", rung.traffic}});
     }
