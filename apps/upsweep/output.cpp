@@ -90,7 +90,10 @@ std::string duration(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
-std::string rate(double bytes_per_second) { return fmt::format("{:.1f} GB/s", bytes_per_second / 1e9); }
+std::string rate(double bytes_per_second) {
+  if (bytes_per_second >= 1e12) return fmt::format("{:.2f} TB/s", bytes_per_second / 1e12);
+  return fmt::format("{:.1f} GB/s", bytes_per_second / 1e9);
+}
 
 std::string size(std::int64_t bytes) {
   constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB"};

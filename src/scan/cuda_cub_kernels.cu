@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // scan/cuda_cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+
+#include <algorithm>
 
 #include "scan/cuda_cub.cuh"
 #include "upsweep/detail/cuda_status.hpp"
@@ -39,16 +42,19 @@ Status cub_scan<T>(const detail::ScanCall& call) noexcept {
   if (call.op == Operator::mul) return run(call, Mul{});
   if (call.op == Operator::min) return run(call, Min{});
   if (call.op == Operator::max) return run(call, Max{});
-  return run(call, Add{});
+  return run(call, ::cuda::std::plus<>{});  // the one that CUB is tuned for
 }
 
 template <>
 std::int64_t cub_bytes<T>(std::int64_t n) noexcept {
-  std::size_t bytes = 0;
+  // Tiles are as long as CUB's tuning for sums says, or as its default for all other operators.
+  std::size_t sums = 0;
+  std::size_t others = 0;
   const T* in = nullptr;
-  // The state of a tile depends on the type alone; tiles of products and sums may differ in length, by less than half.
-  (void)cub::DeviceScan::InclusiveScan(nullptr, bytes, in, static_cast<T*>(nullptr), Add{}, n);
-  return static_cast<std::int64_t>(bytes) * 2;
+  T* out = nullptr;
+  (void)cub::DeviceScan::InclusiveScan(nullptr, sums, in, out, ::cuda::std::plus<>{}, n);
+  (void)cub::DeviceScan::InclusiveScan(nullptr, others, in, out, Min{}, n);
+  return static_cast<std::int64_t>(std::max(sums, others));
 }
 
 }  // namespace upsweep::scan

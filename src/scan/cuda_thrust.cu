@@ -7,6 +7,7 @@
 // Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
 // From   Thrust 3 (CUDA toolkit), the reports' and the tutorial's yardstick.
 #include <thrust/execution_policy.h>
+#include <thrust/functional.h>
 #include <thrust/scan.h>
 
 #include "scan/cuda_elements.cuh"
@@ -33,16 +34,18 @@ constexpr std::int64_t scratch_bytes(std::int64_t n) { return (1 << 16) + n / 10
 }  // namespace
 
 Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
-  return with_elements(call, [&](const auto& elements, auto* out) {
+  return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
+    // The addition that the library is tuned for.
+    const std::conditional_t<std::is_same_v<Op, Add>, thrust::plus<T>, Op> op{};
     Scratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
     const auto policy = thrust::cuda::par_nosync(scratch).on(stream_of(call));
     const auto* in = elements.in;
     if (elements.exclusive) {
-      thrust::exclusive_scan(policy, in, in + call.n, out, elements.init, elements.op);
+      thrust::exclusive_scan(policy, in, in + call.n, out, elements.init, op);
     } else if (elements.has_init) {
-      thrust::inclusive_scan(policy, in, in + call.n, out, elements.init, elements.op);
+      thrust::inclusive_scan(policy, in, in + call.n, out, elements.init, op);
     } else {
-      thrust::inclusive_scan(policy, in, in + call.n, out, elements.op);
+      thrust::inclusive_scan(policy, in, in + call.n, out, op);
     }
     return gpu::status_of(cudaGetLastError());
   });
