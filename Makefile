@@ -39,7 +39,7 @@ test-asan test-tsan: test-%: setup
 # Compiles without a GPU; the tests that need one are then skipped.
 cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
 	cmake --preset cuda-release
-	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_custom
+	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_reduce test_cuda_ragged test_cuda_custom
 	ctest --preset cuda-release -R '^cuda_'
 
 test-large: build  ## only the tests past 2^31 and 2^32 elements; takes up to 12 GB of memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/gpu_ladder.cpp: device arrays, verification and event timing of the CUDA rungs of the scan ladder.
+// bench/gpu_ladder.cpp: device arrays, verification and event timing of the CUDA rungs of every ladder.
 #include "gpu_ladder.hpp"
 
 #include <cuda_runtime_api.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,8 +17,11 @@
 #include "core/visit.hpp"
 #include "cuda/check.hpp"
 #include "made.hpp"
+#include "ragged/reference.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/gpu.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 
 namespace upsweep::bench {
@@ -31,6 +35,11 @@ constexpr double kBudget = 0.5;
 constexpr std::size_t kMinSamples = 3;
 // A rung is tried on so many elements first, so that one that would take minutes is not started at all.
 constexpr std::int64_t kProbe = 1 << 15;
+// Up to here launching is a good part of the time: calls are also timed in a graph of so many.
+constexpr std::int64_t kGraphLength = 1 << 20;
+constexpr int kGraphCalls = 64;
+
+// ------------------------------------------------------------------------------------------------------- the device
 
 class DeviceBytes {
  public:
@@ -46,10 +55,22 @@ class DeviceBytes {
   void* memory_ = nullptr;
 };
 
-/// Two events around one run, on the default stream.
+class Stream {
+ public:
+  Stream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  ~Stream() { (void)cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Two events around what is put into a stream.
 class EventClock {
  public:
-  EventClock() {
+  explicit EventClock(cudaStream_t stream) : stream_(stream) {
     require(cudaEventCreate(&begin_), "creating an event");
     require(cudaEventCreate(&end_), "creating an event");
   }
@@ -61,9 +82,9 @@ class EventClock {
   EventClock& operator=(const EventClock&) = delete;
 
   double seconds_of(const std::function<void()>& run) {
-    require(cudaEventRecord(begin_), "timing");
+    require(cudaEventRecord(begin_, stream_), "timing");
     run();
-    require(cudaEventRecord(end_), "timing");
+    require(cudaEventRecord(end_, stream_), "timing");
     require(cudaEventSynchronize(end_), "running a rung");
     float milliseconds = 0;
     require(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
@@ -71,179 +92,361 @@ class EventClock {
   }
 
  private:
+  cudaStream_t stream_;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
 };
 
-/// Input and output, several times over where one pair would stay in the device's cache from run to run.
-template <class T>
-class Arrays {
+/// Arrays of given sizes, several times over where one set would stay in the device's cache from run to run.
+class Rotation {
  public:
-  Arrays(std::int64_t n, std::int64_t cache_bytes) : n_(n) {
-    const std::int64_t bytes = std::max<std::int64_t>(n, 1) * std::int64_t{sizeof(T)};
-    const std::int64_t pairs = std::clamp<std::int64_t>(2 * cache_bytes / (2 * bytes), 1, 32);
-    for (std::int64_t i = 0; i < pairs; ++i) {
-      in_.push_back(std::make_unique<DeviceBytes>(bytes));
-      out_.push_back(std::make_unique<DeviceBytes>(bytes));
+  Rotation(std::vector<std::int64_t> sizes, std::int64_t cache_bytes) : sizes_(std::move(sizes)) {
+    std::int64_t bytes = 1;
+    for (const std::int64_t size : sizes_) bytes += size;
+    const std::int64_t sets = std::clamp<std::int64_t>(2 * cache_bytes / bytes + 1, 1, 32);
+    for (std::int64_t i = 0; i < sets; ++i) {
+      sets_.emplace_back();
+      for (const std::int64_t size : sizes_) sets_.back().push_back(std::make_unique<DeviceBytes>(size));
     }
   }
-  void fill(const T* values) {
-    for (const auto& in : in_) {
-      require(cudaMemcpy(in->data(), values, size(), cudaMemcpyHostToDevice), "copying to the device");
+  void next() { turn_ = (turn_ + 1) % sets_.size(); }
+  template <class T>
+  [[nodiscard]] T* array(std::size_t which) const {
+    return static_cast<T*>(sets_[turn_][which]->data());
+  }
+  /// Into every set.
+  void fill(std::size_t which, const void* values, std::int64_t bytes) {
+    for (const auto& set : sets_) {
+      require(cudaMemcpy(set[which]->data(), values, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice),
+              "copying to the device");
     }
   }
-  void poison() { require(cudaMemset(out(), 0xA5, size()), "clearing an array"); }
-  void fetch(T* values) {
-    require(cudaMemcpy(values, out(), size(), cudaMemcpyDeviceToHost), "copying from the device");
+  void poison(std::size_t which) {
+    require(cudaMemset(array<void>(which), 0xA5, static_cast<std::size_t>(sizes_[which])), "clearing an array");
   }
-  void next() { turn_ = (turn_ + 1) % in_.size(); }
-  [[nodiscard]] const T* in() const { return static_cast<const T*>(in_[turn_]->data()); }
-  [[nodiscard]] T* out() const { return static_cast<T*>(out_[turn_]->data()); }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(n_) * sizeof(T); }
+  void fetch(void* values, std::size_t which) {
+    require(cudaDeviceSynchronize(), "running a rung");
+    require(cudaMemcpy(values, array<void>(which), static_cast<std::size_t>(sizes_[which]), cudaMemcpyDeviceToHost),
+            "copying from the device");
+  }
 
  private:
-  std::int64_t n_;
+  std::vector<std::int64_t> sizes_;
   std::size_t turn_ = 0;
-  std::vector<std::unique_ptr<DeviceBytes>> in_;
-  std::vector<std::unique_ptr<DeviceBytes>> out_;
+  std::vector<std::vector<std::unique_ptr<DeviceBytes>>> sets_;
 };
 
-template <class T>
-class ScanCourse {
- public:
-  explicit ScanCourse(std::int64_t n) : n_(n), host_(n), result_(n), arrays_(n, gpu::devices()[0].l2_bytes) {}
+// --------------------------------------------------------------------------------------------------------- a course
 
-  Group climb(const LadderRequest& request, const Progress& progress) {
-    Group group{.problem = Problem::scan, .device = gpu::devices()[0].name, .type = type_of<T>(), .n = n_};
-    for (const auto& rung : ladder(Problem::scan)) {
-      if (rung.backend != Backend::cuda || (!request.rung.empty() && rung.id != request.rung)) continue;
-      group.rows.push_back(
-          {.rung = rung, .status = RowStatus::verified, .bytes = 2.0 * static_cast<double>(n_) * sizeof(T)});
-    }
-    if constexpr (std::is_floating_point_v<T>) {
-      fill_fractions(host_.data(), n_);
-      verify_all(group, progress, request.max_seconds, [&](const RungInfo& rung) {
-        return scan::first_beyond(scan::SumReference(), host_.data(), result_.data(), n_, false, rung.float_bound);
-      });
-    }
-    fill_whole(host_.data(), n_);
-    verify_all(group, progress, request.max_seconds, [&](const RungInfo&) {
-      return scan::first_wrong(scan::ExactReference<T, Add>(add), host_.data(), result_.data(), n_, false);
-    });
-    progress("timing on " + std::to_string(n_));
-    time(group, request.rung.empty());
-    return group;
-  }
+/// What differs between the problems at one type and size. The last two arrays are the copy's.
+struct Course {
+  double bytes = 0;  ///< the least that must be read and written
+  std::unique_ptr<Rotation> arrays;
+  std::size_t output = 0;                                                 ///< which array
+  std::function<std::string_view(const gpu::Policy&, std::int64_t)> run;  ///< on the first n; the rung's id
+  std::function<gpu::WorkspaceSize(const gpu::Policy&)> workspace;        ///< for all
+  std::vector<std::function<std::function<std::string(const RungInfo&)>()>>
+      inputs;  ///< fills; then verifies: "" or not
+};
+
+std::string wrong_at(std::int64_t index) {
+  return index == kNoIndex ? "" : "wrong from index " + std::to_string(index);
+}
+
+class Climber {
+ public:
+  Climber(const LadderRequest& request, const Progress& progress) : request_(request), progress_(progress) {}
+
+  /// Verifies every rung on every input, then times them on the last.
+  Group climb(Group group, Course course);
 
  private:
-  /// first_wrong(rung) looks at result_, which the rung made of host_.
-  template <class FirstWrong>
-  void verify_all(Group& group, const Progress& progress, double max_seconds, FirstWrong first_wrong) {
-    arrays_.fill(host_.data());
-    for (Row& row : group.rows) {
-      if (row.status != RowStatus::verified) continue;
-      progress("verifying " + std::string(row.rung.id) + " on " + std::to_string(n_));
-      try {
-        row.reason = slow(row.rung.id, max_seconds);
-        if (!row.reason.empty()) {
-          row.status = RowStatus::skipped;
-          continue;
-        }
-        arrays_.poison();
-        inclusive_scan(policy_of(row.rung.id), arrays_.in(), n_, arrays_.out());
-        arrays_.fetch(result_.data());
-        const std::int64_t wrong = first_wrong(row.rung);
-        if (wrong == kNoIndex) continue;
-        row.status = RowStatus::failed;
-        row.reason = "wrong from index " + std::to_string(wrong);
-      } catch (const Error& error) {
-        row.status = error.code() == Code::unsupported ? RowStatus::skipped : RowStatus::failed;
-        row.reason = error.what();
-        const std::string prefix = std::string(row.rung.id) + ": ";
-        if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
-      }
-    }
+  [[nodiscard]] gpu::Policy policy_of(std::string_view rung) const {
+    return gpu::Policy{}.with_rung(rung).with_stream(stream_.get());
   }
+  void verify(Row& row, Course& course, std::int64_t n, const std::function<std::string(const RungInfo&)>& wrong);
+  std::string slow(std::string_view rung, const Course& course, std::int64_t n);
+  void time(Group& group, Course& course);
+  double seconds_in_graph(const std::function<void()>& run);
 
-  /// "estimated 71 s" where a short run says that the whole would take longer than it may, else "".
-  std::string slow(std::string_view rung, double max_seconds) {
-    if (n_ <= kProbe) return "";
-    const auto run = [&] { inclusive_scan(policy_of(rung), arrays_.in(), kProbe, arrays_.out()); };
-    run();  // the first launch loads the kernel
-    const double estimate = clock_.seconds_of(run) * static_cast<double>(n_) / static_cast<double>(kProbe);
-    // Every launch takes some microseconds: times below that say nothing about the length.
-    return estimate > max_seconds && estimate > 20e-6 * static_cast<double>(n_) / static_cast<double>(kProbe)
-               ? "estimated " + std::to_string(std::lround(estimate)) + " s"
-               : "";
-  }
-
-  static gpu::Policy policy_of(std::string_view rung) { return gpu::Policy{}.with_rung(rung); }
-
-  /// In turn, round after round, like everything that is timed; the workspaces are there before.
-  void time(Group& group, bool with_api) {
-    struct Timed {
-      std::string name;
-      std::function<void()> run;
-      std::vector<double> samples;
-      double used = 0;
-    };
-    std::vector<Timed> all;
-    all.push_back({"copy",
-                   [&] {
-                     require(cudaMemcpyAsync(arrays_.out(), arrays_.in(), arrays_.size(), cudaMemcpyDeviceToDevice),
-                             "copying on the device");
-                   },
-                   {}});
-    const auto add_scan = [&](const std::string& name, const gpu::Policy& policy) {
-      auto workspace = std::make_shared<gpu::Workspace>(gpu::scan_workspace<T, T>(policy, n_));
-      all.push_back({name,
-                     [this, workspace, policy] {
-                       inclusive_scan(policy.with_workspace(*workspace), arrays_.in(), n_, arrays_.out());
-                     },
-                     {}});
-    };
-    if (with_api) {
-      group.api_rung = inclusive_scan(gpu::Policy{}, arrays_.in(), n_, arrays_.out()).rung;
-      add_scan("api", {});
-    }
-    for (const Row& row : group.rows) {
-      if (row.status == RowStatus::verified) add_scan(std::string(row.rung.id), policy_of(row.rung.id));
-    }
-    for (int round = -1; round < kRounds; ++round) {  // the first round warms up
-      for (auto& timed : all) {
-        if (timed.used > kBudget && timed.samples.size() >= kMinSamples) continue;
-        arrays_.next();
-        const double seconds = clock_.seconds_of(timed.run);
-        timed.used += seconds;
-        if (round >= 0) timed.samples.push_back(seconds);
-      }
-    }
-    std::map<std::string, double, std::less<>> medians;
-    for (const auto& timed : all) medians[timed.name] = median(timed.samples);
-    group.copy_bytes_per_s = 2.0 * static_cast<double>(arrays_.size()) / medians["copy"];
-    group.api_s = medians["api"];
-    for (Row& row : group.rows) row.median_s = medians[std::string(row.rung.id)];
-  }
-
-  std::int64_t n_;
-  Buffer<T> host_;
-  Buffer<T> result_;
-  Arrays<T> arrays_;
-  EventClock clock_;
+  const LadderRequest& request_;
+  const Progress& progress_;
+  Stream stream_;
+  EventClock clock_{stream_.get()};
 };
+
+/// "estimated 71 s" where a short run says that the whole would take longer than it may, else "".
+std::string Climber::slow(std::string_view rung, const Course& course, std::int64_t n) {
+  if (n <= kProbe) return "";
+  const auto run = [&] { course.run(policy_of(rung), kProbe); };
+  run();  // the first launch loads the kernel
+  const double estimate = clock_.seconds_of(run) * static_cast<double>(n) / static_cast<double>(kProbe);
+  // Every launch takes some microseconds: times below that say nothing about the length.
+  const bool is_length = estimate > 50e-6 * static_cast<double>(n) / static_cast<double>(kProbe);
+  return is_length && estimate > request_.max_seconds ? "estimated " + std::to_string(std::lround(estimate)) + " s"
+                                                      : "";
+}
+
+void Climber::verify(Row& row, Course& course, std::int64_t n,
+                     const std::function<std::string(const RungInfo&)>& wrong) {
+  progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(n));
+  try {
+    row.reason = slow(row.rung.id, course, n);
+    if (!row.reason.empty()) {
+      row.status = RowStatus::skipped;
+      return;
+    }
+    course.arrays->poison(course.output);
+    course.run(policy_of(row.rung.id), n);
+    row.reason = wrong(row.rung);
+    if (!row.reason.empty()) row.status = RowStatus::failed;
+  } catch (const Error& error) {
+    row.status = error.code() == Code::unsupported ? RowStatus::skipped : RowStatus::failed;
+    row.reason = error.what();
+    const std::string prefix = std::string(row.rung.id) + ": ";
+    if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
+  }
+}
+
+/// Seconds of one of many calls that are launched as one graph.
+double Climber::seconds_in_graph(const std::function<void()>& run) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t calls = nullptr;
+  require(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "capturing a graph");
+  for (int i = 0; i < kGraphCalls; ++i) run();
+  require(cudaStreamEndCapture(stream_.get(), &graph), "capturing a graph");
+  require(cudaGraphInstantiate(&calls, graph, 0), "instantiating a graph");
+  std::vector<double> samples;
+  for (int round = 0; round < kRounds; ++round) {
+    samples.push_back(clock_.seconds_of([&] { require(cudaGraphLaunch(calls, stream_.get()), "launching a graph"); }));
+  }
+  require(cudaGraphExecDestroy(calls), "destroying a graph");
+  require(cudaGraphDestroy(graph), "destroying a graph");
+  return median(samples) / kGraphCalls;
+}
+
+/// In turn, round after round, like everything that is timed; the workspaces are there before.
+void Climber::time(Group& group, Course& course) {
+  struct Timed {
+    std::string name;
+    std::function<void()> run;
+    std::vector<double> samples = {};
+    double used = 0;
+  };
+  std::vector<Timed> all;
+  const auto half = static_cast<std::size_t>(course.bytes / 2);
+  all.push_back({"copy", [&] {
+                   require(cudaMemcpyAsync(course.arrays->array<void>(course.output + 2),
+                                           course.arrays->array<void>(course.output + 1), half,
+                                           cudaMemcpyDeviceToDevice, stream_.get()),
+                           "copying on the device");
+                 }});
+  const auto add = [&](const std::string& name, const gpu::Policy& policy) {
+    auto workspace = std::make_shared<gpu::Workspace>(course.workspace(policy), 0, stream_.get());
+    all.push_back(
+        {name, [&course, workspace, policy, n = group.n] { course.run(policy.with_workspace(*workspace), n); }});
+  };
+  if (request_.rung.empty()) {
+    group.api_rung = course.run(policy_of({}), group.n);
+    add("api", policy_of({}));
+  }
+  for (const Row& row : group.rows) {
+    if (row.status == RowStatus::verified) add(std::string(row.rung.id), policy_of(row.rung.id));
+  }
+  for (int round = -1; round < kRounds; ++round) {  // the first round warms up
+    for (auto& timed : all) {
+      if (timed.used > kBudget && timed.samples.size() >= kMinSamples) continue;
+      course.arrays->next();
+      const double seconds = clock_.seconds_of(timed.run);
+      timed.used += seconds;
+      if (round >= 0) timed.samples.push_back(seconds);
+    }
+  }
+  std::map<std::string, double, std::less<>> medians;
+  for (const auto& timed : all) medians[timed.name] = median(timed.samples);
+  group.copy_bytes_per_s = 2.0 * static_cast<double>(half) / medians["copy"];
+  group.api_s = medians["api"];
+  for (Row& row : group.rows) {
+    row.median_s = medians[std::string(row.rung.id)];
+    if (row.status != RowStatus::verified || group.n > kGraphLength || row.median_s > 1e-4) continue;
+    const auto timed = std::find_if(all.begin(), all.end(), [&](const Timed& one) { return one.name == row.rung.id; });
+    row.graph_s = seconds_in_graph([&] {
+      course.arrays->next();
+      timed->run();
+    });
+  }
+}
+
+Group Climber::climb(Group group, Course course) {
+  group.device = gpu::devices()[0].name;
+  for (const auto& rung : ladder(group.problem)) {
+    if (rung.backend != Backend::cuda || (!request_.rung.empty() && rung.id != request_.rung)) continue;
+    group.rows.push_back({.rung = rung, .status = RowStatus::verified, .bytes = course.bytes});
+  }
+  for (const auto& fill : course.inputs) {
+    const auto wrong = fill();
+    for (Row& row : group.rows) {
+      if (row.status == RowStatus::verified) verify(row, course, group.n, wrong);
+    }
+  }
+  progress_("timing on " + std::to_string(group.n));
+  time(group, course);
+  return group;
+}
+
+// ------------------------------------------------------------------------------------------------------ the problems
+
+std::unique_ptr<Rotation> arrays_of(std::vector<std::int64_t> sizes, double bytes) {
+  const auto half = static_cast<std::int64_t>(bytes / 2);
+  sizes.push_back(half);
+  sizes.push_back(half);
+  return std::make_unique<Rotation>(std::move(sizes), gpu::devices()[0].l2_bytes);
+}
+
+template <class T>
+Group climb_scan(Climber& climber, Group group) {
+  const std::int64_t n = group.n;
+  const std::int64_t bytes = n * std::int64_t{sizeof(T)};
+  Buffer<T> host(n);
+  Buffer<T> result(n);
+  Course course;
+  course.bytes = 2.0 * static_cast<double>(bytes);
+  course.arrays = arrays_of({bytes, bytes}, course.bytes);
+  course.output = 1;
+  Rotation& arrays = *course.arrays;
+  course.run = [&](const gpu::Policy& policy, std::int64_t count) {
+    return inclusive_scan(policy, arrays.array<const T>(0), count, arrays.array<T>(1)).rung;
+  };
+  course.workspace = [n](const gpu::Policy& policy) { return gpu::scan_workspace<T, T>(policy, n); };
+  if constexpr (std::is_floating_point_v<T>) {
+    course.inputs.emplace_back([&] {
+      fill_fractions(host.data(), n);
+      arrays.fill(0, host.data(), bytes);
+      return [&](const RungInfo& rung) {
+        arrays.fetch(result.data(), 1);
+        return wrong_at(
+            scan::first_beyond(scan::SumReference(), host.data(), result.data(), n, false, rung.float_bound));
+      };
+    });
+  }
+  course.inputs.emplace_back([&] {
+    fill_whole(host.data(), n);
+    arrays.fill(0, host.data(), bytes);
+    return [&](const RungInfo&) {
+      arrays.fetch(result.data(), 1);
+      return wrong_at(scan::first_wrong(scan::ExactReference<T, Add>(add), host.data(), result.data(), n, false));
+    };
+  });
+  return climber.climb(std::move(group), std::move(course));
+}
+
+template <class T>
+Group climb_reduce(Climber& climber, Group group) {
+  const std::int64_t n = group.n;
+  const std::int64_t bytes = n * std::int64_t{sizeof(T)};
+  Buffer<T> host(n);
+  T value{};
+  scan::SumReference fractions;
+  T sum{};
+  Course course;
+  course.bytes = static_cast<double>(bytes);
+  course.arrays = arrays_of({bytes, sizeof(T)}, course.bytes);
+  course.output = 1;
+  Rotation& arrays = *course.arrays;
+  course.run = [&](const gpu::Policy& policy, std::int64_t count) {
+    return reduce_async(policy, arrays.array<const T>(0), count, arrays.array<T>(1), T{});
+  };
+  course.workspace = [n](const gpu::Policy& policy) { return gpu::reduce_workspace<T, T>(policy, n); };
+  if constexpr (std::is_floating_point_v<T>) {
+    course.inputs.emplace_back([&] {
+      fill_fractions(host.data(), n);
+      arrays.fill(0, host.data(), bytes);
+      for (std::int64_t i = 0; i < n; ++i) fractions.next(host[i]);
+      return [&](const RungInfo& rung) -> std::string {
+        arrays.fetch(&value, 1);
+        const long double bound = rung.float_bound.factor(n, n) * static_cast<long double>(fractions.magnitude()) *
+                                  static_cast<long double>(std::numeric_limits<T>::epsilon());
+        return std::abs(static_cast<long double>(value) - fractions.value()) <= bound ? "" : "wrong value";
+      };
+    });
+  }
+  course.inputs.emplace_back([&] {
+    fill_whole(host.data(), n);
+    arrays.fill(0, host.data(), bytes);
+    for (std::int64_t i = 0; i < n; ++i) sum = add(sum, host[i]);
+    return [&](const RungInfo&) -> std::string {
+      arrays.fetch(&value, 1);
+      return value == sum ? "" : "wrong value";
+    };
+  });
+  return climber.climb(std::move(group), std::move(course));
+}
+
+/// Lists anywhere, or lists that lie one behind the other.
+template <class T>
+Group climb_ragged(Climber& climber, Group group, bool adjacent) {
+  const std::int64_t n = group.n;
+  const std::int64_t bytes = n * std::int64_t{sizeof(T)};
+  Buffer<T> starts(n + 1);
+  Buffer<T> stops(n);
+  Buffer<std::int64_t> result(n + 1);
+  Course course;
+  course.bytes = static_cast<double>(n) * ((adjacent ? 1.0 : 2.0) * sizeof(T) + 8.0);
+  course.arrays = arrays_of(
+      {bytes + std::int64_t{sizeof(T)}, adjacent ? 0 : bytes, (n + 1) * 8, sizeof(gpu::OffsetsStatus)}, course.bytes);
+  Rotation& arrays = *course.arrays;
+  course.output = 3;
+  const auto stops_on_device = [&, adjacent] {
+    return adjacent ? arrays.array<const T>(0) + 1 : arrays.array<const T>(1);
+  };
+  course.run = [&, stops_on_device](const gpu::Policy& policy, std::int64_t count) {
+    return compact_offsets_async(policy, arrays.array<const T>(0), stops_on_device(), count,
+                                 arrays.array<std::int64_t>(2), arrays.array<gpu::OffsetsStatus>(3));
+  };
+  course.workspace = [n](const gpu::Policy& policy) { return gpu::offsets_workspace<T>(policy, n); };
+  course.inputs.emplace_back([&, adjacent] {
+    if (adjacent) {
+      fill_adjacent(starts.data(), n);
+    } else {
+      fill_lists(starts.data(), stops.data(), n);
+      arrays.fill(1, stops.data(), bytes);
+    }
+    arrays.poison(2);
+    arrays.fill(0, starts.data(), bytes + (adjacent ? std::int64_t{sizeof(T)} : 0));
+    const T* const ends = adjacent ? starts.data() + 1 : stops.data();
+    return [&, ends](const RungInfo&) -> std::string {
+      gpu::OffsetsStatus told = {};
+      arrays.fetch(&told, 3);
+      if (told.code != Code::ok) return "finds list " + std::to_string(told.first_bad) + " bad";
+      arrays.fetch(result.data(), 2);
+      arrays.poison(2);
+      return wrong_at(ragged::first_wrong(starts.data(), ends, n, result.data()));
+    };
+  });
+  if (adjacent) group.input = "adjacent lists";
+  return climber.climb(std::move(group), std::move(course));
+}
 
 }  // namespace
 
 std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& progress) {
   if (gpu::devices().empty()) throw Error(Code::no_device, "no CUDA device on this machine");
-  if (request.problem != Problem::scan) {
-    throw Error(Code::unsupported, "the " + std::string(name(request.problem)) + " ladder has no CUDA rungs yet");
-  }
+  if (!request.input.empty()) throw Error(Code::unsupported, "the ladder on a GPU is climbed on made numbers only");
   std::vector<Group> groups;
+  Climber climber(request, progress);
   for (const Type type : request.types) {
     for (const std::int64_t n : request.sizes) {
-      visit_type(type,
-                 [&]<class T>(std::type_identity<T>) { groups.push_back(ScanCourse<T>(n).climb(request, progress)); });
+      const Group group{.problem = request.problem, .type = type, .n = n};
+      if (request.problem == Problem::ragged) {
+        visit_list_type(type, [&]<class T>(std::type_identity<T>) {
+          for (const bool adjacent : {false, true}) groups.push_back(climb_ragged<T>(climber, group, adjacent));
+        });
+        continue;
+      }
+      visit_type(type, [&]<class T>(std::type_identity<T>) {
+        groups.push_back(request.problem == Problem::scan ? climb_scan<T>(climber, group)
+                                                          : climb_reduce<T>(climber, group));
+      });
     }
   }
   return groups;

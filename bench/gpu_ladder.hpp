@@ -8,7 +8,7 @@
 
 namespace upsweep::bench {
 
-/// A group per type and size. Throws Error not_built, no_device, and unsupported for a problem without CUDA rungs.
+/// A group per type and size. Throws Error not_built, no_device, and unsupported for input from files.
 std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& progress);
 
 }  // namespace upsweep::bench

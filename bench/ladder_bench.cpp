@@ -244,18 +244,6 @@ Group climb_reduce(Climber& climber, Group group, Source<T>& source, const Polic
   return climber.climb(std::move(group), course, made && std::is_floating_point_v<T> ? &exact : nullptr);
 }
 
-/// Lists of 0 to 8 elements, a third of them empty, anywhere in some array, in no order.
-template <class T>
-void fill_lists(T* starts, T* stops, std::int64_t n) {
-  std::mt19937_64 random(44);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto bits = random();
-    const auto length = bits % 3 == 0 ? 0 : (bits >> 8) % 9;
-    starts[i] = static_cast<T>((bits >> 16) % 1000000);
-    stops[i] = static_cast<T>(starts[i] + static_cast<T>(length));
-  }
-}
-
 template <class T>
 Group climb_ragged(Climber& climber, Group group, const T* starts, const T* stops, const Policy& base) {
   const std::int64_t n = group.n;
@@ -289,7 +277,7 @@ std::vector<Group> climb_made_lists(const LadderRequest& request, Climber& climb
   Buffer<T> stops(group.n);
   fill_lists(starts.data(), stops.data(), group.n);
   groups.push_back(climb_ragged(climber, group, starts.data(), stops.data(), request.policy));
-  for (std::int64_t i = 0; i <= group.n; ++i) starts[i] = static_cast<T>(4 * i);  // a buffer has room for one more
+  fill_adjacent(starts.data(), group.n);  // a buffer has room for one more
   group.input = "adjacent lists";
   groups.push_back(climb_ragged<T>(climber, group, starts.data(), starts.data() + 1, request.policy));
   return groups;
@@ -302,13 +290,6 @@ Type list_type(const std::vector<Column>& input) {
                                             std::string(name(input[1].type)) + ": both must be int32, uint32 or int64");
   }
   return type;
-}
-
-template <class F>
-void visit_list_type(Type type, F f) {
-  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
-  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
-  return f(std::type_identity<std::int64_t>{});
 }
 
 std::string ids_of(const std::vector<RungInfo>& rungs) {

@@ -46,6 +46,7 @@ struct Row {
   double bytes = 0;         ///< what the problem must read and write at least
   double median_s = 0;
   std::optional<double> checked_s = {};  ///< the same with overflow checks
+  std::optional<double> graph_s = {};    ///< on a GPU: of one of many calls in a CUDA graph
 };
 
 /// All rungs at one type and size, timed in one run.

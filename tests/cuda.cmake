@@ -3,5 +3,8 @@
 
 upsweep_test(cuda_scan TIMEOUT 900 SOURCES cuda_scan_test.cpp LIBS CUDA::cudart_static)
 target_compile_definitions(test_cuda_scan PRIVATE UPSWEEP_HAS_CUDA=1)
+upsweep_test(cuda_reduce TIMEOUT 900 SOURCES cuda_reduce_test.cpp LIBS CUDA::cudart_static)
+target_compile_definitions(test_cuda_reduce PRIVATE UPSWEEP_HAS_CUDA=1)
+upsweep_test(cuda_ragged TIMEOUT 900 SOURCES cuda_ragged_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
-set_tests_properties(cuda_scan cuda_custom PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_custom PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
 
 namespace upsweep {
@@ -51,11 +52,13 @@ void check(Op op) {
     for (const std::int64_t misaligned : {0, 1, 3}) {
       DeviceArray<T> from(in, misaligned);
       DeviceArray<T> to(n, misaligned == 3 ? 2 : 0);
-      for (const bool exclusive : {false, true}) {
+      for (const int how : {0, 1, 2, 3}) {
+        const bool exclusive = how % 2 == 1;
+        const auto policy = gpu::Policy{}.with_rung(how < 2 ? "cuda.lookahead" : "cuda.lookback");
         if (exclusive) {
-          exclusive_scan(gpu::Policy{}, from.data(), n, to.data(), init, op);
+          exclusive_scan(policy, from.data(), n, to.data(), init, op);
         } else {
-          inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), op);
+          inclusive_scan(policy, from.data(), n, to.data(), op);
         }
         tests::require(cudaDeviceSynchronize());
         const auto result = to.values();
@@ -64,8 +67,12 @@ void check(Op op) {
           if (i > 0) total = op(total, in[exclusive ? i - 1 : i]);
           ASSERT_EQ(std::memcmp(&result[i], &total, sizeof(T)), 0)
               << sizeof(T) << " bytes, n " << n << " at " << i << " exclusive " << exclusive << " misaligned "
-              << misaligned;
+              << misaligned << " by " << policy.rung;
         }
+        if (!exclusive) continue;
+        total = op(total, in.back());
+        const T folded = reduce(gpu::Policy{}, from.data(), n, init, op);
+        EXPECT_EQ(std::memcmp(&folded, &total, sizeof(T)), 0) << sizeof(T) << " bytes, n " << n;
       }
       EXPECT_TRUE(to.intact());
     }

@@ -123,6 +123,21 @@ std::string row_text(const bench::Group& group, const bench::Row& row) {
                      row.rung.kind == Kind::library ? "library" : "verified");
 }
 
+/// "in a CUDA graph: cuda.cub 2.6 us, …" for the rungs that were timed so.
+std::string graph_text(const bench::Group& group) {
+  std::string text;
+  int column = 0;
+  for (const auto& row : group.rows) {
+    if (!row.graph_s) continue;
+    const std::string entry = fmt::format("{} {}", row.rung.id, duration(*row.graph_s));
+    const bool breaks = column + static_cast<int>(entry.size()) > 76;
+    text += column == 0 ? "\n  a call in a CUDA graph:\n    " : breaks ? ",\n    " : ", ";
+    column = (column == 0 || breaks ? 4 : column + 2) + static_cast<int>(entry.size());
+    text += entry;
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string group_text(const bench::Group& group) {
   std::string text = fmt::format("{} of {} {}{}\n", name(group.problem), grouped(group.n),
                                  group.problem == Problem::ragged ? "lists, bounds " : "", name(group.type));
@@ -134,6 +149,7 @@ std::string group_text(const bench::Group& group) {
   text += fmt::format("  {:<{}}{:>9}{:>11}{:>9}{:>10}{:>{}}\n", "rung", id_width(on_cpu ? Backend::cpu : Backend::cuda),
                       "time", "moved", "of copy", "speedup", on_cpu ? "checked" : "", on_cpu ? 9 : 0);
   for (const auto& row : group.rows) text += row_text(group, row);
+  text += graph_text(group);
   if (group.api_s > 0) {
     text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
     if (group.inlined_s > 0) text += fmt::format("; the loop inlined in the caller: {}", duration(group.inlined_s));
@@ -160,7 +176,8 @@ Json row_json(const bench::Group& group, const bench::Row& row) {
             {"gbps", timed ? Json(gbps(row)) : Json()},
             {"fraction_of_copy", timed ? Json(fraction_of_copy(group, row)) : Json()},
             {"speedup", timed && serial > 0 ? Json(serial / row.median_s) : Json()},
-            {"checked_s", row.checked_s ? Json(*row.checked_s) : Json()}};
+            {"checked_s", row.checked_s ? Json(*row.checked_s) : Json()},
+            {"graph_s", row.graph_s ? Json(*row.graph_s) : Json()}};
   return json;
 }
 
@@ -220,7 +237,7 @@ bench::LadderRequest request_of(const Policy& policy, const std::string& device,
   request.rung = policy.rung;
   request.max_seconds = options.max_seconds;
   request.policy = policy.with_rung({});
-  const bool has_gpu = !gpu::devices().empty() && problem == Problem::scan && options.input.empty();
+  const bool has_gpu = !gpu::devices().empty() && options.input.empty();
   request.on_cpu = device != "cuda";
   request.on_gpu = device == "cuda" || (device == "auto" && has_gpu) || request.rung.starts_with("cuda.");
   return request;

@@ -45,18 +45,28 @@ struct OffsetsResult {
 template <class T>
 concept ListBound = std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t>;
 
-/// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
-/// in parts. An error's index counts from the first list of the sequence. offsets has room for n + 1.
+namespace detail {
+
 template <ListBound T>
-OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
-  detail::RaggedCall call;
+RaggedCall ragged_call(const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets, bool strict) {
+  RaggedCall call;
   call.starts = starts;
   call.stops = stops;
   call.type = type_of<T>();
   call.n = n;
   call.offsets = offsets;
   call.strict = strict;
+  return call;
+}
+
+}  // namespace detail
+
+/// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
+/// in parts. An error's index counts from the first list of the sequence. offsets has room for n + 1.
+template <ListBound T>
+OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
+  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
   call.carry = carry;
   const std::string_view rung = detail::run_offsets(policy, call);
   carry = call.carry;
@@ -86,4 +96,48 @@ OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const 
                          options.strict);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp.
+
+/// Offsets of n lists that continue a sequence, as above. Waits for the stream, as a bad list is an error.
+template <ListBound T>
+OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
+  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
+  call.carry = carry;
+  const std::string_view rung = detail::run_offsets(policy, call);
+  carry = call.carry;
+  return {n, carry.total, rung};
+}
+
+/// Offsets of n lists; offsets has room for n + 1. Waits for the stream, as a bad list is an error.
+template <ListBound T>
+OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict = false) {
+  OffsetsCarry carry;
+  return compact_offsets(policy, starts, stops, n, offsets, strict, carry);
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <ListBound T>
+std::string_view compact_offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                                       std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
+  call.status = status;
+  return detail::run_offsets(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that offsets of up to n lists with bounds of type T need under that policy: for a Workspace.
+template <ListBound T>
+WorkspaceSize offsets_workspace(const Policy& policy, std::int64_t n) {
+  upsweep::detail::RaggedCall call;
+  call.type = type_of<T>();
+  call.n = n;
+  return upsweep::detail::offsets_workspace(policy, call);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

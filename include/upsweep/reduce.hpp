@@ -75,4 +75,69 @@ Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
   return reduce(policy, in, detail::ElementOf<In>{}, add);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. Custom operators: see reduce.cuh.
+
+namespace detail {
+
+template <class In, class T, class Op>
+ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>& carry,
+                       const DeviceKernel<ReduceCall>* device) {
+  require_array(in, n, "input");
+  ReduceCall call;
+  describe<In, T>(call, op);
+  call.in = in;
+  call.n = n;
+  call.carry = &carry;
+  call.device = device;
+  return call;
+}
+
+template <class In, class T, class Op>
+Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T init, const Op& op,
+                    const DeviceKernel<ReduceCall>* device = nullptr) {
+  auto carry = carry_of(init);
+  const std::string_view rung = run_reduce_and_wait(policy, reduce_call(in, n, op, carry, device));
+  return {carry.total, rung};
+}
+
+template <class In, class T, class Op>
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, T init, const Op& op,
+                              const DeviceKernel<ReduceCall>* device = nullptr) {
+  require_array(out, 1, "result");
+  auto carry = carry_of(init);
+  ReduceCall call = reduce_call(in, n, op, carry, device);
+  call.out = out;
+  return run_reduce(policy, call);
+}
+
+}  // namespace detail
+
+/// init ⊕ x0 ⊕ … ⊕ xn-1. Waits for the stream, as the value is returned.
+template <class In, class T, class Op = Add>
+  requires detail::RunsCompiled<In, T, Op>
+Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
+  return detail::reduce(policy, in, n, init, op);
+}
+
+/// The same into *out, in device memory, without waiting. Returns the rung.
+template <class In, class T, class Op = Add>
+  requires detail::RunsCompiled<In, T, Op>
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
+                              std::type_identity_t<T> init, Op op = {}) {
+  return detail::reduce_async(policy, in, n, out, init, op);
+}
+
+namespace gpu {
+
+/// The device memory that reductions of up to n elements of In into T need under that policy: for a Workspace.
+template <class In, class T, class Op = Add>
+WorkspaceSize reduce_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
+  upsweep::detail::ReduceCall call;
+  upsweep::detail::describe<In, T>(call, op);
+  call.n = n;
+  return upsweep::detail::reduce_workspace(policy, call);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

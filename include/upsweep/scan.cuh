@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/scan.cuh: scans on a GPU with operators and types of your own, compiled into your code by nvcc (sm_90).
+// upsweep/scan.cuh: scans on a GPU with operators and types of your own, compiled into your code by nvcc.
 //
 // As in scan.hpp, with a gpu::Policy. Elements are trivially copyable and at most 16 bytes; the operator is associative,
 // callable in device code, and sees valid elements only.
@@ -12,31 +12,36 @@ namespace upsweep {
 namespace detail {
 
 template <class In, class Out, class Op>
-concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
-
-template <class In, class Out, class Op>
-inline constexpr DeviceKernel kDeviceKernel{
-    [](const ScanCall& call) noexcept {
-      return gpu::detail::run_on_device<In, Out, Op, false>(call, *static_cast<const Op*>(call.op_object));
-    },
-    [](const ScanCall& call) noexcept {
-      using Problem = gpu::detail::ScanProblem<In, Out, Op, false>;
-      return gpu::WorkspaceSize{.kept = gpu::detail::workspace_bytes<Problem>(call.n)};
-    }};
+inline constexpr DeviceScans kDeviceScans{
+    .lookahead = {[](const ScanCall& call) noexcept {
+                    return gpu::detail::run_lookahead<In, Out, Op, false>(call,
+                                                                          *static_cast<const Op*>(call.op_object));
+                  },
+                  [](const ScanCall& call) noexcept {
+                    using Problem = gpu::detail::ScanProblem<In, Out, Op, false>;
+                    return gpu::WorkspaceSize{.kept = gpu::detail::workspace_bytes<Problem>(call.n)};
+                  }},
+    .lookback = {[](const ScanCall& call) noexcept {
+                   return gpu::detail::run_lookback<In, Out, Op, false>(call, *static_cast<const Op*>(call.op_object));
+                 },
+                 [](const ScanCall& call) noexcept {
+                   using Problem = gpu::detail::ScanProblem<In, Out, Op, false>;
+                   return gpu::WorkspaceSize{.kept = gpu::detail::lookback_bytes<Problem>(call.n)};
+                 }}};
 
 }  // namespace detail
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
 ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op) {
-  return detail::scan(policy, in, n, out, op, false, empty_carry<Out>(), &detail::kDeviceKernel<In, Out, Op>);
+  return detail::scan(policy, in, n, out, op, false, empty_carry<Out>(), &detail::kDeviceScans<In, Out, Op>);
 }
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
 ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
                           std::type_identity_t<Out> init, Op op) {
-  return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init), &detail::kDeviceKernel<In, Out, Op>);
+  return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init), &detail::kDeviceScans<In, Out, Op>);
 }
 
 }  // namespace upsweep

@@ -169,10 +169,12 @@ namespace detail {
 
 template <class In, class Out, class Op>
 concept RunsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom && !std::is_const_v<Out>;
+template <class In, class Out, class Op>
+concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
 
 template <class In, class Out, class Op>
 ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const DeviceKernel* device = nullptr) {
+                ScanCarry<Out> carry, const DeviceScans* device = nullptr) {
   require_array(in, n, "input");
   require_array(out, n, "output");
   ScanCall call;

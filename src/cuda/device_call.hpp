@@ -28,6 +28,13 @@ class CurrentDevice {
 /// Throws invalid_argument unless `data` is memory that kernels on the device can reach and that lies in no host's.
 void require_device_memory(const void* data, int device, const char* what);
 
+/// Throws invalid_argument where the stream is being captured into a graph: a call that waits cannot be. `instead`: the
+/// call that does not.
+void require_no_capture(Stream stream, const char* instead);
+
+/// Copies `bytes` to host memory behind the stream's work, and waits for them.
+void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
+
 /// The policy's device and stream, without memory. The device must be there.
 [[nodiscard]] Launch launch_on(const Policy& policy);
 

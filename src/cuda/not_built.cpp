@@ -40,6 +40,8 @@ Workspace::~Workspace() {
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
 void require_device_memory(const void*, int, const char*) { refuse(); }
+void require_no_capture(Stream, const char*) { refuse(); }
+void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 DeviceCall::~DeviceCall() { delete own_; }

@@ -2,7 +2,7 @@
 # src/cuda/rungs.cmake: the CUDA half of the library: what asks the runtime, and the rungs.
 
 # Half of every rung is in its host code, and nvcc hands that to the C++ compiler.
-set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda)
+set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda --compress-mode=size)
 
 # upsweep_cuda_per_type(NAME SOURCE TYPE…): SOURCE compiled once per type, which it calls UPSWEEP_ELEMENT, so that the
 # types are compiled at the same time.
@@ -22,15 +22,29 @@ endfunction()
 set(UPSWEEP_CUDA_TYPES std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
   std::uint64_t float double)
 upsweep_cuda_per_type(lookahead scan/cuda_lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookback scan/cuda_lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(reduce reduce/cuda_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(cub scan/cuda_cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 
 set(rungs
+  ragged/cuda_adjacent.cu
+  ragged/cuda_cub.cu
+  ragged/cuda_hillis_steele_blocks.cu
+  ragged/cuda_hillis_steele_global.cu
+  ragged/cuda_lookahead.cu
+  ragged/cuda_one_thread.cu
+  ragged/cuda_thrust.cu
+  ragged/cuda_turn_taking.cu
+  reduce/cuda_cub.cu
+  reduce/cuda_one_kernel.cu
+  reduce/cuda_shuffle.cu
   scan/cuda_blelloch.cu
   scan/cuda_cub.cu
   scan/cuda_hillis_steele.cu
   scan/cuda_hillis_steele_blocks.cu
   scan/cuda_hillis_steele_global.cu
   scan/cuda_lookahead.cu
+  scan/cuda_lookback.cu
   scan/cuda_one_thread.cu
   scan/cuda_shuffle.cu
   scan/cuda_thrust.cu

@@ -118,6 +118,19 @@ void require_device_memory(const void* data, int device, const char* what) {
               std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
 }
 
+void require_no_capture(Stream stream, const char* instead) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
+  if (status == cudaStreamCaptureStatusNone) return;
+  throw Error(Code::invalid_argument, std::string("a call that waits cannot be captured into a graph: use ") + instead);
+}
+
+void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
+  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream),
+          "copying from the device");
+  require(cudaStreamSynchronize(stream), "waiting for the device");
+}
+
 Launch launch_on(const Policy& policy) {
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];
   return {.device = policy.device,

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "core/visit.hpp"
 #include "cpu/chained.hpp"
+#include "ragged/list.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::ragged {
@@ -15,34 +15,8 @@ namespace {
 constexpr std::int64_t kStreamLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
 
 template <class T>
-struct List {
-  T start;
-  T stop;
-
-  [[nodiscard]] Code check(bool strict) const {
-    if (stop < start) return Code::stop_before_start;
-    if (strict && start < T{0}) return Code::negative_start;
-    std::int64_t length = 0;
-    const bool overflow =
-        __builtin_sub_overflow(static_cast<std::int64_t>(stop), static_cast<std::int64_t>(start), &length);
-    return overflow ? Code::overflow : Code::ok;
-  }
-  [[nodiscard]] std::int64_t length() const {
-    return static_cast<std::int64_t>(stop) - static_cast<std::int64_t>(start);
-  }
-};
-
-template <class T>
 List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
   return {static_cast<const T*>(call.starts)[i], static_cast<const T*>(call.stops)[i]};
-}
-
-/// f(std::type_identity<T>{}) for the three types of bounds.
-template <class F>
-auto visit_bounds(Type type, F f) {
-  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
-  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
-  return f(std::type_identity<std::int64_t>{});
 }
 
 }  // namespace

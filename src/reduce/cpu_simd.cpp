@@ -11,10 +11,10 @@
 #include "reduce/fold.hpp"
 #include "reduce/rungs.hpp"
 
-namespace upsweep::reduce {
+namespace upsweep::reduction {
 
 Status cpu_simd(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels(policy.isa), 1);
 }
 
-}  // namespace upsweep::reduce
+}  // namespace upsweep::reduction

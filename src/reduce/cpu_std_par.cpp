@@ -14,7 +14,7 @@
 #include "core/visit.hpp"
 #include "reduce/rungs.hpp"
 
-namespace upsweep::reduce {
+namespace upsweep::reduction {
 namespace {
 
 template <class T, class Op>
@@ -58,4 +58,4 @@ Status cpu_std_par(const detail::ReduceCall& call, const Policy&) noexcept try {
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::reduce
+}  // namespace upsweep::reduction

@@ -10,10 +10,10 @@
 #include "reduce/fold.hpp"
 #include "reduce/rungs.hpp"
 
-namespace upsweep::reduce {
+namespace upsweep::reduction {
 
 Status cpu_threads(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels_plain(), policy.threads);
 }
 
-}  // namespace upsweep::reduce
+}  // namespace upsweep::reduction

@@ -13,7 +13,7 @@
 #include "cpu/overflow.hpp"
 #include "cpu/parallel.hpp"
 
-namespace upsweep::reduce {
+namespace upsweep::reduction {
 namespace {
 
 using cpu::Int128;
@@ -130,4 +130,4 @@ Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::Ker
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::reduce
+}  // namespace upsweep::reduction

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "cuda/compiled.hpp"
 #include "reduce/rungs.hpp"
 
 namespace upsweep {
@@ -28,6 +29,29 @@ const char* std_par_refusal(const ReduceCall& call, const Policy& policy) noexce
   return nullptr;
 }
 
+// ---- On a GPU: whether it is there at all is asked before (backend_refusal).
+
+const char* teaching_refusal(const ReduceCall& call, const Policy&) noexcept {
+  const bool sums = call.op == Operator::add && call.in_type == call.out_type &&
+                    (call.out_type == Type::int32 || call.out_type == Type::int64 || is_float(call.out_type));
+  return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
+}
+
+const char* compiled_refusal(const ReduceCall& call) noexcept {
+  return has_compiled_types(call.op, call.in_type, call.out_type)
+             ? nullptr
+             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+}
+
+const char* cub_refusal(const ReduceCall& call, const Policy&) noexcept {
+  return call.custom != nullptr ? "runs the compiled operators and types only" : compiled_refusal(call);
+}
+
+const char* one_kernel_refusal(const ReduceCall& call, const Policy&) noexcept {
+  if (call.custom == nullptr) return compiled_refusal(call);
+  return call.device != nullptr ? nullptr : "takes a custom operator from reduce.cuh only";
+}
+
 // The constants of float_bound: the additions on the longest path within a block, beyond log2 n, halved and rounded up;
 // block totals add up compensated. Plain blocks: 2^16. SIMD blocks: 2^16 / 32 per float64 accumulator lane, 2 to join
 // the accumulators, 3 or 4 within a vector.
@@ -41,21 +65,21 @@ constexpr Rung<const ReduceCall> kLadder[] = {
       .traffic = "n read",
       .float_bound = kPlainBound},
      &any_call,
-     &reduce::cpu_serial},
+     &reduction::cpu_serial},
     {{.id = "cpu.threads",
       .idea = "threads fold blocks, the totals are folded in order",
       .needs = "any CPU",
       .traffic = "n read",
       .float_bound = kPlainBound},
      &any_call,
-     &reduce::cpu_threads},
+     &reduction::cpu_threads},
     {{.id = "cpu.simd",
       .idea = "four vector accumulators on one thread",
       .needs = "compiled operator; AVX2, AVX-512 or baseline",
       .traffic = "n read",
       .float_bound = kSimdBound},
      &simd_refusal,
-     &reduce::cpu_simd},
+     &reduction::cpu_simd},
     {{.id = "cpu.std_par",
       .idea = "std::reduce(par_unseq) on oneTBB",
       .needs = "compiled operator; same type in and out",
@@ -63,14 +87,40 @@ constexpr Rung<const ReduceCall> kLadder[] = {
       .kind = Kind::library,
       .determinism = Determinism::no},
      &std_par_refusal,
-     &reduce::cpu_std_par},
+     &reduction::cpu_std_par},
     {{.id = "cpu.simd_threads",
       .idea = "vector folds of blocks on every core",
       .needs = "compiled operator; AVX2, AVX-512 or baseline",
       .traffic = "n read",
       .float_bound = kSimdBound},
      &simd_refusal,
-     &reduce::cpu_simd_threads},
+     &reduction::cpu_simd_threads},
+    {{.id = "cuda.shuffle",
+      .idea = "warps by shuffles, blocks, then a launch for totals",
+      .needs = "any GPU",
+      .traffic = "n read",
+      .backend = Backend::cuda},
+     &teaching_refusal,
+     reduction::cuda_shuffle,
+     reduction::cuda_shuffle_workspace},
+    {{.id = "cuda.cub",
+      .idea = "cub::DeviceReduce",
+      .needs = "any GPU",
+      .traffic = "n read",
+      .kind = Kind::library,
+      .backend = Backend::cuda,
+      .determinism = Determinism::no},
+     &cub_refusal,
+     reduction::cuda_cub,
+     reduction::cuda_cub_workspace},
+    {{.id = "cuda.one_kernel",
+      .idea = "long parts per warp; the last block folds the totals",
+      .needs = "any GPU",
+      .traffic = "n read",
+      .backend = Backend::cuda},
+     &one_kernel_refusal,
+     reduction::cuda_one_kernel,
+     reduction::cuda_one_kernel_workspace},
 };
 
 constexpr std::span<const Rung<const ReduceCall>> kRungs = kLadder;
@@ -81,6 +131,9 @@ constexpr const Rung<const ReduceCall>& kSimdThreads = kLadder[4];
 static_assert(kSerial.info.id == detail::kInlineRung && kThreads.info.id == "cpu.threads" &&
               kSimd.info.id == "cpu.simd" && kSimdThreads.info.id == "cpu.simd_threads");
 
+constexpr const Rung<const ReduceCall>& kOneKernel = kLadder[7];
+static_assert(kOneKernel.info.id == "cuda.one_kernel");
+
 // Waking threads takes some 10 us, in which one core reads 256 KB from its own cache.
 constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
 
@@ -90,6 +143,10 @@ std::vector<RungInfo> reduce_ladder() { return infos(kRungs); }
 
 const Rung<const ReduceCall>& reduce_rung(const ReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kRungs, call, policy);
+  if (call.launch != nullptr) {
+    if (const char* reason = refusal_of(kOneKernel, call, policy)) throw Error(Code::unsupported, reason);
+    return kOneKernel;
+  }
   const bool large = call.n * call.in_size >= kThreadsBytes;
   if (call.custom != nullptr) return large ? kThreads : kSerial;
   return large ? kSimdThreads : kSimd;

@@ -30,7 +30,7 @@ struct Elements {
 /// f(elements, out) for the operators and types that teaching rungs are compiled for: add on int32, int64, float and
 /// double, and Compose on Affine<uint32>, which does not commute.
 template <class F>
-Status with_elements(const detail::ScanCall& call, F f) noexcept {
+Status with_elements(const detail::ScanCall& call, F f) {
   const auto run = [&]<class T, class Op>(std::type_identity<T>, Op op) {
     const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
     const Elements<T, Op> elements{static_cast<const T*>(call.in), carry.total, carry.any, call.exclusive, op};

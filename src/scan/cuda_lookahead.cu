@@ -10,30 +10,20 @@
 // Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md tells what the rest is).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
 //        look-ahead of CCCL's issue 6811; our own study.
-#include "scan/cuda_lookahead.cuh"
-
-#include "core/visit.hpp"
+#include "scan/cuda_compiled.cuh"
 #include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
 Status cuda_lookahead(const detail::ScanCall& call, const Policy&) noexcept {
-  if (call.device != nullptr) return call.device->run(call);
+  if (call.device != nullptr) return call.device->lookahead.run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return lookahead_from<In>(call); });
 }
 
 gpu::WorkspaceSize cuda_lookahead_workspace(const detail::ScanCall& call) noexcept {
-  if (call.device != nullptr) return call.device->workspace(call);
-  // The operator makes no difference.
-  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
-    return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> gpu::WorkspaceSize {
-      if constexpr (kLookaheadTypes<In, Out>) {
-        return {.kept = gpu::detail::workspace_bytes<gpu::detail::ScanProblem<In, Out, Add, true>>(call.n)};
-      } else {
-        return {};
-      }
-    });
-  });
+  if (call.device != nullptr) return call.device->lookahead.workspace(call);
+  return workspace_of_types(
+      call, [&]<class Problem>(std::type_identity<Problem>) { return gpu::detail::workspace_bytes<Problem>(call.n); });
 }
 
 }  // namespace upsweep::scan

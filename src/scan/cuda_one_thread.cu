@@ -7,28 +7,15 @@
 // Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
 //        rungs use more than one thread.
 // From   The first step of both compact_offsets reports.
+#include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
 #include "scan/rungs.hpp"
 
 namespace upsweep::scan {
-namespace {
-
-template <class T, class Op>
-__global__ void scan_in_one_thread(Elements<T, Op> element, T* out, std::int64_t n) {
-  T total = element(0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    // Read before the write: in place and exclusive, it is what out[i] overwrites.
-    const T next = element(i + 1 < n ? i + 1 : i);
-    out[i] = total;
-    total = element.op(total, next);
-  }
-}
-
-}  // namespace
 
 Status cuda_one_thread(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
-    scan_in_one_thread<<<1, 1, 0, stream_of(call)>>>(elements, out, call.n);
+    gpu::scan_alone<<<1, 1, 0, stream_of(call)>>>(elements, out, call.n);
     return gpu::status_of(cudaGetLastError());
   });
 }

@@ -10,34 +10,17 @@
 #include <thrust/functional.h>
 #include <thrust/scan.h>
 
+#include "cuda/thrust_scratch.hpp"
 #include "scan/cuda_elements.cuh"
 #include "scan/rungs.hpp"
 
 namespace upsweep::scan {
-namespace {
-
-// Thrust asks for its temporary memory by type; it takes what the workspace has, once per call.
-struct Scratch {
-  using value_type = char;
-  char* memory;
-  std::int64_t bytes;
-  char* allocate(std::ptrdiff_t wanted) const {
-    if (wanted > bytes) throw std::bad_alloc();
-    return memory;
-  }
-  void deallocate(char*, std::size_t) const {}
-};
-
-// A tile of Thrust's scan has at least 1024 elements and 16 bytes of state; some more for alignment.
-constexpr std::int64_t scratch_bytes(std::int64_t n) { return (1 << 16) + n / 1024 * 32; }
-
-}  // namespace
 
 Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     // The addition that the library is tuned for.
     const std::conditional_t<std::is_same_v<Op, Add>, thrust::plus<T>, Op> op{};
-    Scratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
+    gpu::ThrustScratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
     const auto policy = thrust::cuda::par_nosync(scratch).on(stream_of(call));
     const auto* in = elements.in;
     if (elements.exclusive) {
@@ -56,7 +39,7 @@ Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
 }
 
 gpu::WorkspaceSize cuda_thrust_workspace(const detail::ScanCall& call) noexcept {
-  return {.scratch = scratch_bytes(call.n)};
+  return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
 }
 
 }  // namespace upsweep::scan

@@ -9,32 +9,15 @@
 //        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
 //        block, in order. cuda.hillis_steele lets all threads add in every round.
 // From   The second step of the compact_offsets reports, corrected.
+#include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
 #include "scan/rungs.hpp"
 
 namespace upsweep::scan {
-namespace {
-
-constexpr int kThreads = 1024;
-
-template <class T, class Op>
-__global__ void scan_by_turns(Elements<T, Op> element, T* out, std::int64_t first, std::int64_t n) {
-  const std::int64_t i = first + threadIdx.x;
-  for (int turn = 0; turn < kThreads; ++turn) {
-    if (static_cast<int>(threadIdx.x) == turn && i < n) {
-      out[i] = i == 0 ? element(0) : element.op(out[i - 1], element(i));
-    }
-    __syncthreads();  // this turn's output before the next one reads it
-  }
-}
-
-}  // namespace
 
 Status cuda_turn_taking(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
-    for (std::int64_t first = 0; first < call.n; first += kThreads) {
-      scan_by_turns<<<1, kThreads, 0, stream_of(call)>>>(elements, out, first, call.n);
-    }
+    gpu::scan_by_turns(elements, out, call.n, stream_of(call));
     return gpu::status_of(cudaGetLastError());
   });
 }

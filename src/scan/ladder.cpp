@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "cuda/compiled.hpp"
 #include "scan/ladder.hpp"
 #include "scan/rungs.hpp"
 
@@ -71,15 +72,15 @@ const char* cub_refusal(const ScanCall& call, const Policy&) noexcept {
   return call.in_type != call.out_type ? "needs the same type in and out" : nullptr;
 }
 
-const char* lookahead_refusal(const ScanCall& call, const Policy&) noexcept {
-  if (call.launch->major < 9) return "needs compute capability 9.0";
+const char* single_pass_refusal(const ScanCall& call, const Policy&) noexcept {
   if (call.custom != nullptr) return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
-  const bool widens = call.op == Operator::add && is_integer(call.in_type) && is_integer(call.out_type) &&
-                      size_of(call.out_type) == 8 && size_of(call.in_type) < 8 &&
-                      is_signed(call.in_type) == is_signed(call.out_type);
-  return call.in_type == call.out_type || widens
+  return has_compiled_types(call.op, call.in_type, call.out_type)
              ? nullptr
              : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+}
+
+const char* lookahead_refusal(const ScanCall& call, const Policy& policy) noexcept {
+  return call.launch->major < 9 ? "needs compute capability 9.0" : single_pass_refusal(call, policy);
 }
 
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
@@ -205,6 +206,15 @@ constexpr Rung<const ScanCall> kLadder[] = {
      &cub_refusal,
      scan::cuda_cub,
      scan::cuda_cub_workspace},
+    {{.id = "cuda.lookback",
+      .idea = "one pass: tiles walk back to the last known prefix",
+      .needs = "any GPU",
+      .traffic = "n read, n written",
+      .backend = Backend::cuda,
+      .determinism = Determinism::no},
+     &single_pass_refusal,
+     scan::cuda_lookback,
+     scan::cuda_lookback_workspace},
     {{.id = "cuda.lookahead",
       .idea = "one pass: every block folds all totals before it",
       .needs = "compute capability 9.0",
@@ -221,9 +231,9 @@ constexpr const Rung<const ScanCall>& kSimd = kLadder[2];
 constexpr const Rung<const ScanCall>& kChained = kLadder[5];
 static_assert(kSerial.info.id == detail::kInlineRung && kSimd.info.id == "cpu.simd" &&
               kChained.info.id == "cpu.chained");
-constexpr const Rung<const ScanCall>& kCub = kLadder[14];
-constexpr const Rung<const ScanCall>& kLookahead = kLadder[15];
-static_assert(kCub.info.id == "cuda.cub" && kLookahead.info.id == "cuda.lookahead");
+constexpr const Rung<const ScanCall>& kLookback = kLadder[15];
+constexpr const Rung<const ScanCall>& kLookahead = kLadder[16];
+static_assert(kLookback.info.id == "cuda.lookback" && kLookahead.info.id == "cuda.lookahead");
 
 // Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.
 constexpr std::int64_t kChainedBytes = std::int64_t{1} << 20;
@@ -235,7 +245,7 @@ std::vector<RungInfo> scan_ladder() { return infos(kRungs); }
 const Rung<const ScanCall>& scan_rung(const ScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kRungs, call, policy);
   if (call.launch != nullptr) {
-    const auto& rung = refusal_of(kLookahead, call, policy) == nullptr ? kLookahead : kCub;
+    const auto& rung = refusal_of(kLookahead, call, policy) == nullptr ? kLookahead : kLookback;
     if (const char* reason = refusal_of(rung, call, policy)) throw Error(Code::unsupported, reason);
     return rung;
   }

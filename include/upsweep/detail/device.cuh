@@ -78,6 +78,7 @@ struct Control {
   alignas(128) unsigned ticket;
   alignas(128) unsigned done;
   alignas(128) unsigned epoch;
+  alignas(128) unsigned long long first_bad;  ///< its complement: 0 is none
 };
 
 struct Workspace {
@@ -85,6 +86,11 @@ struct Workspace {
   unsigned long long* words;
   std::int64_t word_count;
 };
+
+inline Workspace workspace_at(void* memory, std::int64_t bytes) {
+  auto* control = static_cast<Control*>(memory);
+  return {control, reinterpret_cast<unsigned long long*>(control + 1), (bytes - std::int64_t{sizeof(Control)}) / 8};
+}
 
 /// Words of a published value: a power of two, so that 16-byte accesses hold whole words of one value.
 template <class T>

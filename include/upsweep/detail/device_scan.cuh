@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/lookback_scan.cuh"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/small_scan.cuh"
 #include "upsweep/detail/tile_pipeline.cuh"
@@ -34,7 +35,7 @@ struct ScanProblem {
   static constexpr int kUnits = lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = 3;
   static constexpr int kStoresInFlight = 1;
-  static constexpr bool kChecks = false;
+  static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what comes behind the last element too
   static constexpr bool kFillsTail = !kCompiled;
   static constexpr bool kCommutes = kCompiled;
   Op op;
@@ -67,11 +68,6 @@ constexpr std::int64_t workspace_bytes(std::int64_t n) {
   if (n <= kSmallLength<Problem>) return 0;
   // Two values more: look-ahead reads 16 bytes at a time.
   return std::int64_t{sizeof(Control)} + (tiles_of<Problem>(n) + 2) * kTaggedWords<typename Problem::T> * 8;
-}
-
-inline Workspace workspace_at(void* memory, std::int64_t bytes) {
-  auto* control = static_cast<Control*>(memory);
-  return {control, reinterpret_cast<unsigned long long*>(control + 1), (bytes - std::int64_t{sizeof(Control)}) / 8};
 }
 
 template <class Problem, int kRows, int kThreads, bool kCluster>
@@ -147,9 +143,12 @@ cudaError_t launch_scan(const DeviceScan<Problem>& scan, const Workspace& worksp
   return cudaGetLastError();
 }
 
-/// Runs an erased call as a scan of In into T with `op`.
+/// What of an erased call's launch the kernels work in.
+inline Workspace workspace_of(const Launch& launch) { return workspace_at(launch.kept, launch.size.kept); }
+
+/// Runs an erased call by look-ahead as a scan of In into T with `op`.
 template <class In, class T, class Op, bool kCompiled>
-Status run_on_device(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
+Status run_lookahead(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
   using Problem = ScanProblem<In, T, Op, kCompiled>;
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
   const Launch& launch = *call.launch;
@@ -160,8 +159,23 @@ Status run_on_device(const upsweep::detail::ScanCall& call, const Op& op) noexce
                                  .has_init = carry.any,
                                  .exclusive = call.exclusive,
                                  .problem = {op}};
-  return status_of(launch_scan(scan, workspace_at(launch.kept, launch.size.kept), launch.device, launch.multiprocessors,
-                               launch.stream));
+  return status_of(launch_scan(scan, workspace_of(launch), launch.device, launch.multiprocessors, launch.stream));
+}
+
+/// The same by look-back.
+template <class In, class T, class Op, bool kCompiled>
+Status run_lookback(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
+  using Problem = ScanProblem<In, T, Op, kCompiled>;
+  const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+  const LookbackCall<Problem> scan{.in = static_cast<const In*>(call.in),
+                                   .out = static_cast<T*>(call.out),
+                                   .n = call.n,
+                                   .workspace = workspace_of(*call.launch),
+                                   .init = carry.total,
+                                   .has_init = carry.any,
+                                   .exclusive = call.exclusive,
+                                   .op = op};
+  return status_of(launch_lookback(scan, call.launch->stream));
 }
 
 }  // namespace upsweep::gpu::detail

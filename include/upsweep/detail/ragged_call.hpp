@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/types.hpp"
@@ -27,6 +28,17 @@ constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarr
   return all;
 }
 
+namespace gpu {
+
+/// How a compact_offsets() ended that does not wait, in device memory.
+struct OffsetsStatus {
+  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
+  std::int64_t total;      ///< elements in all lists; unspecified where there is an invalid one
+  Code code;               ///< what is wrong with it: stop_before_start, negative_start or overflow; else ok
+};
+
+}  // namespace gpu
+
 namespace detail {
 
 struct RaggedCall {
@@ -36,11 +48,17 @@ struct RaggedCall {
   std::int64_t n = 0;
   std::int64_t* offsets = nullptr;
   bool strict = false;
-  OffsetsCarry carry = {};  ///< of the lists before these; advanced by the call
+  OffsetsCarry carry = {};               ///< of the lists before these; advanced by the call, but not on a GPU
+  const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: the arrays are the host's
+  gpu::OffsetsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_offsets(const Policy& policy, RaggedCall& call);
+/// The same on a GPU. Without call.status it waits, advances the carry, and throws for a bad list.
+std::string_view run_offsets(const gpu::Policy& policy, RaggedCall& call);
+/// What run_offsets() on a GPU takes for call.n lists.
+gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const RaggedCall& call);
 
 /// How many lists there are between the offsets and the ends. Throws unequal_lengths and invalid_argument.
 std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset, std::int64_t stops_offset,

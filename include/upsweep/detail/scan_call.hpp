@@ -22,11 +22,19 @@ struct CarryBytes {
 };
 
 struct ScanCall;
+struct ReduceCall;
 
-/// A custom operator's kernels on a GPU, compiled where it is used (scan.cuh).
+/// A custom operator's kernel on a GPU, compiled where it is used (scan.cuh, reduce.cuh).
+template <class Call>
 struct DeviceKernel {
-  Status (*run)(const ScanCall& call) noexcept;
-  gpu::WorkspaceSize (*workspace)(const ScanCall& call) noexcept;
+  Status (*run)(const Call& call) noexcept;
+  gpu::WorkspaceSize (*workspace)(const Call& call) noexcept;
+};
+
+/// The rungs that take one.
+struct DeviceScans {
+  DeviceKernel<ScanCall> lookahead;
+  DeviceKernel<ScanCall> lookback;
 };
 
 /// One scan. Compiled operators name their types and operator; custom ones bring their kernel.
@@ -41,11 +49,11 @@ struct ScanCall {
   int carry_size = 0;  ///< bytes of a ScanCarry<Out>
   Operator op = Operator::custom;
   bool exclusive = false;
-  const ScanKernel* custom = nullptr;    ///< the kernel of a custom operator or type, else null
-  const void* op_object = nullptr;       ///< its function object
-  void* carry = nullptr;                 ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
-  const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: the arrays are the host's
-  const DeviceKernel* device = nullptr;  ///< the kernels there of a custom operator or type, else null
+  const ScanKernel* custom = nullptr;   ///< the kernel of a custom operator or type, else null
+  const void* op_object = nullptr;      ///< its function object
+  void* carry = nullptr;                ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  const DeviceScans* device = nullptr;  ///< the kernels there of a custom operator or type, else null
 };
 
 /// One reduction: the same carry, no output.
@@ -60,15 +68,23 @@ struct ReduceCall {
   Operator op = Operator::custom;
   const ScanKernel* custom = nullptr;
   const void* op_object = nullptr;
-  void* carry = nullptr;  ///< a ScanCarry<Out>: what precedes; advanced by the call
+  void* carry = nullptr;                             ///< a ScanCarry<Out>: what precedes; advanced, but not on a GPU
+  void* out = nullptr;                               ///< on a GPU: where the result goes
+  const gpu::Launch* launch = nullptr;               ///< as in ScanCall
+  const DeviceKernel<ReduceCall>* device = nullptr;  ///< as in ScanCall
 };
 
 /// Both run the rung that the policy names, or the top one that fits, return its id and throw Error.
 std::string_view run_scan(const Policy& policy, const ScanCall& call);
 std::string_view run_scan(const gpu::Policy& policy, const ScanCall& call);
 std::string_view run_reduce(const Policy& policy, const ReduceCall& call);
-/// What run_scan() on a GPU takes.
+/// Puts init ⊕ x0 ⊕ … into call.out.
+std::string_view run_reduce(const gpu::Policy& policy, const ReduceCall& call);
+/// The same into the carry, which is what it waits for; call.out is null.
+std::string_view run_reduce_and_wait(const gpu::Policy& policy, const ReduceCall& call);
+/// What run_scan() and both run_reduce() on a GPU take.
 gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, const ScanCall& call);
+gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, const ReduceCall& call);
 
 /// Up to this many elements a call without a named rung runs cpu.serial, inlined: a call into the library takes about
 /// as long as the loop needs for 200 (120 ns on a Xeon at 2.5 GHz).

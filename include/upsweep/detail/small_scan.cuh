@@ -83,7 +83,6 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
         items[r][i] = static_cast<T>(x[0][i]);
       } else {
         items[r][i] = call.problem.item(x[0][i], x[1][i]);
-        if (first + i < call.n && call.problem.is_bad(x[0][i], x[1][i])) call.problem.report(first + i);
       }
     }
   }
@@ -162,10 +161,10 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) items[r][i] = left_any ? op(left, items[r][i]) : items[r][i];
-    if constexpr (Problem::kChecks) {
+    if constexpr (Problem::kEndsWithTotal) {
 #pragma unroll
-      for (int i = kCount - 1; i >= 0; --i) {
-        if (first + i < call.n && call.problem.is_bad_total(items[r][i])) call.problem.report(first + i);
+      for (int i = 0; i < kCount; ++i) {
+        if (first + i == call.n - 1) call.out[call.n] = items[r][i];
       }
     }
     if (call.exclusive) {

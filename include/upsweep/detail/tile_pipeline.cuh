@@ -360,8 +360,8 @@ class Pipeline {
   }
 
   // ---------------------------------------------------------------------------------------------- reduce
-  /// The lane's elements, as what is folded. Returns the first bad one, or kCount.
-  __device__ __forceinline__ int chunk(int worker, T (&items)[kCount]) const {
+  /// The lane's elements, as what is folded.
+  __device__ __forceinline__ void chunk(int worker, T (&items)[kCount]) const {
     In x[kStreams][kCount];
 #pragma unroll
     for (int k = 0; k < kStreams; ++k) {
@@ -370,23 +370,14 @@ class Pipeline {
       load_words<S::kUnits>(units, behind_unit(call_.in[k]), words);
       memcpy(x[k], words, sizeof words);
     }
-    int bad = kCount;
 #pragma unroll
-    for (int i = kCount - 1; i >= 0; --i) {
+    for (int i = 0; i < kCount; ++i) {
       if constexpr (kStreams == 1) {
         items[i] = static_cast<T>(x[0][i]);
       } else {
         items[i] = call_.problem.item(x[0][i], x[1][i]);
-        if (call_.problem.is_bad(x[0][i], x[1][i])) bad = i;
       }
     }
-    return bad;
-  }
-
-  /// What lies behind the last element, in the last tile, is no error.
-  __device__ __forceinline__ void report_bad(std::int64_t tile, int worker, int i) const {
-    const std::int64_t index = tile * S::kTile + (worker * 32 + lane_) * kCount + i;
-    if (index < call_.n) call_.problem.report(index);
   }
 
   __device__ __forceinline__ void reduce(int worker) {
@@ -395,10 +386,7 @@ class Pipeline {
       const std::int64_t tile = head_.tile[stage_];
       if (tile >= call_.tiles) return;
       T items[kCount];
-      const int bad = chunk(worker, items);
-      if constexpr (Problem::kChecks) {
-        if (bad < kCount) report_bad(tile, worker, bad);
-      }
+      chunk(worker, items);
       T total = items[0];
 #pragma unroll
       for (int i = 1; i < kCount; ++i) total = op_(total, items[i]);
@@ -513,14 +501,18 @@ class Pipeline {
       include(total, any, head_.warp_before[stage_][worker], worker > 0);
       include(total, any, lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_], lane_ > 0);
       T items[kCount];
-      (void)chunk(worker, items);
-      int bad = kCount;
+      chunk(worker, items);
       if (call_.exclusive) {
+        // Of the lane that has the last element: how many it has.
+        const std::int64_t left = call_.n - tile * S::kTile - (worker * 32 + lane_) * kCount;
 #pragma unroll
         for (int i = 0; i < kCount; ++i) {
           const T after = op_(total, items[i]);
           items[i] = total;
           total = after;
+          if constexpr (Problem::kEndsWithTotal) {
+            if (left == i + 1) call_.out[call_.n] = total;
+          }
         }
       } else {
         total = any ? op_(total, items[0]) : items[0];
@@ -528,13 +520,7 @@ class Pipeline {
         for (int i = 0; i < kCount; ++i) {
           if (i > 0) total = op_(total, items[i]);
           items[i] = total;
-          if constexpr (Problem::kChecks) {
-            if (bad == kCount && call_.problem.is_bad_total(total)) bad = i;
-          }
         }
-      }
-      if constexpr (Problem::kChecks) {
-        if (bad < kCount) report_bad(tile, worker, bad);
       }
       if (shifted) asm volatile("bar.sync 1,%0;" ::"n"(S::kWarps * 32) : "memory");  // all have read before any writes
       store_chunk(output() + behind_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
@@ -603,8 +589,10 @@ class Pipeline {
 template <class Problem>
 __global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
     tile_pipeline(const __grid_constant__ PipelineCall<Problem> call) {
+#if __CUDA_ARCH__ >= 900  // elsewhere nothing launches it
   extern __shared__ __align__(128) char shared[];
   Pipeline<Problem>(call, shared).run();
+#endif
 }
 
 }  // namespace upsweep::gpu::detail

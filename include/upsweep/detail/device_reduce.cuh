@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/device_reduce.cuh: a reduction in one kernel, folded in an order that depends on the length alone.
+//
+// A warp folds a contiguous part of the array, in rows of 16 bytes per lane: lane by lane where the operator commutes, row
+// by row in order else. Warps' totals are folded in order by their block, blocks' totals by the last block to end.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep::gpu::detail {
+
+inline constexpr int kReduceThreads = 256;
+inline constexpr int kReduceWarps = kReduceThreads / 32;
+// Eight for each of an H200's 132 multiprocessors, which is what they hold; the same on every device, as the order of the
+// fold depends on it.
+inline constexpr int kReduceBlocks = 8 * 132;
+inline constexpr int kReduceRows = 4;  // loads in flight per lane
+
+/// kCompiled: one of the library's operators, which commute.
+template <class In_, class T_, class Op_, bool kCompiled>
+struct ReduceProblem {
+  using In = In_;
+  using T = T_;
+  using Op = Op_;
+  static constexpr bool kCommutes = kCompiled;
+  /// Elements of a lane's row.
+  static constexpr int kPart = 16 % sizeof(In) == 0 ? 16 / int{sizeof(In)} : 1;
+  static constexpr int kRow = 32 * kPart;
+  static constexpr int kChunk = kReduceRows * kRow;
+};
+
+template <class Problem>
+struct DeviceReduce {
+  const typename Problem::In* in;
+  std::int64_t n;
+  typename Problem::T* out;
+  typename Problem::T init;
+  bool has_init;
+  bool vectors;  ///< the array begins at a 16-byte boundary
+  Control* control;
+  typename Problem::T* totals;  ///< a block each
+  typename Problem::Op op;
+};
+
+/// A value, or none yet.
+template <class T, class Op>
+struct Fold {
+  T total{};
+  bool any = false;
+  __device__ __forceinline__ void include(const Op& op, const T& right) {
+    total = any ? op(total, right) : right;
+    any = true;
+  }
+};
+
+template <class Problem>
+class WarpReduce {
+ public:
+  using In = typename Problem::In;
+  using T = typename Problem::T;
+  using Op = typename Problem::Op;
+  static constexpr int kPart = Problem::kPart;
+
+  __device__ __forceinline__ WarpReduce(const DeviceReduce<Problem>& call, int lane)
+      : call_(call), op_(call.op), lane_(lane) {}
+
+  /// Elements first … last-1, a chunk after the other; the value is lane 0's.
+  __device__ __forceinline__ Fold<T, Op> run(std::int64_t first, std::int64_t last) {
+    std::int64_t at = first;
+    for (; at + Problem::kChunk <= last; at += Problem::kChunk) whole_chunk(at);
+    if (at < last) partial_chunk(at, static_cast<int>(last - at));
+    if constexpr (Problem::kCommutes) {
+      Fold<T, Op> lane_total;
+#pragma unroll
+      for (int r = 0; r < kReduceRows; ++r) {
+        if (rows_[r].any) lane_total.include(op_, rows_[r].total);
+      }
+      // Lanes without any are behind all others.
+      const int lanes = __popc(__ballot_sync(kAllLanes, lane_total.any));
+      return {fold_lanes(op_, lane_total.total, lane_, lanes), lanes > 0};
+    }
+    return rows_[0];
+  }
+
+ private:
+  __device__ __forceinline__ void load(std::int64_t at, T (&part)[kPart]) const {
+    In x[kPart];
+    if (kPart > 1 && call_.vectors) {
+      const uint4 words = __ldcs(reinterpret_cast<const uint4*>(call_.in + at));
+      memcpy(x, &words, sizeof x);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPart; ++i) x[i] = call_.in[at + i];
+    }
+#pragma unroll
+    for (int i = 0; i < kPart; ++i) part[i] = static_cast<T>(x[i]);
+  }
+  /// The first `count` of a part, which are at least one.
+  __device__ __forceinline__ T fold(const T (&part)[kPart], int count = kPart) const {
+    T total = part[0];
+#pragma unroll
+    for (int i = 1; i < kPart; ++i) {
+      if (i < count) total = op_(total, part[i]);
+    }
+    return total;
+  }
+  /// A row's fold, of the first `lanes` lanes, to where it belongs.
+  __device__ __forceinline__ void add_row(int row, const T& lane_total, int lanes) {
+    if constexpr (Problem::kCommutes) {
+      if (lane_ < lanes) rows_[row].include(op_, lane_total);
+    } else {
+      rows_[0].include(op_, fold_lanes(op_, lane_total, lane_, lanes));
+    }
+  }
+
+  __device__ __forceinline__ void whole_chunk(std::int64_t at) {
+    T parts[kReduceRows][kPart];
+#pragma unroll
+    for (int r = 0; r < kReduceRows; ++r) load(at + r * Problem::kRow + lane_ * kPart, parts[r]);
+#pragma unroll
+    for (int r = 0; r < kReduceRows; ++r) add_row(r, fold(parts[r]), 32);
+  }
+  __device__ __forceinline__ void partial_chunk(std::int64_t at, int count) {
+#pragma unroll
+    for (int r = 0; r < kReduceRows; ++r) {
+      const int left = count - r * Problem::kRow;  // of the row
+      if (left <= 0) continue;
+      const int mine = left - lane_ * kPart;
+      T part[kPart];
+#pragma unroll
+      for (int i = 0; i < kPart; ++i) {
+        part[i] = static_cast<T>(call_.in[at + r * Problem::kRow + (i < mine ? lane_ * kPart + i : 0)]);
+      }
+      const int lanes = (left + kPart - 1) / kPart;
+      add_row(r, fold(part, mine), lanes < 32 ? lanes : 32);
+    }
+  }
+
+  const DeviceReduce<Problem>& call_;
+  const Op op_;
+  const int lane_;
+  Fold<T, Op> rows_[kReduceRows];
+};
+
+/// The threads' values in order, those of the first `threads` threads; the value is thread 0's. Every thread calls.
+template <class T, class Op>
+__device__ __forceinline__ T fold_block(const Op& op, const T& value, int threads, T* room) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int lanes = threads - warp * 32;
+  const T total = fold_lanes(op, value, lane, lanes < 32 ? lanes : 32);
+  if (lane == 0) room[warp] = total;
+  __syncthreads();
+  const int warps = (threads + 31) / 32;
+  return fold_lanes(op, room[lane < warps ? lane : 0], lane, warps);
+}
+
+template <class Problem>
+__global__ void __launch_bounds__(kReduceThreads) reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
+  using T = typename Problem::T;
+  __shared__ alignas(16) unsigned char room[kReduceWarps * sizeof(T)];
+  __shared__ bool is_last;
+  T* const warp_totals = reinterpret_cast<T*>(room);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto op = call.op;
+
+  // ---- The warp's share of the chunks. There are at least as many chunks as warps, but in a single block.
+  const std::int64_t chunks = (call.n + Problem::kChunk - 1) / Problem::kChunk;
+  const std::int64_t workers = std::int64_t{gridDim.x} * kReduceWarps;
+  const std::int64_t worker = std::int64_t{blockIdx.x} * kReduceWarps + warp;
+  const auto begin_of = [&](std::int64_t w) {
+    const std::int64_t chunk = chunks / workers * w + (w < chunks % workers ? w : chunks % workers);
+    return chunk * Problem::kChunk < call.n ? chunk * Problem::kChunk : call.n;
+  };
+  const auto total = WarpReduce<Problem>(call, lane).run(begin_of(worker), begin_of(worker + 1));
+  const int working = chunks < kReduceWarps ? static_cast<int>(chunks) : kReduceWarps;
+  if (lane == 0 && warp < working) warp_totals[warp] = total.total;
+  __syncthreads();
+  T block_total{};
+  if (working > 0) block_total = fold_lanes(op, warp_totals[lane < working ? lane : 0], lane, working);
+
+  // ---- The result, by the last block that ends.
+  const auto finish = [&](const T& all, bool any) {
+    if (!any) {
+      *call.out = call.init;
+    } else {
+      *call.out = call.has_init ? op(call.init, all) : all;
+    }
+  };
+  if (gridDim.x == 1) {
+    if (threadIdx.x == 0) finish(block_total, working > 0);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    call.totals[blockIdx.x] = block_total;
+    __threadfence();
+    is_last = atomicAdd(&call.control->done, 1U) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!is_last) return;
+  const int blocks = static_cast<int>(gridDim.x);
+  const int per_thread = (blocks + kReduceThreads - 1) / kReduceThreads;
+  const int threads = (blocks + per_thread - 1) / per_thread;  // that have any
+  const int first = static_cast<int>(threadIdx.x) * per_thread;
+  T mine{};
+  if (first < blocks) mine = call.totals[first];
+  for (int i = first + 1; i < first + per_thread && i < blocks; ++i) mine = op(mine, call.totals[i]);
+  const T all = fold_block(op, mine, threads, warp_totals);
+  if (threadIdx.x == 0) {
+    finish(all, true);
+    call.control->done = 0;
+  }
+}
+
+template <class Problem>
+int reduce_blocks(std::int64_t n) {
+  const std::int64_t chunks = (n + Problem::kChunk - 1) / Problem::kChunk;
+  return static_cast<int>(std::clamp<std::int64_t>(chunks / kReduceWarps, 1, kReduceBlocks));
+}
+
+template <class Problem>
+WorkspaceSize reduce_bytes(std::int64_t n) {
+  const int blocks = reduce_blocks<Problem>(n);
+  if (blocks == 1) return {};
+  return {.kept = sizeof(Control), .scratch = blocks * std::int64_t{sizeof(typename Problem::T)}};
+}
+
+/// Runs an erased call as a reduction of In into T with `op`. Any n, 0 too.
+template <class In, class T, class Op, bool kCompiled>
+Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) noexcept {
+  using Problem = ReduceProblem<In, T, Op, kCompiled>;
+  const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+  const Launch& launch = *call.launch;
+  const DeviceReduce<Problem> reduce{.in = static_cast<const In*>(call.in),
+                                     .n = call.n,
+                                     .out = static_cast<T*>(call.out),
+                                     .init = carry.total,
+                                     .has_init = carry.any,
+                                     .vectors = reinterpret_cast<std::uintptr_t>(call.in) % 16 == 0,
+                                     .control = static_cast<Control*>(launch.kept),
+                                     .totals = static_cast<T*>(launch.scratch),
+                                     .op = op};
+  const auto blocks = static_cast<unsigned>(reduce_blocks<Problem>(call.n));
+  reduce_all<Problem><<<blocks, kReduceThreads, 0, launch.stream>>>(reduce);
+  return status_of(cudaGetLastError());
+}
+
+}  // namespace upsweep::gpu::detail

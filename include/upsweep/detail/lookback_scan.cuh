@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/lookback_scan.cuh: a scan in one pass over memory on any GPU: decoupled look-back.
+//
+// A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then walks back over the tiles
+// before, 32 at a time, and folds what they have published until it meets one that knows its prefix; then it publishes its
+// own. Tickets are taken in order by running blocks, so whoever is waited for is there: no deadlock.
+// Which tile knows its prefix when it is looked at is chance, and so is the order in which a float sum is folded.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "upsweep/detail/device.cuh"
+
+namespace upsweep::gpu::detail {
+
+inline constexpr int kLookbackThreads = 256;
+
+template <class T>
+inline constexpr int kLookbackItems = [] {
+  const int fit = 64 / int{sizeof(T)};
+  return fit > 16 ? 16 : fit;
+}();
+
+template <class T>
+inline constexpr int kLookbackTile = kLookbackThreads * kLookbackItems<T>;
+
+template <class Problem>
+struct LookbackCall {
+  const typename Problem::In* in;
+  typename Problem::T* out;
+  std::int64_t n;
+  Workspace workspace;
+  typename Problem::T init;
+  bool has_init;
+  bool exclusive;
+  typename Problem::Op op;
+};
+
+/// Set in the tag of a value that is the prefix behind its tile, not the tile's aggregate.
+inline constexpr unsigned kPrefixTag = 0x80000000U;
+
+enum class Published : std::uint8_t { nothing, aggregate, prefix };
+
+/// What tile `index` has published so far.
+template <class T>
+__device__ __forceinline__ Published get_published(const unsigned long long* words, std::int64_t index, unsigned tag,
+                                                   T& value) {
+  std::uint32_t parts[kTaggedWords<T>];
+  unsigned tags[kTaggedWords<T>];
+  const unsigned long long* from = words + index * kTaggedWords<T>;
+#pragma unroll
+  for (int w = 0; w < kTaggedWords<T>; ++w) {
+    unsigned long long word = 0;
+    asm volatile("ld.relaxed.gpu.global.u64 %0,[%1];" : "=l"(word) : "l"(from + w) : "memory");
+    parts[w] = static_cast<std::uint32_t>(word);
+    tags[w] = static_cast<unsigned>(word >> 32);
+  }
+#pragma unroll
+  for (int w = 1; w < kTaggedWords<T>; ++w) {
+    if (tags[w] != tags[0]) return Published::nothing;  // halfway from the one to the other
+  }
+  memcpy(&value, parts, sizeof(T));
+  if (tags[0] == tag) return Published::aggregate;
+  return tags[0] == (tag | kPrefixTag) ? Published::prefix : Published::nothing;
+}
+
+/// The fold of everything before `tile`, which is not 0, on every lane of the warp that calls.
+template <class T, class Op>
+__device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace, std::int64_t tile, unsigned tag,
+                                       int lane) {
+  T prefix{};
+  bool any = false;
+  for (std::int64_t last = tile - 1;; last -= 32) {
+    const std::int64_t index = last - 31 + lane;  // lanes in the order of the array
+    T value{};
+    Published state = Published::nothing;
+    while (index >= 0 && state == Published::nothing) {
+      state = get_published(workspace.words, index, tag, value);
+    }
+    __syncwarp();
+    // Tile 0 always publishes its prefix.
+    const unsigned prefixes = __ballot_sync(kAllLanes, state == Published::prefix);
+    const int first = prefixes != 0 ? 31 - __clz(static_cast<int>(prefixes)) : 0;
+    const T window = shuffle(fold_lanes(op, shuffle(value, (first + lane) % 32), lane, 32 - first), 0);
+    prefix = any ? op(window, prefix) : window;
+    any = true;
+    if (prefixes != 0) return prefix;
+  }
+}
+
+template <class Problem>
+__global__ void __launch_bounds__(kLookbackThreads) lookback_scan(const __grid_constant__ LookbackCall<Problem> call) {
+  using T = typename Problem::T;
+  constexpr int kItems = kLookbackItems<T>;
+  constexpr int kTile = kLookbackTile<T>;
+  constexpr int kWarps = kLookbackThreads / 32;
+  // An element more per thread's part, so that parts begin in different banks.
+  __shared__ alignas(16) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
+  __shared__ alignas(16) unsigned char totals_room[(kWarps + 1) * sizeof(T)];
+  __shared__ std::int64_t shared_tile;
+  T* const elements = reinterpret_cast<T*>(exchange);
+  T* const totals = reinterpret_cast<T*>(totals_room);
+  T& shared_prefix = totals[kWarps];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / 32;
+  const int lane = thread % 32;
+  const auto op = call.op;
+  const unsigned tag = tag_of(call.workspace);
+
+  if (thread == 0) shared_tile = atomicAdd(&call.workspace.control->ticket, 1U);
+  __syncthreads();
+  const std::int64_t tile = shared_tile;
+  const std::int64_t first = tile * kTile;
+
+  // ---- Neighbouring threads read neighbouring elements; each then takes kItems that lie one behind the other. Behind the
+  // last element it is read again: a valid value, whose results go nowhere.
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int place = i * kLookbackThreads + thread;
+    const std::int64_t index = first + place;
+    elements[place + place / kItems] = static_cast<T>(call.in[index < call.n ? index : call.n - 1]);
+  }
+  __syncthreads();
+  T items[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) items[i] = elements[thread * (kItems + 1) + i];
+
+  // ---- The tile: threads, warps, block.
+  T total = items[0];
+#pragma unroll
+  for (int i = 1; i < kItems; ++i) total = op(total, items[i]);
+  const T inclusive = scan_lanes(op, total, lane);
+  T before = shuffle_up(inclusive, 1);  // within the warp; nothing before lane 0
+  if (lane == 31) totals[warp] = inclusive;
+  __syncthreads();
+  const T warps = scan_lanes(op, totals[lane < kWarps ? lane : 0], lane);
+  const T warps_before = shuffle(warps, warp > 0 ? warp - 1 : 0);
+
+  // ---- What precedes the tile.
+  const T aggregate = shuffle(warps, kWarps - 1);
+  if (warp == 0) {
+    T prefix = call.init;
+    if (tile > 0) {
+      if (lane == 0) put_tagged(call.workspace.words, tile, aggregate, tag);
+      prefix = look_back<T>(op, call.workspace, tile, tag, lane);
+    }
+    if (lane == 0) {
+      const bool any = tile > 0 || call.has_init;
+      put_tagged(call.workspace.words, tile, any ? op(prefix, aggregate) : aggregate, tag | kPrefixTag);
+      shared_prefix = prefix;
+      leave(call.workspace, tag);
+    }
+  }
+  __syncthreads();
+
+  // ---- The results, the same way back.
+  bool any = tile > 0 || call.has_init;
+  T left = shared_prefix;
+  if (warp > 0) {
+    left = any ? op(left, warps_before) : warps_before;
+    any = true;
+  }
+  if (lane > 0) {
+    left = any ? op(left, before) : before;
+    any = true;
+  }
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const T after = any ? op(left, items[i]) : items[i];
+    elements[thread * (kItems + 1) + i] = call.exclusive ? left : after;
+    left = after;
+    any = true;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int place = i * kLookbackThreads + thread;
+    if (first + place < call.n) call.out[first + place] = elements[place + place / kItems];
+  }
+}
+
+/// Bytes of workspace for n elements.
+template <class Problem>
+constexpr std::int64_t lookback_bytes(std::int64_t n) {
+  constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;
+  return std::int64_t{sizeof(Control)} + (n + kTile - 1) / kTile * kTaggedWords<typename Problem::T> * 8;
+}
+
+/// Any n above 0.
+template <class Problem>
+cudaError_t launch_lookback(const LookbackCall<Problem>& call, cudaStream_t stream) {
+  constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;
+  const auto blocks = static_cast<unsigned>((call.n + kTile - 1) / kTile);
+  lookback_scan<Problem><<<blocks, kLookbackThreads, 0, stream>>>(call);
+  return cudaGetLastError();
+}
+
+}  // namespace upsweep::gpu::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/compiled.hpp: the types and operators that kernels for all of them are compiled for, and the way from a call to its own.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/error.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+/// Same type in and out; integers into the 64 bits of their sign, which is where sums of them are kept.
+template <class In, class Out>
+inline constexpr bool kCompiledTypes =
+    std::is_same_v<In, Out> || (std::is_integral_v<In> && std::is_integral_v<Out> && sizeof(In) < sizeof(Out) &&
+                                sizeof(Out) == 8 && std::is_signed_v<In> == std::is_signed_v<Out>);
+
+/// The same of a call, as types that are known at run time.
+constexpr bool has_compiled_types(Operator op, Type in, Type out) {
+  const bool widens = op == Operator::add && is_integer(in) && is_integer(out) && size_of(out) == 8 &&
+                      size_of(in) < 8 && is_signed(in) == is_signed(out);
+  return in == out || widens;
+}
+
+/// f(std::type_identity<Out>{}, op) for the operator of a call whose elements are of type In.
+template <class In, class Call, class F>
+Status with_operator(const Call& call, F f) {
+  if constexpr (std::is_integral_v<In> && sizeof(In) < 8) {
+    using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;
+    if (call.out_type == type_of<Wide>()) return f(std::type_identity<Wide>{}, Add{});
+  }
+  constexpr std::type_identity<In> kSame;
+  if constexpr (std::is_integral_v<In>) {
+    if (call.op == Operator::bit_and) return f(kSame, BitAnd{});
+    if (call.op == Operator::bit_or) return f(kSame, BitOr{});
+    if (call.op == Operator::bit_xor) return f(kSame, BitXor{});
+  }
+  if (call.op == Operator::mul) return f(kSame, Mul{});
+  if (call.op == Operator::min) return f(kSame, Min{});
+  if (call.op == Operator::max) return f(kSame, Max{});
+  return f(kSame, Add{});
+}
+
+}  // namespace upsweep

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/hillis_steele.cuh: Hillis and Steele's rounds, in shared memory for tiles and in global memory for whole arrays.
+//
+// `element` is a functor with the operator as element.op: element(i) is what is scanned, which need not lie in memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace upsweep::gpu {
+
+// ------------------------------------------------------------------------------------------------------------- a tile
+
+template <class Element, class T>
+__global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::int64_t n) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* from = reinterpret_cast<T*>(shared);
+  T* to = from + blockDim.x;
+  const int lane = static_cast<int>(threadIdx.x);
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + lane;
+  from[lane] = element(i < n ? i : n - 1);  // behind the end anything will do: nothing in front of it depends on it
+  __syncthreads();                          // all elements before the first round
+  for (int stride = 1; stride < static_cast<int>(blockDim.x); stride *= 2) {
+    to[lane] = lane >= stride ? element.op(from[lane - stride], from[lane]) : from[lane];
+    __syncthreads();  // the round is complete before the next reads it
+    T* const last = from;
+    from = to;
+    to = last;
+  }
+  if (i < n) out[i] = from[lane];
+  if (totals != nullptr && lane == static_cast<int>(blockDim.x) - 1) totals[blockIdx.x] = from[lane];
+}
+
+/// For scan_by_blocks().
+struct HillisSteeleTiles {
+  static constexpr int kTile = 1024;
+  template <class Element, class T>
+  void launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks, cudaStream_t stream) const {
+    scan_tiles_by_rounds<<<blocks, kTile, 2 * kTile * sizeof(T), stream>>>(element, out, totals, n);
+  }
+};
+
+// ------------------------------------------------------------------------------------------------------ a whole array
+
+inline constexpr int kRoundThreads = 256;
+
+template <class Element, class T>
+__global__ void copy_elements(Element element, T* to, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kRoundThreads + threadIdx.x;
+  if (i < n) to[i] = element(i);
+}
+
+template <class T, class Op>
+__global__ void round_of(Op op, const T* from, T* to, std::int64_t stride, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kRoundThreads + threadIdx.x;
+  if (i >= n) return;
+  to[i] = i >= stride ? op(from[i - stride], from[i]) : from[i];
+}
+
+/// `scratch` has room for n results. `reads_out`: the elements lie where the results go.
+template <class Element, class T>
+void scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((n + kRoundThreads - 1) / kRoundThreads);
+  int rounds = 0;
+  while ((std::int64_t{1} << rounds) < n) ++rounds;
+  // The last round writes the output: so the elements are copied to where an even number of rounds leads there. In
+  // place that may be where they come from, and a copy would overtake them: then there is a round more.
+  if (rounds % 2 == 0 && reads_out) ++rounds;
+  T* from = rounds % 2 == 0 ? out : scratch;
+  T* to = rounds % 2 == 0 ? scratch : out;
+  copy_elements<<<blocks, kRoundThreads, 0, stream>>>(element, from, n);
+  for (int round = 0; round < rounds; ++round) {
+    round_of<<<blocks, kRoundThreads, 0, stream>>>(element.op, from, to, std::int64_t{1} << round, n);
+    std::swap(from, to);
+  }
+}
+
+}  // namespace upsweep::gpu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/in_order.cuh: one element after the other on a GPU: by one thread, or by threads that take turns.
+//
+// `element` is a functor with the operator as element.op: element(i) is what is scanned.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace upsweep::gpu {
+
+template <class Element, class T>
+__global__ void scan_alone(Element element, T* out, std::int64_t n) {
+  T total = element(0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    // Read before the write: in place and exclusive, it is what out[i] overwrites.
+    const T next = element(i + 1 < n ? i + 1 : i);
+    out[i] = total;
+    total = element.op(total, next);
+  }
+}
+
+inline constexpr int kTurnThreads = 1024;
+
+template <class Element, class T>
+__global__ void take_turns(Element element, T* out, std::int64_t first, std::int64_t n) {
+  const std::int64_t i = first + threadIdx.x;
+  for (int turn = 0; turn < kTurnThreads; ++turn) {
+    if (static_cast<int>(threadIdx.x) == turn && i < n) {
+      out[i] = i == 0 ? element(0) : element.op(out[i - 1], element(i));
+    }
+    __syncthreads();  // this turn's output before the next one reads it
+  }
+}
+
+/// Blocks have no order within a launch: a launch for each.
+template <class Element, class T>
+void scan_by_turns(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
+  for (std::int64_t first = 0; first < n; first += kTurnThreads) {
+    take_turns<<<1, kTurnThreads, 0, stream>>>(element, out, first, n);
+  }
+}
+
+}  // namespace upsweep::gpu

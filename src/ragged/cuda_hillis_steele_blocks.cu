@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cuda_hillis_steele_blocks.cu: lengths scanned in blocks by strides 1, 2, 4, …, the blocks' totals added back.
+//
+// Idea   As scan's cuda.hillis_steele_blocks; a list is checked where its length is taken.
+// Cost   16 bytes read and 8 written per list of int64, then 8 read and written again. Work n·log2 1024, depth log2 n.
+// Needs  Any GPU; 8 bytes of scratch per 1024 lists.
+// Limit  The second pass, and a barrier per round.
+// From   The first report's own scan. Its error test was left failing; here a bad list makes every later offset
+//        negative, and the first of those is searched for.
+#include "cuda/hillis_steele.cuh"
+#include "cuda/scan_by_blocks.cuh"
+#include "ragged/cuda_lists.cuh"
+#include "ragged/rungs.hpp"
+
+namespace upsweep::ragged {
+
+Status cuda_hillis_steele_blocks(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
+    gpu::scan_by_blocks(gpu::HillisSteeleTiles{}, lengths, out, static_cast<std::int64_t*>(call.launch->scratch),
+                        call.n, call.launch->stream);
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+gpu::WorkspaceSize cuda_hillis_steele_blocks_workspace(const detail::RaggedCall& call) noexcept {
+  return {.scratch = gpu::totals_above(call.n, gpu::HillisSteeleTiles::kTile) * std::int64_t{sizeof(std::int64_t)}};
+}
+
+}  // namespace upsweep::ragged

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cuda_lists.cuh: a ragged call as the rungs on CUDA see it: lengths to be scanned, and how it ended.
+#pragma once
+
+#include <cstdint>
+
+#include "ragged/list.hpp"
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::ragged {
+
+/// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one behind what precedes them all.
+template <class T>
+struct Lengths {
+  const T* starts;
+  const T* stops;
+  std::int64_t before;
+  bool strict;
+  Extend op;
+
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    const std::int64_t length = List<T>{starts[i], stops[i]}.length_or_bad(strict);
+    return i == 0 ? op(before, length) : length;
+  }
+};
+
+template <class T>
+Lengths<T> lengths_of(const detail::RaggedCall& call) {
+  return {static_cast<const T*>(call.starts), static_cast<const T*>(call.stops), call.carry.total, call.strict, {}};
+}
+
+/// How it ended, told by one thread where the first bad list of the call is known, or n.
+template <class T>
+__device__ void tell(const Lengths<T>& lists, std::int64_t bad, std::int64_t n, std::int64_t total,
+                     std::int64_t lists_before, gpu::OffsetsStatus* status) {
+  if (bad == n) {
+    *status = {kNoIndex, total, Code::ok};
+    return;
+  }
+  const Code code = List<T>{lists.starts[bad], lists.stops[bad]}.check(lists.strict);
+  // Where the list is fine, it is its offset that does not fit.
+  *status = {lists_before + bad, 0, code == Code::ok ? Code::overflow : code};
+}
+
+/// The first offset, and how it ended: from a bad list on, all offsets are negative.
+template <class T>
+__global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
+                               gpu::OffsetsStatus* status) {
+  offsets[0] = lists.before;
+  std::int64_t first = 0;  // the lists before it are fine
+  std::int64_t last = n;   // those from it on are not
+  if (offsets[n] >= 0) first = last;
+  while (first < last) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (offsets[middle + 1] < 0) {
+      last = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  tell(lists, first, n, offsets[n], lists_before, status);
+}
+
+/// Runs a rung: scan(lengths, offsets + 1) on the call's stream writes the inclusive scan of the lengths, and returns a
+/// Status.
+template <class Scan>
+Status with_lengths(const detail::RaggedCall& call, Scan scan) {
+  return visit_bounds(call.type, [&]<class T>(std::type_identity<T>) -> Status {
+    const auto lengths = lengths_of<T>(call);
+    if (call.n > 0) {
+      if (const Status status = scan(lengths, call.offsets + 1); !status.ok()) return status;
+    }
+    finish_offsets<<<1, 1, 0, call.launch->stream>>>(lengths, call.offsets, call.n, call.carry.lists, call.status);
+    return gpu::status_of(cudaGetLastError());
+  });
+}
+
+}  // namespace upsweep::ragged

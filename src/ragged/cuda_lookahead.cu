@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cuda_lookahead.cu: differences, validation and scan in one pass at the speed of a copy.
+//
+// Idea   As scan's cuda.lookahead, over two input streams. A list is checked where its length is taken; a bad one makes
+//        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
+//        the last offset, and searches for the first negative one if there is any.
+// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·132) and the folds.
+// Needs  Compute capability 9.0. 16 bytes of workspace per 25 KB of starts, zero before the first call.
+// Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
+// From   As scan's cuda.lookahead; the fused difference and scan that both reports ask for.
+#include "ragged/cuda_lists.cuh"
+#include "ragged/rungs.hpp"
+#include "upsweep/detail/device_scan.cuh"
+
+namespace upsweep::ragged {
+namespace {
+
+template <class Bound>
+struct OffsetsProblem {
+  using In = Bound;
+  using T = std::int64_t;
+  using Op = Extend;
+  static constexpr int kStreams = 2;
+  static constexpr int kWarps = 6;
+  static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
+  static constexpr int kLoadsInFlight = 2;
+  static constexpr int kStoresInFlight = 1;
+  static constexpr bool kEndsWithTotal = true;
+  static constexpr bool kFillsTail = false;
+  static constexpr bool kCommutes = true;
+  Op op;
+  bool strict;
+
+  __device__ __forceinline__ std::int64_t item(Bound start, Bound stop) const {
+    return List<Bound>{start, stop}.length_or_bad(strict);
+  }
+};
+
+}  // namespace
+
+Status cuda_lookahead(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
+    const gpu::Launch& launch = *call.launch;
+    const gpu::detail::DeviceScan<OffsetsProblem<T>> scan{.in = {lengths.starts, lengths.stops},
+                                                          .out = call.offsets,
+                                                          .n = call.n,
+                                                          .init = lengths.before,
+                                                          .has_init = true,
+                                                          .exclusive = true,
+                                                          .problem = {{}, call.strict}};
+    return gpu::status_of(gpu::detail::launch_scan(scan, gpu::detail::workspace_of(launch), launch.device,
+                                                   launch.multiprocessors, launch.stream));
+  });
+}
+
+gpu::WorkspaceSize cuda_lookahead_workspace(const detail::RaggedCall& call) noexcept {
+  return visit_bounds(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
+    return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
+  });
+}
+
+}  // namespace upsweep::ragged

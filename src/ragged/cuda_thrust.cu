@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cuda_thrust.cu: a kernel for the differences, Thrust's exclusive scan, then the last offset.
+//
+// Idea   What a library has, and a kernel on either side of it.
+// Cost   24 bytes per list of int64 for the lengths, 16 for the scan in place: 40.
+// Needs  Any GPU; Thrust's temporary memory comes from the workspace here.
+// Limit  The lengths go to memory and come back. cuda.cub computes them where they are read.
+// From   The first report's final version.
+#include <thrust/execution_policy.h>
+#include <thrust/scan.h>
+
+#include "cuda/hillis_steele.cuh"
+#include "cuda/thrust_scratch.hpp"
+#include "ragged/cuda_lists.cuh"
+#include "ragged/rungs.hpp"
+
+namespace upsweep::ragged {
+namespace {
+
+/// Behind the exclusive scan of n lengths at offsets[0 … n-1].
+template <class T>
+__global__ void last_offset(Lengths<T> lengths, std::int64_t* offsets, std::int64_t n) {
+  const std::int64_t length = List<T>{lengths.starts[n - 1], lengths.stops[n - 1]}.length_or_bad(lengths.strict);
+  offsets[n] = lengths.op(offsets[n - 1], length);
+}
+
+template <class T>
+struct OnlyLengths {
+  Lengths<T> lists;
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    return List<T>{lists.starts[i], lists.stops[i]}.length_or_bad(lists.strict);
+  }
+};
+
+}  // namespace
+
+Status cuda_thrust(detail::RaggedCall& call, const Policy&) noexcept try {
+  return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
+    const auto stream = call.launch->stream;
+    const auto blocks = static_cast<unsigned>((call.n + gpu::kRoundThreads - 1) / gpu::kRoundThreads);
+    gpu::copy_elements<<<blocks, gpu::kRoundThreads, 0, stream>>>(OnlyLengths<T>{lengths}, call.offsets, call.n);
+    gpu::ThrustScratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
+    thrust::exclusive_scan(thrust::cuda::par_nosync(scratch).on(stream), call.offsets, call.offsets + call.n,
+                           call.offsets, lengths.before, lengths.op);
+    last_offset<<<1, 1, 0, stream>>>(lengths, call.offsets, call.n);
+    return gpu::status_of(cudaGetLastError());
+  });
+} catch (const std::bad_alloc&) {
+  return {Code::device_memory, kNoIndex, "Thrust wants more temporary memory than its workspace has"};
+} catch (...) {
+  return {Code::device_failed, kNoIndex, "Thrust failed"};
+}
+
+gpu::WorkspaceSize cuda_thrust_workspace(const detail::RaggedCall& call) noexcept {
+  return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
+}
+
+}  // namespace upsweep::ragged

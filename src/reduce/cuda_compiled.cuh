@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/cuda_compiled.cuh: the types and operators that cuda.cub and cuda.one_kernel are compiled for, and their dispatch.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "upsweep/detail/device_reduce.cuh"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::reduction {
+
+/// Run a call whose elements are of type In: compiled once per type, in cuda_kernels.cu.
+template <class In>
+Status one_kernel_from(const detail::ReduceCall& call) noexcept;
+template <class In>
+Status cub_from(const detail::ReduceCall& call) noexcept;
+/// Bytes of CUB's temporary memory.
+template <class In>
+std::int64_t cub_bytes_from(const detail::ReduceCall& call) noexcept;
+
+}  // namespace upsweep::reduction

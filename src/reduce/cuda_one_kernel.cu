@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long parts, the last block all totals.
+//
+// Idea   A warp reads a contiguous part of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
+//        come once, at its end. Blocks write their totals, and the one that finds itself the last folds them in order.
+//        See upsweep/detail/device_reduce.cuh.
+// Cost   n read. Work n, depth n/(32·8448) + log2 n.
+// Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.
+// Limit  The rate at which the memory is read.
+// From   The last-block reduction of the CUDA samples (threadFenceReduction).
+#include "core/visit.hpp"
+#include "reduce/cuda_compiled.cuh"
+#include "reduce/rungs.hpp"
+
+namespace upsweep::reduction {
+
+Status cuda_one_kernel(const detail::ReduceCall& call, const Policy&) noexcept {
+  if (call.device != nullptr) return call.device->run(call);
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return one_kernel_from<In>(call); });
+}
+
+gpu::WorkspaceSize cuda_one_kernel_workspace(const detail::ReduceCall& call) noexcept {
+  if (call.device != nullptr) return call.device->workspace(call);
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
+    // The output is at most 8 bytes, and the operator makes no difference.
+    return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, std::int64_t, Add, true>>(call.n);
+  });
+}
+
+}  // namespace upsweep::reduction

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_compiled.cuh: the single-pass rungs on CUDA, compiled once per type of element.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/visit.hpp"
+#include "cuda/compiled.hpp"
+#include "upsweep/detail/device_scan.cuh"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::scan {
+
+/// Runs a call whose elements are of type In by look-ahead or look-back: compiled once per type, in
+/// cuda_lookahead_kernels.cu and cuda_lookback_kernels.cu.
+template <class In>
+Status lookahead_from(const detail::ScanCall& call) noexcept;
+template <class In>
+Status lookback_from(const detail::ScanCall& call) noexcept;
+
+/// f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for the types of a call; its operator makes no difference.
+template <class F>
+gpu::WorkspaceSize workspace_of_types(const detail::ScanCall& call, F f) {
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
+    return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> gpu::WorkspaceSize {
+      if constexpr (kCompiledTypes<In, Out>) {
+        return {.kept = f(std::type_identity<gpu::detail::ScanProblem<In, Out, Add, true>>{})};
+      } else {
+        return {};
+      }
+    });
+  });
+}
+
+}  // namespace upsweep::scan

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_ragged_test.cpp: every CUDA rung of the ragged ladder: offsets, the first bad list, and what calls refuse.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "device_array.hpp"
+#include "lists.hpp"
+#include "rungs.hpp"
+#include "upsweep/ragged.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::Bounds;
+using tests::DeviceArray;
+using tests::GpuTest;
+using tests::ListPattern;
+using tests::Outcome;
+using tests::require;
+
+// Around a warp, a block (1024), a cluster (32768 int64) and tiles of 25 KB (1920 lists of int64).
+constexpr std::int64_t kSizes[] = {0,    1,    2,    31,    33,    1023,  1024,   1025,
+                                   1919, 1921, 3841, 32767, 32768, 32769, 100003, 700001};
+
+std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::ragged, Backend::cuda); }
+
+/// Rungs that take their time are spared the long arrays.
+bool is_slow(const RungInfo& rung) { return rung.id == "cuda.one_thread" || rung.id == "cuda.turn_taking"; }
+
+template <class T>
+class CudaRagged : public GpuTest {};
+using Types = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
+TYPED_TEST_SUITE(CudaRagged, Types);
+
+/// The call as it ends, and the offsets that it wrote.
+template <class Call>
+Outcome outcome_of(Call call) {
+  try {
+    call();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.index()};
+  }
+}
+
+struct Case {
+  bool strict = false;
+  std::int64_t before = 0;
+  std::int64_t misaligned = 0;
+};
+
+/// Runs a rung on lists and compares with the reference: outcome, specified offsets, guards, carry.
+template <class T>
+void check(const gpu::Policy& policy, const Bounds<T>& lists, const Case& how) {
+  const auto n = std::ssize(lists.starts);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, how.strict, how.before);
+  DeviceArray<T> starts(lists.starts, how.misaligned);
+  DeviceArray<T> stops(lists.stops, how.misaligned / 2);
+  DeviceArray<std::int64_t> offsets(n + 1, how.misaligned % 2);
+  OffsetsCarry carry{.total = how.before};
+  const Outcome found = outcome_of([&] {
+    const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
+    EXPECT_EQ(result.rung, policy.rung.empty() ? result.rung : policy.rung);
+    EXPECT_EQ(result.lists, n);
+    EXPECT_EQ(result.total, expected.offsets.back());
+    EXPECT_EQ(carry.lists, n);
+  });
+  EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "")
+      << policy.rung << " n " << n << " strict " << how.strict << " before " << how.before << " misaligned "
+      << how.misaligned;
+  EXPECT_TRUE(starts.intact() && stops.intact() && offsets.intact()) << policy.rung << " n " << n;
+}
+
+TYPED_TEST(CudaRagged, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
+  for (const auto& rung : rungs()) {
+    if (rung.id == "cuda.adjacent") continue;
+    for (const ListPattern pattern : tests::kListPatterns) {
+      for (const std::int64_t n : kSizes) {
+        if (n > 4000 && is_slow(rung)) continue;
+        // 2^40 elements a list: some millions of those leave int64.
+        const auto lists = tests::make_lists<TypeParam>(pattern, n);
+        check(gpu::Policy{}.with_rung(rung.id), lists, {.before = n % 5, .misaligned = n % 4});
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaRagged, TheFirstBadListIsNamed) {
+  for (const auto& rung : rungs()) {
+    if (rung.id == "cuda.adjacent") continue;
+    const auto policy = gpu::Policy{}.with_rung(rung.id);
+    for (const std::int64_t n : {1, 40, 2500, 40000, 200003}) {
+      if (n > 4000 && is_slow(rung)) continue;
+      for (const std::int64_t bad : {std::int64_t{0}, n / 3, n - 1}) {
+        auto lists = tests::make_lists<TypeParam>(ListPattern::packed, n);
+        const auto at = static_cast<std::size_t>(bad);
+        lists.starts[at] = 9;
+        lists.stops[at] = 7;
+        if (n > 3) lists.stops[static_cast<std::size_t>(n - 2)] = 0;  // another one, mostly behind it
+        check(policy, lists, {});
+        if constexpr (std::is_signed_v<TypeParam>) {
+          lists = tests::make_lists<TypeParam>(ListPattern::packed, n);
+          lists.starts[at] = -4;
+          lists.stops[at] = 7;
+          check(policy, lists, {});
+          check(policy, lists, {.strict = true});
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaRagged, OffsetsThatLeaveInt64AreErrors) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const auto& rung : rungs()) {
+    if (rung.id == "cuda.adjacent") continue;
+    const auto policy = gpu::Policy{}.with_rung(rung.id);
+    for (const std::int64_t n : {5, 3000, 100003}) {
+      if (n > 4000 && is_slow(rung)) continue;
+      const auto lists = tests::make_lists<TypeParam>(ListPattern::packed, n);
+      check(policy, lists, {.before = kMost - 2});
+      check(policy, lists, {.before = kMost - 2 * n});
+      if constexpr (sizeof(TypeParam) == 8) {
+        auto huge = lists;
+        for (const std::int64_t i : {n / 2, n / 2 + 1}) {  // the second one does not fit
+          huge.starts[static_cast<std::size_t>(i)] = 1;
+          huge.stops[static_cast<std::size_t>(i)] = kMost;
+        }
+        check(policy, huge, {});
+        huge.starts[static_cast<std::size_t>(n / 3)] = -kMost;  // a difference that is none
+        huge.stops[static_cast<std::size_t>(n / 3)] = kMost;
+        check(policy, huge, {});
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaRagged, AdjacentListsAreReadOnceAndChecked) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 7, 500, 4095, 4096, 8191, 100003, 700001}) {
+    for (const std::int64_t misaligned : {0, 1, 2, 3}) {
+      for (const int flaw : {0, 1, 2, 3}) {
+        std::vector<T> bounds(static_cast<std::size_t>(n + 1));
+        for (std::size_t i = 0; i < bounds.size(); ++i) bounds[i] = static_cast<T>(3 * i + 5);
+        std::int64_t before = 11;
+        const auto middle = static_cast<std::size_t>(n / 2);
+        if (flaw == 1) bounds[middle + 1] = 0;
+        if (flaw == 2 && std::is_signed_v<T>) bounds[0] = static_cast<T>(-7);
+        if (flaw == 3) before = std::numeric_limits<std::int64_t>::max() - 2 * n;
+        const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n, flaw == 2, before);
+        DeviceArray<T> array(bounds, misaligned);
+        DeviceArray<std::int64_t> offsets(n + 1, misaligned / 2);
+        OffsetsCarry carry{.total = before};
+        const Outcome found = outcome_of([&] {
+          const auto result =
+              compact_offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
+          EXPECT_EQ(result.rung, "cuda.adjacent");
+          EXPECT_EQ(result.total, expected.offsets.back());
+        });
+        EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "")
+            << n << " misaligned " << misaligned << " flaw " << flaw;
+        EXPECT_TRUE(array.intact() && offsets.intact()) << n;
+      }
+    }
+  }
+}
+
+TEST_F(GpuTest, PartsOfASequenceCarryOn) {
+  const auto lists = tests::make_lists<std::int32_t>(ListPattern::random, 30000);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), 30000);
+  DeviceArray<std::int32_t> starts(lists.starts, 0);
+  DeviceArray<std::int32_t> stops(lists.stops, 0);
+  DeviceArray<std::int64_t> offsets(30001);
+  OffsetsCarry carry;
+  for (const std::int64_t first : {0, 10000, 20000}) {
+    compact_offsets(gpu::Policy{}, starts.data() + first, stops.data() + first, 10000, offsets.data() + first, false,
+                    carry);
+  }
+  EXPECT_EQ(offsets.values(), expected.offsets);
+  const std::int32_t wrong = std::numeric_limits<std::int32_t>::max();
+  require(cudaMemcpy(starts.data() + 10, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  const Outcome found = outcome_of(
+      [&] { compact_offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
+  EXPECT_EQ(found.code, Code::stop_before_start);
+  EXPECT_EQ(found.index, 30010);
+}
+
+TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
+  const std::int64_t n = 300007;
+  auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
+  DeviceArray<std::int64_t> starts(lists.starts, 0);
+  DeviceArray<std::int64_t> stops(lists.stops, 0);
+  DeviceArray<std::int64_t> offsets(n + 1);
+  DeviceArray<gpu::OffsetsStatus> status(1);
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  {
+    auto policy = gpu::Policy{}.with_stream(stream);
+    gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
+    policy = policy.with_workspace(workspace);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    EXPECT_EQ(outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
+              Code::invalid_argument);  // it would have to wait
+    compact_offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
+    require(cudaStreamEndCapture(stream, &graph));
+    require(cudaGraphInstantiate(&replay, graph, 0));
+    for (int run = 0; run < 20; ++run) {
+      const bool bad = run % 3 == 1;
+      const std::int64_t stop = bad ? std::numeric_limits<std::int64_t>::min() : lists.stops[777];
+      require(cudaMemcpyAsync(stops.data() + 777, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
+      require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
+      require(cudaGraphLaunch(replay, stream));
+      require(cudaStreamSynchronize(stream));
+      const auto told = status.values()[0];
+      EXPECT_EQ(told.code, bad ? Code::stop_before_start : Code::ok);
+      EXPECT_EQ(told.first_bad, bad ? 777 : kNoIndex);
+      if (bad) continue;
+      EXPECT_EQ(told.total, expected.offsets.back());
+      EXPECT_EQ(offsets.values(), expected.offsets);
+    }
+    require(cudaGraphExecDestroy(replay));
+    require(cudaGraphDestroy(graph));
+  }
+  require(cudaStreamDestroy(stream));
+}
+
+TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork) {
+  const std::int64_t n = 600011;
+  const auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
+  DeviceArray<std::int64_t> starts(lists.starts, 0);
+  DeviceArray<std::int64_t> stops(lists.stops, 0);
+  DeviceArray<std::int64_t> offsets(n + 1);
+  DeviceArray<std::byte> elsewhere(32 << 20);
+  cudaStream_t other = nullptr;
+  require(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  const auto size = gpu::offsets_workspace<std::int64_t>({}, n);
+  gpu::Workspace workspace(size);
+  const auto policy = gpu::Policy{}.with_workspace(workspace);
+  for (int run = 0; run < 1000; ++run) {
+    require(cudaMemsetAsync(elsewhere.data(), run, 32 << 20, other));
+    require(cudaMemset(workspace.scratch(), run, static_cast<std::size_t>(size.scratch)));
+    require(cudaMemset(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8));
+    const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data());
+    ASSERT_EQ(result.total, expected.offsets.back()) << run;
+    if (run % 20 == 0) {
+      ASSERT_EQ(offsets.values(), expected.offsets) << run;
+    }
+  }
+  require(cudaStreamDestroy(other));
+}
+
+TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
+  std::vector<std::int64_t> host(100, 1);
+  DeviceArray<std::int64_t> bounds(host, 0);
+  DeviceArray<std::int64_t> offsets(101);
+  const auto code = [&](const gpu::Policy& policy, const std::int64_t* starts, std::int64_t* out) {
+    return outcome_of([&] { compact_offsets(policy, starts, bounds.data(), 100, out); }).code;
+  };
+  EXPECT_EQ(code({}, host.data(), offsets.data()), Code::invalid_argument);
+  EXPECT_EQ(code({}, bounds.data(), host.data()), Code::invalid_argument);
+  EXPECT_EQ(code({}, bounds.data(), nullptr), Code::invalid_argument);
+  EXPECT_EQ(code({}, bounds.data(), bounds.data()), Code::invalid_argument);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.adjacent"), bounds.data(), offsets.data()), Code::unsupported);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cpu.serial"), bounds.data(), offsets.data()), Code::unsupported);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.none"), bounds.data(), offsets.data()), Code::unknown_rung);
+  try {
+    const std::int64_t early = 0;
+    require(cudaMemcpy(bounds.data() + 42, &early, sizeof early, cudaMemcpyHostToDevice));
+    DeviceArray<std::int64_t> ones(host, 0);
+    compact_offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
+    FAIL() << "a list that stops before it starts passed";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "list 42 stops at 0, before its start 1");
+  }
+}
+
+}  // namespace
+}  // namespace upsweep
