@@ -3,7 +3,9 @@
 #include "clock.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 
 namespace upsweep::bench {
 namespace {
@@ -47,6 +49,12 @@ double median(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), middle, samples.end());
   return *middle;
+}
+
+std::string estimated(double seconds) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "estimated %.2g s", seconds);
+  return text.data();
 }
 
 }  // namespace upsweep::bench

@@ -25,4 +25,7 @@ void time_in_turn(std::vector<Contender>& contenders, double budget);
 
 [[nodiscard]] double median(std::vector<double> samples);
 
+/// "estimated 1.5 s": why something was not run.
+[[nodiscard]] std::string estimated(double seconds);
+
 }  // namespace upsweep::bench

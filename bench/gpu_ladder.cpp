@@ -183,8 +183,7 @@ std::string Climber::slow(std::string_view rung, const Course& course, std::int6
   const double estimate = clock_.seconds_of(run) * static_cast<double>(n) / static_cast<double>(kProbe);
   // Every launch takes some microseconds: times below that say nothing about the length.
   const bool is_length = estimate > 50e-6 * static_cast<double>(n) / static_cast<double>(kProbe);
-  return is_length && estimate > request_.max_seconds ? "estimated " + std::to_string(std::lround(estimate)) + " s"
-                                                      : "";
+  return is_length && estimate > request_.max_seconds ? estimated(estimate) : "";
 }
 
 void Climber::verify(Row& row, Course& course, std::int64_t n,
@@ -364,9 +363,7 @@ Group climb_reduce(Climber& climber, Group group) {
       for (std::int64_t i = 0; i < n; ++i) fractions.next(host[i]);
       return [&](const RungInfo& rung) -> std::string {
         arrays.fetch(&value, 1);
-        const long double bound = rung.float_bound.factor(n, n) * static_cast<long double>(fractions.magnitude()) *
-                                  static_cast<long double>(std::numeric_limits<T>::epsilon());
-        return std::abs(static_cast<long double>(value) - fractions.value()) <= bound ? "" : "wrong value";
+        return scan::is_close(fractions, value, rung.float_bound.factor(n, n)) ? "" : "wrong value";
       };
     });
   }
@@ -438,7 +435,7 @@ std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& pr
     for (const std::int64_t n : request.sizes) {
       const Group group{.problem = request.problem, .type = type, .n = n};
       if (request.problem == Problem::ragged) {
-        visit_list_type(type, [&]<class T>(std::type_identity<T>) {
+        visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
           for (const bool adjacent : {false, true}) groups.push_back(climb_ragged<T>(climber, group, adjacent));
         });
         continue;

@@ -95,7 +95,7 @@ bool Climber::too_slow(Row& row, std::int64_t n) const {
   if (seen == seen_.end() || seen->second.n == 0) return false;
   const double estimate = seen->second.seconds * static_cast<double>(n) / static_cast<double>(seen->second.n);
   if (estimate <= request_.max_seconds) return false;
-  row.reason = "estimated " + std::to_string(std::lround(estimate)) + " s";
+  row.reason = estimated(estimate);
   return true;
 }
 
@@ -112,6 +112,17 @@ void Climber::verify(Row& row, const Course& course, const Course* exact_course,
     row.status = error.code() == Code::unsupported ? RowStatus::skipped : RowStatus::failed;
     const std::string prefix = std::string(row.rung.id) + ": ";
     if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
+  }
+}
+
+/// Whether a checked run ends well: on real columns sums may leave their type.
+bool fits(const Course& course, const Policy& checked) {
+  try {
+    course.run(checked);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == Code::overflow || error.code() == Code::unsupported) return false;
+    throw;
   }
 }
 
@@ -144,7 +155,7 @@ Group Climber::climb(Group group, const Course& course, const Course* exact_cour
     contenders.push_back(
         {.name = std::string(row.rung.id), .run = [&course, policy] { course.run(policy); }, .samples = {}});
     const Policy checked = policy.with_overflow(Overflow::checked);
-    if (!course.checked || row.rung.kind == Kind::library) continue;
+    if (!course.checked || row.rung.kind == Kind::library || !fits(course, checked)) continue;
     contenders.push_back({.name = std::string(row.rung.id) + " checked",
                           .run = [&course, checked] { course.run(checked); },
                           .samples = {}});
@@ -224,9 +235,7 @@ Group climb_reduce(Climber& climber, Group group, Source<T>& source, const Polic
     if constexpr (std::is_floating_point_v<T>) {
       scan::SumReference sum;
       for (std::int64_t i = 0; i < n; ++i) sum.next(source.data[i]);
-      const long double bound = rung.float_bound.factor(n, n) * static_cast<long double>(sum.magnitude()) *
-                                static_cast<long double>(std::numeric_limits<T>::epsilon());
-      return std::abs(static_cast<long double>(value) - sum.value()) <= bound ? "" : "wrong value";
+      return scan::is_close(sum, value, rung.float_bound.factor(n, n)) ? "" : "wrong value";
     } else {
       return value == loop_reduce(source.data, n) ? "" : "wrong value";
     }
@@ -285,7 +294,7 @@ std::vector<Group> climb_made_lists(const LadderRequest& request, Climber& climb
 
 Type list_type(const std::vector<Column>& input) {
   const Type type = input[0].type;
-  if (input[1].type != type || (type != Type::int32 && type != Type::uint32 && type != Type::int64)) {
+  if (input[1].type != type || !is_list_bound(type)) {
     throw Error(Code::unsupported_type, input[0].name + " is " + std::string(name(type)) + ", " + input[1].name + " " +
                                             std::string(name(input[1].type)) + ": both must be int32, uint32 or int64");
   }
@@ -301,12 +310,13 @@ std::string ids_of(const std::vector<RungInfo>& rungs) {
 std::vector<Group> climb_columns(const LadderRequest& request, const Progress& progress) {
   Climber climber(request, progress);
   const Column& column = request.input[0];
+  if (column.count == 0) throw Error(Code::empty, column.name + ": has no elements to climb on");
   Group group{.problem = request.problem, .input = column.name, .type = column.type, .n = column.count};
   std::vector<Group> groups;
   if (request.problem == Problem::ragged) {
     group.input += " " + request.input[1].name;
     group.n = detail::list_count(column.count, request.input[1].count, 0, 0, -1);
-    visit_list_type(list_type(request.input), [&]<class T>(std::type_identity<T>) {
+    visit_list_bound(list_type(request.input), [&]<class T>(std::type_identity<T>) {
       groups.push_back(climb_ragged(climber, group, static_cast<const T*>(column.data.get()),
                                     static_cast<const T*>(request.input[1].data.get()), request.policy));
     });
@@ -327,7 +337,7 @@ std::vector<Group> climb_made(const LadderRequest& request, const Progress& prog
     for (const std::int64_t n : request.sizes) {
       const Group group{.problem = request.problem, .input = "", .type = type, .n = n};
       if (request.problem == Problem::ragged) {
-        visit_list_type(type, [&]<class T>(std::type_identity<T>) {
+        visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
           for (auto& climbed : climb_made_lists<T>(request, climber, group)) groups.push_back(std::move(climbed));
         });
         continue;

@@ -2,15 +2,15 @@
 // bench/made.hpp: the made numbers that ladders are climbed on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <type_traits>
 
-#include "upsweep/types.hpp"
-
 namespace upsweep::bench {
 
-/// Small whole numbers: no integer type from 32 bits on overflows, and float sums are exact in any order.
+/// Small whole numbers: sums of 10^8 do not overflow in 32 bits, and float sums are exact in any order.
 template <class T>
 void fill_whole(T* out, std::int64_t n) {
   std::mt19937_64 random(42);
@@ -38,18 +38,11 @@ void fill_lists(T* starts, T* stops, std::int64_t n) {
   }
 }
 
-/// n + 1 bounds of lists that lie one behind the other.
+/// n + 1 bounds of lists that lie one behind the other: of four elements, and of none where the type ends.
 template <class T>
 void fill_adjacent(T* bounds, std::int64_t n) {
-  for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(4 * i);
-}
-
-/// f(std::type_identity<T>{}) for the types that bounds of lists have.
-template <class F>
-void visit_list_type(Type type, F f) {
-  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
-  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
-  return f(std::type_identity<std::int64_t>{});
+  constexpr auto kMost = static_cast<std::int64_t>(std::numeric_limits<T>::max());
+  for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(std::min(4 * i, kMost));
 }
 
 }  // namespace upsweep::bench

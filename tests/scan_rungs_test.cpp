@@ -321,6 +321,42 @@ struct Affine {
 };
 constexpr auto kCompose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
 
+/// Aligned as vectors of the widest kind are.
+struct alignas(64) Wide {
+  std::int64_t value;
+};
+
+TEST(ScanRungs, CustomTypesMayBeAlignedToACacheLine) {
+  const std::vector<Wide> in(100000, Wide{3});
+  const auto plus = [](const Wide& a, const Wide& b) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&a) % 64, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b) % 64, 0U);
+    return Wide{a.value + b.value};
+  };
+  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    std::vector<Wide> out(in.size());
+    if (!supported([&] { inclusive_scan(par.with_rung(rung.id).with_threads(3), in, out, plus); })) continue;
+    EXPECT_EQ(out.back().value, 300000) << rung.id;
+  }
+}
+
+TEST(ScanRungsDeathTest, AnOperatorThatThrowsEndsTheProgramAtEveryLength) {
+  if (tests::kSanitized) GTEST_SKIP() << "skipped: sanitizers have their own ends";
+  const auto throws = [](int a, int) -> int { throw a; };
+  for (const std::size_t n : {std::size_t{2}, std::size_t{1000}}) {
+    std::vector<int> x(n);
+    EXPECT_DEATH(
+        {
+          try {
+            inclusive_scan(seq, x, x, throws);
+          } catch (...) {
+            std::exit(0);
+          }
+        },
+        "");
+  }
+}
+
 TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
   for (const std::int64_t n : kSizes) {
     std::vector<Affine> in(static_cast<std::size_t>(n));

@@ -21,8 +21,8 @@ struct Common {
 
   /// Throws not_built or no_device for a device that is not to be had.
   [[nodiscard]] Policy policy() const;
-  /// The same for commands that run on the CPU only. Throws unsupported for a GPU.
-  [[nodiscard]] Policy cpu_policy() const;
+  /// Files are the CPU's, unless the GPU or one of its rungs is asked for.
+  [[nodiscard]] bool on_gpu() const { return device == "cuda" || (device == "auto" && rung.starts_with("cuda.")); }
 };
 
 struct ScanOptions {

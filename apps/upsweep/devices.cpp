@@ -70,6 +70,7 @@ std::string gpus_text() {
 }  // namespace
 
 int run_devices(const Common& common) {
+  if (!common.rung.empty()) throw Error(Code::invalid_argument, "--rung: devices have no rungs");
   const Machine& here = machine();
   (void)common.policy();  // refuses a device that is not there
   const int threads = common.threads > 0 ? common.threads : here.threads;
@@ -98,7 +99,7 @@ int run_devices(const Common& common) {
                         {"read_gbps_one_thread", one.read / 1e9}}},
                       {"gpus", gpus_json()},
                       {"cuda", cuda_word()}};
-    print(result.dump() + "\n");
+    print_json(result);
     return 0;
   }
   print(fmt::format("cpu      {}\n"

@@ -60,8 +60,7 @@ std::vector<Type> parse_types(const std::string& text, Problem problem) {
   std::vector<Type> types;
   for (const auto& word : split(text)) {
     const auto type = parse_type(word);
-    const bool bounds = type == Type::int32 || type == Type::uint32 || type == Type::int64;
-    if (!type || (problem == Problem::ragged && !bounds)) {
+    if (!type || (problem == Problem::ragged && !is_list_bound(*type))) {
       throw Error(Code::invalid_argument,
                   "--types: the " + std::string(name(problem)) + " ladder does not run on '" + word + "'");
     }
@@ -194,6 +193,13 @@ Json climb_json(Problem problem, const std::vector<bench::Group>& groups) {
             {"problem", name(problem)},
             {"rows", Json::array()},
             {"groups", Json::array()}};
+  for (const auto& gpu : gpu::devices()) {
+    json["machine"]["gpus"].push_back({{"name", gpu.name},
+                                       {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                                       {"multiprocessors", gpu.multiprocessors},
+                                       {"memory_bytes", gpu.memory_bytes},
+                                       {"l2_bytes", gpu.l2_bytes}});
+  }
   for (const auto& group : groups) {
     for (const auto& row : group.rows) json["rows"].push_back(row_json(group, row));
     json["groups"].push_back({{"type", name(group.type)},
@@ -222,7 +228,11 @@ void list_ladders(const Common& common) {
           {{"rung", rung.id}, {"idea", rung.idea}, {"needs", rung.needs}, {"traffic", rung.traffic}});
     }
   }
-  print(common.json ? json.dump() + "\n" : text + "\nclimb one: upsweep ladder scan\n");
+  if (common.json) {
+    print_json(json);
+  } else {
+    print(text + "\nclimb one: upsweep ladder scan\n");
+  }
 }
 
 bench::LadderRequest request_of(const Policy& policy, const std::string& device, const LadderOptions& options,
@@ -248,6 +258,7 @@ bench::LadderRequest request_of(const Policy& policy, const std::string& device,
 int run_ladder(const Common& common, const LadderOptions& options) {
   const Policy policy = common.policy();
   if (options.problem.empty()) {
+    if (!common.rung.empty()) throw Error(Code::invalid_argument, "--rung needs the problem whose rung it is");
     list_ladders(common);
     return 0;
   }
@@ -255,6 +266,9 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   if (!problem) {
     throw Error(Code::invalid_argument,
                 "no ladder is called '" + options.problem + "'; there are scan, reduce, ragged");
+  }
+  if (!options.input.empty() && !(options.sizes.empty() && options.types.empty())) {
+    throw Error(Code::invalid_argument, "--input has a length and a type: leave --sizes and --types out");
   }
   const std::size_t inputs = *problem == Problem::ragged ? 2 : 1;
   if (!options.input.empty() && options.input.size() != inputs) {
@@ -273,7 +287,11 @@ int run_ladder(const Common& common, const LadderOptions& options) {
     text += group_text(group);
     for (const auto& row : group.rows) failed = failed || row.status == bench::RowStatus::failed;
   }
-  print(common.json ? climb_json(*problem, groups).dump() + "\n" : text);
+  if (common.json) {
+    print_json(climb_json(*problem, groups));
+  } else {
+    print(text);
+  }
   return failed ? 1 : 0;
 }
 

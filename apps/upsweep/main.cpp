@@ -34,12 +34,6 @@ Policy Common::policy() const {
   return par.with_threads(threads).with_rung(rung);
 }
 
-Policy Common::cpu_policy() const {
-  const Policy asked = policy();
-  if (device == "cuda") throw Error(Code::unsupported, "--device cuda: this command runs on the CPU only, as yet");
-  return asked;
-}
-
 namespace {
 
 constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
@@ -69,6 +63,13 @@ std::string require_length(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   return whole && value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
+}
+
+std::string require_seconds(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 ? "" : "'" + text + "' is no number of seconds";
 }
 
 CLI::App* add_scan(CLI::App& app, Options& options) {
@@ -118,7 +119,10 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
   ladder->add_option("--input", o.input, "climb on a column (ragged: STARTS STOPS) instead of made numbers")
       ->expected(1, 2);
-  ladder->add_option("--max-seconds", o.max_seconds, "skip a rung that would take longer at a size (default: 5)");
+  ladder
+      ->add_option("--max-seconds", o.max_seconds,
+                   "skip a rung that would, by the size before, take longer (default: 5)")
+      ->check(CLI::Validator(require_seconds, "S"));
   add_common(*ladder, options.common);
   return ladder;
 }
@@ -158,7 +162,7 @@ int report(const Error& error, bool json) {
                        {{"code", word(error.code())},
                         {"message", error.what()},
                         {"index", error.index() == kNoIndex ? Json() : Json(error.index())}}}};
-    print(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(object);
   } else {
     complain(error.what());
   }
@@ -173,9 +177,9 @@ int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv, options);
   } catch (const Error& error) {
-    return report(error, asks_json);
+    return report(error, asks_json || options.common.json);
   } catch (const std::bad_alloc&) {
-    return report(Error(Code::out_of_memory, "not enough memory"), asks_json);
+    return report(Error(Code::out_of_memory, "not enough memory"), asks_json || options.common.json);
   }
 }
 
@@ -183,6 +187,7 @@ int run_reporting(int argc, char** argv) {
 }  // namespace upsweep::command
 
 int main(int argc, char** argv) {
+  upsweep::command::hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left behind
   try {
     return upsweep::command::run_reporting(argc, argv);

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
+#include "on_device.hpp"
 #include "output.hpp"
 #include "stream.hpp"
 #include "upsweep/detail/ragged_call.hpp"
@@ -38,9 +39,16 @@ class BoundsReader {
 };
 
 void require_list_type(const io::ColumnInfo& info) {
-  if (info.type == Type::int32 || info.type == Type::uint32 || info.type == Type::int64) return;
+  if (is_list_bound(info.type)) return;
   throw Error(Code::unsupported_type, fmt::format("{} is {}: bounds of lists must be int32, uint32 or int64", info.name,
                                                   type_text(info.type, info)));
+}
+
+void skip_to(io::ColumnReader& column, std::int64_t offset) {
+  const std::int64_t skipped = column.skip(offset);
+  if (skipped == offset) return;
+  throw Error(Code::unequal_lengths,
+              fmt::format("{} has {} elements: too few for offset {}", column.info().name, skipped, offset));
 }
 
 /// Starts and stops from two columns.
@@ -60,8 +68,8 @@ class TwoColumns : public BoundsReader {
       lists_ = detail::list_count(starts_->info().count, stops_->info().count, options.starts_offset,
                                   options.stops_offset, options.length);
     }
-    starts_->skip(options.starts_offset);
-    stops_->skip(options.stops_offset);
+    skip_to(*starts_, options.starts_offset);
+    skip_to(*stops_, options.stops_offset);
   }
 
   Bounds next(std::int64_t count) override {
@@ -106,7 +114,7 @@ class OneColumn : public BoundsReader {
     }
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
     bounds_.resize(static_cast<std::size_t>(chunk_length(column_->info()) + 1) * size_);
-    column_->skip(options.starts_offset);
+    skip_to(*column_, options.starts_offset);
     const io::Chunk first = column_->next(1);
     if (first.count == 1) std::memcpy(bounds_.data(), first.data, size_);
   }
@@ -150,9 +158,12 @@ struct Written {
   std::int64_t total = 0;
   double seconds = 0;
   std::string_view rung = "none";
+  std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 };
 
-Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::NpyWriter* writer, Progress& progress) {
+/// `device`: null runs on the CPU.
+Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, OnDevice* device, io::NpyWriter* writer,
+                       Progress& progress) {
   const std::int64_t length = chunk_length(reader.info());
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
   const std::int64_t lists = reader.lists();
@@ -170,7 +181,7 @@ Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::Npy
     call.stops = bounds.stops;
     call.n = bounds.count;
     const Stopwatch watch;
-    written.rung = detail::run_offsets(policy, call);
+    written.rung = device != nullptr ? device->offsets(call) : detail::run_offsets(policy, call);
     written.seconds += watch.seconds();
     policy.rung = written.rung;  // a shorter last chunk must not change the rung
     if (bounds.count == 0) break;
@@ -184,41 +195,48 @@ Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, io::Npy
 
 void report(const Common& common, const OffsetsOptions& options, const Written& written) {
   if (common.json) {
-    const Json result{{"count", written.lists + 1},
-                      {"dtype", "int64"},
-                      {"lists", written.lists},
-                      {"last", written.total},
-                      {"rung", written.rung},
-                      {"seconds", written.seconds},
-                      {"output", options.output ? Json(*options.output) : Json()}};
-    print(result.dump() + "\n");
+    Json result{{"count", written.lists + 1},
+                {"dtype", "int64"},
+                {"lists", written.lists},
+                {"last", written.total},
+                {"rung", written.rung},
+                {"seconds", written.seconds},
+                {"output", options.output ? Json(*options.output) : Json()}};
+    if (written.times) add_times(result, *written.times);
+    print_json(result);
     return;
   }
   if (options.output == "-" || (common.quiet && options.output)) return;
-  std::string text = fmt::format(
-      "lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n", grouped(written.lists),
-      grouped(written.lists + 1), written.total, written.rung, duration(written.seconds));
+  std::string text =
+      fmt::format("lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n",
+                  grouped(written.lists), grouped(written.lists + 1), written.total, written.rung,
+                  written.times ? times_text(*written.times) : duration(written.seconds));
   if (options.output) text += fmt::format("output {}\n", *options.output);
   print(text);
 }
 
 }  // namespace
 
-int run_offsets(const Common& common, const OffsetsOptions& options) {
-  require_output(common, options.output);
+int run_offsets(const Common& common, const OffsetsOptions& asked) {
+  OffsetsOptions options = asked;
+  options.output = output_of(common, asked.output);
   if (options.starts == "-" && options.stops == "-") {
     throw Error(Code::invalid_argument, "STARTS and STOPS cannot both be standard input");
   }
-  const Policy policy = common.cpu_policy();
+  const Policy policy = common.policy();
   const auto reader = open_bounds(options);
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
+  std::optional<OnDevice> device;
+  if (common.on_gpu()) device.emplace(policy.rung);
   Written written;
   {
     Progress progress(common.quiet);
-    written = offsets_stream(*reader, policy, options.strict, writer ? &*writer : nullptr, progress);
+    written = offsets_stream(*reader, policy, options.strict, device ? &*device : nullptr, writer ? &*writer : nullptr,
+                             progress);
   }
+  if (device) written.times = device->times();
   if (writer) writer->complete();
   report(common, options, written);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

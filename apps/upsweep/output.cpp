@@ -2,6 +2,7 @@
 // apps/upsweep/output.cpp: standard output without loss, progress lines, and numbers as people read them.
 #include "output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,6 +34,14 @@ void print(std::string_view text) {
       const Code code = errno == ENOSPC || errno == EDQUOT ? Code::disk_full : Code::unwritable;
       throw Error(code, fmt::format("standard output: {}", std::strerror(errno)));
     }
+  }
+}
+
+void hold_standard_streams() noexcept {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) != -1) continue;
+    // The lowest number that is free is this one. Open the wrong way round, so that its use is an error still.
+    (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 

@@ -12,6 +12,10 @@ namespace upsweep::command {
 /// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
 void print(std::string_view text);
 
+/// Puts something that cannot be used in the place of a standard stream that is closed: else the next file to be opened
+/// would take its number, and messages would end up in that file.
+void hold_standard_streams() noexcept;
+
 /// Writes one line to standard error, control characters blanked; whether it arrives does not matter.
 void complain(std::string_view message) noexcept;
 

@@ -2,10 +2,12 @@
 // apps/upsweep/reduce.cpp: `upsweep reduce`: one value from a column of any length, in bounded memory.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "commands.hpp"
 #include "io/column.hpp"
+#include "on_device.hpp"
 #include "output.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
@@ -26,8 +28,10 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   call.op = parse_op(options.op, info, type);
   detail::CarryBytes carry = empty_carry(type);
   call.carry = carry.bytes;
-  Policy policy = common.cpu_policy().with_overflow(parse_overflow("", call.op, type));
+  Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
 
+  std::optional<OnDevice> device;
+  if (common.on_gpu()) device.emplace(policy.rung);
   double seconds = 0;
   std::int64_t count = 0;
   std::string_view rung = "none";
@@ -40,7 +44,7 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
       call.in = chunk.data;
       call.n = chunk.count;
       const Stopwatch watch;
-      rung = detail::run_reduce(policy, call);
+      rung = device ? device->reduce(policy, call) : detail::run_reduce(policy, call);
       seconds += watch.seconds();
       policy.rung = rung;  // a shorter last chunk must not change the rung
       if (chunk.count == 0) break;
@@ -62,12 +66,13 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   alignas(8) std::byte value[8] = {};
   carry_value(carry, type, value);
   if (common.json) {
-    const Json result{{"value", to_json(value, type, info)},
-                      {"dtype", name(type)},
-                      {"count", count},
-                      {"rung", rung},
-                      {"seconds", seconds}};
-    print(result.dump() + "\n");
+    Json result{{"value", to_json(value, type, info)},
+                {"dtype", name(type)},
+                {"count", count},
+                {"rung", rung},
+                {"seconds", seconds}};
+    if (device) add_times(result, device->times());
+    print_json(result);
   } else {
     print(to_text(value, type, info) + "\n");
   }

@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
+#include "on_device.hpp"
 #include "output.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
@@ -24,6 +25,7 @@ struct Scanned {
   std::string_view rung = "none";
   alignas(8) std::byte first[8] = {};
   alignas(8) std::byte last[8] = {};
+  std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 };
 
 /// An Error about output `index` of a chunk, told of the whole column.
@@ -36,8 +38,9 @@ struct Scanned {
               index);
 }
 
-Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall call, io::NpyWriter* writer,
-                    Progress& progress) {
+/// `device`: null runs on the CPU.
+Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall call, OnDevice* device,
+                    io::NpyWriter* writer, Progress& progress) {
   const io::ColumnInfo& info = reader.info();
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info) * call.out_size));
   Scanned scanned;
@@ -50,7 +53,7 @@ Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall ca
     call.out = out.data();
     const Stopwatch watch;
     try {
-      scanned.rung = detail::run_scan(policy, call);
+      scanned.rung = device != nullptr ? device->scan(policy, call) : detail::run_scan(policy, call);
     } catch (const Error& error) {
       rethrow_for_column(error, info.name, call.out_type, scanned.count);
     }
@@ -70,14 +73,15 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
             const io::ColumnInfo& info) {
   const bool any = scanned.count > 0;
   if (common.json) {
-    const Json result{{"count", scanned.count},
-                      {"dtype", name(type)},
-                      {"first", any ? to_json(scanned.first, type, info) : Json()},
-                      {"last", any ? to_json(scanned.last, type, info) : Json()},
-                      {"rung", scanned.rung},
-                      {"seconds", scanned.seconds},
-                      {"output", options.output ? Json(*options.output) : Json()}};
-    print(result.dump() + "\n");
+    Json result{{"count", scanned.count},
+                {"dtype", name(type)},
+                {"first", any ? to_json(scanned.first, type, info) : Json()},
+                {"last", any ? to_json(scanned.last, type, info) : Json()},
+                {"rung", scanned.rung},
+                {"seconds", scanned.seconds},
+                {"output", options.output ? Json(*options.output) : Json()}};
+    if (scanned.times) add_times(result, *scanned.times);
+    print_json(result);
     return;
   }
   if (options.output == "-" || (common.quiet && options.output)) return;
@@ -86,15 +90,17 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
     text +=
         fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
   }
-  text += fmt::format("rung   {}\ntime   {}\n", scanned.rung, duration(scanned.seconds));
+  text += fmt::format("rung   {}\ntime   {}\n", scanned.rung,
+                      scanned.times ? times_text(*scanned.times) : duration(scanned.seconds));
   if (options.output) text += fmt::format("output {}\n", *options.output);
   print(text);
 }
 
 }  // namespace
 
-int run_scan(const Common& common, const ScanOptions& options) {
-  require_output(common, options.output);
+int run_scan(const Common& common, const ScanOptions& asked) {
+  ScanOptions options = asked;
+  options.output = output_of(common, asked.output);
   const auto reader = io::open_column(options.input);
   const io::ColumnInfo& info = reader->info();
   const Type type = parse_dtype(options.dtype, info);
@@ -110,15 +116,18 @@ int run_scan(const Common& common, const ScanOptions& options) {
                              : options.exclusive ? identity_carry(call.op, type)
                                                  : empty_carry(type);
   call.carry = carry.bytes;
-  const Policy policy = common.cpu_policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+  const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
 
   std::optional<io::NpyWriter> writer;
   if (options.output) writer.emplace(*options.output, type, info.count);
+  std::optional<OnDevice> device;
+  if (common.on_gpu()) device.emplace(policy.rung);
   Scanned scanned;
   {
     Progress progress(common.quiet);
-    scanned = scan_stream(*reader, policy, call, writer ? &*writer : nullptr, progress);
+    scanned = scan_stream(*reader, policy, call, device ? &*device : nullptr, writer ? &*writer : nullptr, progress);
   }
+  if (device) scanned.times = device->times();
   if (writer) writer->complete();
   report(common, options, scanned, type, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

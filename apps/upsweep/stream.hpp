@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "io/column.hpp"
+#include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -20,12 +21,15 @@ inline std::int64_t chunk_length(const io::ColumnInfo& info) {
   return info.count < 0 ? kLongest : std::clamp<std::int64_t>(info.count, 1, kLongest);
 }
 
-/// Throws invalid_argument: .npy bytes and JSON cannot both go to standard output.
-inline void require_output(const Common& common, const std::optional<std::string>& output) {
+/// Where the output goes: "-" where the name is another one of standard output's, such as /dev/stdout. Throws
+/// invalid_argument: .npy bytes and JSON cannot both go to standard output.
+inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
   if (output == "") throw Error(Code::invalid_argument, "-o needs the name of a file, or - for standard output");
+  if (output && io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) {
     throw Error(Code::invalid_argument, "-o - and --json both want standard output: choose one");
   }
+  return output;
 }
 
 }  // namespace upsweep::command

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/visit.hpp"
+#include "output.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -62,6 +63,8 @@ bool holds_every(Type to, Type from) {
 }
 
 }  // namespace
+
+void print_json(const Json& json) { print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);

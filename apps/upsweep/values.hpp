@@ -18,13 +18,16 @@ namespace upsweep::command {
 
 using Json = nlohmann::ordered_json;
 
+/// Writes it as one line to standard output. Bytes that are no UTF-8 (in the names of files) are replaced.
+void print_json(const Json& json);
+
 /// An element: as JSON an exact number; NaN and infinities are strings, decimals too. `meaning` gives decimals their
 /// point where the type still is the scaled int64 of their column.
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning);
 /// The same as text.
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
-/// "float64", or "decimal(2)" where the elements are scaled.
+/// "float64", or "decimal, scale 2" where the elements are scaled.
 std::string type_text(Type type, const io::ColumnInfo& meaning);
 
 /// The carry of a command-line value in elements of `type`. Throws invalid_argument, saying which option.

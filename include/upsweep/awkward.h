@@ -2,10 +2,10 @@
 /* upsweep/awkward.h: compact_offsets with the names, structs and semantics of Awkward Array's own kernel ABI.
  *
  * Link or load libupsweep-awkward in place of Awkward's kernel library for these three functions. tooffsets has room
- * for length + 1 offsets. Success is a null `str`; otherwise `str` says what is wrong and `identity` is the first bad
- * list: "stops[i] < starts[i]"   tooffsets[0 ... identity] are right, as with Awkward's kernel "offsets overflow int64"
- * a difference or an offset does not fit (Awkward's kernel wraps around) `identity` and `attempt` are INT64_MAX where
- * they mean nothing. Safe to call from any number of threads. */
+ * for length + 1 offsets. Success is a null `str`. Otherwise `str` says what is wrong: "stops[i] < starts[i]" as with
+ * Awkward's kernel, or "offsets overflow int64" where a difference or an offset does not fit (Awkward's kernel wraps
+ * around). `identity` is then the first bad list, and tooffsets[0 ... identity] are right. `identity` and `attempt` are
+ * INT64_MAX where they mean nothing. Safe to call from any number of threads. */
 #ifndef UPSWEEP_AWKWARD_H
 #define UPSWEEP_AWKWARD_H
 

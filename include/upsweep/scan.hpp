@@ -9,7 +9,8 @@
 // Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
 //           at 2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type
 //           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
-//           must be trivially copyable, default constructible and at most 112 bytes.
+//           must be trivially copyable, default constructible, at most 112 bytes, and aligned to at most 64. An operator
+//           that throws ends the program, as under std::execution::par.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
 // Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
@@ -65,6 +66,7 @@ void describe(Call& call, const Op& op) {
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
                 "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
+  static_assert(alignof(ScanCarry<Out>) <= CarryBytes::kAlignment, "an element may be aligned to at most 64 bytes");
   constexpr Operator kOp = kCompiledOperator<In, Out, Op>;
   call.in_size = sizeof(In);
   call.out_size = sizeof(Out);

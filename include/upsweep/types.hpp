@@ -34,6 +34,8 @@ constexpr Type type_of() {
   }
 }
 
+/// Bounds of ragged arrays' lists.
+constexpr bool is_list_bound(Type type) { return type == Type::int32 || type == Type::uint32 || type == Type::int64; }
 constexpr bool is_float(Type type) { return type == Type::float32 || type == Type::float64; }
 constexpr bool is_signed(Type type) { return type <= Type::int64; }
 constexpr bool is_integer(Type type) { return type <= Type::uint64; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/visit.hpp: calls a template with the C++ type that a Type names.
+// core/visit.hpp: call a template with the C++ type that a Type names.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,14 @@ decltype(auto) visit_type(Type type, F&& f) {
     default:
       return f(std::type_identity<double>{});
   }
+}
+
+/// The same for the types that bounds of lists have.
+template <class F>
+decltype(auto) visit_list_bound(Type type, F&& f) {
+  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
+  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
+  return f(std::type_identity<std::int64_t>{});
 }
 
 }  // namespace upsweep

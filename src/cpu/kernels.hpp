@@ -37,26 +37,25 @@ struct RaggedKernel {
   ListTotal (*difference)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool stream);
 };
 
-constexpr bool is_list_type(Type type) { return type == Type::int32 || type == Type::uint32 || type == Type::int64; }
-
 struct KernelTable {
   detail::ScanKernel scan[kTypeCount][kOperatorCount];  ///< same type in and out; empty for bit operators on floats
   Convert convert[kTypeCount][kTypeCount];              ///< empty from floats to integers
-  RaggedKernel ragged[kTypeCount];                      ///< empty but for is_list_type
+  RaggedKernel ragged[kTypeCount];                      ///< empty but for is_list_bound
   /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats.
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
-  /// out[i] ← value + out[i], and whether one of them went below zero.
-  bool (*shift_offsets)(std::int64_t* out, std::int64_t n, std::int64_t value);
   /// Copies past the caches.
   void (*copy)(void* to, const void* from, std::int64_t bytes);
   /// Reads and returns the exclusive or of all words, so that nothing is optimised away.
   std::uint64_t (*read)(const void* from, std::int64_t bytes);
 };
 
-const KernelTable& kernels_plain() noexcept;     ///< the loops; only scan, convert and ragged are filled
+const KernelTable& kernels_plain() noexcept;     ///< the loops; only scan and, of ragged, scan are filled
 const KernelTable& kernels_baseline() noexcept;  ///< SIMD with what every CPU of the architecture has
 const KernelTable& kernels_avx2() noexcept;
 const KernelTable& kernels_avx512() noexcept;
+
+/// out[i] ← value + out[i], and whether one of them went below zero.
+bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) noexcept;
 
 /// The widest instruction set of this CPU that upsweep has kernels for.
 [[nodiscard]] Isa best_isa() noexcept;

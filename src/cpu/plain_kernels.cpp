@@ -67,16 +67,6 @@ struct PlainLists {
     return stop >= start && !overflow && !(lists.strict && start < T{0});
   }
 
-  static ListTotal reduce(const Lists& lists, std::int64_t n) {
-    ListTotal sum{0, false};
-    for (std::int64_t i = 0; i < n; ++i) {
-      std::int64_t length = 0;
-      sum.bad |= !length_of(lists, i, length);
-      sum.bad |= __builtin_add_overflow(sum.total, length, &sum.total);
-    }
-    return sum;
-  }
-
   static ListTotal scan(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                         const detail::ScanMode&) {
     ListTotal sum{before, false};
@@ -88,32 +78,11 @@ struct PlainLists {
     }
     return sum;
   }
-
-  static ListTotal difference(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool) {
-    ListTotal last{0, false};
-    for (std::int64_t i = 0; i < n; ++i) {
-      std::int64_t length = 0;
-      last.bad |= !length_of(lists, i, length);
-      last.bad |=
-          __builtin_sub_overflow(static_cast<std::int64_t>(static_cast<const T*>(lists.stops)[i]), base, &last.total);
-      out[i] = last.total;
-    }
-    return last;
-  }
 };
 
 template <class T>
 constexpr void add_lists(KernelTable& table) {
-  table.ragged[at(type_of<T>())] = {&PlainLists<T>::reduce, &PlainLists<T>::scan, &PlainLists<T>::difference};
-}
-
-bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) {
-  bool bad = false;
-  for (std::int64_t i = 0; i < n; ++i) {
-    out[i] = add(out[i], value);
-    bad |= out[i] < 0;
-  }
-  return bad;
+  table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
 }
 
 constexpr KernelTable make_table() {
@@ -131,7 +100,6 @@ constexpr KernelTable make_table() {
   add_lists<std::int32_t>(table);
   add_lists<std::uint32_t>(table);
   add_lists<std::int64_t>(table);
-  table.shift_offsets = &shift_offsets;
   return table;
 }
 
@@ -140,5 +108,14 @@ constexpr KernelTable kTable = make_table();
 }  // namespace
 
 const KernelTable& kernels_plain() noexcept { return kTable; }
+
+bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) noexcept {
+  bool bad = false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = add(out[i], value);
+    bad |= out[i] < 0;
+  }
+  return bad;
+}
 
 }  // namespace upsweep::cpu

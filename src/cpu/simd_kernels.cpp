@@ -378,21 +378,6 @@ struct SimdLists {
   }
 };
 
-bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) {
-  constexpr std::int64_t kStep = kLanes<std::int64_t>;
-  const Vector<std::int64_t> left = splat(value);
-  Vector<std::int64_t> bad = splat(std::int64_t{0});
-  std::int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) {
-    const Vector<std::int64_t> offsets = combine<std::int64_t>(VectorOp<Operator::add>{}, left, load(out + i));
-    bad = combine<std::int64_t>(VectorOp<Operator::bit_or>{}, bad, offsets);
-    store(out + i, offsets);
-  }
-  std::int64_t rest = 0;
-  for (; i < n; ++i) rest |= out[i] += value;
-  return rest < 0 || any_negative(bad);
-}
-
 // --------------------------------------------------------------------------------------------------------- the table
 
 template <class T, Operator kOp>
@@ -449,7 +434,6 @@ constexpr KernelTable make_table() {
   add_lists<std::int32_t>(table);
   add_lists<std::uint32_t>(table);
   add_lists<std::int64_t>(table);
-  table.shift_offsets = &shift_offsets;
   table.copy = &copy;
   table.read = &read;
   return table;

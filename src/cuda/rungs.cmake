@@ -50,7 +50,7 @@ set(rungs
   scan/cuda_thrust.cu
   scan/cuda_turn_taking.cu
 )
-target_sources(upsweep PRIVATE cuda/runtime.cpp ${rungs})
+target_sources(upsweep PRIVATE cuda/runtime.cpp cuda/staging.cpp ${rungs})
 set_source_files_properties(${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_CUDA=1)
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static)

@@ -188,12 +188,14 @@ class ArrowColumn final : public ColumnReader {
     return {buffer_.data(), filled};
   }
 
-  void skip(std::int64_t count) override {
-    while (count > 0 && load()) {
-      const std::int64_t n = std::min(left(), count);
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t skipped = 0;
+    while (skipped < count && load()) {
+      const std::int64_t n = std::min(left(), count - skipped);
       position_ += n;
-      count -= n;
+      skipped += n;
     }
+    return skipped;
   }
 
  private:

@@ -46,8 +46,8 @@ class ColumnReader {
   /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
   virtual Chunk next(std::int64_t count) = 0;
 
-  /// Moves forward without giving the elements out; past the end is allowed and leaves nothing to read.
-  virtual void skip(std::int64_t count) = 0;
+  /// Moves forward without giving the elements out, to the end where there are fewer. Returns how many were skipped.
+  virtual std::int64_t skip(std::int64_t count) = 0;
 
  protected:
   ColumnReader() = default;
@@ -56,7 +56,8 @@ class ColumnReader {
 
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
 /// The format is told by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
-/// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN. Throws
+/// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
+/// column begins behind the first ':' that has a file before it. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source);
 

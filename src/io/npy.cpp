@@ -362,7 +362,11 @@ class NpyFile final : public ColumnReader {
     return {elements, n};
   }
 
-  void skip(std::int64_t count) override { position_ += std::clamp<std::int64_t>(count, 0, info_.count - position_); }
+  std::int64_t skip(std::int64_t count) override {
+    const std::int64_t n = std::clamp<std::int64_t>(count, 0, info_.count - position_);
+    position_ += n;
+    return n;
+  }
 
  private:
   [[nodiscard]] std::int64_t file_size() const {
@@ -441,7 +445,7 @@ class NpyStream final : public ColumnReader {
     return {buffer_.data(), n};
   }
 
-  void skip(std::int64_t count) override {
+  std::int64_t skip(std::int64_t count) override {
     const std::int64_t n = std::clamp<std::int64_t>(count, 0, info_.count - position_);
     buffer_.reserve(kDiscard, info_.name);
     for (std::int64_t left = n * width_; left > 0;) {
@@ -450,6 +454,7 @@ class NpyStream final : public ColumnReader {
       left -= bytes;
     }
     if (n > 0 && position_ == info_.count) expect_end();
+    return n;
   }
 
  private:

@@ -35,11 +35,15 @@ int look_for(const std::string& path) {
 Source split(const std::string& source) {
   const int whole = look_for(source);
   if (whole == 0) return {source, std::nullopt};
-  const std::size_t colon = source.rfind(':');
-  if (colon == std::string::npos || colon == 0) throw_read_error(source, whole);
-  std::string path = source.substr(0, colon);
-  if (const int head = look_for(path); head != 0) throw_read_error(path, head);
-  return {std::move(path), source.substr(colon + 1)};
+  // Names of files and columns may both hold colons.
+  int head = whole;
+  std::string path = source;
+  for (std::size_t colon = source.find(':', 1); colon != std::string::npos; colon = source.find(':', colon + 1)) {
+    path = source.substr(0, colon);
+    head = look_for(path);
+    if (head == 0) return {std::move(path), source.substr(colon + 1)};
+  }
+  throw_read_error(path, head);
 }
 
 bool ends_in(std::string_view path, std::string_view suffix) {

@@ -3,6 +3,7 @@
 #include "io/posix.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,6 +59,17 @@ void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }
+
+bool is_standard_output(const std::string& path) {
+  struct stat named{};
+  struct stat standard{};
+  struct stat null{};
+  if (::stat(path.c_str(), &named) != 0 || ::fstat(STDOUT_FILENO, &standard) != 0) return false;
+  const auto same = [](const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  };
+  return same(named, standard) && !(::stat("/dev/null", &null) == 0 && same(named, null));
+}
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string line(text.substr(0, limit));

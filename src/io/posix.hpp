@@ -52,6 +52,9 @@ class AlignedBuffer {
 /// What an errno value says, in words.
 std::string reason(int error);
 
+/// Whether the path leads to what standard output is, as /dev/stdout does. /dev/null is nobody's.
+[[nodiscard]] bool is_standard_output(const std::string& path);
+
 /// Text from a file, fit for a message: one line, printable, not too long.
 std::string printable(std::string_view text, std::size_t limit = 200);
 

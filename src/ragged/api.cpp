@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/visit.hpp"
 #include "cuda/device_call.hpp"
 #include "ragged/ladder.hpp"
 #include "ragged/list.hpp"
@@ -15,7 +16,7 @@ namespace upsweep::detail {
 namespace {
 
 std::string bound_text(Type type, const void* bound) {
-  return ragged::visit_bounds(
+  return visit_list_bound(
       type, [&]<class T>(std::type_identity<T>) { return std::to_string(*static_cast<const T*>(bound)); });
 }
 

@@ -33,7 +33,7 @@ Status cuda_cub(detail::RaggedCall& call, const Policy&) noexcept {
 }
 
 gpu::WorkspaceSize cuda_cub_workspace(const detail::RaggedCall& call) noexcept {
-  return visit_bounds(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
+  return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     std::size_t bytes = 0;
     (void)scan_lengths(nullptr, bytes, lengths_of<T>(call), call.offsets, call.n, nullptr);
     return {.scratch = static_cast<std::int64_t>(bytes)};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/visit.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/ragged_call.hpp"
@@ -67,7 +68,7 @@ __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int
 /// Status.
 template <class Scan>
 Status with_lengths(const detail::RaggedCall& call, Scan scan) {
-  return visit_bounds(call.type, [&]<class T>(std::type_identity<T>) -> Status {
+  return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> Status {
     const auto lengths = lengths_of<T>(call);
     if (call.n > 0) {
       if (const Status status = scan(lengths, call.offsets + 1); !status.ok()) return status;

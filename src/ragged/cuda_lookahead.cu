@@ -54,7 +54,7 @@ Status cuda_lookahead(detail::RaggedCall& call, const Policy&) noexcept {
 }
 
 gpu::WorkspaceSize cuda_lookahead_workspace(const detail::RaggedCall& call) noexcept {
-  return visit_bounds(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
+  return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
   });
 }

@@ -92,7 +92,7 @@ constexpr Rung<RaggedCall> kLadder[] = {
      ragged::cuda_hillis_steele_blocks,
      ragged::cuda_hillis_steele_blocks_workspace},
     {{.id = "cuda.thrust",
-      .idea = "differences, Thrust's exclusive scan, the last offset",
+      .idea = "differences, Thrust's scan, the last offset",
       .needs = "any GPU",
       .traffic = "3n read, 2n written",
       .kind = Kind::library,

@@ -2,12 +2,12 @@
 // ragged/list.hpp: one list, what may be wrong with it, and offsets that stay wrong once they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
-#include "upsweep/types.hpp"
 
 namespace upsweep::ragged {
 
@@ -44,14 +44,57 @@ struct Extend {
     const std::int64_t sum = Add{}(a, b);
     return (a | b | sum) < 0 ? -1 : sum;
   }
-};
 
-/// f(std::type_identity<T>{}) for the three types of bounds.
-template <class F>
-auto visit_bounds(Type type, F f) {
-  if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
-  if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
-  return f(std::type_identity<std::int64_t>{});
-}
+  // ---- Several at once: plain additions where no length is bad or so long that some of them could leave int64.
+
+  template <std::size_t kCount>
+  UPSWEEP_HOST_DEVICE constexpr std::int64_t fold(const std::int64_t (&lengths)[kCount]) const {
+    std::int64_t all = lengths[0];
+    std::int64_t sum = lengths[0];
+    for (std::size_t i = 1; i < kCount; ++i) {
+      all |= lengths[i];
+      sum = Add{}(sum, lengths[i]);
+    }
+    if (are_short<kCount>(all)) return sum;
+    sum = lengths[0];
+    for (std::size_t i = 1; i < kCount; ++i) sum = (*this)(sum, lengths[i]);
+    return sum;
+  }
+
+  /// Every length becomes the offset before it; returns the one behind the last.
+  template <std::size_t kCount>
+  UPSWEEP_HOST_DEVICE constexpr std::int64_t scan_exclusive(std::int64_t before,
+                                                            std::int64_t (&lengths)[kCount]) const {
+    std::int64_t all = lengths[0];
+    std::int64_t sum = before;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      all |= lengths[i];
+      sum = Add{}(sum, lengths[i]);
+    }
+    // Offsets grow by less than 2^63 here: if one left int64, so does the last.
+    if (are_short<kCount>(all) && (before | sum) >= 0) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::int64_t after = Add{}(before, lengths[i]);
+        lengths[i] = before;
+        before = after;
+      }
+      return before;
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const std::int64_t after = (*this)(before, lengths[i]);
+      lengths[i] = before;
+      before = after;
+    }
+    return before;
+  }
+
+ private:
+  /// None is negative, and kCount of them do not leave int64.
+  template <std::size_t kCount>
+  UPSWEEP_HOST_DEVICE static constexpr bool are_short(std::int64_t all) {
+    static_assert(kCount <= 16);
+    return static_cast<std::uint64_t>(all) >> 59 == 0;
+  }
+};
 
 }  // namespace upsweep::ragged

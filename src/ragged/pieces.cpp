@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "core/visit.hpp"
 #include "cpu/chained.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/operators.hpp"
@@ -22,7 +23,7 @@ List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
 }  // namespace
 
 Pieces::Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table)
-    : call_(call), table_(table), kernel_(table.ragged[cpu::at(call.type)]), stream_(call.n >= kStreamLists) {}
+    : call_(call), kernel_(table.ragged[cpu::at(call.type)]), stream_(call.n >= kStreamLists) {}
 
 void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
 
@@ -46,14 +47,14 @@ std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) cons
 }
 
 std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
-  const bool bad = table_.shift_offsets(output(range.first), range.count, carry);
+  const bool bad = cpu::shift_offsets(output(range.first), range.count, carry);
   return bad ? find_bad(range, carry) : kNoIndex;
 }
 
 std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
   // Modulo 2^64, as the kernel subtracts: what leaves int64 shows in the sign.
   const auto start_of = [&](std::int64_t list) {
-    return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+    return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
       return static_cast<std::uint64_t>(list_at<T>(call_, list).start);
     });
   };
@@ -66,7 +67,7 @@ std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
 }
 
 std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
-  return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+  return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
       const List<T> list = list_at<T>(call_, i);
       if (list.check(call_.strict) != Code::ok || __builtin_add_overflow(before, list.length(), &before)) return i;
@@ -76,7 +77,7 @@ std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
 }
 
 Code Pieces::error_of(std::int64_t list) const {
-  return visit_bounds(call_.type, [&]<class T>(std::type_identity<T>) {
+  return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
     const Code code = list_at<T>(call_, list).check(call_.strict);
     return code == Code::ok ? Code::overflow : code;  // the list is fine, so it is its offset that does not fit
   });

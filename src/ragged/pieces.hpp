@@ -39,7 +39,6 @@ class Pieces {
   [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }
 
   const detail::RaggedCall& call_;
-  const cpu::KernelTable& table_;
   const cpu::RaggedKernel& kernel_;
   bool stream_;
 };

@@ -49,7 +49,7 @@ class SumReference {
     sum_ = sum;
     magnitude_ += std::abs(x);
   }
-  [[nodiscard]] long double value() const { return sum_ + lost_; }
+  [[nodiscard]] long double value() const { return std::isfinite(sum_) ? sum_ + lost_ : sum_; }
   [[nodiscard]] long double magnitude() const { return magnitude_; }
 
  private:
@@ -62,6 +62,18 @@ template <class T>
 bool same_value(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a == b || (std::isnan(a) && std::isnan(b));
   return a == b;
+}
+
+/// Whether a sum is within `factor` of the true one. One that is no number must be the same; where partial sums may have
+/// left the type, anything goes.
+template <class Out>
+bool is_close(const SumReference& reference, Out sum, double factor) {
+  using Limits = std::numeric_limits<Out>;
+  if (!std::isfinite(reference.value())) return same_value(static_cast<long double>(sum), reference.value());
+  if (reference.magnitude() > static_cast<long double>(Limits::max())) return true;
+  const long double error = std::abs(static_cast<long double>(sum) - reference.value());
+  return error <=
+         static_cast<long double>(factor) * static_cast<long double>(Limits::epsilon()) * reference.magnitude();
 }
 
 /// The first output of a scan that is wrong, or kNoIndex: exact, output by output. `in` is what was scanned.
@@ -80,13 +92,10 @@ std::int64_t first_wrong(ExactReference<Out, Op> reference, const In* in, const 
 template <class In, class Out>
 std::int64_t first_beyond(SumReference reference, const In* in, const Out* out, std::int64_t n, bool exclusive,
                           const FloatBound& bound) {
-  constexpr auto kEpsilon = static_cast<long double>(std::numeric_limits<Out>::epsilon());
   for (std::int64_t i = 0; i < n; ++i) {
     if (!exclusive) reference.next(static_cast<long double>(in[i]));
     // The value itself is rounded once even where nothing is added.
-    const long double factor = std::max(1.0, bound.factor(i, n));
-    const long double error = std::abs(static_cast<long double>(out[i]) - reference.value());
-    if (!(error <= factor * kEpsilon * reference.magnitude())) return i;
+    if (!is_close(reference, out[i], std::max(1.0, bound.factor(i, n)))) return i;
     if (exclusive) reference.next(static_cast<long double>(in[i]));
   }
   return kNoIndex;

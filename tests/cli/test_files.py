@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format, each refused in words.
+import json
 import os
 import pathlib
 import shutil
@@ -453,3 +454,18 @@ def test_the_messages_are_for_people(upsweep):
     upsweep.save("in.npy", [1.5], "float16")
     error = upsweep.fails("unsupported_type", "scan", "in.npy")
     assert "in.npy" in error["message"] and "f2" in error["message"]
+
+
+def test_columns_and_files_whose_names_hold_colons(upsweep, arrow):
+    upsweep.table("t.parquet", {"a:b": np.arange(4, dtype="int64"), "b": np.ones(4, dtype="int64")})
+    assert upsweep.json("reduce", "t.parquet:a:b")["value"] == 6
+    os.rename(upsweep.folder / "t.parquet", upsweep.folder / "t:u.parquet")
+    assert upsweep.json("reduce", "t:u.parquet:a:b")["value"] == 6
+    assert upsweep.json("reduce", "t:u.parquet:b")["value"] == 4
+
+
+def test_a_name_that_is_no_utf8_still_gives_json(upsweep):
+    upsweep.save("in.npy", [1, 2], "int64")
+    done = upsweep.shell("\"$U\" scan in.npy -o $'\\xff.npy' --json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["output"] == "\ufffd.npy"

@@ -231,3 +231,36 @@ def test_devices_refuses_bad_options(upsweep):
     upsweep.fails("invalid_argument", "devices", "--threads", "-1")
     upsweep.fails("invalid_argument", "devices", "--nope")
     upsweep.fails("invalid_argument", "devices", "extra")
+
+
+# --------------------------------------------------------------------------------------------- columns as they come
+
+
+def test_a_column_whose_sums_leave_their_type(upsweep):
+    upsweep.save("in.npy", np.full(1000, 10**7), "int32")
+    for problem in ("scan", "reduce"):
+        rows = check_rows(upsweep.json("ladder", problem, "--input", "in.npy"), problem)
+        assert all(row["checked_s"] is None for row in rows)
+
+
+@pytest.mark.parametrize("odd", [[np.nan], [np.inf], [-np.inf, np.inf], [3e38, 3e38]])
+def test_a_column_with_numbers_that_are_none(upsweep, odd):
+    upsweep.save("in.npy", np.concatenate([np.ones(3000), odd, np.ones(3000)]), "float32")
+    for problem in ("scan", "reduce"):
+        for row in check_rows(upsweep.json("ladder", problem, "--input", "in.npy"), problem):
+            assert row["status"] == "verified", row
+
+
+def test_a_column_without_elements(upsweep):
+    upsweep.save("in.npy", [], "int32")
+    upsweep.fails("empty", "ladder", "scan", "--input", "in.npy")
+
+
+def test_options_that_would_mean_nothing_are_refused(upsweep):
+    upsweep.save("in.npy", np.ones(10), "int32")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--input", "in.npy", "--sizes", "100")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--input", "in.npy", "--types", "int8")
+    upsweep.fails("invalid_argument", "ladder", "--rung", "cpu.serial")
+    upsweep.fails("invalid_argument", "devices", "--rung", "cpu.serial")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--max-seconds", "nan")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--max-seconds", "-1")

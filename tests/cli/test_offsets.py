@@ -131,10 +131,18 @@ def test_unequal_lengths(upsweep, options, kind, request):
     assert upsweep.npy("offsets", *names, "--length", "4").tolist() == [0, 1, 2, 3, 4]
 
 
-def test_more_skipped_than_there_is(upsweep):
-    save(upsweep, [0], [1], "int32")
-    options = ["--starts-offset", "3", "--stops-offset", "2", "-o", "out.npy"]
-    upsweep.fails("unequal_lengths", "offsets", "starts.npy", "stops.npy", *options)
+@pytest.mark.parametrize("kind", ["npy", "csv"])
+@pytest.mark.parametrize("length", [[], ["--length", "0"], ["--length", "1"]])
+def test_more_skipped_than_there_is(upsweep, kind, length, request):
+    if kind == "csv":
+        request.getfixturevalue("arrow")
+        names = [upsweep.table(f"{name}.csv", {"x": [1]}) for name in ("starts", "stops")]
+    else:
+        save(upsweep, [0], [1], "int32")
+        names = ["starts.npy", "stops.npy"]
+    for offsets in (("3", "2"), ("100", "100"), ("2", "3")):
+        options = ["--starts-offset", offsets[0], "--stops-offset", offsets[1], *length, "-o", "out.npy"]
+        upsweep.fails("unequal_lengths", "offsets", *names, *options)
 
 
 # ------------------------------------------------------------------------------------------------------ adjacent bounds

@@ -381,11 +381,13 @@ def test_no_standard_output_at_all(upsweep):
         assert done.returncode == 3, (command, done)
         conftest.check_message(done.stderr)
     for command, size in (("scan in.npy -o out.npy", 1000), ("offsets in.npy in.npy -o out.npy", 1001)):
-        for closed in ("2>&-", "<&- >&- 2>&-"):
+        for closed in ("2>&-", "<&- >&-", "<&- >&- 2>&-"):
             done = upsweep.shell(f'"$U" {command} {closed}')
             assert done.returncode in (0, 3), (command, closed, done)
             if done.returncode == 0 or "out.npy" in upsweep.files():
-                assert upsweep.load("out.npy").shape == (size,)  # no message ended up in it
+                width = upsweep.load("out.npy").itemsize
+                written = (upsweep.folder / "out.npy").stat().st_size
+                assert written == 128 + width * size  # no message ended up in it
             (upsweep.folder / "out.npy").unlink(missing_ok=True)
     assert (upsweep.folder / "in.npy").read_bytes() == before
 
@@ -471,3 +473,17 @@ def test_no_escape_codes_on_a_pipe(upsweep):
         assert b"\x1b" not in upsweep.ok(*args, env=colours)
     done = upsweep.run("scan", "missing.npy", env=colours)
     assert b"\x1b" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_output_that_is_standard_output_gets_no_summary(upsweep, name):
+    upsweep.save("in.npy", [1, 2, 3], "int64")
+    done = upsweep.shell(f'"$U" scan in.npy -o {name}')
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == upsweep.shell('"$U" scan in.npy -o -').stdout
+    done = upsweep.shell(f'"$U" offsets in.npy in.npy -o {name} | wc -c')
+    assert int(done.stdout) == 128 + 4 * 8
+    assert upsweep.shell(f'"$U" scan in.npy -o {name} --json').returncode == 2
+    done = upsweep.shell('"$U" scan in.npy -o out.npy > out.npy')
+    assert done.returncode == 0
+    assert upsweep.load("out.npy").tolist() == [1, 3, 6]

@@ -68,6 +68,37 @@ __device__ __forceinline__ T fold_lanes(const Op& op, T value, int lane, int cou
   }
 }
 
+// ---------------------------------------------------------------------------------------------------- folds of threads
+// An operator may know a better way than one by one, as members fold() and scan_exclusive().
+
+template <class T, class Op, int kCount>
+__device__ __forceinline__ T fold_items(const Op& op, const T (&items)[kCount]) {
+  if constexpr (requires { op.fold(items); }) {
+    return op.fold(items);
+  } else {
+    T total = items[0];
+#pragma unroll
+    for (int i = 1; i < kCount; ++i) total = op(total, items[i]);
+    return total;
+  }
+}
+
+/// Every item becomes what precedes it; returns what comes behind the last.
+template <class T, class Op, int kCount>
+__device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&items)[kCount]) {
+  if constexpr (requires { op.scan_exclusive(before, items); }) {
+    return op.scan_exclusive(before, items);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const T after = op(before, items[i]);
+      items[i] = before;
+      before = after;
+    }
+    return before;
+  }
+}
+
 // ------------------------------------------------------------------------------------------ workspace and tagged words
 // Values that blocks publish are cut into words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
 // that carries the launch's tag is there, and a value is there when all its words are. So there is nothing to initialise

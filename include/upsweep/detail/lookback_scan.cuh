@@ -116,22 +116,30 @@ __global__ void __launch_bounds__(kLookbackThreads) lookback_scan(const __grid_c
 
   // ---- Neighbouring threads read neighbouring elements; each then takes kItems that lie one behind the other. Behind the
   // last element it is read again: a valid value, whose results go nowhere.
+  const int count = call.n - first < kTile ? static_cast<int>(call.n - first) : kTile;
+  const auto* const in = call.in + first;
+  T items[kItems];
+  if (count == kTile) {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) items[i] = static_cast<T>(in[i * kLookbackThreads + thread]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      const int place = i * kLookbackThreads + thread;
+      items[i] = static_cast<T>(in[place < count ? place : count - 1]);
+    }
+  }
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const int place = i * kLookbackThreads + thread;
-    const std::int64_t index = first + place;
-    elements[place + place / kItems] = static_cast<T>(call.in[index < call.n ? index : call.n - 1]);
+    elements[place + place / kItems] = items[i];
   }
   __syncthreads();
-  T items[kItems];
 #pragma unroll
   for (int i = 0; i < kItems; ++i) items[i] = elements[thread * (kItems + 1) + i];
 
   // ---- The tile: threads, warps, block.
-  T total = items[0];
-#pragma unroll
-  for (int i = 1; i < kItems; ++i) total = op(total, items[i]);
-  const T inclusive = scan_lanes(op, total, lane);
+  const T inclusive = scan_lanes(op, fold_items(op, items), lane);
   T before = shuffle_up(inclusive, 1);  // within the warp; nothing before lane 0
   if (lane == 31) totals[warp] = inclusive;
   __syncthreads();
@@ -150,10 +158,10 @@ __global__ void __launch_bounds__(kLookbackThreads) lookback_scan(const __grid_c
       const bool any = tile > 0 || call.has_init;
       put_tagged(call.workspace.words, tile, any ? op(prefix, aggregate) : aggregate, tag | kPrefixTag);
       shared_prefix = prefix;
-      leave(call.workspace, tag);
     }
   }
   __syncthreads();
+  if (thread == kLookbackThreads - 1) leave(call.workspace, tag);  // while the others write
 
   // ---- The results, the same way back.
   bool any = tile > 0 || call.has_init;
@@ -177,7 +185,7 @@ __global__ void __launch_bounds__(kLookbackThreads) lookback_scan(const __grid_c
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const int place = i * kLookbackThreads + thread;
-    if (first + place < call.n) call.out[first + place] = elements[place + place / kItems];
+    if (place < count) call.out[first + place] = elements[place + place / kItems];
   }
 }
 

@@ -18,7 +18,8 @@ namespace upsweep::detail {
 /// Room for the ScanCarry of any element type; the templates refuse types that need more.
 struct CarryBytes {
   static constexpr std::size_t kSize = 256;
-  alignas(16) std::byte bytes[kSize];
+  static constexpr std::size_t kAlignment = 64;
+  alignas(kAlignment) std::byte bytes[kSize];
 };
 
 struct ScanCall;
@@ -91,9 +92,11 @@ gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, const ReduceCall&
 inline constexpr std::int64_t kInlineLength = 256;
 inline constexpr std::string_view kInlineRung = "cpu.serial";
 
-/// Whether a call of n elements runs inlined. A bad thread count goes into the library, which refuses it.
+/// Whether a call of n elements runs inlined. A bad thread count or instruction set goes into the library,
+/// which refuses it.
 constexpr bool runs_inline(const Policy& policy, std::int64_t n) {
-  return n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap && policy.threads >= 0;
+  return n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap && policy.threads >= 0 &&
+         policy.isa == Isa::best;
 }
 
 /// Whether two arrays are the same memory or do not overlap.

@@ -36,6 +36,7 @@ struct ScanKernel {
 };
 
 /// The loops that any associative operator and any trivially copyable type run through: one element after the other.
+/// An operator that throws ends the program here, at every length and on every rung alike.
 template <class In, class Out, class Op>
 struct PlainScan {
   static const Op& as_op(const void* op) { return *static_cast<const Op*>(op); }
@@ -46,7 +47,7 @@ struct PlainScan {
     return static_cast<Out>(as_op(op)(left, static_cast<Out>(right)));
   }
 
-  static void reduce(const void* op, const void* in, std::int64_t n, void* carry) {
+  static void reduce(const void* op, const void* in, std::int64_t n, void* carry) noexcept {
     const In* x = static_cast<const In*>(in);
     ScanCarry<Out> sum{};
     if (n > 0) {
@@ -57,7 +58,8 @@ struct PlainScan {
     *static_cast<ScanCarry<Out>*>(carry) = sum;
   }
 
-  static void scan(const void* op, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode) {
+  static void scan(const void* op, const void* in, void* out, std::int64_t n, void* carry,
+                   const ScanMode& mode) noexcept {
     auto& before = *static_cast<ScanCarry<Out>*>(carry);
     const In* x = static_cast<const In*>(in);
     Out* y = static_cast<Out*>(out);
@@ -85,7 +87,7 @@ struct PlainScan {
     before = carry_of(total);
   }
 
-  static void shift(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive) {
+  static void shift(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive) noexcept {
     const auto& before = *static_cast<const ScanCarry<Out>*>(carry);
     if (!before.any) return;
     const Out left = value_of(before);
@@ -94,7 +96,7 @@ struct PlainScan {
     for (std::int64_t i = exclusive ? 1 : 0; i < n; ++i) y[i] = combine(op, left, y[i]);
   }
 
-  static void merge(const void* op, void* left, const void* right) {
+  static void merge(const void* op, void* left, const void* right) noexcept {
     detail::merge(as_op(op), *static_cast<ScanCarry<Out>*>(left), *static_cast<const ScanCarry<Out>*>(right));
   }
 

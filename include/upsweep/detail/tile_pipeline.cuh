@@ -387,10 +387,7 @@ class Pipeline {
       if (tile >= call_.tiles) return;
       T items[kCount];
       chunk(worker, items);
-      T total = items[0];
-#pragma unroll
-      for (int i = 1; i < kCount; ++i) total = op_(total, items[i]);
-      const T inclusive = scan_lanes(op_, total, lane_);
+      const T inclusive = scan_lanes(op_, fold_items(op_, items), lane_);
       lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_] = shuffle_up(inclusive, 1);  // lane 0 has no use for its
       if (lane_ == 31) head_.warp_total[stage_][worker] = inclusive;
       __syncwarp();
@@ -503,17 +500,8 @@ class Pipeline {
       T items[kCount];
       chunk(worker, items);
       if (call_.exclusive) {
-        // Of the lane that has the last element: how many it has.
-        const std::int64_t left = call_.n - tile * S::kTile - (worker * 32 + lane_) * kCount;
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          const T after = op_(total, items[i]);
-          items[i] = total;
-          total = after;
-          if constexpr (Problem::kEndsWithTotal) {
-            if (left == i + 1) call_.out[call_.n] = total;
-          }
-        }
+        total = scan_items_exclusive(op_, total, items);
+        if constexpr (Problem::kEndsWithTotal) write_total(tile, worker, items, total);
       } else {
         total = any ? op_(total, items[0]) : items[0];
 #pragma unroll
@@ -528,6 +516,19 @@ class Pipeline {
       __syncwarp();
       if (lane_ == 0) head_.scanned[stage_].arrive();
     }
+  }
+
+  /// By the lane that has the last element: the total behind it.
+  __device__ __forceinline__ void write_total(std::int64_t tile, int worker, const T (&before)[kCount],
+                                              const T& after) const {
+    const std::int64_t count = call_.n - tile * S::kTile - (worker * 32 + lane_) * kCount;
+    if (count < 1 || count > kCount) return;
+    T total = after;
+#pragma unroll
+    for (int i = 1; i < kCount; ++i) {
+      if (count == i) total = before[i];
+    }
+    call_.out[call_.n] = total;
   }
 
   /// total ← total ⊕ right, where `wanted`.

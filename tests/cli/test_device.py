@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_device.py: `--device cuda`: the same answers, errors and files as on the CPU; skipped without a GPU.
+import conftest
+import numpy as np
+import pytest
+
+CHUNK = 1 << 21
+
+
+@pytest.fixture(autouse=True)
+def gpu(upsweep):
+    done = upsweep.run("reduce", upsweep.save("one.npy", [1], "int64"), "--device", "cuda")
+    if done.returncode != 0:
+        pytest.skip("skipped: no device")
+    (upsweep.folder / "one.npy").unlink()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint16", "float32", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 1000, 2 * CHUNK + 3])
+@pytest.mark.parametrize("options", [[], ["--exclusive"], ["--exclusive", "--init", "7"], ["--op", "max"]])
+def test_scan_and_reduce(upsweep, dtype, n, options):
+    upsweep.save("in.npy", np.random.default_rng(3).integers(0, 4, n), dtype)
+    if "max" in options:
+        options = [*options, "--dtype", dtype]  # only sums are widened on a GPU
+    expected = upsweep.npy("scan", "in.npy", *options)
+    assert (upsweep.npy("scan", "in.npy", *options, "--device", "cuda") == expected).all()
+    result = upsweep.json("scan", "in.npy", *options, "--device", "cuda")
+    assert result["rung"] == "cuda.lookahead" and result["count"] == n
+    assert min(result["seconds"], result["to_device_s"], result["to_host_s"]) >= 0
+    if "--exclusive" in options or (n == 0 and options):
+        return
+    on_cpu = upsweep.json("reduce", "in.npy", *options)
+    on_gpu = upsweep.json("reduce", "in.npy", *options, "--device", "cuda")
+    assert (on_gpu["value"], on_gpu["count"], on_gpu["rung"]) == (on_cpu["value"], n, "cuda.one_kernel")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
+@pytest.mark.parametrize("n", [0, 1, 1000, CHUNK + 5])
+def test_offsets(upsweep, dtype, n):
+    starts = np.random.default_rng(4).integers(0, 1000, n).astype(dtype)
+    upsweep.save("starts.npy", starts)
+    upsweep.save("stops.npy", starts + np.arange(n).astype(dtype) % 5)
+    expected = upsweep.npy("offsets", "starts.npy", "stops.npy")
+    assert (upsweep.npy("offsets", "starts.npy", "stops.npy", "--device", "cuda") == expected).all()
+    upsweep.save("bounds.npy", np.arange(n + 1).astype(dtype) * 3)
+    options = ["--stops-offset", "1", "--length", n, "--device", "cuda"]
+    assert (upsweep.npy("offsets", "bounds.npy", "bounds.npy", *options) == np.arange(n + 1) * 3).all()
+    rung = upsweep.json("offsets", "bounds.npy", "bounds.npy", *options)["rung"]
+    assert rung == ("cuda.adjacent" if n > 0 else "cuda.lookahead")
+
+
+@pytest.mark.parametrize("bad", [0, 77, CHUNK, CHUNK + 100])
+def test_the_first_bad_list(upsweep, bad):
+    n = CHUNK + 200
+    starts = np.zeros(n, dtype="int64")
+    stops = np.ones(n, dtype="int64")
+    stops[bad] = -4
+    stops[n - 1] = -5
+    upsweep.save("starts.npy", starts)
+    upsweep.save("stops.npy", stops)
+    error = upsweep.fails(
+        "stop_before_start", "offsets", "starts.npy", "stops.npy", "-o", "out.npy", "--device", "cuda", index=bad
+    )
+    assert error["message"] == f"list {bad} stops at -4, before its start 0"
+
+
+def test_sums_that_may_not_fit(upsweep):
+    upsweep.save("in.npy", [2**62, 2**62, -5], "int64")
+    upsweep.fails("unsupported", "scan", "in.npy", "--device", "cuda", "-o", "out.npy")
+    upsweep.fails("unsupported", "reduce", "in.npy", "--device", "cuda")
+    wrapped = upsweep.npy("scan", "in.npy", "--device", "cuda", "--overflow", "wrap")
+    assert wrapped.tolist() == [2**62, -(2**63), 2**63 - 5]
+    upsweep.save("in.npy", [100, 100], "int8")
+    upsweep.fails("unsupported", "scan", "in.npy", "--dtype", "int8", "--device", "cuda")
+
+
+def test_rungs_of_the_gpu(upsweep):
+    upsweep.save("in.npy", np.ones(5000), "int64")
+    assert upsweep.npy("scan", "in.npy", "--rung", "cuda.blelloch")[-1] == 5000
+    upsweep.fails("unsupported", "scan", "in.npy", "--device", "cuda", "--rung", "cpu.serial")
+    upsweep.fails("unknown_rung", "scan", "in.npy", "--device", "cuda", "--rung", "cuda.nothing")
+    conftest.check_message(upsweep.run("scan", "in.npy", "--rung", "cuda.hillis_steele").stderr)
