@@ -17,11 +17,18 @@ inline constexpr bool kCompiledTypes =
     std::is_same_v<In, Out> || (std::is_integral_v<In> && std::is_integral_v<Out> && sizeof(In) < sizeof(Out) &&
                                 sizeof(Out) == 8 && std::is_signed_v<In> == std::is_signed_v<Out>);
 
-/// The same of a call, as types that are known at run time.
-constexpr bool has_compiled_types(Operator op, Type in, Type out) {
+/// Null where such kernels take a call, else the reason why not.
+constexpr const char* compiled_refusal(Operator op, Type in, Type out) {
   const bool widens = op == Operator::add && is_integer(in) && is_integer(out) && size_of(out) == 8 &&
                       size_of(in) < 8 && is_signed(in) == is_signed(out);
-  return in == out || widens;
+  return in == out || widens ? nullptr
+                             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+}
+
+/// The same of teaching rungs.
+constexpr const char* teaching_refusal(Operator op, Type in, Type out) {
+  const bool sums = op == Operator::add && in == out && (out == Type::int32 || out == Type::int64 || is_float(out));
+  return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
 }
 
 /// f(std::type_identity<Out>{}, op) for the operator of a call whose elements are of type In.
@@ -41,6 +48,24 @@ Status with_operator(const Call& call, F f) {
   if (call.op == Operator::min) return f(kSame, Min{});
   if (call.op == Operator::max) return f(kSame, Max{});
   return f(kSame, Add{});
+}
+
+/// f(std::type_identity<T>{}, op) for what teaching rungs are compiled for: add on int32, int64, float and double, and
+/// Compose on Affine<uint32>, which does not commute.
+template <class F>
+Status with_taught(Type out, F f) {
+  switch (out) {
+    case Type::int32:
+      return f(std::type_identity<std::int32_t>{}, Add{});
+    case Type::int64:
+      return f(std::type_identity<std::int64_t>{}, Add{});
+    case Type::float32:
+      return f(std::type_identity<float>{}, Add{});
+    case Type::float64:
+      return f(std::type_identity<double>{}, Add{});
+    default:
+      return f(std::type_identity<Affine<std::uint32_t>>{}, Compose{});
+  }
 }
 
 }  // namespace upsweep

@@ -21,9 +21,10 @@ struct OffsetsProblem {
   using T = std::int64_t;
   using Op = Extend;
   static constexpr int kStreams = 2;
-  static constexpr int kWarps = 6;
+  // Tiles of 1920 lists (docs/tuning.md).
+  static constexpr int kWarps = sizeof(In) == 8 ? 6 : 5;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
-  static constexpr int kLoadsInFlight = 2;
+  static constexpr int kLoadsInFlight = sizeof(In) == 8 ? 2 : 3;
   static constexpr int kStoresInFlight = 1;
   static constexpr bool kEndsWithTotal = true;
   static constexpr bool kFillsTail = false;

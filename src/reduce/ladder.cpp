@@ -31,24 +31,17 @@ const char* std_par_refusal(const ReduceCall& call, const Policy& policy) noexce
 
 // ---- On a GPU: whether it is there at all is asked before (backend_refusal).
 
-const char* teaching_refusal(const ReduceCall& call, const Policy&) noexcept {
-  const bool sums = call.op == Operator::add && call.in_type == call.out_type &&
-                    (call.out_type == Type::int32 || call.out_type == Type::int64 || is_float(call.out_type));
-  return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
-}
-
-const char* compiled_refusal(const ReduceCall& call) noexcept {
-  return has_compiled_types(call.op, call.in_type, call.out_type)
-             ? nullptr
-             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+const char* taught(const ReduceCall& call, const Policy&) noexcept {
+  return teaching_refusal(call.op, call.in_type, call.out_type);
 }
 
 const char* cub_refusal(const ReduceCall& call, const Policy&) noexcept {
-  return call.custom != nullptr ? "runs the compiled operators and types only" : compiled_refusal(call);
+  return call.custom != nullptr ? "runs the compiled operators and types only"
+                                : compiled_refusal(call.op, call.in_type, call.out_type);
 }
 
 const char* one_kernel_refusal(const ReduceCall& call, const Policy&) noexcept {
-  if (call.custom == nullptr) return compiled_refusal(call);
+  if (call.custom == nullptr) return compiled_refusal(call.op, call.in_type, call.out_type);
   return call.device != nullptr ? nullptr : "takes a custom operator from reduce.cuh only";
 }
 
@@ -100,7 +93,7 @@ constexpr Rung<const ReduceCall> kLadder[] = {
       .needs = "any GPU",
       .traffic = "n read",
       .backend = Backend::cuda},
-     &teaching_refusal,
+     &taught,
      reduction::cuda_shuffle,
      reduction::cuda_shuffle_workspace},
     {{.id = "cuda.cub",

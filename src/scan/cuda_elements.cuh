@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/compiled.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
@@ -27,27 +28,14 @@ struct Elements {
   }
 };
 
-/// f(elements, out) for the operators and types that teaching rungs are compiled for: add on int32, int64, float and
-/// double, and Compose on Affine<uint32>, which does not commute.
+/// f(elements, out) for the operator and type of the call.
 template <class F>
 Status with_elements(const detail::ScanCall& call, F f) {
-  const auto run = [&]<class T, class Op>(std::type_identity<T>, Op op) {
+  return with_taught(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
     const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
     const Elements<T, Op> elements{static_cast<const T*>(call.in), carry.total, carry.any, call.exclusive, op};
     return f(elements, static_cast<T*>(call.out));
-  };
-  switch (call.out_type) {
-    case Type::int32:
-      return run(std::type_identity<std::int32_t>{}, Add{});
-    case Type::int64:
-      return run(std::type_identity<std::int64_t>{}, Add{});
-    case Type::float32:
-      return run(std::type_identity<float>{}, Add{});
-    case Type::float64:
-      return run(std::type_identity<double>{}, Add{});
-    default:
-      return run(std::type_identity<Affine<std::uint32_t>>{}, Compose{});
-  }
+  });
 }
 
 inline gpu::Stream stream_of(const detail::ScanCall& call) { return call.launch->stream; }

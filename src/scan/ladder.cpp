@@ -50,21 +50,19 @@ const char* std_par_refusal(const ScanCall& call, const Policy& policy) noexcept
 
 // ---- On a GPU: whether it is there at all is asked before (backend_refusal).
 
-const char* teaching_refusal(const ScanCall& call, const Policy&) noexcept {
-  const bool sums = call.op == Operator::add && call.in_type == call.out_type &&
-                    (call.out_type == Type::int32 || call.out_type == Type::int64 || is_float(call.out_type));
-  return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
+const char* taught(const ScanCall& call, const Policy&) noexcept {
+  return teaching_refusal(call.op, call.in_type, call.out_type);
 }
 
 const char* one_block_refusal(const ScanCall& call, const Policy& policy) noexcept {
-  return call.n > 1024 ? "is one block: at most 1024 elements" : teaching_refusal(call, policy);
+  return call.n > 1024 ? "is one block: at most 1024 elements" : taught(call, policy);
 }
 
 const char* tiles_refusal(const ScanCall& call, const Policy& policy) noexcept {
   if (call.exclusive && call.in == call.out) {
     return "cannot scan exclusively in place: a block reads the element before its tile";
   }
-  return teaching_refusal(call, policy);
+  return taught(call, policy);
 }
 
 const char* cub_refusal(const ScanCall& call, const Policy&) noexcept {
@@ -74,9 +72,7 @@ const char* cub_refusal(const ScanCall& call, const Policy&) noexcept {
 
 const char* single_pass_refusal(const ScanCall& call, const Policy&) noexcept {
   if (call.custom != nullptr) return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
-  return has_compiled_types(call.op, call.in_type, call.out_type)
-             ? nullptr
-             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+  return compiled_refusal(call.op, call.in_type, call.out_type);
 }
 
 const char* lookahead_refusal(const ScanCall& call, const Policy& policy) noexcept {
@@ -133,7 +129,7 @@ constexpr Rung<const ScanCall> kLadder[] = {
       .needs = "any GPU",
       .traffic = "n read, n written",
       .backend = Backend::cuda},
-     &teaching_refusal,
+     &taught,
      scan::cuda_one_thread},
     {{.id = "cuda.turn_taking",
       .idea = "a thread per element, one after the other",
@@ -156,7 +152,7 @@ constexpr Rung<const ScanCall> kLadder[] = {
       .traffic = "n·(1 + log2 n) read and written",
       .backend = Backend::cuda,
       .float_bound = kTreeBound},
-     &teaching_refusal,
+     &taught,
      scan::cuda_hillis_steele_global,
      scan::cuda_hillis_steele_global_workspace},
     {{.id = "cuda.hillis_steele_blocks",
@@ -193,7 +189,7 @@ constexpr Rung<const ScanCall> kLadder[] = {
       .kind = Kind::library,
       .backend = Backend::cuda,
       .determinism = Determinism::no},
-     &teaching_refusal,
+     &taught,
      scan::cuda_thrust,
      scan::cuda_thrust_workspace},
     {{.id = "cuda.cub",

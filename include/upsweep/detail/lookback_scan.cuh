@@ -19,8 +19,8 @@ inline constexpr int kLookbackThreads = 256;
 
 template <class T>
 inline constexpr int kLookbackItems = [] {
-  const int fit = 64 / int{sizeof(T)};
-  return fit > 16 ? 16 : fit;
+  const int fit = 128 / int{sizeof(T)};
+  return fit > 32 ? 32 : fit;
 }();
 
 template <class T>
