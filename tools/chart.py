@@ -38,7 +38,8 @@ def panel(title, rows, top):
         parts.append(f'<text x="{LABELS - 8}" y="{y + 13}" text-anchor="end">{row["rung"]}</text>')
         parts.append(f'<rect class="{kind}" x="{LABELS}" y="{y + 2}" width="{length:.1f}" height="{ROW - 5}"/>')
         text = f'{row["median_s"] * 1e3:.3g} ms  {row["fraction_of_copy"]:.2f}'
-        parts.append(f'<text x="{LABELS + max(length, 1) + 6:.1f}" y="{y + 13}">{text}</text>')
+        end = max(length, BAR) if length > 0.7 * BAR else length  # not across the limit's line
+        parts.append(f'<text x="{LABELS + end + 6:.1f}" y="{y + 13}">{text}</text>')
         y += ROW
     limit = LABELS + BAR
     parts.append(f'<line class="limit" x1="{limit}" x2="{limit}" y1="{top + TITLE - 10}" y2="{y}"/>')

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/kernels.hpp"
+#include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
 namespace {
@@ -46,7 +47,11 @@ void require_policy(const Policy& policy) {
     throw Error(Code::invalid_argument,
                 "threads must be 0 (every core) or more, not " + std::to_string(policy.threads));
   }
-  if (const char* reason = isa_refusal(policy.isa)) throw Error(Code::unsupported, reason);
+  detail::require_isa(policy.isa);
+}
+
+void detail::require_isa(Isa isa) {
+  if (const char* reason = isa_refusal(isa)) throw Error(Code::unsupported, reason);
 }
 
 void throw_status(const Status& status, std::string_view rung) {

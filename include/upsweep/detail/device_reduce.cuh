@@ -18,9 +18,9 @@ namespace upsweep::gpu::detail {
 
 inline constexpr int kReduceThreads = 256;
 inline constexpr int kReduceWarps = kReduceThreads / 32;
-// Eight for each of an H200's 132 multiprocessors, which is what they hold; the same on every device, as the order of the
-// fold depends on it.
-inline constexpr int kReduceBlocks = 8 * 132;
+// What an H200's 132 multiprocessors hold at a time; the same on every device, as the order of the fold depends on it.
+inline constexpr int kReduceResident = 8;
+inline constexpr int kReduceBlocks = kReduceResident * 132;
 inline constexpr int kReduceRows = 4;  // loads in flight per lane
 
 /// kCompiled: one of the library's operators, which commute.
@@ -163,7 +163,8 @@ __device__ __forceinline__ T fold_block(const Op& op, const T& value, int thread
 }
 
 template <class Problem>
-__global__ void __launch_bounds__(kReduceThreads) reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
+__global__ void __launch_bounds__(kReduceThreads, kReduceResident)
+    reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
   using T = typename Problem::T;
   __shared__ alignas(16) unsigned char room[kReduceWarps * sizeof(T)];
   __shared__ bool is_last;

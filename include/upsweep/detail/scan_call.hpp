@@ -92,11 +92,16 @@ gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, const ReduceCall&
 inline constexpr std::int64_t kInlineLength = 256;
 inline constexpr std::string_view kInlineRung = "cpu.serial";
 
-/// Whether a call of n elements runs inlined. A bad thread count or instruction set goes into the library,
-/// which refuses it.
-constexpr bool runs_inline(const Policy& policy, std::int64_t n) {
-  return n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap && policy.threads >= 0 &&
-         policy.isa == Isa::best;
+/// Throws unsupported for an instruction set that the CPU lacks.
+void require_isa(Isa isa);
+
+/// Whether a call of n elements runs inlined. That does not depend on the instruction set, which must be there all the
+/// same; a bad thread count goes into the library, which refuses it.
+inline bool runs_inline(const Policy& policy, std::int64_t n) {
+  const bool inlined =
+      n <= kInlineLength && policy.rung.empty() && policy.overflow == Overflow::wrap && policy.threads >= 0;
+  if (inlined && policy.isa != Isa::best) require_isa(policy.isa);
+  return inlined;
 }
 
 /// Whether two arrays are the same memory or do not overlap.
