@@ -415,18 +415,46 @@ TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   EXPECT_EQ(offsets, bounds);
 }
 
+TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> starts{0, 5, -2, 7};
+  const std::vector<std::int64_t> stops{3, 9, 4, 7};
+  std::vector<std::int64_t> offsets(5);
+  EXPECT_EQ(compact_offsets(par, starts, stops, offsets).total, 13);
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 3, 7, 13, 13}));
+  const auto outcome = [&](const std::vector<std::int64_t>& ends, std::int64_t before, bool strict) {
+    OffsetsCarry carry{.total = before};
+    return outcome_of([&] { compact_offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
+  };
+  EXPECT_EQ(outcome(stops, 0, true).code, Code::negative_start);
+  EXPECT_EQ(outcome(stops, 0, true).index, 2);
+  EXPECT_EQ(outcome({3, 4, 4, 7}, 0, false).code, Code::stop_before_start);
+  EXPECT_EQ(outcome({3, 4, 4, 7}, 0, false).index, 1);
+  EXPECT_EQ(outcome({3, 9, kMost, 7}, 0, false).code, Code::overflow);
+  EXPECT_EQ(outcome(stops, kMost - 5, false).code, Code::overflow);
+  EXPECT_EQ(outcome(stops, kMost - 5, false).index, 1);
+  EXPECT_EQ(outcome(stops, kMost - 13, false).code, Code::ok);
+  EXPECT_EQ(outcome_of([&] {
+              compact_offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0]));
+            }).code,
+            Code::invalid_argument);
+}
+
 TEST(RaggedApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
-  for (const std::int64_t n : {1, 100, 100000}) {
+  for (const std::int64_t n :
+       {std::int64_t{1}, detail::kInlineLength, detail::kInlineLength + 1, std::int64_t{100000}}) {
+    const bool few = n <= detail::kInlineLength;  // the loop, inlined
     const auto bounds = chain<std::int32_t>(n);
     const auto size = static_cast<std::size_t>(n);
     std::vector<std::int64_t> offsets(size + 1);
     const auto whole = std::span(bounds);
-    EXPECT_EQ(compact_offsets(par, whole.first(size), whole.last(size), offsets).rung, "cpu.adjacent");
-    EXPECT_EQ(compact_offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, "cpu.adjacent");
+    const char* const adjacent = few ? "cpu.serial" : "cpu.adjacent";
+    EXPECT_EQ(compact_offsets(par, whole.first(size), whole.last(size), offsets).rung, adjacent);
+    EXPECT_EQ(compact_offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, adjacent);
     const std::vector<std::int32_t> stops(bounds.begin() + 1, bounds.end());
     const auto one = compact_offsets(seq, whole.first(size), stops, offsets);
     const auto many = compact_offsets(par.with_threads(8), whole.first(size), stops, offsets);
-    EXPECT_EQ(one.rung, "cpu.chained");
+    EXPECT_EQ(one.rung, few ? "cpu.serial" : "cpu.chained");
     EXPECT_EQ(many.rung, one.rung);
   }
 }

@@ -10,4 +10,4 @@ if [[ "$shown" != "$compiled" ]]; then
   exit 1
 fi
 output=$("$3")
-[[ "$output" == "145 in all, 8 in lists, by cpu.chained" ]] || { echo "it printed: $output"; exit 1; }
+[[ "$output" == "145 in all, 8 in lists, by cpu.serial" ]] || { echo "it printed: $output"; exit 1; }

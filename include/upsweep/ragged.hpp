@@ -59,6 +59,33 @@ RaggedCall ragged_call(const T* starts, const T* stops, std::int64_t n, std::int
   return call;
 }
 
+/// A few lists, by the reference loop; false where something is wrong, which the library then finds and names.
+template <ListBound T>
+bool offset_few(const RaggedCall& call) {
+  const auto* starts = static_cast<const T*>(call.starts);
+  const auto* stops = static_cast<const T*>(call.stops);
+  const std::int64_t in_bytes = call.n * std::int64_t{sizeof(T)};
+  const std::int64_t out_bytes = (call.n + 1) * std::int64_t{sizeof(std::int64_t)};
+  const bool there = call.offsets != nullptr && call.n >= 0 && (call.n == 0 || (starts != nullptr && stops != nullptr));
+  if (!there || !same_or_apart(starts, in_bytes, call.offsets, out_bytes) ||
+      !same_or_apart(stops, in_bytes, call.offsets, out_bytes)) {
+    return false;
+  }
+  std::int64_t offset = call.carry.total;
+  std::int64_t bad = offset;  // its sign
+  call.offsets[0] = offset;
+  for (std::int64_t i = 0; i < call.n; ++i) {
+    const auto start = static_cast<std::int64_t>(starts[i]);
+    const auto stop = static_cast<std::int64_t>(stops[i]);
+    // Modulo 2^64: a valid length or offset that leaves int64 shows as a negative one.
+    const auto length = static_cast<std::int64_t>(static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start));
+    offset = add(offset, length);
+    bad |= length | offset | (stop < start ? -1 : 0) | (call.strict ? start : 0);
+    call.offsets[i + 1] = offset;
+  }
+  return bad >= 0;
+}
+
 }  // namespace detail
 
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
@@ -68,6 +95,11 @@ OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* st
                               std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
   auto call = detail::ragged_call(starts, stops, n, offsets, strict);
   call.carry = carry;
+  if (detail::runs_inline(policy, n) && detail::offset_few<T>(call)) {
+    carry.total = offsets[n];
+    carry.lists += n;
+    return {n, carry.total, detail::kInlineRung};
+  }
   const std::string_view rung = detail::run_offsets(policy, call);
   carry = call.carry;
   return {n, carry.total, rung};

@@ -105,13 +105,22 @@ inline bool runs_inline(const Policy& policy, std::int64_t n) {
 }
 
 /// Whether two arrays are the same memory or do not overlap.
-bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out, std::int64_t out_bytes) noexcept;
+inline bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out, std::int64_t out_bytes) noexcept {
+  if (in == out) return in_bytes == out_bytes;
+  const auto a = reinterpret_cast<std::uintptr_t>(in);
+  const auto b = reinterpret_cast<std::uintptr_t>(out);
+  return a + static_cast<std::uintptr_t>(in_bytes) <= b || b + static_cast<std::uintptr_t>(out_bytes) <= a;
+}
 
 /// Throws overflow for a checked sum.
 [[noreturn]] void throw_sum_overflow(Type type);
 
+/// Throws invalid_argument for an array that require_array() refuses.
+[[noreturn]] void refuse_array(std::int64_t n, const char* what);
 /// Throws invalid_argument for a negative length or a null pointer with elements behind it.
-void require_array(const void* data, std::int64_t n, const char* what);
+inline void require_array(const void* data, std::int64_t n, const char* what) {
+  if (n < 0 || (data == nullptr && n > 0)) refuse_array(n, what);
+}
 /// Throws unequal_lengths.
 void require_equal_lengths(std::int64_t in, std::int64_t out);
 
