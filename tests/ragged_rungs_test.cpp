@@ -416,7 +416,6 @@ TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
 }
 
 TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::int64_t> starts{0, 5, -2, 7};
   const std::vector<std::int64_t> stops{3, 9, 4, 7};
   std::vector<std::int64_t> offsets(5);
