@@ -399,6 +399,25 @@ TEST(RaggedRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
   }
 }
 
+TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
+  using Limits = std::numeric_limits<TypeParam>;
+  constexpr TypeParam kCorners[] = {Limits::min(), Limits::min() + 1, TypeParam(-1),     TypeParam{0},
+                                    TypeParam{1},  Limits::max() / 2, Limits::max() - 1, Limits::max()};
+  constexpr std::size_t kPairs = std::size(kCorners) * std::size(kCorners);
+  const auto start = [&](std::size_t pair) { return kCorners[pair / std::size(kCorners)]; };
+  const auto stop = [&](std::size_t pair) { return kCorners[pair % std::size(kCorners)]; };
+  for (std::size_t at = 0; at < kPairs * kPairs; ++at) {
+    const TypeParam starts[] = {start(at / kPairs), start(at % kPairs)};
+    const TypeParam stops[] = {stop(at / kPairs), stop(at % kPairs)};
+    for (const bool strict : {false, true}) {
+      std::int64_t offsets[3];
+      const Outcome outcome = outcome_of([&] { compact_offsets(par, starts, stops, 2, offsets, strict); });
+      ASSERT_EQ(tests::complaint(tests::expected_offsets(starts, stops, 2, strict), outcome, offsets), "")
+          << starts[0] << ".." << stops[0] << ", " << starts[1] << ".." << stops[1] << " strict " << strict;
+    }
+  }
+}
+
 TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   const std::vector<std::int64_t> bounds{0, 1, 2, 3, 4};
   const std::vector<std::int64_t> others{1, 2, 3, 4};

@@ -71,18 +71,28 @@ bool offset_few(const RaggedCall& call) {
       !same_or_apart(stops, in_bytes, call.offsets, out_bytes)) {
     return false;
   }
+  // Copies, as a store to an offset could change the call's own fields for all the compiler knows.
+  std::int64_t* const offsets = call.offsets;
+  const std::int64_t n = call.n;
   std::int64_t offset = call.carry.total;
   std::int64_t bad = offset;  // its sign
-  call.offsets[0] = offset;
-  for (std::int64_t i = 0; i < call.n; ++i) {
+  std::int64_t some_start = 0;
+  offsets[0] = offset;
+  for (std::int64_t i = 0; i < n; ++i) {
     const auto start = static_cast<std::int64_t>(starts[i]);
     const auto stop = static_cast<std::int64_t>(stops[i]);
-    // Modulo 2^64: a valid length or offset that leaves int64 shows as a negative one.
+    // Modulo 2^64: a length or an offset that leaves int64 shows as a negative one, but for a stop below zero with a
+    // start that is not. Of 32-bit bounds no length leaves it, and of a few no offset comes round again.
     const auto length = static_cast<std::int64_t>(static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start));
     offset = add(offset, length);
-    bad |= length | offset | (stop < start ? -1 : 0) | (call.strict ? start : 0);
-    call.offsets[i + 1] = offset;
+    bad |= length;
+    if constexpr (sizeof(T) == sizeof(std::int64_t)) {
+      bad |= offset | (stop & ~start);
+    }
+    some_start |= start;
+    offsets[i + 1] = offset;
   }
+  bad |= offset | (call.strict ? some_start : 0);
   return bad >= 0;
 }
 
