@@ -53,15 +53,14 @@ const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>&
 template <class Call>
 const Rung<Call>& named_rung(std::span<const Rung<Call>> rungs, std::type_identity_t<const Call>& call,
                              const Policy& policy) {
-  std::string known;
   for (const auto& rung : rungs) {
-    if (rung.info.id == policy.rung) {
-      const char* reason = refusal_of(rung, call, policy);
-      if (reason != nullptr) throw Error(Code::unsupported, std::string(policy.rung) + ": " + reason);
-      return rung;
-    }
-    known.append(known.empty() ? "" : ", ").append(rung.info.id);
+    if (rung.info.id != policy.rung) continue;
+    const char* reason = refusal_of(rung, call, policy);
+    if (reason != nullptr) throw Error(Code::unsupported, std::string(policy.rung) + ": " + reason);
+    return rung;
   }
+  std::string known;
+  for (const auto& rung : rungs) known.append(known.empty() ? "" : ", ").append(rung.info.id);
   throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "'; there are: " + known);
 }
 
