@@ -5,6 +5,7 @@
 // callable in device code, and sees valid elements only.
 #pragma once
 
+#include "upsweep/detail/capability.cuh"
 #include "upsweep/detail/device_scan.cuh"
 #include "upsweep/scan.hpp"
 
@@ -13,6 +14,7 @@ namespace detail {
 
 template <class In, class Out, class Op>
 inline constexpr DeviceScans kDeviceScans{
+    .has_lookahead = gpu::detail::has_lookahead,
     .lookahead = {[](const ScanCall& call) noexcept {
                     return gpu::detail::run_lookahead<In, Out, Op, false>(call,
                                                                           *static_cast<const Op*>(call.op_object));

@@ -35,6 +35,9 @@ void require_no_capture(Stream stream, const char* instead);
 /// Copies `bytes` to host memory behind the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
+/// Whether the library's kernels of cuda.lookahead were compiled for such a device (compute capability times ten).
+bool has_lookahead(int capability) noexcept;
+
 /// The policy's device and stream, without memory. The device must be there.
 [[nodiscard]] Launch launch_on(const Policy& policy);
 

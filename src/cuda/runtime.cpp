@@ -135,7 +135,7 @@ Launch launch_on(const Policy& policy) {
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];
   return {.device = policy.device,
           .multiprocessors = device.multiprocessors,
-          .major = device.major,
+          .capability = 10 * device.major + device.minor,
           .stream = policy.stream};
 }
 

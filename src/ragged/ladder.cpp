@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "cuda/device_call.hpp"
 #include "ragged/rungs.hpp"
 
 namespace upsweep {
@@ -33,7 +34,9 @@ const char* cuda_adjacent_refusal(const RaggedCall& call, const Policy&) noexcep
 }
 
 const char* lookahead_refusal(const RaggedCall& call, const Policy&) noexcept {
-  return call.launch->major < 9 ? "needs compute capability 9.0" : nullptr;
+  const int capability = call.launch->capability;
+  if (capability < 90) return "needs compute capability 9.0";
+  return gpu::has_lookahead(capability) ? nullptr : "was not compiled for compute capability 9.0";
 }
 
 constexpr Rung<RaggedCall> kLadder[] = {

@@ -34,6 +34,7 @@ struct DeviceKernel {
 
 /// The rungs that take one.
 struct DeviceScans {
+  bool (*has_lookahead)(int capability) noexcept;  ///< whether it was compiled for such a device
   DeviceKernel<ScanCall> lookahead;
   DeviceKernel<ScanCall> lookback;
 };
