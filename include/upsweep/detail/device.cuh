@@ -42,11 +42,11 @@ __device__ __forceinline__ T shuffle(const T& value, int lane) {
   return move_words(value, [&](std::uint32_t word) { return __shfl_sync(kAllLanes, word, lane); });
 }
 
-/// Inclusive scan over the lanes of a warp (Hillis and Steele, in log2 32 steps).
-template <class T, class Op>
+/// Inclusive scan over the first kLanes lanes of a warp (Hillis and Steele, in log2 kLanes steps).
+template <int kLanes = 32, class T, class Op>
 __device__ __forceinline__ T scan_lanes(const Op& op, T value, int lane) {
 #pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
+  for (int step = 1; step < kLanes; step *= 2) {
     const T left = shuffle_up(value, step);
     if (lane >= step) value = op(left, value);
   }

@@ -16,6 +16,7 @@
 namespace upsweep::gpu::detail {
 
 inline constexpr int kLookbackThreads = 256;
+inline constexpr int kLookbackResident = 4;  // blocks of a multiprocessor: the compiler is to make do with 64 registers
 
 template <class T>
 inline constexpr int kLookbackItems = [] {
@@ -91,7 +92,8 @@ __device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace,
 }
 
 template <class Problem>
-__global__ void __launch_bounds__(kLookbackThreads) lookback_scan(const __grid_constant__ LookbackCall<Problem> call) {
+__global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
+    lookback_scan(const __grid_constant__ LookbackCall<Problem> call) {
   using T = typename Problem::T;
   constexpr int kItems = kLookbackItems<T>;
   constexpr int kTile = kLookbackTile<T>;

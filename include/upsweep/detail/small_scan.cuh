@@ -74,7 +74,10 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
     } else {
 #pragma unroll
       for (int k = 0; k < kStreams; ++k) {
-        for (int i = 0; i < kCount; ++i) x[k][i] = call.in[k][first + i < call.n ? first + i : call.n - 1];
+        const In* const row = call.in[k] + first;
+        const In last = call.in[k][call.n - 1];
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[k][i] = first + i < call.n ? row[i] : last;
       }
     }
 #pragma unroll
@@ -109,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
   // ---- What precedes the warp: the blocks before, then the warps before.
   T prefix = call.init;
   bool any = call.has_init;
-  const T warp_inclusive = scan_lanes(op, warp_total[lane < kWarps ? lane : 0], lane);
+  const T warp_inclusive = scan_lanes<kWarps>(op, warp_total[lane < kWarps ? lane : 0], lane);
 #if __CUDA_ARCH__ >= 900
   if constexpr (kCluster) {
     unsigned rank = 0;
@@ -177,8 +180,10 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
       memcpy(&vector, items[r], sizeof vector);
       *reinterpret_cast<VectorOf<T, kCount>*>(call.out + first) = vector;
     } else {
+      T* const row = call.out + first;
+#pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (first + i < call.n) call.out[first + i] = items[r][i];
+        if (first + i < call.n) row[i] = items[r][i];
       }
     }
   }
