@@ -21,8 +21,8 @@ struct OffsetsProblem {
   using T = std::int64_t;
   using Op = Extend;
   static constexpr int kStreams = 2;
-  // Tiles of 1920 lists (docs/tuning.md).
-  static constexpr int kWarps = sizeof(In) == 8 ? 6 : 5;
+  // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory (docs/tuning.md).
+  static constexpr int kWarps = sizeof(In) == 8 ? 6 : 8;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = sizeof(In) == 8 ? 2 : 3;
   static constexpr int kStoresInFlight = 1;

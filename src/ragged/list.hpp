@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::ragged {
+
+inline constexpr std::int64_t kSign = std::numeric_limits<std::int64_t>::min();
 
 template <class T>
 struct List {
@@ -25,10 +28,14 @@ struct List {
     if (strict && is_negative()) return Code::negative_start;
     return length() < 0 ? Code::overflow : Code::ok;
   }
-  /// The length, or -1 for a bad list.
+  /// The length; below 0 for a bad list.
   [[nodiscard]] UPSWEEP_HOST_DEVICE constexpr std::int64_t length_or_bad(bool strict) const {
-    const std::int64_t valid = length();
-    return stop < start || (strict && is_negative()) || valid < 0 ? -1 : valid;
+    const auto from = static_cast<std::int64_t>(start);
+    const auto to = static_cast<std::int64_t>(stop);
+    // A length below 0 is a stop before its start, or leaves int64; but what wraps around upwards looks valid.
+    const std::int64_t wraps = to & ~from;
+    const std::int64_t refused = strict ? from : 0;
+    return length() | ((wraps | refused) & kSign);
   }
 
   [[nodiscard]] UPSWEEP_HOST_DEVICE constexpr bool is_negative() const {
@@ -37,63 +44,40 @@ struct List {
   }
 };
 
-/// Adds lengths; what is bad or leaves int64 is -1, and so is all that follows it. Associative: lengths are not
-/// negative, so a sum of some of them leaves int64 only where the sum of all before does too.
+/// Adds lengths; what is bad or leaves int64 is below 0, and so is all that follows it. Associative in that sense: lengths
+/// are not negative, so a sum of some of them leaves int64 only where the sum of all before does too, and then wraps to
+/// below 0 first.
 struct Extend {
   UPSWEEP_HOST_DEVICE constexpr std::int64_t operator()(std::int64_t a, std::int64_t b) const {
-    const std::int64_t sum = Add{}(a, b);
-    return (a | b | sum) < 0 ? -1 : sum;
+    return Add{}(a, b) | ((a | b) & kSign);
   }
 
-  // ---- Several at once: plain additions where no length is bad or so long that some of them could leave int64.
+  // ---- Several at once: the signs beside the sums, not between them.
 
   template <std::size_t kCount>
   UPSWEEP_HOST_DEVICE constexpr std::int64_t fold(const std::int64_t (&lengths)[kCount]) const {
-    std::int64_t all = lengths[0];
     std::int64_t sum = lengths[0];
+    std::int64_t signs = lengths[0];
     for (std::size_t i = 1; i < kCount; ++i) {
-      all |= lengths[i];
       sum = Add{}(sum, lengths[i]);
+      signs |= lengths[i] | sum;
     }
-    if (are_short<kCount>(all)) return sum;
-    sum = lengths[0];
-    for (std::size_t i = 1; i < kCount; ++i) sum = (*this)(sum, lengths[i]);
-    return sum;
+    return sum | (signs & kSign);
   }
 
   /// Every length becomes the offset before it; returns the one behind the last.
   template <std::size_t kCount>
   UPSWEEP_HOST_DEVICE constexpr std::int64_t scan_exclusive(std::int64_t before,
                                                             std::int64_t (&lengths)[kCount]) const {
-    std::int64_t all = lengths[0];
     std::int64_t sum = before;
+    std::int64_t signs = before;
     for (std::size_t i = 0; i < kCount; ++i) {
-      all |= lengths[i];
-      sum = Add{}(sum, lengths[i]);
+      const std::int64_t length = lengths[i];
+      lengths[i] = sum | (signs & kSign);
+      sum = Add{}(sum, length);
+      signs |= length | sum;
     }
-    // Offsets grow by less than 2^63 here: if one left int64, so does the last.
-    if (are_short<kCount>(all) && (before | sum) >= 0) {
-      for (std::size_t i = 0; i < kCount; ++i) {
-        const std::int64_t after = Add{}(before, lengths[i]);
-        lengths[i] = before;
-        before = after;
-      }
-      return before;
-    }
-    for (std::size_t i = 0; i < kCount; ++i) {
-      const std::int64_t after = (*this)(before, lengths[i]);
-      lengths[i] = before;
-      before = after;
-    }
-    return before;
-  }
-
- private:
-  /// None is negative, and kCount of them do not leave int64.
-  template <std::size_t kCount>
-  UPSWEEP_HOST_DEVICE static constexpr bool are_short(std::int64_t all) {
-    static_assert(kCount <= 16);
-    return static_cast<std::uint64_t>(all) >> 59 == 0;
+    return sum | (signs & kSign);
   }
 };
 

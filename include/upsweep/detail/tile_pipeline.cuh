@@ -98,10 +98,12 @@ struct Shape {
   static constexpr int kInBytes = kTile * int{sizeof(In)};
   static constexpr int kOutBytes = kTile * int{sizeof(T)};
   static constexpr int kThreads = (2 * kWarps + 3) * 32;
-  // Results of the elements' size go where the elements were. A unit more, as arrays may start between units.
+  // Results go where the elements were: lane by lane where they are as large, else where those of all streams were, as
+  // far as that is room enough. A unit more, as arrays may start between units.
   static constexpr bool kInPlace = sizeof(In) == sizeof(T);
+  static constexpr bool kOverAll = !kInPlace && Problem::kStreams * sizeof(In) >= sizeof(T);
   static constexpr int kInRoom = kInBytes + 128;
-  static constexpr int kOutRoom = kInPlace ? 0 : kOutBytes + 128;
+  static constexpr int kOutRoom = kInPlace || kOverAll ? 0 : kOutBytes + 128;
   static constexpr int kStage = Problem::kStreams * kInRoom + kOutRoom;
   static constexpr int kLaneRoom = kWarps * 32 * int{sizeof(T)};
 
@@ -247,7 +249,7 @@ class Pipeline {
   __device__ __forceinline__ char* input(int stream) const {
     return stages_ + stage_ * S::kStage + stream * S::kInRoom;
   }
-  __device__ __forceinline__ char* output() const { return S::kInPlace ? input(0) : input(kStreams); }
+  __device__ __forceinline__ char* output() const { return S::kInPlace || S::kOverAll ? input(0) : input(kStreams); }
   __device__ __forceinline__ int count_of(std::int64_t tile) const {
     const std::int64_t left = call_.n - tile * S::kTile;
     return left < S::kTile ? static_cast<int>(left) : S::kTile;
@@ -405,7 +407,7 @@ class Pipeline {
 
   __device__ __forceinline__ void publish(std::int64_t tile) {
     const T mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
-    const T inclusive = scan_lanes(op_, mine, lane_);
+    const T inclusive = scan_lanes<S::kWarps>(op_, mine, lane_);
     if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
     const T before = shuffle_up(inclusive, 1);
     if (lane_ < S::kWarps) head_.warp_before[stage_][lane_] = before;
@@ -487,7 +489,7 @@ class Pipeline {
   // ------------------------------------------------------------------------------------------------ scan
   __device__ __forceinline__ void scan(int worker) {
     // A lane whose output does not begin where its input does writes into its neighbours' chunks.
-    const bool shifted = S::kInPlace && (behind_unit(call_.in[0]) != 0 || behind_unit(call_.out) != 0);
+    const bool shifted = S::kOverAll || (S::kInPlace && (behind_unit(call_.in[0]) != 0 || behind_unit(call_.out) != 0));
     for (;; next()) {
       head_.full[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
