@@ -50,7 +50,20 @@ set(rungs
   scan/cuda_thrust.cu
   scan/cuda_turn_taking.cu
 )
-target_sources(upsweep PRIVATE cuda/runtime.cpp cuda/staging.cpp ${rungs})
-set_source_files_properties(${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
+target_sources(upsweep PRIVATE cuda/capability.cu cuda/runtime.cpp cuda/staging.cpp ${rungs})
+set_source_files_properties(cuda/capability.cu ${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_CUDA=1)
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static)
+
+# A newer CUB than the toolkit's to compare with, where PyPI's nvidia-cuda-cccl is in .venv.
+file(GLOB newer_cub "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/include/cccl/cub/version.cuh")
+if(newer_cub)
+  list(GET newer_cub 0 newer_cub)
+  cmake_path(GET newer_cub PARENT_PATH newer_cub)
+  cmake_path(GET newer_cub PARENT_PATH newer_cub)
+  message(STATUS "upsweep: cuda.cub_newer is built with ${newer_cub}")
+  target_sources(upsweep PRIVATE scan/cuda_cub_newer.cu)
+  set_source_files_properties(scan/cuda_cub_newer.cu PROPERTIES
+    COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS};-I${newer_cub}")
+  target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_NEWER_CUB=1)
+endif()

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cuda/compiled.hpp"
+#include "cuda/device_call.hpp"
 #include "scan/ladder.hpp"
 #include "scan/rungs.hpp"
 
@@ -70,13 +71,25 @@ const char* cub_refusal(const ScanCall& call, const Policy&) noexcept {
   return call.in_type != call.out_type ? "needs the same type in and out" : nullptr;
 }
 
+const char* cub_newer_refusal([[maybe_unused]] const ScanCall& call, [[maybe_unused]] const Policy& policy) noexcept {
+#if UPSWEEP_HAS_NEWER_CUB
+  return taught(call, policy);
+#else
+  return "built without nvidia-cuda-cccl from PyPI";
+#endif
+}
+
 const char* single_pass_refusal(const ScanCall& call, const Policy&) noexcept {
   if (call.custom != nullptr) return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
   return compiled_refusal(call.op, call.in_type, call.out_type);
 }
 
 const char* lookahead_refusal(const ScanCall& call, const Policy& policy) noexcept {
-  return call.launch->major < 9 ? "needs compute capability 9.0" : single_pass_refusal(call, policy);
+  const int capability = call.launch->capability;
+  if (capability < 90) return "needs compute capability 9.0";
+  const bool compiled =
+      call.device != nullptr ? call.device->has_lookahead(capability) : gpu::has_lookahead(capability);
+  return compiled ? single_pass_refusal(call, policy) : "was not compiled for compute capability 9.0";
 }
 
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
@@ -202,6 +215,16 @@ constexpr Rung<const ScanCall> kLadder[] = {
      &cub_refusal,
      scan::cuda_cub,
      scan::cuda_cub_workspace},
+    {{.id = "cuda.cub_newer",
+      .idea = "cub::DeviceScan of a newer CUB than the toolkit's",
+      .needs = "any GPU; nvidia-cuda-cccl from PyPI",
+      .traffic = "n read, n written",
+      .kind = Kind::library,
+      .backend = Backend::cuda,
+      .determinism = Determinism::no},
+     &cub_newer_refusal,
+     scan::cuda_cub_newer,
+     scan::cuda_cub_newer_workspace},
     {{.id = "cuda.lookback",
       .idea = "one pass: tiles walk back to the last known prefix",
       .needs = "any GPU",
@@ -227,8 +250,8 @@ constexpr const Rung<const ScanCall>& kSimd = kLadder[2];
 constexpr const Rung<const ScanCall>& kChained = kLadder[5];
 static_assert(kSerial.info.id == detail::kInlineRung && kSimd.info.id == "cpu.simd" &&
               kChained.info.id == "cpu.chained");
-constexpr const Rung<const ScanCall>& kLookback = kLadder[15];
-constexpr const Rung<const ScanCall>& kLookahead = kLadder[16];
+constexpr const Rung<const ScanCall>& kLookback = kLadder[16];
+constexpr const Rung<const ScanCall>& kLookahead = kLadder[17];
 static_assert(kLookback.info.id == "cuda.lookback" && kLookahead.info.id == "cuda.lookahead");
 
 // Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.

@@ -35,5 +35,12 @@ inline constexpr WorkspaceOf *cuda_hillis_steele_global_workspace = nullptr,
                              *cuda_cub_workspace = nullptr, *cuda_lookback_workspace = nullptr,
                              *cuda_lookahead_workspace = nullptr;
 #endif
+#if UPSWEEP_HAS_NEWER_CUB
+Run cuda_cub_newer;
+WorkspaceOf cuda_cub_newer_workspace;
+#else
+inline constexpr Run* cuda_cub_newer = nullptr;
+inline constexpr WorkspaceOf* cuda_cub_newer_workspace = nullptr;
+#endif
 
 }  // namespace upsweep::scan

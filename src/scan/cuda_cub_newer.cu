@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one: what is to come.
+//
+// Idea   As cuda.cub. Both versions live in one program, as CUB's names carry its version.
+// Cost   n read, n written; a kernel more, that clears the tiles' states.
+// Needs  nvidia-cuda-cccl from PyPI in .venv when upsweep was built.
+// Limit  As cuda.cub; on an H200 CUB 3.5 is no faster than 3.0 (docs/tuning.md).
+// From   CCCL, https://github.com/NVIDIA/cccl.
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+
+#include "scan/cuda_elements.cuh"
+#include "scan/rungs.hpp"
+
+namespace upsweep::scan {
+
+Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
+    const std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op> op{};
+    void* const memory = call.launch->scratch;
+    auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
+    const auto* in = elements.in;
+    const gpu::Stream stream = stream_of(call);
+    if (elements.exclusive) {
+      return gpu::status_of(cub::DeviceScan::ExclusiveScan(memory, bytes, in, out, op, elements.init, call.n, stream));
+    }
+    if (elements.has_init) {
+      return gpu::status_of(
+          cub::DeviceScan::InclusiveScanInit(memory, bytes, in, out, op, elements.init, call.n, stream));
+    }
+    return gpu::status_of(cub::DeviceScan::InclusiveScan(memory, bytes, in, out, op, call.n, stream));
+  });
+}
+
+gpu::WorkspaceSize cuda_cub_newer_workspace(const detail::ScanCall& call) noexcept {
+  std::size_t bytes = 0;
+  (void)with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
+    const std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op> op{};
+    return gpu::status_of(cub::DeviceScan::InclusiveScan(nullptr, bytes, elements.in, out, op, call.n));
+  });
+  return {.scratch = static_cast<std::int64_t>(bytes)};
+}
+
+}  // namespace upsweep::scan
