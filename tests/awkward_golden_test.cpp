@@ -4,19 +4,16 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "golden.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
@@ -91,54 +88,6 @@ void check_kernel(const Bounds<T>& lists) {
 
 // --------------------------------------------------------------------------------------------------- Awkward's cases
 
-struct Case {
-  Bounds<std::int64_t> lists;
-  tests::ExpectedOffsets expected;
-};
-
-/// Awkward's cases as JSON; empty where the file is not at hand.
-std::vector<Case> golden_cases(std::string& reason) {
-  const char* source = std::getenv("UPSWEEP_SOURCE_DIR");
-  const std::string path =
-      std::string(source != nullptr ? source : ".") + "/../shared/cases/awkward_compact_offsets.json";
-  std::ifstream file(path);
-  if (!file) {
-    reason = "there is no " + path;
-    return {};
-  }
-  const auto document = nlohmann::json::parse(file);
-  std::vector<Case> cases;
-  for (const auto& test : document.at("tests")) {
-    const auto& inputs = test.at("inputs");
-    Case one;
-    one.lists.starts = inputs.at("fromstarts").get<std::vector<std::int64_t>>();
-    one.lists.stops = inputs.at("fromstops").get<std::vector<std::int64_t>>();
-    const auto length = inputs.at("length").get<std::size_t>();
-    one.lists.starts.resize(length);
-    one.lists.stops.resize(length);
-    one.expected.offsets = test.at("outputs").at("tooffsets").get<std::vector<std::int64_t>>();
-    if (test.at("error").get<bool>()) {
-      EXPECT_EQ(test.at("message").get<std::string>(), "stops[i] < starts[i]");
-      std::size_t bad = 0;
-      while (one.lists.stops.at(bad) >= one.lists.starts.at(bad)) ++bad;
-      one.expected.outcome = {Code::stop_before_start, static_cast<std::int64_t>(bad)};
-      one.expected.offsets.resize(bad + 1);  // what lies behind is not specified
-    }
-    cases.push_back(one);
-  }
-  return cases;
-}
-
-template <class T>
-Bounds<T> as(const Bounds<std::int64_t>& lists) {
-  const auto narrow = [](const std::vector<std::int64_t>& wide) {
-    std::vector<T> all(wide.size());
-    std::transform(wide.begin(), wide.end(), all.begin(), [](std::int64_t x) { return static_cast<T>(x); });
-    return all;
-  };
-  return {narrow(lists.starts), narrow(lists.stops)};
-}
-
 template <class T>
 class AwkwardGolden : public testing::Test {};
 using Types = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
@@ -146,11 +95,11 @@ TYPED_TEST_SUITE(AwkwardGolden, Types);
 
 TYPED_TEST(AwkwardGolden, EveryRungPasses) {
   std::string reason;
-  const auto cases = golden_cases(reason);
+  const auto cases = tests::golden_cases(reason);
   if (!reason.empty()) GTEST_SKIP() << reason;
   ASSERT_GE(cases.size(), 40U);
   for (const auto& [lists, expected] : cases) {
-    const auto bounds = as<TypeParam>(lists);
+    const auto bounds = tests::as<TypeParam>(lists);
     for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
       Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
       Outcome outcome;
@@ -168,12 +117,12 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
 
 TYPED_TEST(AwkwardGolden, TheCFunctionPasses) {
   std::string reason;
-  const auto cases = golden_cases(reason);
+  const auto cases = tests::golden_cases(reason);
   if (!reason.empty()) GTEST_SKIP() << reason;
   const auto run = kernel<TypeParam>();
   ASSERT_NE(run, nullptr);
   for (const auto& [lists, expected] : cases) {
-    const auto bounds = as<TypeParam>(lists);
+    const auto bounds = tests::as<TypeParam>(lists);
     Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
     const Outcome outcome =
         outcome_of(run(offsets.data(), bounds.starts.data(), bounds.stops.data(), std::ssize(bounds.starts)));

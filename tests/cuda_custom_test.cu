@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "device_array.hpp"
+#include "upsweep/ragged.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
 
@@ -88,6 +91,37 @@ TEST_F(GpuTest, CustomTypesOfEverySizeAreScannedInOrder) {
   check<Ends<16>>(KeepEnds{});
   check<Affine<std::uint32_t>>(compose);
   check<Affine<std::uint64_t>>(compose);
+}
+
+// ------------------------------------------------------------------------------------------- a device that was lost
+
+__global__ void trap() { __trap(); }
+
+/// After a fault in any kernel the device is lost to the process: every call says so, and none hangs or crashes.
+void use_lost_device() {
+  const std::int64_t n = 1000;
+  DeviceArray<std::int64_t> in(n);
+  DeviceArray<std::int64_t> out(n + 1);
+  trap<<<1, 1>>>();
+  (void)cudaDeviceSynchronize();
+  int failed = 0;
+  const auto fails = [&](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      if (error.code() == Code::device_failed && std::string(error.what()).size() > 10) ++failed;
+    }
+  };
+  fails([&] { inclusive_scan(gpu::Policy{}, in.data(), n, out.data()); });
+  fails([&] { reduce(gpu::Policy{}, in.data(), n, std::int64_t{0}); });
+  fails([&] { compact_offsets(gpu::Policy{}, in.data(), in.data(), n, out.data()); });
+  fails([&] { const gpu::Workspace workspace({.kept = 4096}); });
+  std::_Exit(failed);
+}
+
+TEST_F(GpuTest, ALostDeviceIsAnErrorInEveryCall) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(use_lost_device(), testing::ExitedWithCode(4), "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "golden.hpp"
 #include "lists.hpp"
 #include "rungs.hpp"
 #include "upsweep/ragged.hpp"
@@ -86,6 +87,27 @@ TYPED_TEST(CudaRagged, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
         const auto lists = tests::make_lists<TypeParam>(pattern, n);
         check(gpu::Policy{}.with_rung(rung.id), lists, {.before = n % 5, .misaligned = n % 4});
       }
+    }
+  }
+}
+
+TYPED_TEST(CudaRagged, EveryRungPassesAwkwardsCases) {
+  std::string reason;
+  const auto cases = tests::golden_cases(reason);
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  ASSERT_GE(cases.size(), 40U);
+  for (const auto& [lists, expected] : cases) {
+    const auto bounds = tests::as<TypeParam>(lists);
+    DeviceArray<TypeParam> starts(bounds.starts, 0);
+    DeviceArray<TypeParam> stops(bounds.stops, 0);
+    for (const auto& rung : rungs()) {
+      if (rung.id == "cuda.adjacent") continue;
+      const auto n = std::ssize(bounds.starts);
+      DeviceArray<std::int64_t> offsets(n + 1);
+      const Outcome found = outcome_of(
+          [&] { compact_offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
+      EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "") << rung.id;
+      EXPECT_TRUE(offsets.intact()) << rung.id;
     }
   }
 }
@@ -256,6 +278,52 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
     }
   }
   require(cudaStreamDestroy(other));
+}
+
+/// Counts what is allocated, and refuses from the given allocation on.
+class CountingMemory final : public gpu::MemoryResource {
+ public:
+  explicit CountingMemory(int refused_from) : refused_from_(refused_from) {}
+  void* allocate(std::int64_t bytes, gpu::Stream stream) override {
+    if (++allocations_ >= refused_from_) throw Error(Code::device_memory, "no more");
+    ++held;
+    return gpu::pool().allocate(bytes, stream);
+  }
+  void deallocate(void* memory, std::int64_t bytes, gpu::Stream stream) noexcept override {
+    --held;
+    gpu::pool().deallocate(memory, bytes, stream);
+  }
+  int held = 0;
+
+ private:
+  int allocations_ = 0;
+  int refused_from_;
+};
+
+TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
+  const std::int64_t n = 100003;
+  auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n);
+  lists.stops[777] = lists.starts[777] - 1;
+  DeviceArray<std::int64_t> starts(lists.starts, 0);
+  DeviceArray<std::int64_t> stops(lists.stops, 0);
+  DeviceArray<std::int64_t> offsets(n + 1);
+  for (const auto& rung : rungs()) {
+    if (rung.id == "cuda.adjacent" || is_slow(rung)) continue;
+    const auto run = [&](CountingMemory& memory) {
+      const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
+      const Code code =
+          outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
+      EXPECT_EQ(memory.held, 0) << rung.id;
+      return code;
+    };
+    CountingMemory enough(100);
+    EXPECT_EQ(run(enough), Code::stop_before_start) << rung.id;
+    for (const int refused_from : {1, 2}) {
+      CountingMemory scarce(refused_from);
+      const Code code = run(scarce);
+      EXPECT_TRUE(code == Code::device_memory || (refused_from > 1 && code == Code::stop_before_start)) << rung.id;
+    }
+  }
 }
 
 TEST_F(GpuTest, OffsetsSayWhatIsWrong) {

@@ -215,7 +215,7 @@ TEST_F(GpuTest, TeachingRungsKeepTheOrderOfOperatorsThatDoNotCommute) {
       const auto size = entry.workspace != nullptr ? entry.workspace(call) : gpu::WorkspaceSize{};
       const gpu::Workspace workspace(size);
       const gpu::Launch launch{.multiprocessors = gpu::devices()[0].multiprocessors,
-                               .major = gpu::devices()[0].major,
+                               .capability = 90,
                                .kept = workspace.kept(),
                                .scratch = workspace.scratch(),
                                .size = size};

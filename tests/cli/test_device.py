@@ -80,3 +80,25 @@ def test_rungs_of_the_gpu(upsweep):
     upsweep.fails("unsupported", "scan", "in.npy", "--device", "cuda", "--rung", "cpu.serial")
     upsweep.fails("unknown_rung", "scan", "in.npy", "--device", "cuda", "--rung", "cuda.nothing")
     conftest.check_message(upsweep.run("scan", "in.npy", "--rung", "cuda.hillis_steele").stderr)
+
+
+@pytest.mark.parametrize("problem, types", [("scan", "int32,float64"), ("reduce", "int64,float32"), ("ragged", "int32")])
+def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types):
+    args = ["ladder", problem, "--device", "cuda", "--sizes", "1000,2e6", "--types", types, "--max-seconds", "0.1"]
+    rows = upsweep.json(*args)["rows"]
+    assert {row["rung"] for row in rows} == {
+        rung["rung"] for rung in upsweep.json("ladder")["ladders"][problem] if rung["rung"].startswith("cuda.")
+    }
+    for row in rows:
+        verified = row["status"] == "verified" and row["median_s"] > 0 and row["fraction_of_copy"] > 0
+        assert verified or (row["status"] == "skipped" and row["reason"]), row
+    top = {"scan": "cuda.lookahead", "reduce": "cuda.one_kernel", "ragged": "cuda.lookahead"}[problem]
+    assert all(row["status"] == "verified" for row in rows if row["rung"] == top and row["input"] is None)
+    for line in upsweep.text(*args).splitlines():
+        assert len(line) <= 80, line
+
+
+def test_devices_names_the_gpu(upsweep):
+    gpus = upsweep.json("devices", "--device", "cuda")["gpus"]
+    assert gpus and gpus[0]["name"] and gpus[0]["multiprocessors"] > 0
+    assert gpus[0]["name"] in upsweep.text("devices")

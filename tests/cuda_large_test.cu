@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_large_test.cu: lengths past 2^31 and 2^32 through every CUDA rung that has no limit, checked on the device.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "device_array.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::require;
+
+/// Needs 60 GB of device memory.
+class LargeGpu : public tests::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    require(cudaMemGetInfo(&free, &total));
+    if (free < (std::size_t{60} << 30)) GTEST_SKIP() << "needs 60 GB of device memory, " << (free >> 30) << " are free";
+  }
+};
+
+/// n elements without guards, every byte of them 1.
+template <class T>
+class Ones {
+ public:
+  explicit Ones(std::int64_t n) : bytes_(static_cast<std::size_t>(n) * sizeof(T)) {
+    require(cudaMalloc(&memory_, bytes_));
+    fill(1);
+  }
+  ~Ones() { (void)cudaFree(memory_); }
+  Ones(const Ones&) = delete;
+  Ones& operator=(const Ones&) = delete;
+  void fill(int byte) { require(cudaMemset(memory_, byte, bytes_)); }
+  [[nodiscard]] T* data() const { return static_cast<T*>(memory_); }
+
+ private:
+  std::size_t bytes_;
+  void* memory_ = nullptr;
+};
+
+constexpr std::uint32_t kOnes = 0x01010101;  // an int32 of such bytes
+
+template <class T>
+__global__ void find_wrong(const T* data, std::int64_t n, std::uint64_t first, std::uint64_t step,
+                           unsigned long long* lowest) {
+  const std::int64_t stride = std::int64_t{blockDim.x} * gridDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    const auto expected =
+        static_cast<T>(static_cast<std::make_unsigned_t<T>>(first + static_cast<std::uint64_t>(i) * step));
+    if (data[i] != expected) atomicMin(lowest, static_cast<unsigned long long>(i));
+  }
+}
+
+/// The first index at which data is not first, first + step, …, modulo the type's range; -1 where there is none.
+template <class T>
+std::int64_t first_off(const T* data, std::int64_t n, std::uint64_t first, std::uint64_t step) {
+  tests::DeviceArray<unsigned long long> lowest(1);
+  require(cudaMemset(lowest.data(), 0xFF, 8));
+  find_wrong<<<1024, 256>>>(data, n, first, step, lowest.data());
+  require(cudaGetLastError());
+  return static_cast<std::int64_t>(lowest.values()[0]);
+}
+
+TEST_F(LargeGpu, EveryRungWithoutALimitSumsPast32Bits) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 12345;
+  const Ones<std::int32_t> array(n);
+  for (const char* rung : {"cuda.hillis_steele_global", "cuda.hillis_steele_blocks", "cuda.blelloch", "cuda.shuffle",
+                           "cuda.thrust", "cuda.cub", "cuda.lookback", "cuda.lookahead"}) {
+    require(cudaMemset(array.data(), 1, static_cast<std::size_t>(n) * 4));
+    inclusive_scan(gpu::Policy{}.with_rung(rung), array.data(), n, array.data());
+    EXPECT_EQ(first_off(array.data(), n, kOnes, kOnes), -1) << rung;
+  }
+}
+
+TEST_F(LargeGpu, SinglePassesScanBytesPast33BitsExclusivelyInPlace) {
+  const std::int64_t n = (std::int64_t{1} << 33) + 77;
+  Ones<std::int8_t> array(n + 1);  // misaligned by one
+  for (const char* rung : {"cuda.lookback", "cuda.lookahead"}) {
+    array.fill(1);
+    exclusive_scan(gpu::Policy{}.with_rung(rung), array.data() + 1, n, array.data() + 1, std::int8_t{5});
+    EXPECT_EQ(first_off(array.data() + 1, n, 5, 1), -1) << rung;
+  }
+}
+
+TEST_F(LargeGpu, ReductionsGoPast32Bits) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 3;
+  const Ones<std::int32_t> array(n);
+  const auto expected = static_cast<std::int32_t>(kOnes * static_cast<std::uint32_t>(n));
+  for (const char* rung : {"cuda.shuffle", "cuda.cub", "cuda.one_kernel"}) {
+    EXPECT_EQ(reduce(gpu::Policy{}.with_rung(rung), array.data(), n, std::int32_t{0}), expected) << rung;
+  }
+  EXPECT_EQ(reduce(gpu::Policy{}, array.data(), n, std::int64_t{0}), n * kOnes);
+}
+
+TEST_F(LargeGpu, OffsetsOfMoreThan31BitsOfLists) {
+  const std::int64_t n = (std::int64_t{1} << 31) + 77;
+  Ones<std::int32_t> starts(n);
+  const Ones<std::int32_t> stops(n);
+  Ones<std::int64_t> offsets(n + 1);
+  starts.fill(0);
+  for (const char* rung :
+       {"cuda.hillis_steele_global", "cuda.hillis_steele_blocks", "cuda.thrust", "cuda.cub", "cuda.lookahead"}) {
+    offsets.fill(0xA5);
+    const auto policy = gpu::Policy{}.with_rung(rung);
+    EXPECT_EQ(compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()).total, n * kOnes) << rung;
+    EXPECT_EQ(first_off(offsets.data(), n + 1, 0, kOnes), -1) << rung;
+    const std::int64_t bad = (std::int64_t{1} << 31) + 5;
+    require(cudaMemset(stops.data() + bad, 0xFF, 4));
+    try {
+      compact_offsets(policy, starts.data(), stops.data(), n, offsets.data());
+      ADD_FAILURE() << rung << " missed the bad list";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::stop_before_start) << rung;
+      EXPECT_EQ(error.index(), bad) << rung;
+    }
+    require(cudaMemset(stops.data() + bad, 1, 4));
+  }
+}
+
+TEST_F(LargeGpu, AdjacentListsPast31Bits) {
+  const std::int64_t n = (std::int64_t{1} << 31) + 77;
+  Ones<std::int64_t> bounds(n + 1);
+  const Ones<std::int64_t> offsets(n + 1);
+  bounds.fill(0);
+  const std::int64_t place = n - 3;
+  require(
+      cudaMemset(bounds.data() + place, 1, 32));  // the last four bounds: one list of kOnes·2^32 + kOnes, three of none
+  const std::int64_t total = (std::int64_t{kOnes} << 32) | kOnes;
+  const auto result = compact_offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());
+  EXPECT_EQ(result.rung, "cuda.adjacent");
+  EXPECT_EQ(result.total, total);
+  EXPECT_EQ(first_off(offsets.data(), place, 0, 0), -1);
+  EXPECT_EQ(first_off(offsets.data() + place, 4, static_cast<std::uint64_t>(total), 0), -1);
+}
+
+}  // namespace
+}  // namespace upsweep
