@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large cuda lint format clean
+.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large cuda bundle lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests
 	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_reduce test_cuda_ragged test_cuda_custom
 	ctest --preset cuda-release -R '^cuda_'
 
+bundle: setup  ## dist/: the command, the tests and their libraries, for a machine with only the driver; needs nvcc
+	bash tools/bundle.sh
+
 test-large: build  ## only the tests past 2^31 and 2^32 elements; takes up to 12 GB of memory
 	ctest --output-on-failure --no-tests=error --test-dir build -L large
 
@@ -52,4 +55,4 @@ format: setup  ## bring every C++ file into the format
 	bash tools/format.sh
 
 clean:  ## remove the build folders
-	rm -rf build build-asan build-tsan build-debug build-cuda
+	rm -rf build build-asan build-tsan build-debug build-cuda build-bundle dist

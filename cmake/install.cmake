@@ -14,11 +14,13 @@ if(TARGET upsweep_command)
   install(TARGETS upsweep_command)
 endif()
 
-file(RELATIVE_PATH to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
-if(TARGET upsweep_command)
-  # Arrow may live outside the prefix: what the command was linked with is found where it was.
-  set_target_properties(upsweep_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib};${UPSWEEP_ARROW_RPATH}")
+if(NOT DEFINED CMAKE_INSTALL_RPATH)
+  file(RELATIVE_PATH to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  if(TARGET upsweep_command)
+    # Arrow may live outside the prefix: what the command was linked with is found where it was.
+    set_target_properties(upsweep_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib};${UPSWEEP_ARROW_RPATH}")
+  endif()
 endif()
 
 install(EXPORT upsweepTargets NAMESPACE upsweep:: DESTINATION "${package_dir}")

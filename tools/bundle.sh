@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tools/bundle.sh: packs the command, the tests and their libraries into dist/, to run where only the driver is.
+#
+# BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV; the bundle is then several times as large.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build=build-bundle
+jobs=${JOBS:-$(nproc)}
+limit_mb=48 # without Arrow
+with_arrow=OFF
+[ "${BUNDLE_IO:-0}" != 1 ] || with_arrow=ON
+
+say() { printf 'bundle: %s\n' "$*"; }
+fail() {
+  printf 'bundle: %s\n' "$*" >&2
+  exit 1
+}
+
+# ---- build
+cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
+cmake --build $build --parallel "$jobs"
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' $build/CMakeCache.txt)
+bundle=dist/upsweep-$version-linux-$(uname -m)
+new=$bundle.new
+
+# ---- gather
+rm -rf "$new"
+mkdir -p "$new/bin" "$new/lib" "$new/tests/cli"
+cp $build/bin/upsweep "$new/bin/"
+find $build/tests -maxdepth 1 -name 'test_*' -type f -executable -exec cp -t "$new/tests" {} +
+cp tests/cli/*.py "$new/tests/cli/"
+cp tools/bundle_test.sh "$new/test"
+cp LICENSE "$new/"
+find $build/src -maxdepth 1 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
+  cp "$library" "$new/lib/$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')"
+done
+
+# What the programs load from this machine, but for the C library, which is the other machine's own.
+arrow=""
+[ $with_arrow = OFF ] || arrow=$(.venv/bin/python -c 'import pyarrow; print(pyarrow.get_library_dirs()[0])' || true)
+needed() {
+  LD_LIBRARY_PATH=$new/lib:$arrow ldd "$@" | sed -n 's|^\t\([^ ]*\) => \(/[^ ]*\) (.*|\1 \2|p' | sort -u
+}
+elf_files() { find "$new/bin" "$new/lib" "$new/tests" -maxdepth 1 -type f; }
+mapfile -t programs < <(elf_files)
+needed "${programs[@]}" | while read -r name path; do
+  case $name in
+    libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux*) ;;
+    *) [ -e "$new/lib/$name" ] || cp -L "$path" "$new/lib/$name" ;;
+  esac
+done
+
+# ---- slim, and look at what came of it
+mapfile -t programs < <(elf_files)
+strip --strip-unneeded "${programs[@]}"
+for program in "${programs[@]}"; do
+  strays=$(objdump -p "$program" | sed -n 's/^ *R\(UN\)\?PATH *//p' | tr ':' '\n' | grep -v '^\$ORIGIN' || true)
+  [ -z "$strays" ] || fail "$program looks for libraries in $strays"
+done
+glibc=$(objdump -T "${programs[@]}" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+bytes=$(du -sb "$new" | cut -f1)
+mb=$(((bytes + 999999) / 1000000))
+cat >"$new/README" <<END
+upsweep $version for $(uname -m) Linux with glibc ${glibc#GLIBC_} or newer. On a GPU: an NVIDIA driver for CUDA 13; nothing else.
+
+  bin/upsweep devices     what is here
+  bin/upsweep ladder scan --device cuda     every rung, verified and timed
+  ./test                  every test; those of the GPU are skipped where there is none
+
+The folder can be put anywhere. ./test NAME… runs some; tests of the command need Python with pytest and NumPy.
+END
+rm -rf "$bundle"
+mv "$new" "$bundle"
+[ $with_arrow = ON ] || [ $mb -le $limit_mb ] || fail "$bundle has $mb MB, more than $limit_mb"
+say "$bundle: $mb MB; needs glibc ${glibc#GLIBC_} or newer"
+
+# ---- try it: without a GPU, from another folder, with the build out of the way
+elsewhere=$(mktemp -d)
+back() {
+  [ ! -d "$build.away" ] || mv "$build.away" $build
+  rm -rf "$elsewhere"
+}
+trap back EXIT
+cp -r "$bundle" "$elsewhere/moved"
+mv $build "$build.away"
+say "trying it without a GPU, in another folder, with $build moved away"
+strays=$(ldd "$elsewhere"/moved/bin/* "$elsewhere"/moved/tests/test_* "$elsewhere"/moved/lib/* |
+  grep -E "not found|=> /" | grep -vE "=> $elsewhere|lib(c|m|dl|rt|pthread)\.so|ld-linux" || true)
+[ -z "$strays" ] || fail "these come from outside the bundle: $strays"
+(cd / && CUDA_VISIBLE_DEVICES='' PYTHON=$OLDPWD/.venv/bin/python "$elsewhere/moved/test")
+say "ready: $bundle"
