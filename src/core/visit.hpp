@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/visit.hpp: call a template with the C++ type that a Type names.
+// core/visit.hpp: call a template with the C++ type that a Type names, or the function object of an Operator.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep {
@@ -42,6 +43,20 @@ decltype(auto) visit_list_bound(Type type, F&& f) {
   if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
   if (type == Type::uint32) return f(std::type_identity<std::uint32_t>{});
   return f(std::type_identity<std::int64_t>{});
+}
+
+/// visit_operator<T>(op, f) is f of the operator on elements of type T; op is one that T has, not `custom`.
+template <class T, class F>
+decltype(auto) visit_operator(Operator op, F&& f) {
+  if constexpr (std::is_integral_v<T>) {
+    if (op == Operator::bit_and) return f(BitAnd{});
+    if (op == Operator::bit_or) return f(BitOr{});
+    if (op == Operator::bit_xor) return f(BitXor{});
+  }
+  if (op == Operator::mul) return f(Mul{});
+  if (op == Operator::min) return f(Min{});
+  if (op == Operator::max) return f(Max{});
+  return f(Add{});
 }
 
 }  // namespace upsweep

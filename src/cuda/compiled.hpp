@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/visit.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
@@ -38,16 +39,7 @@ Status with_operator(const Call& call, F f) {
     using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;
     if (call.out_type == type_of<Wide>()) return f(std::type_identity<Wide>{}, Add{});
   }
-  constexpr std::type_identity<In> kSame;
-  if constexpr (std::is_integral_v<In>) {
-    if (call.op == Operator::bit_and) return f(kSame, BitAnd{});
-    if (call.op == Operator::bit_or) return f(kSame, BitOr{});
-    if (call.op == Operator::bit_xor) return f(kSame, BitXor{});
-  }
-  if (call.op == Operator::mul) return f(kSame, Mul{});
-  if (call.op == Operator::min) return f(kSame, Min{});
-  if (call.op == Operator::max) return f(kSame, Max{});
-  return f(kSame, Add{});
+  return visit_operator<In>(call.op, [&](auto op) { return f(std::type_identity<In>{}, op); });
 }
 
 /// f(std::type_identity<T>{}, op) for what teaching rungs are compiled for: add on int32, int64, float and double, and

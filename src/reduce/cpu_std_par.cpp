@@ -26,32 +26,11 @@ void run_std(const detail::ReduceCall& call, Op op) {
   carry = carry_of(std::reduce(std::execution::par_unseq, in, in + call.n, init, op));
 }
 
-template <class T>
-void run_operator(const detail::ReduceCall& call) {
-  switch (call.op) {
-    case Operator::add:
-      return run_std<T>(call, add);
-    case Operator::mul:
-      return run_std<T>(call, mul);
-    case Operator::min:
-      return run_std<T>(call, min);
-    case Operator::max:
-      return run_std<T>(call, max);
-    default:
-      break;
-  }
-  if constexpr (std::is_integral_v<T>) {
-    if (call.op == Operator::bit_and) return run_std<T>(call, bit_and);
-    if (call.op == Operator::bit_or) return run_std<T>(call, bit_or);
-    return run_std<T>(call, bit_xor);
-  }
-}
-
 }  // namespace
 
 Status cpu_std_par(const detail::ReduceCall& call, const Policy&) noexcept try {
   visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (sizeof(T) >= 4) run_operator<T>(call);
+    if constexpr (sizeof(T) >= 4) visit_operator<T>(call.op, [&](auto op) { run_std<T>(call, op); });
   });
   return {};
 } catch (const std::bad_alloc&) {

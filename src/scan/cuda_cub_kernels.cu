@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/visit.hpp"
 #include "scan/cuda_cub.cuh"
 #include "upsweep/detail/cuda_status.hpp"
 
@@ -34,15 +35,13 @@ Status run(const detail::ScanCall& call, Op op) noexcept {
 
 template <>
 Status cub_scan<T>(const detail::ScanCall& call) noexcept {
-  if constexpr (std::is_integral_v<T>) {
-    if (call.op == Operator::bit_and) return run(call, BitAnd{});
-    if (call.op == Operator::bit_or) return run(call, BitOr{});
-    if (call.op == Operator::bit_xor) return run(call, BitXor{});
-  }
-  if (call.op == Operator::mul) return run(call, Mul{});
-  if (call.op == Operator::min) return run(call, Min{});
-  if (call.op == Operator::max) return run(call, Max{});
-  return run(call, ::cuda::std::plus<>{});  // the one that CUB is tuned for
+  return visit_operator<T>(call.op, [&]<class Op>(Op op) {
+    if constexpr (std::is_same_v<Op, Add>) {
+      return run(call, ::cuda::std::plus<>{});  // the one that CUB is tuned for
+    } else {
+      return run(call, op);
+    }
+  });
 }
 
 template <>

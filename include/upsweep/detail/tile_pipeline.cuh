@@ -395,7 +395,8 @@ class Pipeline {
       __syncwarp();
       int arrived = 0;
       if (lane_ == 0) {
-        // Acquire and release: the last to come sees the totals of all others.
+        // Acquire and release: the last to come sees the totals of all others. racecheck does not follow that: the write
+        // of warp_total above and its read in publish() are the one pair that it reports of this kernel.
         asm volatile("atom.acq_rel.cta.shared.add.s32 %0,[%1],1;"
                      : "=r"(arrived)
                      : "r"(shared_address(&head_.arrived[stage_]))
@@ -406,6 +407,7 @@ class Pipeline {
   }
 
   __device__ __forceinline__ void publish(std::int64_t tile) {
+    __syncwarp();  // what lane 0 has acquired is every lane's
     const T mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
     const T inclusive = scan_lanes<S::kWarps>(op_, mine, lane_);
     if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
