@@ -13,7 +13,7 @@
 // Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate and
 //           clear nothing.
 // Floats    the same bits on every run, for any alignment of the arrays; but not with libraries' rungs and cuda.lookback.
-// Errors    Error: no_device, device_failed, out_of_memory, not_built (a build without CUDA), and those of scan.hpp.
+// Errors    Error: no_device, device_failed, device_memory, not_built (a build without CUDA), and those of scan.hpp.
 //           A failure of the device that work of an earlier call caused may show in a later one.
 #pragma once
 
@@ -34,7 +34,7 @@ using Stream = CUstream_st*;  ///< cudaStream_t; null: the default stream
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;
-  /// Memory aligned to 256 bytes on the current device. Throws Error out_of_memory.
+  /// Memory aligned to 256 bytes on the current device. Throws Error device_memory.
   virtual void* allocate(std::int64_t bytes, Stream stream) = 0;
   virtual void deallocate(void* memory, std::int64_t bytes, Stream stream) noexcept = 0;
 };
@@ -51,7 +51,7 @@ struct WorkspaceSize {
 /// Device memory for calls to use, one after the other: of one stream, or of streams that wait for each other.
 class Workspace {
  public:
-  /// Allocates from `memory` and clears, in the stream's order. Throws Error no_device, out_of_memory.
+  /// Allocates from `memory` and clears, in the stream's order. Throws Error no_device, device_memory.
   explicit Workspace(WorkspaceSize size, int device = 0, Stream stream = nullptr, MemoryResource& memory = pool());
   ~Workspace();
   Workspace(const Workspace&) = delete;

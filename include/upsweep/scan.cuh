@@ -13,8 +13,8 @@ namespace upsweep {
 namespace detail {
 
 template <class In, class Out, class Op>
-inline constexpr DeviceScans kDeviceScans{
-    .has_lookahead = gpu::detail::has_lookahead,
+static constexpr DeviceScans kDeviceScans{
+    .has_lookahead = gpu::detail::has_lookahead<>,
     .lookahead = {[](const ScanCall& call) noexcept {
                     return gpu::detail::run_lookahead<In, Out, Op, false>(call,
                                                                           *static_cast<const Op*>(call.op_object));

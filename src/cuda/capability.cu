@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/capability.cu: which devices the library's own kernels were compiled for.
+// cuda/capability.cu: whether the library's own kernels run look-ahead on a device.
 #include "upsweep/detail/capability.cuh"
 
 #include "cuda/device_call.hpp"
 
 namespace upsweep::gpu {
 
-bool has_lookahead(int capability) noexcept { return detail::has_lookahead(capability); }
+bool has_lookahead(int device) noexcept { return detail::has_lookahead<>(device); }
 
 }  // namespace upsweep::gpu

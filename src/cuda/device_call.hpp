@@ -35,8 +35,10 @@ void require_no_capture(Stream stream, const char* instead);
 /// Copies `bytes` to host memory behind the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
-/// Whether the library's kernels of cuda.lookahead were compiled for such a device (compute capability times ten).
-bool has_lookahead(int capability) noexcept;
+/// Whether the library's kernels of cuda.lookahead run on the current device, which is `device`.
+bool has_lookahead(int device) noexcept;
+inline constexpr const char* kNeedsLookahead =
+    "needs compute capability 9.0 with 227 KB of shared memory, and code for it";
 
 /// The policy's device and stream, without memory. The device must be there.
 [[nodiscard]] Launch launch_on(const Policy& policy);

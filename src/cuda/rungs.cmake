@@ -62,8 +62,11 @@ if(newer_cub)
   cmake_path(GET newer_cub PARENT_PATH newer_cub)
   cmake_path(GET newer_cub PARENT_PATH newer_cub)
   message(STATUS "upsweep: cuda.cub_newer is built with ${newer_cub}")
+  file(STRINGS ${newer_cub}/cub/version.cuh newer_cub_version REGEX "#define CUB_VERSION [0-9]+")
+  string(REGEX MATCH "[0-9]+" newer_cub_version "${newer_cub_version}")
   target_sources(upsweep PRIVATE scan/cuda_cub_newer.cu)
   set_source_files_properties(scan/cuda_cub_newer.cu PROPERTIES
-    COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS};-I${newer_cub}")
+    COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS};-I${newer_cub}"
+    COMPILE_DEFINITIONS UPSWEEP_NEWER_CUB_VERSION=${newer_cub_version})
   target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_NEWER_CUB=1)
 endif()

@@ -133,10 +133,7 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
 
 Launch launch_on(const Policy& policy) {
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];
-  return {.device = policy.device,
-          .multiprocessors = device.multiprocessors,
-          .capability = 10 * device.major + device.minor,
-          .stream = policy.stream};
+  return {.device = policy.device, .multiprocessors = device.multiprocessors, .stream = policy.stream};
 }
 
 DeviceCall::DeviceCall(const Policy& policy, WorkspaceSize needed) : launch_(launch_on(policy)) {

@@ -34,9 +34,7 @@ const char* cuda_adjacent_refusal(const RaggedCall& call, const Policy&) noexcep
 }
 
 const char* lookahead_refusal(const RaggedCall& call, const Policy&) noexcept {
-  const int capability = call.launch->capability;
-  if (capability < 90) return "needs compute capability 9.0";
-  return gpu::has_lookahead(capability) ? nullptr : "was not compiled for compute capability 9.0";
+  return gpu::has_lookahead(call.launch->device) ? nullptr : gpu::kNeedsLookahead;
 }
 
 constexpr Rung<RaggedCall> kLadder[] = {

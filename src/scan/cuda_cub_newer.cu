@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one: what is to come.
 //
-// Idea   As cuda.cub. Both versions live in one program, as CUB's names carry its version.
+// Idea   As cuda.cub. Both versions live in one program, as the names of CUB's kernels carry its version; of libcu++,
+//        whose names do not, only what the compiler inlines is used.
 // Cost   n read, n written; a kernel more, that clears the tiles' states.
 // Needs  nvidia-cuda-cccl from PyPI in .venv when upsweep was built.
 // Limit  As cuda.cub; on an H200 CUB 3.5 is no faster than 3.0 (docs/tuning.md).
@@ -11,6 +12,8 @@
 
 #include "scan/cuda_elements.cuh"
 #include "scan/rungs.hpp"
+
+static_assert(CUB_VERSION == UPSWEEP_NEWER_CUB_VERSION, "the toolkit's CUB was found instead");
 
 namespace upsweep::scan {
 

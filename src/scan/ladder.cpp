@@ -75,7 +75,7 @@ const char* cub_newer_refusal([[maybe_unused]] const ScanCall& call, [[maybe_unu
 #if UPSWEEP_HAS_NEWER_CUB
   return taught(call, policy);
 #else
-  return "built without nvidia-cuda-cccl from PyPI";
+  return "not built: needs nvidia-cuda-cccl from PyPI";
 #endif
 }
 
@@ -85,11 +85,8 @@ const char* single_pass_refusal(const ScanCall& call, const Policy&) noexcept {
 }
 
 const char* lookahead_refusal(const ScanCall& call, const Policy& policy) noexcept {
-  const int capability = call.launch->capability;
-  if (capability < 90) return "needs compute capability 9.0";
-  const bool compiled =
-      call.device != nullptr ? call.device->has_lookahead(capability) : gpu::has_lookahead(capability);
-  return compiled ? single_pass_refusal(call, policy) : "was not compiled for compute capability 9.0";
+  const auto has = call.device != nullptr ? call.device->has_lookahead : gpu::has_lookahead;
+  return has(call.launch->device) ? single_pass_refusal(call, policy) : gpu::kNeedsLookahead;
 }
 
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.

@@ -11,7 +11,6 @@ namespace upsweep::gpu {
 struct Launch {
   int device = 0;  ///< made current before the rung runs
   int multiprocessors = 0;
-  int capability = 0;  ///< compute capability, times ten
   Stream stream = nullptr;
   void* kept = nullptr;  ///< see WorkspaceSize
   void* scratch = nullptr;

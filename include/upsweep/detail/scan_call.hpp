@@ -34,7 +34,7 @@ struct DeviceKernel {
 
 /// The rungs that take one.
 struct DeviceScans {
-  bool (*has_lookahead)(int capability) noexcept;  ///< whether it was compiled for such a device
+  bool (*has_lookahead)(int device) noexcept;  ///< whether it runs on the current device, which is that
   DeviceKernel<ScanCall> lookahead;
   DeviceKernel<ScanCall> lookback;
 };
