@@ -5,7 +5,7 @@
 //        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
 //        the last offset, and searches for the first negative one if there is any.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·132) and the folds.
-// Needs  Compute capability 9.0. 16 bytes of workspace per 25 KB of starts, zero before the first call.
+// Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
 // Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
 // From   As scan's cuda.lookahead; the fused difference and scan that both reports ask for.
 #include "ragged/cuda_lists.cuh"

@@ -4,14 +4,21 @@
 // One block per multiprocessor takes tiles by ticket. A tile lives in one stage of shared memory from load to store, and
 // every warp has one job:
 //   loader      waits for a free stage, takes a ticket, starts the bulk copy of the tile into the stage
-//   reduce (10) fold the tile; the last of them to finish publishes the tile's aggregate (never a prefix)
+//   reduce      fold the tile; the last of them to finish publishes the tile's aggregate (never a prefix)
 //   look-ahead  folds the aggregates of all earlier tiles itself, so no block waits for another block's prefix
-//   scan (10)   tile prefix ⊕ warp's ⊕ lane's, then element by element, back into the stage
+//   scan        tile prefix ⊕ warp's ⊕ lane's, then element by element, back into the stage
 //   store       bulk copy out; the stage is free once it has been read
 // A tile waits for lower tickets only, and each ticket is held by a running block: no deadlock, whatever else runs on the
 // device. Aggregates are folded in a fixed order, so floats have the same bits on every run, whatever the alignment.
 // Aggregates carry the launch's tag, which lives in the workspace: no kernel or memset initialises anything, and a graph
 // can replay the launch.
+//
+// compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
+// release for the warp, nor the counter of reduce warps. All three are ordered:
+//   warp_total   reduce() writes, __syncwarp, lane 0 adds to `arrived` (release) … the last warp's lane 0 adds to it
+//                (acquire), __syncwarp, publish() reads
+//   warp_before  publish() writes, __syncwarp, lane 0 arrives at prefix_known (release) … scan() waits for it (acquire)
+//   lane_before  reduce() writes, then as warp_total to publish(), and on as warp_before
 #pragma once
 
 #include <cstdint>
@@ -395,8 +402,7 @@ class Pipeline {
       __syncwarp();
       int arrived = 0;
       if (lane_ == 0) {
-        // Acquire and release: the last to come sees the totals of all others. racecheck does not follow that: the write
-        // of warp_total above and its read in publish() are the one pair that it reports of this kernel.
+        // Acquire and release: the last to come sees the totals of all others.
         asm volatile("atom.acq_rel.cta.shared.add.s32 %0,[%1],1;"
                      : "=r"(arrived)
                      : "r"(shared_address(&head_.arrived[stage_]))
