@@ -24,9 +24,26 @@ using tests::ListPattern;
 using tests::Outcome;
 using tests::require;
 
-// Around a warp, a block (1024), a cluster (32768 int64) and tiles of 25 KB (1920 lists of int64).
-constexpr std::int64_t kSizes[] = {0,    1,    2,    31,    33,    1023,  1024,   1025,
-                                   1919, 1921, 3841, 32767, 32768, 32769, 100003, 700001};
+// Around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles of 1920 (int64) and 3072 lists.
+constexpr std::int64_t kSizes[] = {0,
+                                   1,
+                                   2,
+                                   31,
+                                   33,
+                                   1023,
+                                   1024,
+                                   1025,
+                                   32767,
+                                   32768,
+                                   32769,
+                                   40 * 1920,
+                                   40 * 1920 + 1,
+                                   40 * 1920 - 1,
+                                   20 * 3072,
+                                   20 * 3072 + 1,
+                                   20 * 3072 - 1,
+                                   100003,
+                                   700001};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::ragged, Backend::cuda); }
 
@@ -85,7 +102,9 @@ TYPED_TEST(CudaRagged, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
         if (n > 4000 && is_slow(rung)) continue;
         // 2^40 elements a list: some millions of those leave int64.
         const auto lists = tests::make_lists<TypeParam>(pattern, n);
-        check(gpu::Policy{}.with_rung(rung.id), lists, {.before = n % 5, .misaligned = n % 4});
+        for (const std::int64_t misaligned : {std::int64_t{0}, 1 + n % 3}) {
+          check(gpu::Policy{}.with_rung(rung.id), lists, {.before = n % 5, .misaligned = misaligned});
+        }
       }
     }
   }
@@ -280,26 +299,6 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
   require(cudaStreamDestroy(other));
 }
 
-/// Counts what is allocated, and refuses from the given allocation on.
-class CountingMemory final : public gpu::MemoryResource {
- public:
-  explicit CountingMemory(int refused_from) : refused_from_(refused_from) {}
-  void* allocate(std::int64_t bytes, gpu::Stream stream) override {
-    if (++allocations_ >= refused_from_) throw Error(Code::device_memory, "no more");
-    ++held;
-    return gpu::pool().allocate(bytes, stream);
-  }
-  void deallocate(void* memory, std::int64_t bytes, gpu::Stream stream) noexcept override {
-    --held;
-    gpu::pool().deallocate(memory, bytes, stream);
-  }
-  int held = 0;
-
- private:
-  int allocations_ = 0;
-  int refused_from_;
-};
-
 TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
   const std::int64_t n = 100003;
   auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n);
@@ -309,17 +308,17 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
   DeviceArray<std::int64_t> offsets(n + 1);
   for (const auto& rung : rungs()) {
     if (rung.id == "cuda.adjacent" || is_slow(rung)) continue;
-    const auto run = [&](CountingMemory& memory) {
+    const auto run = [&](tests::CountingMemory& memory) {
       const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
       const Code code =
           outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
       EXPECT_EQ(memory.held, 0) << rung.id;
       return code;
     };
-    CountingMemory enough(100);
+    tests::CountingMemory enough(100);
     EXPECT_EQ(run(enough), Code::stop_before_start) << rung.id;
     for (const int refused_from : {1, 2}) {
-      CountingMemory scarce(refused_from);
+      tests::CountingMemory scarce(refused_from);
       const Code code = run(scarce);
       EXPECT_TRUE(code == Code::device_memory || (refused_from > 1 && code == Code::stop_before_start)) << rung.id;
     }

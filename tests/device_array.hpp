@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_array.hpp: guarded, poisoned memory on a GPU, and the test that is skipped where there is none.
+// tests/device_array.hpp: guarded, poisoned memory on a GPU, memory that runs out, and the test that is skipped without one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::tests {
@@ -75,6 +76,26 @@ class DeviceArray {
   std::int64_t before_;
   std::int64_t bytes_;
   std::byte* memory_ = nullptr;
+};
+
+/// Counts what is allocated, and refuses from the given allocation on.
+class CountingMemory final : public gpu::MemoryResource {
+ public:
+  explicit CountingMemory(int refused_from) : refused_from_(refused_from) {}
+  void* allocate(std::int64_t bytes, gpu::Stream stream) override {
+    if (++allocations_ >= refused_from_) throw Error(Code::device_memory, "no more");
+    ++held;
+    return gpu::pool().allocate(bytes, stream);
+  }
+  void deallocate(void* memory, std::int64_t bytes, gpu::Stream stream) noexcept override {
+    --held;
+    gpu::pool().deallocate(memory, bytes, stream);
+  }
+  int held = 0;
+
+ private:
+  int allocations_ = 0;
+  int refused_from_;
 };
 
 }  // namespace upsweep::tests

@@ -14,6 +14,7 @@
 
 #include "lists.hpp"
 #include "patterns.hpp"
+#include "ragged/list.hpp"
 #include "ragged/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/ladder.hpp"
@@ -415,6 +416,47 @@ TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
       ASSERT_EQ(tests::complaint(tests::expected_offsets(starts, stops, 2, strict), outcome, offsets), "")
           << starts[0] << ".." << stops[0] << ", " << starts[1] << ".." << stops[1] << " strict " << strict;
     }
+  }
+}
+
+// What the rungs on a GPU are made of.
+TYPED_TEST(RaggedRungs, ListsThatAreBadHaveANegativeLength) {
+  using Limits = std::numeric_limits<TypeParam>;
+  constexpr TypeParam kCorners[] = {Limits::min(), Limits::min() + 1, TypeParam(-1),     TypeParam{0},
+                                    TypeParam{1},  Limits::max() / 2, Limits::max() - 1, Limits::max()};
+  for (const TypeParam start : kCorners) {
+    for (const TypeParam stop : kCorners) {
+      for (const bool strict : {false, true}) {
+        const ragged::List<TypeParam> list{start, stop};
+        const auto expected = tests::expected_offsets(&start, &stop, 1, strict);
+        EXPECT_EQ(list.check(strict), expected.outcome.code) << start << ".." << stop << " strict " << strict;
+        const std::int64_t length = list.length_or_bad(strict);
+        const bool right = expected.outcome.code == Code::ok ? length == expected.offsets[1] : length < 0;
+        EXPECT_TRUE(right) << start << ".." << stop << " strict " << strict << ": " << length;
+      }
+    }
+  }
+}
+
+TEST(Extend, KeepsWhatIsBadOrDoesNotFitNegative) {
+  constexpr std::int64_t kSome[] = {0, 1, kMost / 2, kMost / 2 + 1, kMost - 1, kMost, -1, kLeast, kLeast + 1};
+  constexpr ragged::Extend kExtend;
+  for (std::size_t at = 0; at < 9 * 9 * 9 * 9; ++at) {
+    const std::int64_t before = kSome[at / 729];
+    const std::int64_t lengths[3] = {kSome[at / 81 % 9], kSome[at / 9 % 9], kSome[at % 9]};
+    std::int64_t offsets[3] = {lengths[0], lengths[1], lengths[2]};
+    const std::int64_t last = kExtend.scan_exclusive(before, offsets);
+    std::int64_t one_by_one = before;
+    tests::Int128 sum = before;
+    bool bad = before < 0;
+    const auto agrees = [&](std::int64_t value) { return bad ? value < 0 : value == static_cast<std::int64_t>(sum); };
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(agrees(offsets[i]) && agrees(one_by_one)) << at << " at " << i;
+      sum += lengths[i];
+      bad = bad || lengths[i] < 0 || sum > kMost;
+      one_by_one = kExtend(one_by_one, lengths[i]);
+    }
+    ASSERT_TRUE(agrees(last) && agrees(one_by_one) && agrees(kExtend(before, kExtend.fold(lengths)))) << at;
   }
 }
 
