@@ -39,13 +39,13 @@ test-asan test-tsan: test-%: setup
 # Compiles without a GPU; the tests that need one are then skipped.
 cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
 	cmake --preset cuda-release
-	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_reduce test_cuda_ragged test_cuda_custom
+	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_reduce test_cuda_ragged test_cuda_custom test_cuda_large
 	ctest --preset cuda-release -R '^cuda_'
 
 bundle: setup  ## dist/: the command, the tests and their libraries, for a machine with only the driver; needs nvcc
 	bash tools/bundle.sh
 
-test-large: build  ## only the tests past 2^31 and 2^32 elements; takes up to 12 GB of memory
+test-large: build  ## only the tests past 2^31 and 2^32 elements: up to 12 GB of memory, on a GPU 60
 	ctest --output-on-failure --no-tests=error --test-dir build -L large
 
 lint: configure  ## clang-format, file headers and clang-tidy; warnings are errors
@@ -55,4 +55,4 @@ format: setup  ## bring every C++ file into the format
 	bash tools/format.sh
 
 clean:  ## remove the build folders
-	rm -rf build build-asan build-tsan build-debug build-cuda build-bundle dist
+	rm -rf build build-asan build-tsan build-debug build-cuda build-bundle build-bundle.away dist

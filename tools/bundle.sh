@@ -19,6 +19,7 @@ fail() {
 }
 
 # ---- build
+[ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # where the trial at the end was interrupted
 cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
 cmake --build $build --parallel "$jobs"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' $build/CMakeCache.txt)
@@ -33,6 +34,10 @@ find $build/tests -maxdepth 1 -name 'test_*' -type f -executable -exec cp -t "$n
 cp tests/cli/*.py "$new/tests/cli/"
 cp tools/bundle_test.sh "$new/test"
 cp LICENSE "$new/"
+if [ -d ../shared/cases ]; then # other people's cases, where they are at hand
+  mkdir "$new/shared"
+  cp -r ../shared/cases "$new/shared/"
+fi
 find $build/src -maxdepth 1 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
   cp "$library" "$new/lib/$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')"
 done
@@ -71,23 +76,23 @@ upsweep $version for $(uname -m) Linux with glibc ${glibc#GLIBC_} or newer. On a
 
 The folder can be put anywhere. ./test NAME… runs some; tests of the command need Python with pytest and NumPy.
 END
-rm -rf "$bundle"
-mv "$new" "$bundle"
-[ $with_arrow = ON ] || [ $mb -le $limit_mb ] || fail "$bundle has $mb MB, more than $limit_mb"
-say "$bundle: $mb MB; needs glibc ${glibc#GLIBC_} or newer"
+[ $with_arrow = ON ] || [ $mb -le $limit_mb ] || fail "$new has $mb MB, more than $limit_mb"
+say "$new: $mb MB; needs glibc ${glibc#GLIBC_} or newer"
 
 # ---- try it: without a GPU, from another folder, with the build out of the way
 elsewhere=$(mktemp -d)
 back() {
-  [ ! -d "$build.away" ] || mv "$build.away" $build
+  [ ! -d $build.away ] || mv $build.away $build
   rm -rf "$elsewhere"
 }
 trap back EXIT
-cp -r "$bundle" "$elsewhere/moved"
-mv $build "$build.away"
+cp -r "$new" "$elsewhere/moved"
+mv $build $build.away
 say "trying it without a GPU, in another folder, with $build moved away"
 strays=$(ldd "$elsewhere"/moved/bin/* "$elsewhere"/moved/tests/test_* |
   grep -E "not found|=> /" | grep -vE "=> $elsewhere|lib(c|m|dl|rt|pthread)\.so|ld-linux" || true)
 [ -z "$strays" ] || fail "these come from outside the bundle: $strays"
 (cd / && CUDA_VISIBLE_DEVICES='' PYTHON=$OLDPWD/.venv/bin/python "$elsewhere/moved/test")
+rm -rf "$bundle"
+mv "$new" "$bundle"
 say "ready: $bundle"

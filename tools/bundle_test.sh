@@ -3,7 +3,7 @@
 # tools/bundle_test.sh: runs a bundle's tests where it lies: all of them, or those named, such as cuda_scan or cli/test_scan.py.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-export UPSWEEP_COMMAND=$here/bin/upsweep
+export UPSWEEP_COMMAND=$here/bin/upsweep UPSWEEP_SOURCE_DIR=$here/tests
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0 skipped=0
@@ -20,6 +20,7 @@ try() {
   elif [ $status -eq 0 ]; then
     passed=$((passed + 1))
     printf 'passed   %s\n' "$name"
+    awk '/: Skipped$/ { getline; print "         skipped in part: " $0 }' "$log" | sort -u
   else
     failed=$((failed + 1))
     printf 'FAILED   %s (%s)\n' "$name" "$status"
