@@ -338,6 +338,39 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAScanThatGotNone) {
   }
 }
 
+TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
+  if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  const std::int64_t n = 300001;
+  const auto in = tests::make<std::int32_t>(Pattern::random, n, 6);
+  DeviceArray<std::int32_t> from(in, 0);
+  DeviceArray<std::int32_t> to(n);
+  require(cudaSetDevice(1));
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  DeviceArray<std::int32_t> from_second(in, 0);
+  DeviceArray<std::int32_t> to_second(n);
+  require(cudaSetDevice(0));
+  const auto second = gpu::Policy{}.with_device(1).with_stream(stream);
+  for (const std::int64_t count : {std::int64_t{1000}, n}) {
+    inclusive_scan(second, from_second.data(), count, to_second.data());
+    require(cudaStreamSynchronize(stream));
+    int current = -1;
+    require(cudaGetDevice(&current));
+    EXPECT_EQ(current, 0);
+    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to_second.values().data(),
+                                count, false),
+              kNoIndex);
+    const auto code = [&](const gpu::Policy& policy, const std::int32_t* source) {
+      return code_of([&] { inclusive_scan(policy, source, count, to.data()); });
+    };
+    EXPECT_EQ(code(second, from.data()), Code::invalid_argument);
+    EXPECT_EQ(code({}, from_second.data()), Code::invalid_argument);
+    EXPECT_EQ(code(gpu::Policy{}.with_stream(stream), from.data()), Code::device_failed);  // a stream of the other one
+    EXPECT_EQ(code({}, from.data()), Code::ok);
+  }
+  require(cudaStreamDestroy(stream));
+}
+
 TEST_F(GpuTest, SaysWhatIsWrong) {
   std::vector<float> host(1000, 1.0F);
   DeviceArray<float> from(host, 0);
