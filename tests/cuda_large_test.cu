@@ -150,8 +150,8 @@ TEST_F(LargeGpu, AdjacentListsPast31Bits) {
   const Ones<std::int64_t> offsets(n + 1);
   bounds.fill(0);
   const std::int64_t place = n - 3;
-  require(
-      cudaMemset(bounds.data() + place, 1, 32));  // the last four bounds: one list of kOnes·2^32 + kOnes, three of none
+  // The last four bounds: one list of kOnes·2^32 + kOnes elements, and three of none.
+  require(cudaMemset(bounds.data() + place, 1, 32));
   const std::int64_t total = (std::int64_t{kOnes} << 32) | kOnes;
   const auto result = compact_offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());
   EXPECT_EQ(result.rung, "cuda.adjacent");

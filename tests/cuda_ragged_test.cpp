@@ -24,26 +24,9 @@ using tests::ListPattern;
 using tests::Outcome;
 using tests::require;
 
-// Around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles of 1920 (int64) and 3072 lists.
-constexpr std::int64_t kSizes[] = {0,
-                                   1,
-                                   2,
-                                   31,
-                                   33,
-                                   1023,
-                                   1024,
-                                   1025,
-                                   32767,
-                                   32768,
-                                   32769,
-                                   40 * 1920,
-                                   40 * 1920 + 1,
-                                   40 * 1920 - 1,
-                                   20 * 3072,
-                                   20 * 3072 + 1,
-                                   20 * 3072 - 1,
-                                   100003,
-                                   700001};
+// Around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles: 40 of 1920 lists (int64), 20 of 3072.
+constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    1023,  1024,  1025,   32767, 32768,
+                                   32769, 76799, 76800, 76801, 61439, 61440, 61441, 100003, 700001};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::ragged, Backend::cuda); }
 

@@ -26,11 +26,10 @@ using tests::GpuTest;
 using tests::Pattern;
 using tests::require;
 
-// Around a warp, a block (1024), a cluster (65536 int32), whole numbers of tiles of 25 KB (6400 int32, 12800 int16, 3200 of
-// eight bytes) and several waves of them.
-constexpr std::int64_t kSizes[] = {
-    0,     1,     2,     31,    33,    255,        1023,           1024,           1025,   2049,
-    16385, 65535, 65536, 65537, 65601, 12 * 12800, 12 * 12800 + 1, 12 * 12800 - 1, 300001, 2000003};
+// Around a warp, a block (1024), a cluster (65536 int32), whole numbers of tiles of 25 KB (153,600 elements are 24 of int32,
+// 12 of int16, 48 of eight bytes) and several waves of them.
+constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    255,    1023,   1024,   1025,   2049,
+                                   16385, 65535, 65536, 65537, 65601, 153599, 153600, 153601, 300001, 2000003};
 
 template <class Call>
 Code code_of(Call call) {

@@ -400,13 +400,22 @@ TEST(RaggedRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
   }
 }
 
+/// Where bounds change their sign or come to an end.
+template <class T>
+constexpr T kCorners[] = {std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::min() + 1,
+                          T(-1),
+                          T{0},
+                          T{1},
+                          std::numeric_limits<T>::max() / 2,
+                          std::numeric_limits<T>::max() - 1,
+                          std::numeric_limits<T>::max()};
+
 TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
-  using Limits = std::numeric_limits<TypeParam>;
-  constexpr TypeParam kCorners[] = {Limits::min(), Limits::min() + 1, TypeParam(-1),     TypeParam{0},
-                                    TypeParam{1},  Limits::max() / 2, Limits::max() - 1, Limits::max()};
-  constexpr std::size_t kPairs = std::size(kCorners) * std::size(kCorners);
-  const auto start = [&](std::size_t pair) { return kCorners[pair / std::size(kCorners)]; };
-  const auto stop = [&](std::size_t pair) { return kCorners[pair % std::size(kCorners)]; };
+  constexpr std::size_t kCount = std::size(kCorners<TypeParam>);
+  constexpr std::size_t kPairs = kCount * kCount;
+  const auto start = [&](std::size_t pair) { return kCorners<TypeParam>[pair / kCount]; };
+  const auto stop = [&](std::size_t pair) { return kCorners<TypeParam>[pair % kCount]; };
   for (std::size_t at = 0; at < kPairs * kPairs; ++at) {
     const TypeParam starts[] = {start(at / kPairs), start(at % kPairs)};
     const TypeParam stops[] = {stop(at / kPairs), stop(at % kPairs)};
@@ -421,11 +430,8 @@ TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
 
 // What the rungs on a GPU are made of.
 TYPED_TEST(RaggedRungs, ListsThatAreBadHaveANegativeLength) {
-  using Limits = std::numeric_limits<TypeParam>;
-  constexpr TypeParam kCorners[] = {Limits::min(), Limits::min() + 1, TypeParam(-1),     TypeParam{0},
-                                    TypeParam{1},  Limits::max() / 2, Limits::max() - 1, Limits::max()};
-  for (const TypeParam start : kCorners) {
-    for (const TypeParam stop : kCorners) {
+  for (const TypeParam start : kCorners<TypeParam>) {
+    for (const TypeParam stop : kCorners<TypeParam>) {
       for (const bool strict : {false, true}) {
         const ragged::List<TypeParam> list{start, stop};
         const auto expected = tests::expected_offsets(&start, &stop, 1, strict);

@@ -16,10 +16,17 @@
 static_assert(CUB_VERSION == UPSWEEP_NEWER_CUB_VERSION, "the toolkit's CUB was found instead");
 
 namespace upsweep::scan {
+namespace {
+
+/// For sums the one that CUB is tuned for.
+template <class Op>
+using CubOperator = std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op>;
+
+}  // namespace
 
 Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
-    const std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op> op{};
+    const CubOperator<Op> op{};
     void* const memory = call.launch->scratch;
     auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
     const auto* in = elements.in;
@@ -38,7 +45,7 @@ Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
 gpu::WorkspaceSize cuda_cub_newer_workspace(const detail::ScanCall& call) noexcept {
   std::size_t bytes = 0;
   (void)with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
-    const std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op> op{};
+    const CubOperator<Op> op{};
     return gpu::status_of(cub::DeviceScan::InclusiveScan(nullptr, bytes, elements.in, out, op, call.n));
   });
   return {.scratch = static_cast<std::int64_t>(bytes)};
