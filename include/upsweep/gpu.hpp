@@ -9,7 +9,8 @@
 //
 // Order     work is put into the stream. Scans and the calls in …_async do not wait for it: a scan has no error that
 //           depends on the data, the others leave their outcome in device memory. reduce() and compact_offsets() wait.
-// Memory    managed or device memory of that device; host memory is an invalid_argument error, nothing is copied.
+// Memory    managed or device memory of the policy's device; host memory is an invalid_argument error, nothing is copied.
+//           The stream is of that device too.
 // Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate and
 //           clear nothing.
 // Floats    the same bits on every run, for any alignment of the arrays; but not with libraries' rungs and cuda.lookback.

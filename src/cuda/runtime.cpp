@@ -43,6 +43,16 @@ std::vector<Device> find_devices() {
   return all;
 }
 
+// What is put into a stream runs on the stream's device, whatever device is current: on arrays of another it would fault.
+void require_own_stream(int device, Stream stream) {
+  if (stream == nullptr || devices().size() < 2) return;
+  int its = 0;
+  require(cudaStreamGetDevice(stream, &its), "asking for the stream's device");
+  if (its == device) return;
+  throw Error(Code::invalid_argument, "the stream is of device " + std::to_string(its) + ": a call on device " +
+                                          std::to_string(device) + " needs one of its own");
+}
+
 }  // namespace
 
 MemoryResource& pool() noexcept {
@@ -62,6 +72,7 @@ bool is_built() noexcept { return true; }
 Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory)
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   const CurrentDevice current(device);
+  require_own_stream(device, stream);
   if (size.kept > 0) {
     kept_ = memory.allocate(size.kept, stream);
     const cudaError_t error = cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream);
@@ -132,6 +143,7 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }
 
 Launch launch_on(const Policy& policy) {
+  require_own_stream(policy.device, policy.stream);
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];
   return {.device = policy.device, .multiprocessors = device.multiprocessors, .stream = policy.stream};
 }
