@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/table.hpp: tables as queries see them: named columns, NULLs, dates, decimals and words, a batch of rows at a time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace upsweep {
+
+/// What the elements of a column stand for.
+enum class Kind : std::uint8_t {
+  integer,
+  decimal,  ///< value = element / 10^scale
+  real,
+  date,  ///< days since 1970-01-01
+  boolean,
+  text,  ///< element: an index into the batch's words
+};
+
+/// "integer", "decimal", …
+[[nodiscard]] std::string_view name(Kind kind) noexcept;
+
+/// How the elements of a column lie in memory. Which there may be: integer: int8 … uint64; decimal: int32, int64, int128;
+/// real: float32, float64; date: int32; boolean: bit (LSB first, as Arrow's); text: int32.
+enum class Storage : std::uint8_t {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  int128,
+  float32,
+  float64,
+  bit
+};
+
+/// A column as its table declares it.
+struct Field {
+  std::string name;
+  Kind kind = Kind::integer;
+  Storage storage = Storage::int64;
+  int scale = 0;  ///< of decimals: 0 to 38
+  std::string
+      unsupported;  ///< the type's name where it is one that is not computed with: such a column cannot be opened
+};
+
+/// Words of a text column, each once per batch; an element of the column is an index into them.
+using Words = std::vector<std::string_view>;
+
+/// The rows of a batch in one column. Pointers stay valid as long as the batch.
+struct ColumnData {
+  const void* values = nullptr;            ///< aligned for the storage; element 0 is row 0, but for bits: see `offset`
+  const std::uint8_t* validity = nullptr;  ///< bit offset + i: whether row i is there; null: all are
+  std::int64_t offset = 0;                 ///< bits in front of row 0, in validity and in Storage::bit values
+  std::shared_ptr<const Words> words;      ///< of text
+};
+
+/// Some rows of a table, in those columns that were asked for, in the order in which they were.
+struct Batch {
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;  ///< its number in the table, for messages
+  std::vector<ColumnData> columns;
+  std::shared_ptr<const void> memory;  ///< keeps what the columns point to
+};
+
+/// Reads one part of a table, front to back, by one thread.
+class BatchReader {
+ public:
+  virtual ~BatchReader() = default;
+  /// The next rows; false at the end. Batches have 1 to `kBatchRows` rows, all but the last of a part that many.
+  /// Throws Error: malformed, unreadable, unsupported_type, out_of_memory.
+  virtual bool next(Batch& batch) = 0;
+};
+
+/// Rows of a batch. Float sums are folded batch by batch: the same table gives the same bits on any number of threads.
+inline constexpr std::int64_t kBatchRows = 1 << 16;
+
+/// What is known of a column's values in a part without reading them; bounds that are not known are infinite.
+struct ColumnRange {
+  double least = -std::numeric_limits<double>::infinity();    ///< no value is less; decimals as their value
+  double greatest = std::numeric_limits<double>::infinity();  ///< none is greater
+  bool has_values = true;                                     ///< false: every row is NULL
+};
+
+/// Something that a query can read: a file, or columns in memory. Parts are independent, and may be read at the same time.
+class Table {
+ public:
+  virtual ~Table() = default;
+  [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;
+  [[nodiscard]] virtual int parts() const = 0;
+  /// Rows of all parts; -1 where only reading tells.
+  [[nodiscard]] virtual std::int64_t rows() const = 0;
+  /// Rows of a part; -1 where only reading tells.
+  [[nodiscard]] virtual std::int64_t rows(int part) const = 0;
+  /// Statistics of a column in a part, for skipping what cannot match.
+  [[nodiscard]] virtual ColumnRange range(int part, int column) const = 0;
+  /// May be called from several threads at a time.
+  [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
+};
+
+}  // namespace upsweep
