@@ -104,6 +104,8 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
   convert.check_utf8 = false;
   convert.null_values = {"",     "NA",   "N/A", "#N/A",
                          "NULL", "null", "None"};  // Arrow's list has NaN, which is a number here
+  convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
+  convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;
   convert.quoted_strings_can_be_null = false;  // "" is a word without letters
   for (const auto& field : fields) {

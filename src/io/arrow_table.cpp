@@ -2,13 +2,19 @@
 // io/arrow_table.cpp: which reader of tables a format has.
 #include "io/arrow_table.hpp"
 
-#include "upsweep/error.hpp"
-
 namespace upsweep::io {
 
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path) {
-  if (format == Format::parquet) return open_parquet_table(path);
-  throw Error(Code::not_built, path + ": only Parquet is read as a table yet");
+  switch (format) {
+    case Format::parquet:
+      return open_parquet_table(path);
+    case Format::ipc_file:
+      return open_ipc_file_table(path);
+    case Format::ipc_stream:
+      return open_ipc_stream_table(path);
+    default:
+      return open_csv_table(path);
+  }
 }
 
 }  // namespace upsweep::io

@@ -16,6 +16,7 @@
 #include "io/column.hpp"
 #include "io/format.hpp"
 #include "io/npy.hpp"
+#include "io/npy_table.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
@@ -133,6 +134,7 @@ std::unique_ptr<Table> open_table(const std::string& path) {
   }
   switch (opened.format) {
     case Format::npy:
+      return open_npy_table(path);
     case Format::zip:
     case Format::unknown:
       refuse_format(path, opened.format);
