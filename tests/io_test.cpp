@@ -20,98 +20,11 @@
 
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
+#include "tests/files.hpp"
 #include "upsweep/error.hpp"
-
-#if UPSWEEP_HAVE_ARROW
-#include <arrow/api.h>
-#include <arrow/io/file.h>
-#include <arrow/ipc/writer.h>
-#include <arrow/util/compression.h>
-#include <parquet/arrow/writer.h>
-#endif
 
 namespace upsweep::io {
 namespace {
-
-namespace fs = std::filesystem;
-using namespace std::string_literals;
-
-class IoTest : public testing::Test {
- public:
-  IoTest() {
-    std::string pattern = (fs::temp_directory_path() / "upsweep-io-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  ~IoTest() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  IoTest(const IoTest&) = delete;
-  IoTest& operator=(const IoTest&) = delete;
-
- protected:
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  std::string put(const std::string& name, std::string_view bytes) {
-    fs::remove(path(name));  // file systems flush a file that is cut to nothing and written again
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
-
-  [[nodiscard]] std::vector<std::string> entries() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
-    return names;
-  }
-
-  fs::path folder_;
-};
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <class T>
-std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-// A .npy file around any header text; `padding` bytes of spaces shift the data.
-std::string npy_around(const std::string& dict, const std::string& data, char major = 1, std::size_t padding = 0) {
-  const std::string text = dict + std::string(padding, ' ') + "\n";
-  std::string length;
-  for (int i = 0; i < (major == 1 ? 2 : 4); ++i) length += static_cast<char>(text.size() >> (8 * i) & 0xff);
-  return "\x93NUMPY"s + major + '\0' + length + text + data;
-}
-
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
-  return npy_around("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", data);
-}
-
-template <class T>
-std::string npy_of(const std::vector<T>& values, const std::string& descr) {
-  return npy(descr, "(" + std::to_string(values.size()) + ",)", bytes_of(values));
-}
-
-// The Error that `act` throws. Every message is one line.
-Error error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {Code::ok, ""};
-}
-
-void expect_error(Code code, const std::string& part, const std::function<void()>& act) {
-  const Error error = error_of(act);
-  EXPECT_EQ(word(error.code()), word(code)) << error.what();
-  EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << error.what();
-}
 
 // Reads in chunks, checking what the interface says of them.
 template <class T>
@@ -145,22 +58,6 @@ std::int64_t touch_all(const std::string& source) {
     sum = std::accumulate(bytes, bytes + piece.count * size_of(reader->info().type), sum);
   }
   return sum;
-}
-
-// One to three bits of the first `size` bytes flipped.
-std::string flipped(std::string bytes, std::size_t size, std::mt19937& random) {
-  for (auto flips = 1 + random() % 3; flips > 0; --flips) {
-    char& byte = bytes[random() % size];
-    byte = static_cast<char>(byte ^ 1 << random() % 8);
-  }
-  return bytes;
-}
-
-template <class T>
-std::vector<T> counting(std::size_t n, T first = 0) {
-  std::vector<T> values(n);
-  std::iota(values.begin(), values.end(), first);
-  return values;
 }
 
 TEST_F(IoTest, OpenTellsWhatIsNoReadableFile) {
@@ -631,75 +528,9 @@ TEST(FormatDecimal, PutsThePoint) {
 
 #if UPSWEEP_HAVE_ARROW
 
-void require(const arrow::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-}
-
-template <class T>
-T require(arrow::Result<T> result) {
-  require(result.status());
-  return std::move(result).ValueUnsafe();
-}
-
-using ArrayPtr = std::shared_ptr<arrow::Array>;
-
-template <class Builder, class T>
-ArrayPtr build(Builder& builder, const std::vector<T>& values) {
-  for (const T& value : values) require(builder.Append(value));
-  return require(builder.Finish());
-}
-
-template <class ArrowType>
-ArrayPtr array_of(const std::vector<typename ArrowType::c_type>& values) {
-  typename arrow::TypeTraits<ArrowType>::BuilderType builder(arrow::TypeTraits<ArrowType>::type_singleton(),
-                                                             arrow::default_memory_pool());
-  return build(builder, values);
-}
-
-// 0, 1, 2, … with NULL at `null`.
-ArrayPtr with_null(std::int64_t n, std::int64_t null) {
-  arrow::Int64Builder builder;
-  for (std::int64_t i = 0; i < n; ++i) require(i == null ? builder.AppendNull() : builder.Append(i));
-  return require(builder.Finish());
-}
-
-std::shared_ptr<arrow::Table> table_of(const std::vector<std::pair<std::string, ArrayPtr>>& columns) {
-  arrow::FieldVector fields;
-  arrow::ArrayVector arrays;
-  for (const auto& [name, array] : columns) {
-    fields.push_back(arrow::field(name, array->type()));
-    arrays.push_back(array);
-  }
-  return arrow::Table::Make(arrow::schema(fields), arrays);
-}
-
-enum class Kind : std::uint8_t { parquet, ipc_file, ipc_stream };
-constexpr Kind kKinds[] = {Kind::parquet, Kind::ipc_file, Kind::ipc_stream};
-
-// Writes in row groups or batches of `rows`.
-void put_table(Kind kind, const std::string& path, const arrow::Table& table, std::int64_t rows,
-               arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
-  const auto file = require(arrow::io::FileOutputStream::Open(path));
-  if (kind == Kind::parquet) {
-    const auto pages = parquet::WriterProperties::Builder().compression(compression)->build();
-    const auto schema = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-    require(parquet::arrow::WriteTable(table, arrow::default_memory_pool(), file, rows, pages, schema));
-  } else {
-    auto options = arrow::ipc::IpcWriteOptions::Defaults();
-    options.unify_dictionaries = kind == Kind::ipc_file;
-    if (compression != arrow::Compression::UNCOMPRESSED)
-      options.codec = require(arrow::util::Codec::Create(compression));
-    const auto make = kind == Kind::ipc_file ? require(arrow::ipc::MakeFileWriter(file, table.schema(), options))
-                                             : require(arrow::ipc::MakeStreamWriter(file, table.schema(), options));
-    require(make->WriteTable(table, rows));
-    require(make->Close());
-  }
-  require(file->Close());
-}
-
 class TableTest : public IoTest {
  protected:
-  std::string put_columns(Kind kind, const std::vector<std::pair<std::string, ArrayPtr>>& columns,
+  std::string put_columns(Container kind, const std::vector<std::pair<std::string, ArrayPtr>>& columns,
                           std::int64_t rows = 64,
                           arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
     put_table(kind, path("table"), *table_of(columns), rows, compression);
@@ -708,7 +539,7 @@ class TableTest : public IoTest {
 };
 
 template <class ArrowType>
-void expect_table_round_trip(Kind kind, const std::string& file) {
+void expect_table_round_trip(Container kind, const std::string& file) {
   using T = typename ArrowType::c_type;
   std::vector<T> values = counting<T>(100);
   values.front() = std::numeric_limits<T>::lowest();
@@ -717,12 +548,12 @@ void expect_table_round_trip(Kind kind, const std::string& file) {
   put_table(kind, file, *table_of({{"a", other}, {"x", array_of<ArrowType>(values)}, {"z", other}}), 30);
   EXPECT_EQ(read_all<T>(file + ":x"), values);
   EXPECT_EQ(open_column(file + ":x")->info().name, file + ":x");
-  EXPECT_EQ(open_column(file + ":x")->info().count, kind == Kind::ipc_stream ? -1 : 100);
+  EXPECT_EQ(open_column(file + ":x")->info().count, kind == Container::ipc_stream ? -1 : 100);
 }
 
 TEST_F(TableTest, ColumnsOfEveryTypeAreRead) {
   EXPECT_TRUE(arrow_built());
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     expect_table_round_trip<arrow::Int8Type>(kind, path("table"));
     expect_table_round_trip<arrow::Int16Type>(kind, path("table"));
     expect_table_round_trip<arrow::Int32Type>(kind, path("table"));
@@ -738,7 +569,7 @@ TEST_F(TableTest, ColumnsOfEveryTypeAreRead) {
 
 TEST_F(TableTest, ChunksHaveTheSizeAskedForWhateverTheBatches) {
   const auto values = counting<std::int64_t>(200);
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     for (const std::int64_t batch : {1, 30, 64, 200}) {
       const std::string file = put_columns(kind, {{"x", array_of<arrow::Int64Type>(values)}}, batch);
       for (const std::int64_t chunk : {1L, 2L, 29L, 30L, 31L, 199L, 200L, 201L, std::numeric_limits<long>::max()}) {
@@ -749,7 +580,7 @@ TEST_F(TableTest, ChunksHaveTheSizeAskedForWhateverTheBatches) {
 }
 
 TEST_F(TableTest, SkipCrossesBatches) {
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const auto reader =
         open_column(put_columns(kind, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(100))}}, 7));
     reader->skip(10);
@@ -763,7 +594,7 @@ TEST_F(TableTest, SkipCrossesBatches) {
 
 TEST_F(TableTest, CompressedTablesAreRead) {
   const auto values = counting<std::int64_t>(5000);
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const std::string file =
         put_columns(kind, {{"x", array_of<arrow::Int64Type>(values)}}, 1000, arrow::Compression::ZSTD);
     EXPECT_EQ(read_all<std::int64_t>(file, 999), values);
@@ -771,7 +602,7 @@ TEST_F(TableTest, CompressedTablesAreRead) {
 }
 
 TEST_F(TableTest, ColumnsWithoutRowsAreRead) {
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     EXPECT_TRUE(read_all<std::int32_t>(put_columns(kind, {{"x", array_of<arrow::Int32Type>({})}})).empty());
     EXPECT_TRUE(
         read_all<std::int64_t>(put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(arrow::null(), 0))}})).empty());
@@ -782,7 +613,7 @@ TEST_F(TableTest, ColumnsWithoutRowsAreRead) {
 TEST_F(TableTest, ColumnsAreFoundByName) {
   const auto array = array_of<arrow::Int64Type>({1, 2});
   const auto structs = require(arrow::StructArray::Make({array}, std::vector<std::string>{"b"}));
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const std::string single = put_columns(kind, {{"x", array}});
     EXPECT_EQ(open_column(single)->info().name, single + ":x");
     expect_error(Code::unknown_column, "has no column 'y'; its columns are: x", [&] { open_column(single + ":y"); });
@@ -799,11 +630,11 @@ TEST_F(TableTest, ColumnsAreFoundByName) {
   std::vector<std::pair<std::string, ArrayPtr>> many;
   many.reserve(30);
   for (int i = 0; i < 30; ++i) many.emplace_back("c" + std::to_string(i), array);
-  expect_error(Code::unknown_column, "c19, … (30 in all)", [&] { open_column(put_columns(Kind::parquet, many)); });
+  expect_error(Code::unknown_column, "c19, … (30 in all)", [&] { open_column(put_columns(Container::parquet, many)); });
 }
 
 TEST_F(TableTest, DecimalsAreScaledIntegers) {
-  const auto read = [&](Kind kind, const std::shared_ptr<arrow::DataType>& type, auto make) {
+  const auto read = [&](Container kind, const std::shared_ptr<arrow::DataType>& type, auto make) {
     const auto builder = require(arrow::MakeBuilder(type));
     make(*builder);
     const std::string file = put_columns(kind, {{"x", require(builder->Finish())}});
@@ -813,7 +644,7 @@ TEST_F(TableTest, DecimalsAreScaledIntegers) {
     EXPECT_EQ(drain<std::int64_t>(*reader, 2), (std::vector<std::int64_t>{-12'34, 0, 999})) << type->ToString();
   };
   const std::vector<std::int32_t> values = {-12'34, 0, 999};
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     read(kind, arrow::decimal32(9, 2), [&](auto& builder) {
       for (const auto v : values) require(static_cast<arrow::Decimal32Builder&>(builder).Append(arrow::Decimal32(v)));
     });
@@ -830,7 +661,7 @@ TEST_F(TableTest, DecimalsAreScaledIntegers) {
 }
 
 TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     for (const auto& type : {arrow::decimal128(19, 2), arrow::decimal256(50, 2)}) {
       const std::string file = put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(type, 0))}});
       expect_error(Code::unsupported_type, type->ToString(), [&] { open_column(file); });
@@ -840,7 +671,7 @@ TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
   arrow::Decimal128Builder builder(arrow::decimal128(18, 0));
   require(builder.Append(arrow::Decimal128(1)));
   require(builder.Append(arrow::Decimal128(1, 0)));
-  const auto reader = open_column(put_columns(Kind::ipc_file, {{"x", require(builder.Finish())}}));
+  const auto reader = open_column(put_columns(Container::ipc_file, {{"x", require(builder.Finish())}}));
   EXPECT_EQ(reader->next(1).count, 1);
   const Error error = error_of([&] { reader->next(1); });
   EXPECT_EQ(error.code(), Code::malformed);
@@ -849,7 +680,7 @@ TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
 
 TEST_F(TableTest, DatesAreDays) {
   constexpr std::int64_t kDay = 86'400'000;
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const std::string days = put_columns(kind, {{"x", array_of<arrow::Date32Type>({-1, 0, 20'000})}});
     EXPECT_EQ(open_column(days)->info().meaning, Meaning::date);
     EXPECT_EQ(read_all<std::int32_t>(days), (std::vector<std::int32_t>{-1, 0, 20'000}));
@@ -857,7 +688,7 @@ TEST_F(TableTest, DatesAreDays) {
     EXPECT_EQ(open_column(milliseconds)->info().meaning, Meaning::date);
     EXPECT_EQ(read_all<std::int32_t>(milliseconds), (std::vector<std::int32_t>{-1, 0, 20'000}));
   }
-  const std::string odd = put_columns(Kind::ipc_file, {{"x", array_of<arrow::Date64Type>({0, 1})}});
+  const std::string odd = put_columns(Container::ipc_file, {{"x", array_of<arrow::Date64Type>({0, 1})}});
   EXPECT_EQ(error_of([&] { read_all<std::int32_t>(odd); }).index(), 1);
 }
 
@@ -868,19 +699,19 @@ TEST_F(TableTest, DictionariesAreDecoded) {
   const auto encoded = require(arrow::DictionaryArray::FromArrays(type, codes, numbers));
   const auto holed = require(
       arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::int64()), codes, with_null(3, 1)));
-  for (const Kind kind : {Kind::ipc_file, Kind::ipc_stream}) {
+  for (const Container kind : {Container::ipc_file, Container::ipc_stream}) {
     const std::string file = put_columns(kind, {{"x", encoded}}, 3);
     for (const std::int64_t chunk : {1, 3, 4}) {
       EXPECT_EQ(read_all<double>(file, chunk), (std::vector<double>{2.5, 0.5, 1.5, 2.5}));
     }
     EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put_columns(kind, {{"x", holed}}, 4)); }).index(), 2);
   }
-  EXPECT_EQ(read_all<double>(put_columns(Kind::parquet, {{"x", encoded}}, 3), 3),
+  EXPECT_EQ(read_all<double>(put_columns(Container::parquet, {{"x", encoded}}, 3), 3),
             (std::vector<double>{2.5, 0.5, 1.5, 2.5}));
 }
 
 TEST_F(TableTest, NullsNameTheirRow) {
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const std::string file = put_columns(kind, {{"x", with_null(100, 17)}}, 10);
     for (const std::int64_t chunk : {1, 4, 10, 100}) {
       const Error error = error_of([&] { read_all<std::int64_t>(file, chunk); });
@@ -906,7 +737,7 @@ TEST_F(TableTest, OtherTypesAreRefused) {
                                                     arrow::binary(),
                                                     arrow::time32(arrow::TimeUnit::MILLI),
                                                     arrow::dictionary(arrow::int8(), arrow::utf8())};
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     for (const auto& type : types) {
       const auto array = type->id() == arrow::Type::DICTIONARY ? require(arrow::MakeArrayOfNull(type, 1))
                                                                : require(require(arrow::MakeBuilder(type))->Finish());
@@ -920,7 +751,7 @@ TEST_F(TableTest, OtherTypesAreRefused) {
 }
 
 TEST_F(TableTest, TablesCutAnywhereAreMalformed) {
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     const std::string good =
         slurp(put_columns(kind, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}, {"y", with_null(3, -1)}}, 2));
     for (std::size_t size = 0; size < good.size(); ++size) {
@@ -936,7 +767,7 @@ TEST_F(TableTest, TablesWithFlippedBitsAreReadOrRefused) {
   const auto encoded = require(arrow::DictionaryArray::FromArrays(type, array_of<arrow::Int8Type>({2, 0, 1, 2}),
                                                                   array_of<arrow::DoubleType>({0.5, 1.5, 2.5})));
   std::mt19937 random(2);
-  for (const Kind kind : kKinds) {
+  for (const Container kind : kContainers) {
     for (const auto& compression : {arrow::Compression::UNCOMPRESSED, arrow::Compression::ZSTD}) {
       const std::string good = slurp(put_columns(kind, {{"x", with_null(4, 2)}, {"y", encoded}}, 3, compression));
       for (int round = 0; round < 1500; ++round) {
@@ -952,13 +783,13 @@ TEST_F(TableTest, TablesWithFlippedBitsAreReadOrRefused) {
 }
 
 TEST_F(TableTest, AStreamWithoutItsEndOrWithMoreAfterItIsMalformed) {
-  const std::string good = slurp(put_columns(Kind::ipc_stream, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}}));
+  const std::string good = slurp(put_columns(Container::ipc_stream, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}}));
   expect_error(Code::malformed, "no end mark", [&] { touch_all(put("cut", good.substr(0, good.size() - 8))); });
   expect_error(Code::malformed, "bytes follow the end", [&] { touch_all(put("twice", good + good)); });
 }
 
 TEST_F(TableTest, AnIpcFileThatShrinksWhileItIsReadIsMalformed) {
-  for (const Kind kind : {Kind::ipc_file, Kind::ipc_stream}) {
+  for (const Container kind : {Container::ipc_file, Container::ipc_stream}) {
     const std::string file =
         put_columns(kind, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(10'000))}}, 100);
     const auto reader = open_column(file);
@@ -972,7 +803,7 @@ TEST_F(TableTest, AnIpcFileThatShrinksWhileItIsReadIsMalformed) {
 TEST_F(TableTest, ParquetIsReadInBoundedMemory) {
   constexpr std::int64_t kRows = 1 << 22;
   const std::string file =
-      put_columns(Kind::parquet, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(kRows))}}, kRows);
+      put_columns(Container::parquet, {{"x", array_of<arrow::Int64Type>(counting<std::int64_t>(kRows))}}, kRows);
   const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
   const auto reader = open_column(file);
   std::int64_t most = 0;

@@ -3,78 +3,35 @@
 #include "io/arrow_column.hpp"
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/array_dict.h>
-#include <arrow/csv/options.h>
-#include <arrow/csv/reader.h>
-#include <arrow/io/file.h>
-#include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/decimal.h>
 #include <arrow/util/io_util.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
-#include <parquet/exception.h>
 #include <parquet/metadata.h>
-#include <parquet/properties.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <functional>
-#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "io/arrow_elements.hpp"
+#include "io/arrow_files.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBatchRows = 1 << 16;      // of Parquet: 512 KiB of 64-bit numbers, which stays in the L2 cache
-constexpr std::int64_t kStreamBuffer = 1 << 18;   // read from a Parquet column chunk at once, whatever the chunk's size
-constexpr std::int32_t kCsvBlock = 1 << 20;       // of CSV; one line must fit
-constexpr int kMaxDigits = 18;                    // as many as any 64-bit integer can hold
-constexpr std::size_t kListedColumns = 20;        // in a message that lists them
-constexpr std::int64_t kMilliseconds = 86400000;  // in a day
+constexpr int kMaxDigits = 18;              // as many as any 64-bit integer can hold
+constexpr std::size_t kListedColumns = 20;  // in a message that lists them
 
 // The next piece of the column, null at the end. It may throw what Arrow throws.
 using Source = std::function<arrow::Result<std::shared_ptr<arrow::Array>>()>;
-
-[[noreturn]] void throw_status(const std::string& name, const arrow::Status& status) {
-  if (const int error = arrow::internal::ErrnoFromStatus(status); error != 0) throw_read_error(name, error);
-  const std::string text = printable(status.message(), 300);
-  if (status.IsOutOfMemory()) throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it: {}", name, text));
-  if (status.IsNotImplemented()) {
-    throw Error(Code::unsupported_type,
-                fmt::format("{}: holds what cannot be read here: {}; write it without", name, text));
-  }
-  throw Error(Code::malformed, fmt::format("{}: is damaged or cut short: {}; write it again", name, text));
-}
-
-// Runs `read` and turns whatever Arrow throws or returns into an Error that starts with `name`.
-template <class Read>
-auto checked(const std::string& name, Read&& read) {
-  try {
-    auto result = read();
-    if (!result.ok()) throw_status(name, result.status());
-    return std::move(result).ValueUnsafe();
-  } catch (const parquet::ParquetStatusException& thrown) {
-    throw_status(name, thrown.status());
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw_status(name, arrow::Status::OutOfMemory("an allocation failed"));
-  } catch (const std::exception& thrown) {
-    throw_status(name, arrow::Status::Invalid(thrown.what()));
-  }
-}
 
 std::string list_columns(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
@@ -97,8 +54,6 @@ int find_column(const std::vector<std::string>& names, const std::string& path,
   }
   return static_cast<int>(found - names.begin());
 }
-
-std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
 
 void set_decimal(const arrow::DataType& type, ColumnInfo& info) {
   const auto& decimal = static_cast<const arrow::DecimalType&>(type);
@@ -156,12 +111,6 @@ void set_type(const arrow::DataType& type, ColumnInfo& info) {
                       "of at most {} digits or a date",
                       info.name, printable(type.ToString()), kMaxDigits));
   }
-}
-
-// The type of the values themselves, which a dictionary-encoded column holds once each.
-std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataType>& type) {
-  if (type->id() != arrow::Type::DICTIONARY) return type;
-  return static_cast<const arrow::DictionaryType&>(*type).value_type();
 }
 
 class ArrowColumn final : public ColumnReader {
@@ -233,8 +182,6 @@ class ArrowColumn final : public ColumnReader {
     if (info_.count >= 0 && piece_->length() > info_.count - rows_before_) {
       throw_status(info_.name, arrow::Status::Invalid("more rows than it tells of"));
     }
-    const auto* encoded = dictionary();
-    has_nulls_ = piece_->null_count() != 0 || (encoded != nullptr && encoded->dictionary()->null_count() != 0);
   }
 
   // Grows with the rows that come: neither `count` nor the file's own count says how many there really are.
@@ -242,104 +189,36 @@ class ArrowColumn final : public ColumnReader {
     buffer_.reserve(std::max(filled + n, std::min(count, 2 * filled)) * width_, info_.name);
   }
 
-  [[nodiscard]] const arrow::DictionaryArray* dictionary() const {
-    if (type_->id() != arrow::Type::DICTIONARY) return nullptr;
-    return static_cast<const arrow::DictionaryArray*>(piece_.get());
-  }
-
-  // The next `n` rows of the piece as they are stored there.
+  // The next `n` rows of the piece as they are stored there, or as a dictionary has them.
   const std::uint8_t* take(std::int64_t n) {
-    if (has_nulls_) refuse_nulls(n);
-    const std::uint8_t* const values = dictionary() != nullptr ? decode(n) : stored(*piece_) + position_ * raw_width_;
+    const std::int64_t row = rows_before_ + position_;
+    std::int64_t at = position_;
+    const arrow::Array* from = piece_.get();
+    if (type_->id() == arrow::Type::DICTIONARY) {
+      const auto slice = piece_->Slice(position_, n);
+      decoded_ = decode_dictionary(static_cast<const arrow::DictionaryArray&>(*slice), info_.name, row);
+      from = decoded_.get();
+      at = 0;
+    }
+    if (from->null_count() != 0) refuse_nulls(*from, at, n, row);
     position_ += n;
-    return values;
+    return from->data()->buffers[1]->data() + (from->offset() + at) * raw_width_;
   }
 
-  [[nodiscard]] const std::uint8_t* stored(const arrow::Array& array) const {
-    return array.data()->buffers[1]->data() + array.offset() * raw_width_;
-  }
-
-  void refuse_nulls(std::int64_t n) const {
-    const auto* const encoded = dictionary();
-    for (std::int64_t i = position_; i < position_ + n; ++i) {
-      const bool null = piece_->IsNull(i) || (encoded != nullptr && encoded->dictionary()->IsNull(code(*encoded, i)));
-      if (!null) continue;
-      const std::int64_t row = rows_before_ + i;
+  void refuse_nulls(const arrow::Array& array, std::int64_t at, std::int64_t n, std::int64_t row) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (array.IsValid(at + i)) continue;
       throw Error(
           Code::null_value,
-          fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row),
-          row);
+          fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row + i),
+          row + i);
     }
   }
 
-  [[nodiscard]] std::int64_t code(const arrow::DictionaryArray& encoded, std::int64_t i) const {
-    const std::int64_t index = encoded.GetValueIndex(i);
-    if (index >= 0 && index < encoded.dictionary()->length()) return index;
-    throw_status(info_.name,
-                 arrow::Status::Invalid(fmt::format("row {} points past its dictionary", rows_before_ + i)));
-  }
-
-  const std::uint8_t* decode(std::int64_t n) {
-    const arrow::DictionaryArray& encoded = *dictionary();
-    const auto width = static_cast<std::size_t>(raw_width_);
-    decoded_.reserve(n * raw_width_, info_.name);
-    auto* const out = reinterpret_cast<std::uint8_t*>(decoded_.data());
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t index = code(encoded, position_ + i);
-      std::memcpy(out + i * raw_width_, stored(*encoded.dictionary()) + index * raw_width_, width);
-    }
-    return out;
-  }
-
+  // Of the rows that take() went past last.
   void convert(const std::uint8_t* from, std::int64_t n, void* to) const {
-    switch (value_id_) {
-      case arrow::Type::DECIMAL32:
-        return each<std::int32_t, std::int64_t>(from, n, to, [](std::int32_t value, std::int64_t) { return value; });
-      case arrow::Type::DECIMAL128:
-        return each<arrow::Decimal128, std::int64_t>(from, n, to, [this](const auto& value, std::int64_t row) {
-          const auto low = static_cast<std::int64_t>(value.low_bits());
-          if (value.high_bits() != low >> 63) refuse_decimal(row);
-          return low;
-        });
-      case arrow::Type::DECIMAL256:
-        return each<arrow::Decimal256, std::int64_t>(from, n, to, [this](const auto& value, std::int64_t row) {
-          const auto low = static_cast<std::int64_t>(value.little_endian_array()[0]);
-          if (value != arrow::Decimal256(low)) refuse_decimal(row);
-          return low;
-        });
-      case arrow::Type::DATE64:
-        return each<std::int64_t, std::int32_t>(from, n, to, [this](std::int64_t value, std::int64_t row) {
-          const std::int64_t days = value / kMilliseconds;
-          const auto narrow = static_cast<std::int32_t>(days);
-          if (days * kMilliseconds != value || narrow != days) refuse_date(row);
-          return narrow;
-        });
-      default:
-        std::memcpy(to, from, static_cast<std::size_t>(n * width_));
-    }
-  }
-
-  // to[i] = one(from[i], row) for the rows that take() went past last. Neither side need be aligned.
-  template <class From, class To, class One>
-  void each(const std::uint8_t* from, std::int64_t n, void* to, One one) const {
-    const std::int64_t first = rows_before_ + position_ - n;
-    for (std::int64_t i = 0; i < n; ++i) {
-      From value;
-      std::memcpy(static_cast<void*>(&value), from + i * static_cast<std::int64_t>(sizeof value), sizeof value);
-      const To result = one(value, first + i);
-      std::memcpy(static_cast<char*>(to) + i * static_cast<std::int64_t>(sizeof result), &result, sizeof result);
-    }
-  }
-
-  [[noreturn]] void refuse_decimal(std::int64_t row) const {
-    throw Error(Code::malformed,
-                fmt::format("{}: row {} has more digits than its type allows; write it again", info_.name, row), row);
-  }
-
-  [[noreturn]] void refuse_date(std::int64_t row) const {
-    throw Error(
-        Code::malformed,
-        fmt::format("{}: row {} is no whole day, or too far away; convert the column to date32", info_.name, row), row);
+    const std::int64_t fit = convert_elements(value_id_, width_, from, n, to);
+    if (fit < n) throw_misfit(value_id_, info_.name, rows_before_ + position_ - n + fit);
   }
 
   std::shared_ptr<arrow::DataType> type_;
@@ -348,13 +227,12 @@ class ArrowColumn final : public ColumnReader {
   std::int64_t width_;          // bytes of an element given out
   std::int64_t raw_width_ = 0;  // bytes of an element as Arrow stores it
   bool as_stored_ = false;      // no conversion: elements can be given out where they lie
-  bool has_nulls_ = false;      // in the piece at hand
   bool ended_ = false;
   std::shared_ptr<arrow::Array> piece_;
-  std::int64_t position_ = 0;     // rows of the piece that were given out
-  std::int64_t rows_before_ = 0;  // rows of the pieces before it
+  std::shared_ptr<arrow::Array> decoded_;  // rows of it, where it is a dictionary's
+  std::int64_t position_ = 0;              // rows of the piece that were given out
+  std::int64_t rows_before_ = 0;           // rows of the pieces before it
   AlignedBuffer buffer_;
-  AlignedBuffer decoded_;
 };
 
 std::unique_ptr<ColumnReader> make_column(const std::string& path, const arrow::Field& field, std::int64_t count,
@@ -370,21 +248,6 @@ std::unique_ptr<ColumnReader> make_column(const std::string& path, const arrow::
 arrow::Result<std::shared_ptr<arrow::Array>> next_column(arrow::RecordBatchReader& reader) {
   ARROW_ASSIGN_OR_RAISE(const auto batch, reader.Next());
   return batch ? batch->column(0) : nullptr;
-}
-
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(const std::string& path) {
-  parquet::ReaderProperties pages;
-  // Without it a whole column chunk is read at once, and a file may have a single one.
-  pages.enable_buffered_stream();
-  pages.set_buffer_size(kStreamBuffer);
-  pages.set_page_checksum_verification(true);
-  parquet::ArrowReaderProperties rows(/*use_threads=*/false);
-  rows.set_batch_size(kBatchRows);
-  rows.set_pre_buffer(false);
-  parquet::arrow::FileReaderBuilder builder;
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
-  ARROW_RETURN_NOT_OK(builder.Open(std::move(file), pages));
-  return builder.properties(rows)->Build();
 }
 
 std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::optional<std::string>& column) {
@@ -410,14 +273,6 @@ std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::o
   });
 }
 
-arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
-  auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.included_fields = fields;
-  options.use_threads = false;
-  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  return options;
-}
-
 // Touching a mapped page past the end of a file kills the process, so a file that shrank is told before it is touched.
 arrow::Status check_size(arrow::io::MemoryMappedFile& file) {
   struct stat status{};
@@ -426,23 +281,6 @@ arrow::Status check_size(arrow::io::MemoryMappedFile& file) {
   return status.st_size < mapped ? arrow::Status::Invalid("it became shorter while it was read") : arrow::Status::OK();
 }
 
-std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
-  return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
-}
-
-using IpcFile = arrow::ipc::RecordBatchFileReader;
-
-// Whether the column's elements are used where they lie in the mapped file, which they are unless compressed.
-bool lies_in(const arrow::Array& array, const arrow::Buffer& mapped) {
-  const auto& buffers = array.data()->buffers;
-  if (array.length() == 0 || buffers.size() < 2 || !buffers[1]) return false;
-  const std::uint8_t* const at = buffers[1]->data();
-  return std::less_equal<>()(mapped.data(), at) && std::less<>()(at, mapped.data() + mapped.size());
-}
-
-// Asked for one column, Arrow copies it out of the file, a whole batch at a time, and a batch may be the whole file.
-// Asked for all, it points into the mapped file and copies none, but decompresses all where they are compressed. So the
-// first batch decides what to ask for.
 std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::optional<std::string>& column) {
   const auto file = map_file(path);
   auto reader = checked(path, [&] { return IpcFile::Open(file, ipc_options({})); });
@@ -452,9 +290,7 @@ std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::
   int at = index;
   if (count > 0) {
     const auto first = checked(path, [&] { return reader->ReadRecordBatch(0); });
-    const std::int64_t size = checked(path, [&] { return file->GetSize(); });
-    const auto mapped = checked(path, [&] { return file->ReadAt(0, size); });
-    if (!lies_in(*first->column(index), *mapped)) {
+    if (!checked(path, [&] { return lies_in(*first->column(index), *file); })) {
       reader = checked(path, [&] { return IpcFile::Open(file, ipc_options({index})); });
       at = 0;
     }
@@ -468,21 +304,7 @@ std::unique_ptr<ColumnReader> open_ipc_file(const std::string& path, const std::
                      });
 }
 
-// A stream may end without a mark, and one that was cut between two batches looks just so. Every writer that was closed
-// leaves the mark; what follows it, such as a second stream, would be passed over in silence.
-arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
-  constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
-  constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());
-  ARROW_ASSIGN_OR_RAISE(const std::int64_t at, file.Tell());
-  ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
-  if (at < size) return arrow::Status::Invalid(size - at, " bytes follow the end of the stream");
-  ARROW_ASSIGN_OR_RAISE(const auto tail, file.ReadAt(std::max<std::int64_t>(size - kBytes, 0), kBytes));
-  if (std::string_view(*tail) != kEnd) return arrow::Status::Invalid("the stream has no end mark");
-  return arrow::Status::OK();
-}
-
 std::unique_ptr<ColumnReader> open_ipc_stream(const std::string& path, const std::optional<std::string>& column) {
-  using IpcStream = arrow::ipc::RecordBatchStreamReader;
   const auto file = map_file(path);
   const auto schema = checked(path, [&] { return IpcStream::Open(file, ipc_options({})); })->schema();
   const int index = find_column(schema->field_names(), path, column);
@@ -498,46 +320,6 @@ std::unique_ptr<ColumnReader> open_ipc_stream(const std::string& path, const std
   });
 }
 
-using CsvReader = arrow::csv::StreamingReader;
-
-// Without a type all columns are read as what they look like: good for their names.
-arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const std::string& column,
-                                                    const std::shared_ptr<arrow::DataType>& type) {
-  auto read = arrow::csv::ReadOptions::Defaults();
-  read.use_threads = false;
-  read.block_size = kCsvBlock;
-  auto parse = arrow::csv::ParseOptions::Defaults();
-  parse.newlines_in_values = true;
-  auto convert = arrow::csv::ConvertOptions::Defaults();
-  convert.check_utf8 = false;
-  convert.null_values = {"",     "NA",   "N/A", "#N/A",
-                         "NULL", "null", "None"};  // Arrow's list has NaN, which is a number here
-  if (type) {
-    convert.include_columns = {column};
-    convert.column_types = {{column, type}};
-  }
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
-  return CsvReader::Make(arrow::io::default_io_context(), std::move(file), read, parse, convert);
-}
-
-// Arrow names the row in its message only, counted from 1 and with the header.
-[[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
-  constexpr std::string_view kRow = "Row #";
-  const std::string& text = status.message();
-  const std::size_t at = text.find(kRow);
-  std::int64_t row = 0;
-  if (at == std::string::npos) throw_status(name, status);
-  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row);
-  if (error != std::errc()) throw_status(name, status);
-  row -= 2;
-  const std::string_view rest(end, text.data() + text.size());
-  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, printable(rest), advice), row);
-}
-
-bool is_conversion(const arrow::Status& status) {
-  return status.message().find("conversion error") != std::string::npos;
-}
-
 // The first of these types that the first block has throughout. Opening reads and converts that block, so trying a type
 // is opening. int64 is what a column without rows is; float64 would take integers past 2^53 and round them.
 std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_csv(const std::string& path,
@@ -545,7 +327,7 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
   const std::string name = full_name(path, column);
   arrow::Status failure;
   for (const auto& type : {arrow::int64(), arrow::uint64(), arrow::date32(), arrow::float64()}) {
-    auto reader = start_csv(path, column, type);
+    auto reader = start_csv(path, {arrow::field(column, type)});
     if (reader.ok()) return {*reader, type};
     failure = reader.status();
     if (!is_conversion(failure)) throw_csv(name, failure, Code::malformed, "correct the row");
@@ -554,7 +336,7 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
 }
 
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
-  const auto names = checked(path, [&] { return start_csv(path, "", nullptr); })->schema()->field_names();
+  const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
   const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
   const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen)); });
   const std::string name = full_name(path, chosen);

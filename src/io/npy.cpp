@@ -34,8 +34,6 @@ struct Refused {
   std::string_view advice;
 };
 constexpr Refused kRefused[] = {
-    {'b', "truth values", "convert them with a.astype('u1')"},
-    {'?', "truth values", "convert them with a.astype('u1')"},
     {'c', "complex numbers", "save a.real and a.imag by themselves"},
     {'O', "Python objects", "convert them to numbers with a.astype('f8')"},
     {'S', "byte strings", "convert them to numbers with a.astype('f8')"},
@@ -45,11 +43,6 @@ constexpr Refused kRefused[] = {
     {'M', "dates", "convert them with a.astype('i8')"},
     {'m', "time spans", "convert them with a.astype('i8')"},
     {'f', "floating-point numbers of that width", "convert them with a.astype('f4') or a.astype('f8')"},
-};
-
-struct Header {
-  Type type = Type::int64;
-  std::int64_t count = 0;
 };
 
 [[noreturn]] void throw_malformed(std::string_view name, std::string_view what) {
@@ -65,8 +58,9 @@ Type parse_descr(std::string_view descr, std::string_view name) {
   const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
   const std::string_view code = descr.substr(ordered ? 1 : 0);
   constexpr std::pair<std::string_view, Type> kTypes[] = {
-      {"i1", Type::int8},   {"i2", Type::int16},  {"i4", Type::int32},  {"i8", Type::int64},   {"u1", Type::uint8},
-      {"u2", Type::uint16}, {"u4", Type::uint32}, {"u8", Type::uint64}, {"f4", Type::float32}, {"f8", Type::float64},
+      {"i1", Type::int8},    {"i2", Type::int16},   {"i4", Type::int32},  {"i8", Type::int64},
+      {"u1", Type::uint8},   {"u2", Type::uint16},  {"u4", Type::uint32}, {"u8", Type::uint64},
+      {"f4", Type::float32}, {"f8", Type::float64}, {"b1", Type::uint8},  {"?", Type::uint8},
   };
   for (const auto& [spelling, type] : kTypes) {
     if (code != spelling) continue;
@@ -91,7 +85,7 @@ class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
-  Header parse() {
+  NpyLayout parse() {
     expect('{');
     while (!accept('}')) {
       entry();
@@ -129,7 +123,7 @@ class HeaderParser {
     member = value;
   }
 
-  [[nodiscard]] Header check() const {
+  [[nodiscard]] NpyLayout check() const {
     if (!descr_) fail("lacks 'descr'");
     if (!fortran_order_) fail("lacks 'fortran_order'");
     if (!dimensions_) fail("lacks 'shape'");
@@ -141,7 +135,7 @@ class HeaderParser {
                                        *dimensions_, order));
     }
     if (count_ > std::numeric_limits<std::int64_t>::max() / size_of(type)) fail("tells of more elements than can be");
-    return {type, count_};
+    return {type, descr_->ends_with("b1") || descr_->ends_with('?'), count_, 0};
   }
 
   // Structured types are lists, those with a shape of their own are tuples.
@@ -238,7 +232,7 @@ class HeaderReader {
  public:
   HeaderReader(int fd, std::string_view name) : fd_(fd), name_(name) {}
 
-  Header read() {
+  NpyLayout read() {
     read_magic();
     const std::string version = take(2);
     if (version[0] < 1 || version[0] > 3 || version[1] != 0) {
@@ -248,11 +242,10 @@ class HeaderReader {
     }
     const std::int64_t length = little_endian(take(version[0] == 1 ? 2 : 4));
     if (length > kMaxHeader) throw_malformed(name_, fmt::format("tells of a .npy header of {} bytes", length));
-    return HeaderParser(take(length), name_).parse();
+    NpyLayout layout = HeaderParser(take(length), name_).parse();
+    layout.data = bytes_;
+    return layout;
   }
-
-  /// Bytes read so far.
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
   void read_magic() {
@@ -291,9 +284,39 @@ class HeaderReader {
 
   int fd_;
   std::string_view name_;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0;  // read so far
   std::string taken_;
 };
+
+std::int64_t file_size(const Descriptor& file, const std::string& name) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
+  return status.st_size;
+}
+
+// By division: the product of a hostile count and the width may only just not overflow.
+void check_size(const Descriptor& file, const NpyLayout& layout, const std::string& name) {
+  const std::int64_t width = size_of(layout.type);
+  const std::int64_t bytes = file_size(file, name) - layout.data;
+  const std::int64_t whole = std::max<std::int64_t>(bytes, 0) / width;
+  if (whole < layout.count) {
+    throw_malformed(name,
+                    fmt::format("is cut short: {} of {} elements are missing", layout.count - whole, layout.count));
+  }
+  if (bytes > layout.count * width) {
+    throw_malformed(name,
+                    fmt::format("has {} bytes after its {} elements", bytes - layout.count * width, layout.count));
+  }
+}
+
+// The rungs compute with numbers.
+void set_info(ColumnInfo& info, const NpyLayout& layout) {
+  if (layout.truth) {
+    throw_refused(info.name, "its elements ('|b1') are truth values; convert them with a.astype('u1')");
+  }
+  info.type = layout.type;
+  info.count = layout.count;
+}
 
 // Part of a file in memory.
 class Window {
@@ -341,13 +364,11 @@ class NpyFile final : public ColumnReader {
  public:
   NpyFile(Descriptor file, std::string name) : file_(std::move(file)) {
     info_.name = std::move(name);
-    HeaderReader reader(file_.get(), info_.name);
-    const Header header = reader.read();
-    info_.type = header.type;
-    info_.count = header.count;
-    width_ = size_of(header.type);
-    data_ = reader.bytes();
-    check_size();
+    const NpyLayout layout = HeaderReader(file_.get(), info_.name).read();
+    set_info(info_, layout);
+    check_size(file_, layout, info_.name);
+    width_ = size_of(layout.type);
+    data_ = layout.data;
   }
 
   Chunk next(std::int64_t count) override {
@@ -369,30 +390,10 @@ class NpyFile final : public ColumnReader {
   }
 
  private:
-  [[nodiscard]] std::int64_t file_size() const {
-    struct stat status{};
-    if (::fstat(file_.get(), &status) != 0) throw_read_error(info_.name, errno);
-    return status.st_size;
-  }
-
-  // By division: the product of a hostile count and the width may only just not overflow.
-  void check_size() const {
-    const std::int64_t bytes = file_size() - data_;
-    const std::int64_t whole = std::max<std::int64_t>(bytes, 0) / width_;
-    if (whole < info_.count) {
-      throw_malformed(info_.name,
-                      fmt::format("is cut short: {} of {} elements are missing", info_.count - whole, info_.count));
-    }
-    if (bytes > info_.count * width_) {
-      throw_malformed(info_.name,
-                      fmt::format("has {} bytes after its {} elements", bytes - info_.count * width_, info_.count));
-    }
-  }
-
   // Touching a mapped page past the end of a file kills the process, so a file that shrank is told before it is
   // touched. One that shrinks while a chunk is in use is beyond help.
   void shrank() const {
-    if (file_size() >= data_ + info_.count * width_) return;
+    if (file_size(file_, info_.name) >= data_ + info_.count * width_) return;
     throw_malformed(info_.name, "became shorter while it was read");
   }
 
@@ -423,10 +424,9 @@ class NpyStream final : public ColumnReader {
  public:
   NpyStream(Descriptor file, std::string name) : file_(std::move(file)) {
     info_.name = std::move(name);
-    const Header header = HeaderReader(file_.get(), info_.name).read();
-    info_.type = header.type;
-    info_.count = header.count;
-    width_ = size_of(header.type);
+    const NpyLayout layout = HeaderReader(file_.get(), info_.name).read();
+    set_info(info_, layout);
+    width_ = size_of(layout.type);
     if (info_.count == 0) expect_end();
   }
 
@@ -479,6 +479,12 @@ class NpyStream final : public ColumnReader {
 };
 
 }  // namespace
+
+NpyLayout read_npy_layout(const Descriptor& file, const std::string& name) {
+  const NpyLayout layout = HeaderReader(file.get(), name).read();
+  check_size(file, layout, name);
+  return layout;
+}
 
 std::unique_ptr<ColumnReader> open_npy_file(Descriptor file, std::string name) {
   return std::make_unique<NpyFile>(std::move(file), std::move(name));

@@ -2,6 +2,7 @@
 // io/npy.hpp: the reader of .npy files, versions 1.0, 2.0 and 3.0, of one dimension.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,17 @@
 #include "io/posix.hpp"
 
 namespace upsweep::io {
+
+/// What the header of a .npy file tells.
+struct NpyLayout {
+  Type type = Type::int64;
+  bool truth = false;  ///< elements are truth values, a byte each; `type` is uint8
+  std::int64_t count = 0;
+  std::int64_t data = 0;  ///< where in the file the elements start
+};
+
+/// Of a regular file at its beginning, and whether its size is what the header tells. Throws as open_npy_file() does.
+NpyLayout read_npy_layout(const Descriptor& file, const std::string& name);
 
 /// A regular file, memory-mapped a window at a time. `name` is what messages call it.
 /// Throws upsweep::Error: malformed, unsupported_type, unreadable.

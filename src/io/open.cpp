@@ -12,10 +12,13 @@
 #include <utility>
 
 #include "io/arrow_column.hpp"
+#include "io/arrow_table.hpp"
 #include "io/column.hpp"
 #include "io/format.hpp"
 #include "io/npy.hpp"
+#include "io/npy_table.hpp"
 #include "io/posix.hpp"
+#include "io/table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -63,6 +66,35 @@ Format format_of(int fd, const std::string& path) {
   return Format::unknown;
 }
 
+// A file that is there, and what it is. Pipes and devices are of unknown format: nothing is read from them to tell.
+struct Opened {
+  Descriptor file;
+  bool regular = false;
+  Format format = Format::unknown;
+};
+
+Opened open_file(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw_read_error(path, errno);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(path, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(path, EISDIR);
+  if (!S_ISREG(status.st_mode)) return {std::move(file), false, Format::unknown};
+  const Format format = format_of(file.get(), path);
+  return {std::move(file), true, format};
+}
+
+[[noreturn]] void refuse_format(const std::string& path, Format format) {
+  if (format == Format::zip) {
+    throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; save each array by itself with np.save",
+                                             path, describe(format)));
+  }
+  throw Error(Code::malformed,
+              fmt::format("{}: is neither .npy nor Parquet nor Arrow IPC, nor named .csv; convert it to "
+                          "one of these",
+                          path));
+}
+
 std::unique_ptr<ColumnReader> open_npy(Descriptor file, bool regular, const Source& source) {
   if (source.column) {
     throw Error(Code::unknown_column,
@@ -80,27 +112,34 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source) {
     return open_npy_stream(std::move(input), "standard input");
   }
   const Source found = split(std::string(source));
-  Descriptor file(::open(found.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_read_error(found.path, errno);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_read_error(found.path, errno);
-  if (S_ISDIR(status.st_mode)) throw_read_error(found.path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return open_npy(std::move(file), false, found);
-
-  const Format format = format_of(file.get(), found.path);
-  switch (format) {
+  Opened opened = open_file(found.path);
+  if (!opened.regular) return open_npy(std::move(opened.file), false, found);
+  switch (opened.format) {
     case Format::npy:
-      return open_npy(std::move(file), true, found);
+      return open_npy(std::move(opened.file), true, found);
     case Format::zip:
-      throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; save each array by itself with np.save",
-                                               found.path, describe(format)));
     case Format::unknown:
-      throw Error(Code::malformed,
-                  fmt::format("{}: is neither .npy nor Parquet nor Arrow IPC, nor named .csv; convert it to "
-                              "one of these",
-                              found.path));
+      refuse_format(found.path, opened.format);
     default:
-      return open_arrow_column(format, found.path, found.column);
+      return open_arrow_column(opened.format, found.path, found.column);
+  }
+}
+
+std::unique_ptr<Table> open_table(const std::string& path) {
+  Opened opened = open_file(path);
+  if (!opened.regular) {
+    throw Error(Code::unreadable, fmt::format("{}: is no regular file, and tables are read from these only; save it to "
+                                              "one",
+                                              path));
+  }
+  switch (opened.format) {
+    case Format::npy:
+      return open_npy_table(path);
+    case Format::zip:
+    case Format::unknown:
+      refuse_format(path, opened.format);
+    default:
+      return open_arrow_table(opened.format, path);
   }
 }
 

@@ -58,6 +58,17 @@ void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
   capacity_ = bytes;
 }
 
+FileState file_state(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
+  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+void require_unchanged(const std::string& path, const FileState& state) {
+  if (file_state(path) == state) return;
+  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", path));
+}
+
 std::string reason(int error) { return std::generic_category().message(error); }
 
 bool is_standard_output(const std::string& path) {

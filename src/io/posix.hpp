@@ -49,6 +49,23 @@ class AlignedBuffer {
   std::int64_t capacity_ = 0;
 };
 
+/// Which file it is that a path leads to, and what tells one state of it from the next.
+struct FileState {
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;  ///< of its inode
+  std::int64_t size = 0;
+  std::int64_t seconds = 0;  ///< when it was written last
+  std::int64_t nanoseconds = 0;
+
+  bool operator==(const FileState&) const = default;
+};
+
+/// Throws upsweep::Error: not_found, unreadable.
+FileState file_state(const std::string& path);
+
+/// Throws malformed where the file is not in that state any more.
+void require_unchanged(const std::string& path, const FileState& state);
+
 /// What an errno value says, in words.
 std::string reason(int error);
 

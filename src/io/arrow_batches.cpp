@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_batches.cpp: Arrow's record batches, of any length, made into the batches of a table.
+#include "io/arrow_batches.hpp"
+
+#include <arrow/array/array_base.h>
+#include <arrow/array/array_dict.h>
+#include <arrow/util/bit_util.h>
+#include <arrow/util/bitmap_ops.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "io/arrow_elements.hpp"
+#include "io/arrow_files.hpp"
+#include "io/arrow_text.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr int kMaxDigits = 38;    // of decimals: as many as any 128-bit integer can hold
+constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
+
+// What Arrow's types are given out as, but for decimals.
+struct Known {
+  arrow::Type::type id;
+  ValueKind kind;
+  Storage storage;
+};
+constexpr Known kKnown[] = {
+    {arrow::Type::INT8, ValueKind::integer, Storage::int8},       {arrow::Type::INT16, ValueKind::integer, Storage::int16},
+    {arrow::Type::INT32, ValueKind::integer, Storage::int32},     {arrow::Type::INT64, ValueKind::integer, Storage::int64},
+    {arrow::Type::UINT8, ValueKind::integer, Storage::uint8},     {arrow::Type::UINT16, ValueKind::integer, Storage::uint16},
+    {arrow::Type::UINT32, ValueKind::integer, Storage::uint32},   {arrow::Type::UINT64, ValueKind::integer, Storage::uint64},
+    {arrow::Type::NA, ValueKind::integer, Storage::int64},  // all NULL
+    {arrow::Type::HALF_FLOAT, ValueKind::real, Storage::float32}, {arrow::Type::FLOAT, ValueKind::real, Storage::float32},
+    {arrow::Type::DOUBLE, ValueKind::real, Storage::float64},     {arrow::Type::DATE32, ValueKind::date, Storage::int32},
+    {arrow::Type::DATE64, ValueKind::date, Storage::int32},       {arrow::Type::BOOL, ValueKind::boolean, Storage::bit},
+    {arrow::Type::STRING, ValueKind::text, Storage::int32},       {arrow::Type::LARGE_STRING, ValueKind::text, Storage::int32},
+    {arrow::Type::STRING_VIEW, ValueKind::text, Storage::int32},
+};
+
+bool set_decimal(Field& field, const arrow::DataType& type) {
+  const auto& decimal = static_cast<const arrow::DecimalType&>(type);
+  if (decimal.precision() > kMaxDigits || decimal.scale() < 0 || decimal.scale() > kMaxDigits) return false;
+  const Storage wide = decimal.precision() <= kInt64Digits ? Storage::int64 : Storage::int128;
+  field.kind = ValueKind::decimal;
+  field.storage = type.id() == arrow::Type::DECIMAL32 ? Storage::int32 : wide;
+  field.scale = decimal.scale();
+  return true;
+}
+
+// False for a type that is not computed with.
+bool set_type(Field& field, const arrow::DataType& type) {
+  if (arrow::is_decimal(type.id())) return set_decimal(field, type);
+  const auto* const known =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& row) { return row.id == type.id(); });
+  if (known == std::end(kKnown)) return false;
+  field.kind = known->kind;
+  field.storage = known->storage;
+  return true;
+}
+
+std::int64_t width_of(Storage storage) {
+  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
+  return kWidths[static_cast<int>(storage)];
+}
+
+// What a batch's columns point to.
+using Memory = std::vector<std::shared_ptr<const void>>;
+
+// Pieces of one column that follow each other, and the rows that they are.
+struct Rows {
+  Arrays pieces;
+  std::int64_t count = 0;
+  std::int64_t first = 0;  // its number in the table
+};
+
+class Column {
+ public:
+  Column(Field field, const std::string& path)
+      : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {}
+
+  ColumnData make(Rows rows, Memory& memory) {
+    return field_.kind == ValueKind::text ? make_text(rows, memory) : make_numbers(std::move(rows), memory);
+  }
+
+  // Whether an array holds what the table declares for the column.
+  [[nodiscard]] bool fits(const arrow::DataType& type) const {
+    Field field;
+    const bool known = set_type(field, type);
+    return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale;
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  ColumnData make_text(const Rows& rows, Memory& memory) {
+    const EncodedText text = text_.encode(rows.pieces, rows.count, rows.first);
+    ColumnData data;
+    data.values = text.indices;
+    data.words = std::shared_ptr<const Words>(text.vocabulary, &text.vocabulary->words);
+    if (text.made) memory.push_back(text.made);
+    if (!text.has_nulls) return data;
+    if (text.made) {
+      data.validity = text.validity->data();
+      memory.push_back(text.validity);
+    } else {
+      pass_validity(*rows.pieces[0], data);
+    }
+    return data;
+  }
+
+  ColumnData make_numbers(Rows rows, Memory& memory) const {
+    decode(rows, memory);
+    ColumnData data;
+    if (rows.pieces[0]->type_id() == arrow::Type::NA) {
+      data.values = allocate(rows.count * width_of(field_.storage), memory);
+      data.validity = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
+      return data;
+    }
+    if (rows.pieces.size() == 1) {
+      pass_validity(*rows.pieces[0], data);
+      data.values = in_place(*rows.pieces[0]);
+      if (data.values != nullptr) {
+        if (field_.storage == Storage::bit) data.offset = rows.pieces[0]->offset();
+        return data;
+      }
+    } else {
+      join_validity(rows, data, memory);
+    }
+    data.values = field_.storage == Storage::bit ? join_bits(rows, memory) : convert(rows, memory);
+    return data;
+  }
+
+  void decode(Rows& rows, Memory& memory) const {
+    std::int64_t row = rows.first;
+    for (auto& piece : rows.pieces) {
+      row += piece->length();
+      if (piece->type_id() != arrow::Type::DICTIONARY) continue;
+      const auto& encoded = static_cast<const arrow::DictionaryArray&>(*piece);
+      piece = decode_dictionary(encoded, name_, row - piece->length());
+      memory.push_back(piece);
+    }
+  }
+
+  static void pass_validity(const arrow::Array& piece, ColumnData& data) {
+    if (piece.null_count() == 0) return;
+    data.validity = piece.null_bitmap_data();
+    data.offset = piece.offset();
+  }
+
+  // The elements where they lie, or null where they need be converted or moved.
+  [[nodiscard]] const void* in_place(const arrow::Array& piece) const {
+    const std::uint8_t* const values = piece.data()->buffers[1]->data();
+    if (field_.storage == Storage::bit) return values;
+    const std::int64_t width = width_of(field_.storage);
+    const std::uint8_t* const first = values + piece.offset() * width;
+    const bool as_stored = piece.type()->byte_width() == width && piece.type_id() != arrow::Type::DATE64;
+    return as_stored && reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0 ? first
+                                                                                                          : nullptr;
+  }
+
+  // Zeros.
+  std::uint8_t* allocate(std::int64_t bytes, Memory& memory) const {
+    const std::shared_ptr<arrow::Buffer> buffer = checked(name_, [&] { return arrow::AllocateBuffer(bytes); });
+    std::fill_n(buffer->mutable_data(), bytes, std::uint8_t{0});
+    memory.push_back(buffer);
+    return buffer->mutable_data();
+  }
+
+  void join_validity(const Rows& rows, ColumnData& data, Memory& memory) const {
+    if (std::all_of(rows.pieces.begin(), rows.pieces.end(), [](const auto& piece) { return piece->null_count() == 0; }))
+      return;
+    std::uint8_t* const bits = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
+    std::int64_t done = 0;
+    for (const auto& piece : rows.pieces) {
+      if (piece->null_count() == 0) {
+        arrow::bit_util::SetBitsTo(bits, done, piece->length(), true);
+      } else {
+        arrow::internal::CopyBitmap(piece->null_bitmap_data(), piece->offset(), piece->length(), bits, done);
+      }
+      done += piece->length();
+    }
+    data.validity = bits;
+  }
+
+  const void* join_bits(const Rows& rows, Memory& memory) const {
+    std::uint8_t* const bits = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
+    std::int64_t done = 0;
+    for (const auto& piece : rows.pieces) {
+      const std::uint8_t* const from = piece->data()->buffers[1]->data();
+      arrow::internal::CopyBitmap(from, piece->offset(), piece->length(), bits, done);
+      done += piece->length();
+    }
+    return bits;
+  }
+
+  const void* convert(const Rows& rows, Memory& memory) const {
+    const std::int64_t width = width_of(field_.storage);
+    const std::shared_ptr<arrow::Buffer> buffer =
+        checked(name_, [&] { return arrow::AllocateBuffer(rows.count * width); });
+    memory.push_back(buffer);
+    std::int64_t done = 0;
+    for (const auto& piece : rows.pieces) {
+      convert_piece(*piece, buffer->mutable_data() + done * width, rows.first + done);
+      done += piece->length();
+    }
+    return buffer->data();
+  }
+
+  // Rows that are NULL may hold what does not fit.
+  void convert_piece(const arrow::Array& piece, std::uint8_t* to, std::int64_t first_row) const {
+    const arrow::Type::type id = piece.type_id();
+    const std::int64_t width = width_of(field_.storage);
+    const std::int64_t raw_width = piece.type()->byte_width();
+    const std::uint8_t* const from = piece.data()->buffers[1]->data() + piece.offset() * raw_width;
+    std::int64_t i = convert_elements(id, width, from, piece.length(), to);
+    for (; i < piece.length(); ++i) {
+      const bool fits = convert_elements(id, width, from + i * raw_width, 1, to + i * width) == 1;
+      if (!fits && piece.IsValid(i)) throw_misfit(id, name_, first_row + i);
+    }
+  }
+
+  Field field_;
+  std::string name_;
+  TextEncoder text_;
+};
+
+class ArrowBatches final : public BatchReader {
+ public:
+  explicit ArrowBatches(ArrowPart part) : part_(std::move(part)) {
+    for (const Field& field : part_.fields) columns_.emplace_back(field, part_.path);
+  }
+
+  bool next(Batch& batch) override {
+    batch = {};
+    try {
+      return read(batch);
+    } catch (const Error& error) {
+      // What is read from a file that someone writes to looks damaged.
+      if (error.code() == Code::malformed) require_unchanged(part_.path, part_.state);
+      throw;
+    }
+  }
+
+ private:
+  bool read(Batch& batch) {
+    const auto pieces = gather(batch);
+    if (batch.rows == 0) return false;
+    auto memory = std::make_shared<Memory>(pieces.begin(), pieces.end());
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      Rows rows{{}, batch.rows, batch.first_row};
+      for (const auto& piece : pieces) rows.pieces.push_back(piece->column(part_.places[i]));
+      batch.columns.push_back(columns_[i].make(std::move(rows), *memory));
+    }
+    batch.memory = std::move(memory);
+    return true;
+  }
+
+  // As many rows as a batch has, where there are so many left.
+  arrow::RecordBatchVector gather(Batch& batch) {
+    arrow::RecordBatchVector pieces;
+    batch.first_row = part_.first_row + rows_before_ + position_;
+    while (batch.rows < kBatchRows && load()) {
+      const std::int64_t n = std::min(left(), kBatchRows - batch.rows);
+      pieces.push_back(n == piece_->num_rows() ? piece_ : piece_->Slice(position_, n));
+      position_ += n;
+      batch.rows += n;
+    }
+    return pieces;
+  }
+
+  [[nodiscard]] std::int64_t left() const { return piece_ ? piece_->num_rows() - position_ : 0; }
+
+  // Makes sure that there are rows left in the piece at hand; false at the end of the part.
+  bool load() {
+    while (left() == 0) {
+      if (ended_) return false;
+      rows_before_ += piece_ ? piece_->num_rows() : 0;
+      position_ = 0;
+      piece_.reset();
+      // Also because touching a mapped page past the end of a file that shrank kills the process.
+      require_unchanged(part_.path, part_.state);
+      piece_ = checked(part_.path, part_.source);
+      if (!piece_) return end();
+      accept();
+    }
+    return true;
+  }
+
+  bool end() {
+    ended_ = true;
+    require_unchanged(part_.path, part_.state);
+    if (part_.rows >= 0 && rows_before_ != part_.rows) {
+      throw Error(Code::malformed, fmt::format("{}: is damaged: it tells of {} rows from row {} on and has {}; write "
+                                               "it again",
+                                               part_.path, part_.rows, part_.first_row, rows_before_));
+    }
+    return false;
+  }
+
+  // Arrow trusts what files say about their own lengths until asked.
+  void accept() {
+    if (part_.rows >= 0 && piece_->num_rows() > part_.rows - rows_before_) {
+      throw_status(part_.path, arrow::Status::Invalid("more rows than it tells of"));
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const auto& array = piece_->column(part_.places[i]);
+      const std::string& name = columns_[i].name();
+      if (const arrow::Status valid = array->Validate(); !valid.ok()) throw_status(name, valid);
+      if (array->length() != piece_->num_rows() || !columns_[i].fits(*value_type(array->type()))) {
+        throw_status(name, arrow::Status::Invalid("a batch of another length or type than the schema"));
+      }
+    }
+  }
+
+  ArrowPart part_;
+  std::vector<Column> columns_;
+  std::shared_ptr<arrow::RecordBatch> piece_;
+  std::int64_t position_ = 0;     // rows of the piece that were given out
+  std::int64_t rows_before_ = 0;  // rows of the pieces before it
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Field field_of(const arrow::Field& field) {
+  Field result;
+  result.name = field.name();
+  const auto type = value_type(field.type());
+  // Of dictionaries, those of text and of numbers.
+  const bool decodable = type == field.type() || (type->id() != arrow::Type::BOOL && type->id() != arrow::Type::NA);
+  if (!decodable || !set_type(result, *type)) result.unsupported = printable(field.type()->ToString());
+  return result;
+}
+
+std::vector<Field> fields_of(const arrow::Schema& schema) {
+  std::vector<Field> fields;
+  for (const auto& field : schema.fields()) fields.push_back(field_of(*field));
+  return fields;
+}
+
+std::vector<std::int64_t> starts_of(const std::string& path, const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> starts{0};
+  for (const std::int64_t n : rows) {
+    std::int64_t end = 0;
+    if (n < 0 || __builtin_add_overflow(starts.back(), n, &end)) {
+      throw_status(path, arrow::Status::Invalid(fmt::format("a part of it tells of {} rows", n)));
+    }
+    starts.push_back(end);
+  }
+  return starts;
+}
+
+Selection::Selection(const std::vector<int>& asked) : columns(asked) {
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  for (const int column : asked) {
+    const auto found = std::lower_bound(columns.begin(), columns.end(), column);
+    places.push_back(static_cast<int>(found - columns.begin()));
+  }
+}
+
+ArrowPart make_part(const std::string& path, const FileState& state, const std::vector<Field>& fields,
+                    const std::vector<int>& columns) {
+  ArrowPart part{path, state, {}, Selection(columns).places};
+  for (const int column : columns) part.fields.push_back(fields[static_cast<std::size_t>(column)]);
+  return part;
+}
+
+std::unique_ptr<BatchReader> read_batches(ArrowPart part) {
+  for (const Field& field : part.fields) {
+    if (field.unsupported.empty()) continue;
+    throw Error(Code::unsupported_type, fmt::format("{}: is of type {}, which is not computed with; leave it out",
+                                                    full_name(part.path, field.name), field.unsupported));
+  }
+  return std::make_unique<ArrowBatches>(std::move(part));
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_files.cpp: how files are opened through Arrow C++, and what its errors become.
+#include "io/arrow_files.hpp"
+
+#include <arrow/array/array_base.h>
+#include <arrow/csv/options.h>
+#include <arrow/util/io_util.h>
+#include <fmt/format.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "io/posix.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int64_t kStreamBuffer = 1 << 18;  // read from a Parquet column chunk at once, whatever the chunk's size
+constexpr std::int32_t kCsvBlock = 1 << 20;      // of CSV; one line must fit
+
+// Decimals as wide as their digits need. Arrow before 23 has no such setting, and widens all of them to 128 bits.
+template <class Properties>
+void keep_decimals_narrow(Properties& properties) {
+  if constexpr (requires { properties.set_smallest_decimal_enabled(true); }) {
+    properties.set_smallest_decimal_enabled(true);
+  }
+}
+
+}  // namespace
+
+void throw_status(const std::string& name, const arrow::Status& status) {
+  if (const int error = arrow::internal::ErrnoFromStatus(status); error != 0) throw_read_error(name, error);
+  const std::string text = printable(status.message(), 300);
+  if (status.IsOutOfMemory()) throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it: {}", name, text));
+  if (status.IsNotImplemented()) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: holds what cannot be read here: {}; write it without", name, text));
+  }
+  throw Error(Code::malformed, fmt::format("{}: is damaged or cut short: {}; write it again", name, text));
+}
+
+std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
+
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(
+    const std::string& path, const std::vector<int>& text_leaves, std::shared_ptr<parquet::FileMetaData> metadata) {
+  parquet::ReaderProperties pages;
+  // Without it a whole column chunk is read at once, and a file may have a single one.
+  pages.enable_buffered_stream();
+  pages.set_buffer_size(kStreamBuffer);
+  pages.set_page_checksum_verification(true);
+  parquet::ArrowReaderProperties rows(/*use_threads=*/false);
+  rows.set_batch_size(kBatchRows);
+  rows.set_pre_buffer(false);
+  keep_decimals_narrow(rows);
+  for (const int leaf : text_leaves) rows.set_read_dictionary(leaf, true);
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  ARROW_RETURN_NOT_OK(builder.Open(std::move(file), pages, std::move(metadata)));
+  return builder.properties(rows)->Build();
+}
+
+std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
+  return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
+}
+
+arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.included_fields = fields;
+  options.use_threads = false;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+  return options;
+}
+
+arrow::Result<bool> lies_in(const arrow::Array& array, arrow::io::MemoryMappedFile& file) {
+  const auto& buffers = array.data()->buffers;
+  if (array.length() == 0 || buffers.size() < 2 || !buffers[1]) return false;
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
+  ARROW_ASSIGN_OR_RAISE(const auto mapped, file.ReadAt(0, size));
+  const std::uint8_t* const at = buffers[1]->data();
+  return std::less_equal<>()(mapped->data(), at) && std::less<>()(at, mapped->data() + mapped->size());
+}
+
+arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
+  constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
+  constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t at, file.Tell());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
+  if (at < size) return arrow::Status::Invalid(size - at, " bytes follow the end of the stream");
+  ARROW_ASSIGN_OR_RAISE(const auto tail, file.ReadAt(std::max<std::int64_t>(size - kBytes, 0), kBytes));
+  if (std::string_view(*tail) != kEnd) return arrow::Status::Invalid("the stream has no end mark");
+  return arrow::Status::OK();
+}
+
+arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields) {
+  auto read = arrow::csv::ReadOptions::Defaults();
+  read.use_threads = false;
+  read.block_size = kCsvBlock;
+  auto parse = arrow::csv::ParseOptions::Defaults();
+  parse.newlines_in_values = true;
+  auto convert = arrow::csv::ConvertOptions::Defaults();
+  convert.check_utf8 = false;
+  convert.null_values = {"",     "NA",   "N/A", "#N/A",
+                         "NULL", "null", "None"};  // Arrow's list has NaN, which is a number here
+  convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
+  convert.false_values = {"false", "False", "FALSE"};
+  convert.strings_can_be_null = true;
+  convert.quoted_strings_can_be_null = false;  // "" is a word without letters
+  for (const auto& field : fields) {
+    convert.include_columns.push_back(field->name());
+    convert.column_types[field->name()] = field->type();
+  }
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  return CsvReader::Make(arrow::io::default_io_context(), std::move(file), read, parse, convert);
+}
+
+bool is_conversion(const arrow::Status& status) {
+  return status.message().find("conversion error") != std::string::npos;
+}
+
+// Arrow names the row in its message only, counted from 1 and with the header.
+void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+  constexpr std::string_view kRow = "Row #";
+  const std::string& text = status.message();
+  const std::size_t at = text.find(kRow);
+  std::int64_t row = 0;
+  if (at == std::string::npos) throw_status(name, status);
+  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row);
+  if (error != std::errc()) throw_status(name, status);
+  row -= 2;
+  const std::string_view rest(end, text.data() + text.size());
+  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, printable(rest), advice), row);
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_table.cpp: which reader of tables a format has.
+#include "io/arrow_table.hpp"
+
+namespace upsweep::io {
+
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path) {
+  switch (format) {
+    case Format::parquet:
+      return open_parquet_table(path);
+    case Format::ipc_file:
+      return open_ipc_file_table(path);
+    case Format::ipc_stream:
+      return open_ipc_stream_table(path);
+    default:
+      return open_csv_table(path);
+  }
+}
+
+}  // namespace upsweep::io

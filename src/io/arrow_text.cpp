@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_text.cpp: text as Arrow stores it, plain or in dictionaries, made into indices of words.
+#include "io/arrow_text.hpp"
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/util.h>
+#include <arrow/type.h>
+#include <arrow/util/bit_util.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "io/arrow_files.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int32_t kNull = -1;  // the index of a row or a word that is not there
+
+// Arrow trusts what files say about where words begin and end until asked. Asked as bytes: what letters they are made of
+// is not for us to judge.
+void check_text(const arrow::Array& array, const std::string& name) {
+  const auto as_bytes = array.data()->Copy();
+  as_bytes->type = array.type_id() == arrow::Type::STRING         ? arrow::binary()
+                   : array.type_id() == arrow::Type::LARGE_STRING ? arrow::large_binary()
+                                                                  : arrow::binary_view();
+  if (const arrow::Status valid = arrow::MakeArray(as_bytes)->ValidateFull(); !valid.ok()) throw_status(name, valid);
+}
+
+std::string_view word_at(const arrow::Array& array, std::int64_t i) {
+  if (array.type_id() == arrow::Type::STRING) return static_cast<const arrow::StringArray&>(array).GetView(i);
+  if (array.type_id() == arrow::Type::LARGE_STRING)
+    return static_cast<const arrow::LargeStringArray&>(array).GetView(i);
+  return static_cast<const arrow::StringViewArray&>(array).GetView(i);
+}
+
+std::int32_t find_or_add(Vocabulary& vocabulary, std::string_view word, const std::string& name) {
+  const auto next = vocabulary.words.size();
+  if (next == std::numeric_limits<std::int32_t>::max()) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: has more than 2^31 words in a dictionary; store it plain", name));
+  }
+  const auto [found, added] = vocabulary.indices.try_emplace(word, static_cast<std::int32_t>(next));
+  if (added) vocabulary.words.push_back(word);
+  return found->second;
+}
+
+const arrow::DictionaryArray& as_dictionary(const arrow::Array& piece) {
+  return static_cast<const arrow::DictionaryArray&>(piece);
+}
+
+// The dictionary that all pieces have, or null.
+std::shared_ptr<arrow::Array> common_dictionary(const Arrays& pieces) {
+  if (pieces[0]->type_id() != arrow::Type::DICTIONARY) return nullptr;
+  const auto& first = as_dictionary(*pieces[0]).dictionary();
+  const bool common = std::all_of(pieces.begin(), pieces.end(),
+                                  [&](const auto& piece) { return as_dictionary(*piece).dictionary() == first; });
+  return common ? first : nullptr;
+}
+
+// f of a pointer to the indices of a dictionary-encoded array, of whatever type they are.
+template <class F>
+void visit_indices(const arrow::Array& indices, F f) {
+  const arrow::ArrayData& data = *indices.data();
+  switch (indices.type_id()) {
+    case arrow::Type::INT8:
+      return f(data.GetValues<std::int8_t>(1));
+    case arrow::Type::INT16:
+      return f(data.GetValues<std::int16_t>(1));
+    case arrow::Type::INT32:
+      return f(data.GetValues<std::int32_t>(1));
+    case arrow::Type::INT64:
+      return f(data.GetValues<std::int64_t>(1));
+    case arrow::Type::UINT8:
+      return f(data.GetValues<std::uint8_t>(1));
+    case arrow::Type::UINT16:
+      return f(data.GetValues<std::uint16_t>(1));
+    case arrow::Type::UINT32:
+      return f(data.GetValues<std::uint32_t>(1));
+    default:
+      return f(data.GetValues<std::uint64_t>(1));
+  }
+}
+
+// Whether the indices can be used where they lie: all are words, also in rows that are NULL.
+bool are_words(const std::int32_t* indices, std::int64_t n, std::size_t words) {
+  std::uint32_t greatest = 0;
+  for (std::int64_t i = 0; i < n; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
+  return greatest < words;
+}
+
+// Rows without a word get any, and a bit that says that they have none.
+void mark_nulls(EncodedText& text, std::int64_t rows, const std::string& name) {
+  auto* const indices = reinterpret_cast<std::int32_t*>(text.made->mutable_data());
+  text.has_nulls = std::any_of(indices, indices + rows, [](std::int32_t index) { return index == kNull; });
+  if (!text.has_nulls) return;
+  text.validity = checked(name, [&] { return arrow::AllocateEmptyBitmap(rows); });
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (indices[i] == kNull) {
+      indices[i] = 0;
+    } else {
+      arrow::bit_util::SetBit(text.validity->mutable_data(), i);
+    }
+  }
+}
+
+}  // namespace
+
+EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row) {
+  const auto dictionary = common_dictionary(pieces);
+  if (!dictionary || !is_last(dictionary)) {
+    vocabulary_ = std::make_shared<Vocabulary>();
+    last_ = {};
+  }
+  EncodedText text;
+  if (dictionary) translate(dictionary);
+  if (pieces.size() == 1 && dictionary) text.indices = in_place(as_dictionary(*pieces[0]));
+  if (text.indices != nullptr) {
+    text.has_nulls = pieces[0]->null_count() != 0;
+  } else {
+    text.made = checked(name_, [&] { return arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int32_t)}); });
+    auto* const indices = reinterpret_cast<std::int32_t*>(text.made->mutable_data());
+    text.indices = indices;
+    std::int64_t done = 0;
+    for (const auto& piece : pieces) {
+      add(piece, first_row + done, indices + done);
+      done += piece->length();
+    }
+    mark_nulls(text, rows, name_);
+  }
+  if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // every index, of NULL rows too, is a word's
+  text.vocabulary = vocabulary_;
+  if (!dictionary) last_ = {};  // its words are only some of the vocabulary's
+  return text;
+}
+
+bool TextEncoder::is_last(const std::shared_ptr<arrow::Array>& dictionary) {
+  if (!last_.dictionary) return false;
+  if (dictionary == last_.dictionary) return true;
+  // Parquet's are made anew for each batch.
+  check_text(*dictionary, name_);
+  return dictionary->Equals(last_.dictionary);
+}
+
+void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
+  if (last_.dictionary && is_last(dictionary)) return;
+  check_text(*dictionary, name_);
+  last_ = {dictionary, {}, true};
+  vocabulary_->memory.push_back(dictionary);
+  last_.indices.reserve(static_cast<std::size_t>(dictionary->length()));
+  for (std::int64_t i = 0; i < dictionary->length(); ++i) {
+    last_.indices.push_back(dictionary->IsNull(i) ? kNull : find_or_add(*vocabulary_, word_at(*dictionary, i), name_));
+    last_.same = last_.same && last_.indices.back() == i;
+  }
+}
+
+const std::int32_t* TextEncoder::in_place(const arrow::DictionaryArray& piece) const {
+  if (!last_.same || piece.indices()->type_id() != arrow::Type::INT32) return nullptr;
+  const auto* const indices = piece.indices()->data()->GetValues<std::int32_t>(1);
+  // Of an empty dictionary all rows are NULL, and the one word that it gets is for them.
+  const std::size_t words = std::max<std::size_t>(last_.indices.size(), 1);
+  return are_words(indices, piece.length(), words) ? indices : nullptr;
+}
+
+void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to) {
+  if (piece->type_id() == arrow::Type::DICTIONARY) {
+    translate(as_dictionary(*piece).dictionary());
+    return add_indices(as_dictionary(*piece), row, to);
+  }
+  check_text(*piece, name_);
+  vocabulary_->memory.push_back(piece);
+  for (std::int64_t i = 0; i < piece->length(); ++i) {
+    to[i] = piece->IsNull(i) ? kNull : find_or_add(*vocabulary_, word_at(*piece, i), name_);
+  }
+}
+
+void TextEncoder::add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const {
+  visit_indices(*piece.indices(), [&](const auto* indices) {
+    for (std::int64_t i = 0; i < piece.length(); ++i) {
+      const auto index = static_cast<std::uint64_t>(indices[i]);
+      if (piece.IsNull(i)) {
+        to[i] = kNull;
+      } else if (index < last_.indices.size()) {
+        to[i] = last_.indices[index];
+      } else {
+        throw Error(Code::malformed,
+                    fmt::format("{}: is damaged: row {} points past its dictionary; write it again", name_, row + i),
+                    row + i);
+      }
+    }
+  });
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_text.hpp: text as Arrow stores it, plain or in dictionaries, made into indices of words.
+#pragma once
+
+#include <arrow/array/array_base.h>
+#include <arrow/array/array_dict.h>
+#include <arrow/buffer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "upsweep/table.hpp"
+
+namespace upsweep::io {
+
+using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
+
+/// Words, each once, and what they lie in.
+struct Vocabulary {
+  Words words;
+  std::unordered_map<std::string_view, std::int32_t> indices;
+  Arrays memory;
+};
+
+/// Rows of text. The indices, and which are NULL, are those of the one piece where they lie; else they are `made`.
+struct EncodedText {
+  std::shared_ptr<const Vocabulary> vocabulary;
+  const std::int32_t* indices = nullptr;
+  bool has_nulls = false;
+  std::shared_ptr<arrow::Buffer> made;
+  std::shared_ptr<arrow::Buffer> validity;  ///< of `made` with NULLs
+};
+
+/// Turns text into indices, a batch at a time; batches that have the same dictionary share their words.
+class TextEncoder {
+ public:
+  /// `name`: what messages call the column.
+  explicit TextEncoder(std::string name) : name_(std::move(name)) {}
+
+  /// Of pieces that follow each other, `rows` in all, from row `first_row` of the table on. Throws malformed.
+  EncodedText encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row);
+
+ private:
+  // A dictionary's entries as indices of the vocabulary; -1: NULL.
+  struct Translation {
+    std::shared_ptr<arrow::Array> dictionary;
+    std::vector<std::int32_t> indices;
+    bool same = false;  // each entry has its own number
+  };
+
+  bool is_last(const std::shared_ptr<arrow::Array>& dictionary);
+  void translate(const std::shared_ptr<arrow::Array>& dictionary);
+  [[nodiscard]] const std::int32_t* in_place(const arrow::DictionaryArray& piece) const;
+  void add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to);
+  void add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const;
+
+  std::string name_;
+  std::shared_ptr<Vocabulary> vocabulary_;
+  Translation last_;
+};
+
+}  // namespace upsweep::io

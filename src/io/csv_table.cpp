@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_table.cpp: a CSV file as a table of one part; the types of its columns are those that its first block has.
+#include <arrow/array/array_primitive.h>
+#include <arrow/record_batch.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "io/arrow_batches.hpp"
+#include "io/arrow_files.hpp"
+#include "io/arrow_table.hpp"
+#include "io/posix.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+// Whether Arrow took for floats what may be integers past the signed ones.
+bool may_be_unsigned(const arrow::Array& array) {
+  const auto& numbers = static_cast<const arrow::DoubleArray&>(array);
+  bool large = false;
+  for (std::int64_t i = 0; i < numbers.length(); ++i) {
+    if (numbers.IsNull(i)) continue;
+    if (!(numbers.Value(i) >= 0)) return false;
+    large = large || numbers.Value(i) >= 0x1p63;
+  }
+  return large;
+}
+
+// Arrow names the column by its number in the message only.
+std::string named_in(const arrow::Status& status, const std::string& path, const arrow::FieldVector& fields) {
+  constexpr std::string_view kColumn = "CSV column #";
+  const std::string& text = status.message();
+  const std::size_t at = text.find(kColumn);
+  std::size_t column = fields.size();
+  if (at != std::string::npos) std::from_chars(text.data() + at + kColumn.size(), text.data() + text.size(), column);
+  return column < fields.size() ? full_name(path, fields[column]->name()) : path;
+}
+
+class CsvTable final : public Table {
+ public:
+  explicit CsvTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+    auto reader = start_csv(path_, {});
+    if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
+    columns_ = (*reader)->schema()->fields();
+    const auto first = checked(path_, [&] { return (*reader)->Next(); });
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const auto type = type_of_column(*columns_[i], first ? first->column(static_cast<int>(i)) : nullptr);
+      columns_[i] = arrow::field(columns_[i]->name(), type);
+      fields_.push_back(field_of(*columns_[i]));
+    }
+  }
+
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int parts() const override { return 1; }
+  [[nodiscard]] std::int64_t rows() const override { return -1; }
+  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return -1; }
+  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
+
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
+    arrow::FieldVector wanted;
+    for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
+    if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
+    ArrowPart opened = make_part(path_, state_, fields_, columns);
+    opened.source = [path = path_, fields = columns_, wanted,
+                     reader =
+                         std::shared_ptr<CsvReader>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      if (!reader) {
+        auto started = start_csv(path, wanted);
+        if (!started.ok()) refuse(started.status(), path, fields);
+        reader = *started;
+      }
+      auto batch = reader->Next();
+      if (!batch.ok()) refuse(batch.status(), path, fields);
+      return batch;
+    };
+    return read_batches(std::move(opened));
+  }
+
+ private:
+  // Of what Arrow sees in the first block, what is computed with; the rest is text. Without a value it is int64.
+  [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field,
+                                                                const std::shared_ptr<arrow::Array>& first) const {
+    switch (field.type()->id()) {
+      case arrow::Type::INT64:
+      case arrow::Type::NA:
+        return arrow::int64();
+      case arrow::Type::BOOL:
+      case arrow::Type::DATE32:
+        return field.type();
+      case arrow::Type::DOUBLE: {
+        const bool integers =
+            first && may_be_unsigned(*first) && start_csv(path_, {arrow::field(field.name(), arrow::uint64())}).ok();
+        return integers ? arrow::uint64() : arrow::float64();
+      }
+      default:
+        return arrow::dictionary(arrow::int32(), arrow::utf8());
+    }
+  }
+
+  [[noreturn]] static void refuse(const arrow::Status& status, const std::string& path,
+                                  const arrow::FieldVector& fields) {
+    throw_csv(named_in(status, path, fields), status, Code::malformed,
+              is_conversion(status)
+                  ? "the rows before it are of another type; write the column in one type, or as Parquet"
+                  : "correct the row");
+  }
+
+  std::string path_;
+  FileState state_;
+  arrow::FieldVector columns_;  // as what they are to be read
+  std::vector<Field> fields_;
+};
+
+}  // namespace
+
+std::unique_ptr<Table> open_csv_table(const std::string& path) {
+  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<CsvTable>(path); });
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/parquet_range.hpp: what Parquet's statistics tell of a column's values.
+#pragma once
+
+#include <parquet/metadata.h>
+
+#include "upsweep/table.hpp"
+
+namespace upsweep::io {
+
+/// The range of a column in a row group. Bounds are rounded outward, and infinite where they are missing or not to be
+/// trusted. It may throw what Parquet throws.
+ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& field);
+
+__extension__ using Int128 = __int128;
+
+/// Bounds of value / 10^scale: the greatest double that is not above it, and the least that is not below.
+/// At most one double further out where the quotient is no integer.
+double round_down(Int128 value, int scale);
+double round_up(Int128 value, int scale);
+
+}  // namespace upsweep::io

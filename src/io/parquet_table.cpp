@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/parquet_table.cpp: a Parquet file as a table; its parts are its row groups.
+#include <arrow/record_batch.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/metadata.h>
+
+#include <exception>
+#include <utility>
+
+#include "io/arrow_batches.hpp"
+#include "io/arrow_files.hpp"
+#include "io/arrow_table.hpp"
+#include "io/parquet_range.hpp"
+
+namespace upsweep::io {
+namespace {
+
+class ParquetTable final : public Table {
+ public:
+  explicit ParquetTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+    const auto reader = checked(path_, [&] { return start_parquet(path_); });
+    metadata_ = reader->parquet_reader()->metadata();
+    for (const auto& column : reader->manifest().schema_fields) {
+      fields_.push_back(field_of(*column.field));
+      leaves_.push_back(column.column_index);
+    }
+    std::vector<std::int64_t> rows;
+    for (int part = 0; part < metadata_->num_row_groups(); ++part) {
+      rows.push_back(metadata_->RowGroup(part)->num_rows());
+    }
+    starts_ = starts_of(path_, rows);
+  }
+
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int parts() const override { return static_cast<int>(starts_.size()) - 1; }
+  [[nodiscard]] std::int64_t rows() const override { return starts_.back(); }
+  [[nodiscard]] std::int64_t rows(int part) const override { return start(part + 1) - start(part); }
+
+  [[nodiscard]] ColumnRange range(int part, int column) const override {
+    const Field& field = fields_[static_cast<std::size_t>(column)];
+    if (!field.unsupported.empty()) return {};
+    try {
+      return range_of(*metadata_->RowGroup(part)->ColumnChunk(leaf(column)), field);
+    } catch (const std::exception&) {  // statistics that cannot be read are none
+      return {};
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+    const Selection selection(columns);
+    ArrowPart opened = make_part(path_, state_, fields_, columns);
+    opened.first_row = start(part);
+    opened.rows = rows(part);
+    opened.source = [path = path_, metadata = metadata_, part, wanted = leaves(selection.columns),
+                     texts = text_leaves(selection.columns), reader = std::shared_ptr<parquet::arrow::FileReader>(),
+                     batches = std::shared_ptr<arrow::RecordBatchReader>()]() mutable
+        -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      if (!batches) {
+        ARROW_ASSIGN_OR_RAISE(reader, start_parquet(path, texts, metadata));
+        ARROW_ASSIGN_OR_RAISE(batches, reader->GetRecordBatchReader({part}, wanted));
+      }
+      return batches->Next();
+    };
+    return read_batches(std::move(opened));
+  }
+
+ private:
+  [[nodiscard]] std::int64_t start(int part) const { return starts_[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
+
+  [[nodiscard]] std::vector<int> leaves(const std::vector<int>& columns) const {
+    std::vector<int> result;
+    for (const int column : columns) result.push_back(leaf(column));
+    return result;
+  }
+
+  [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
+    std::vector<int> result;
+    for (const int column : columns) {
+      if (fields_[static_cast<std::size_t>(column)].kind == ValueKind::text) result.push_back(leaf(column));
+    }
+    return result;
+  }
+
+  std::string path_;
+  FileState state_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::vector<Field> fields_;
+  std::vector<int> leaves_;           // of each field; -1: it has several
+  std::vector<std::int64_t> starts_;  // the first row of each part, and the end
+};
+
+}  // namespace
+
+std::unique_ptr<Table> open_parquet_table(const std::string& path) {
+  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<ParquetTable>(path); });
+}
+
+}  // namespace upsweep::io

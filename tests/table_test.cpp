@@ -1,0 +1,936 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/table_test.cpp: tables of good, bad and hostile files: types, NULLs, words, batches, parts and ranges.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/table.hpp"
+#include "tests/files.hpp"
+#include "upsweep/error.hpp"
+
+#if UPSWEEP_HAVE_ARROW
+#include "io/parquet_range.hpp"
+#endif
+
+namespace upsweep::io {
+namespace {
+
+bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0; }
+
+bool is_null(const ColumnData& data, std::int64_t row) {
+  return data.validity != nullptr && !bit(data.validity, data.offset + row);
+}
+
+std::int64_t width_of(Storage storage) {
+  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
+  return kWidths[static_cast<int>(storage)];
+}
+
+// Every batch of a part, checked for what the interface says of batches.
+void each_batch(const Table& table, int part, const std::vector<int>& columns,
+                const std::function<void(const Batch&)>& use) {
+  const auto reader = table.open(part, columns);
+  Batch batch;
+  std::int64_t rows = 0;
+  std::int64_t before = kBatchRows;
+  std::optional<std::int64_t> first_row;
+  while (reader->next(batch)) {
+    EXPECT_EQ(before, kBatchRows);  // all but the last
+    EXPECT_GT(batch.rows, 0);
+    EXPECT_LE(batch.rows, kBatchRows);
+    EXPECT_EQ(batch.columns.size(), columns.size());
+    EXPECT_EQ(batch.first_row, first_row.value_or(batch.first_row) + rows);
+    first_row = first_row.value_or(batch.first_row);
+    use(batch);
+    rows += batch.rows;
+    before = batch.rows;
+  }
+  EXPECT_FALSE(reader->next(batch));
+  EXPECT_EQ(batch.rows, 0);
+  if (table.rows(part) >= 0) {
+    EXPECT_EQ(rows, table.rows(part));
+  }
+}
+
+int column_of(const Table& table, const std::string& name) {
+  for (std::size_t i = 0; i < table.fields().size(); ++i) {
+    if (table.fields()[i].name == name) return static_cast<int>(i);
+  }
+  ADD_FAILURE() << "no column " << name;
+  return 0;
+}
+
+const Field& field_of_column(const Table& table, const std::string& name) {
+  return table.fields()[static_cast<std::size_t>(column_of(table, name))];
+}
+
+template <class T>
+using Optionals = std::vector<std::optional<T>>;
+
+// The elements of a column in all parts, NULLs as nothing.
+template <class T>
+Optionals<T> numbers(const Table& table, const std::string& name) {
+  EXPECT_EQ(width_of(field_of_column(table, name).storage), std::int64_t{sizeof(T)});
+  Optionals<T> all;
+  for (int part = 0; part < table.parts(); ++part) {
+    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+      const ColumnData& data = batch.columns[0];
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data.values) % sizeof(T), 0U);
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        all.push_back(is_null(data, i) ? std::nullopt : std::optional<T>(static_cast<const T*>(data.values)[i]));
+      }
+    });
+  }
+  return all;
+}
+
+Optionals<bool> truths(const Table& table, const std::string& name) {
+  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::boolean);
+  EXPECT_EQ(field_of_column(table, name).storage, Storage::bit);
+  Optionals<bool> all;
+  for (int part = 0; part < table.parts(); ++part) {
+    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+      const ColumnData& data = batch.columns[0];
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        all.push_back(is_null(data, i) ? std::nullopt : std::optional(bit(data.values, data.offset + i)));
+      }
+    });
+  }
+  return all;
+}
+
+// Every index, of NULL rows too, is a word's, and every word is there once.
+Optionals<std::string> words(const Table& table, const std::string& name) {
+  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
+  EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
+  Optionals<std::string> all;
+  for (int part = 0; part < table.parts(); ++part) {
+    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+      const ColumnData& data = batch.columns[0];
+      Words sorted = *data.words;
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        const std::string word(
+            data.words->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i])));
+        all.push_back(is_null(data, i) ? std::nullopt : std::optional(word));
+      }
+    });
+  }
+  return all;
+}
+
+// Reads whatever is there, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
+std::int64_t touch_all(const std::string& path) {
+  const auto table = open_table(path);
+  std::vector<int> columns;
+  for (std::size_t i = 0; i < table->fields().size(); ++i) {
+    if (table->fields()[i].unsupported.empty()) columns.push_back(static_cast<int>(i));
+  }
+  if (columns.empty()) return 0;  // rows alone may be as many as a file likes to tell
+  std::int64_t sum = 0;
+  for (int part = 0; part < table->parts(); ++part) {
+    for (const int column : columns) sum += std::isfinite(table->range(part, column).least) ? 1 : 0;
+    each_batch(*table, part, columns, [&](const Batch& batch) {
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        const ColumnData& data = batch.columns[c];
+        const std::int64_t width = width_of(table->fields()[static_cast<std::size_t>(columns[c])].storage);
+        for (std::int64_t i = 0; i < batch.rows; ++i) sum += is_null(data, i) ? 1 : 0;
+        for (std::int64_t i = 0; i < batch.rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
+        for (std::int64_t i = 0; width == 0 && i < batch.rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;
+        for (std::int64_t i = 0; data.words && i < batch.rows; ++i) {
+          const auto index = static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i]);
+          for (const char letter : data.words->at(index)) sum += letter;
+        }
+      }
+    });
+  }
+  return sum;
+}
+
+// The time of writing is set too: file systems may not tell two moments apart.
+void write_over(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(2));
+}
+
+TEST_F(IoTest, OpenTableTellsWhatIsNoReadableFile) {
+  expect_error(Code::not_found, path("none.npy"), [&] { open_table(path("none.npy")); });
+  expect_error(Code::not_found, "no such file", [&] { open_table(""); });
+  expect_error(Code::is_directory, "is a directory", [&] { open_table(folder_.string()); });
+  expect_error(Code::malformed, "is empty", [&] { open_table(put("empty.parquet", "")); });
+  expect_error(Code::malformed, "neither .npy nor", [&] { open_table(put("text.txt", "1\n2\n")); });
+  expect_error(Code::malformed, ".npz", [&] { open_table(put("a.npz", "PK\x03\x04 and more")); });
+  expect_error(Code::unreadable, "no regular file", [&] { open_table("/dev/null"); });
+  if (::geteuid() == 0) return;  // root may read everything
+  fs::permissions(put("secret.csv", "x\n1\n"), fs::perms::none);
+  expect_error(Code::unreadable, "ermission", [&] { open_table(path("secret.csv")); });
+}
+
+#if !UPSWEEP_HAVE_ARROW
+TEST_F(IoTest, WithoutArrowOtherTablesAreNotBuilt) {
+  expect_error(Code::not_built, "UPSWEEP_ARROW", [&] { open_table(put("a.csv", "x\n1\n")); });
+}
+#endif
+
+template <class T>
+void expect_npy_table(const std::string& file, const std::string& descr, ValueKind kind, Storage storage) {
+  std::vector<T> values = counting<T>(kBatchRows + 100);
+  values.front() = std::numeric_limits<T>::lowest();
+  values.back() = std::numeric_limits<T>::max();
+  std::ofstream(file, std::ios::binary) << npy_of(values, descr);
+  const auto table = open_table(file);
+  ASSERT_EQ(table->fields().size(), 1U);
+  EXPECT_EQ(table->fields()[0].kind, kind);
+  EXPECT_EQ(table->fields()[0].storage, storage);
+  EXPECT_EQ(table->parts(), 1);
+  EXPECT_EQ(table->rows(), kBatchRows + 100);
+  EXPECT_EQ(numbers<T>(*table, "some.name"), Optionals<T>(values.begin(), values.end()));
+}
+
+TEST_F(IoTest, NpyIsATableOfOneColumn) {
+  const std::string file = path("some.name.npy");
+  expect_npy_table<std::int8_t>(file, "|i1", ValueKind::integer, Storage::int8);
+  expect_npy_table<std::int16_t>(file, "<i2", ValueKind::integer, Storage::int16);
+  expect_npy_table<std::int32_t>(file, "<i4", ValueKind::integer, Storage::int32);
+  expect_npy_table<std::int64_t>(file, "<i8", ValueKind::integer, Storage::int64);
+  expect_npy_table<std::uint8_t>(file, "|u1", ValueKind::integer, Storage::uint8);
+  expect_npy_table<std::uint16_t>(file, "<u2", ValueKind::integer, Storage::uint16);
+  expect_npy_table<std::uint32_t>(file, "<u4", ValueKind::integer, Storage::uint32);
+  expect_npy_table<std::uint64_t>(file, "<u8", ValueKind::integer, Storage::uint64);
+  expect_npy_table<float>(file, "<f4", ValueKind::real, Storage::float32);
+  expect_npy_table<double>(file, "<f8", ValueKind::real, Storage::float64);
+  const auto table = open_table(file);
+  EXPECT_EQ(table->range(0, 0).least, -std::numeric_limits<double>::infinity());
+  each_batch(*table, 0, {0, 0},
+             [](const Batch& batch) { EXPECT_EQ(batch.columns[0].values, batch.columns[1].values); });
+  each_batch(*table, 0, {}, [](const Batch& batch) { EXPECT_TRUE(batch.columns.empty()); });
+  EXPECT_TRUE(numbers<double>(*open_table(put("a.npy", npy("<f8", "(0,)", ""))), "a").empty());
+}
+
+TEST_F(IoTest, NpyOfTruthValuesIsATable) {
+  const std::string bytes("\0\1\1\0\0\0\1\0\1\2", 10);
+  for (const char* descr : {"|b1", "?", "<b1"}) {
+    EXPECT_EQ(truths(*open_table(put("a.npy", npy(descr, "(10,)", bytes))), "a"),
+              (Optionals<bool>{false, true, true, false, false, false, true, false, true, true}));
+  }
+}
+
+TEST_F(IoTest, NpyTablesCutAnywhereAreMalformed) {
+  const std::string good = npy_of<std::int16_t>({1, 2, 3}, "<i2");
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    expect_error(Code::malformed, path("a.npy"), [&] { touch_all(put("a.npy", good.substr(0, size))); });
+  }
+}
+
+TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
+  const std::string good = npy_of(counting<std::int64_t>(kBatchRows + 1), "<i8");
+  const std::string file = put("a.npy", good);
+  const auto table = open_table(file);
+  const auto reader = table->open(0, {0});
+  Batch batch;
+  EXPECT_TRUE(reader->next(batch));
+  write_over(file, good.substr(0, 500));
+  expect_error(Code::malformed, "changed while it was read", [&] { reader->next(batch); });
+  write_over(file, good);
+  expect_error(Code::malformed, "changed while it was read", [&] { table->open(0, {0})->next(batch); });
+}
+
+#if UPSWEEP_HAVE_ARROW
+
+class TableTest : public IoTest {
+ protected:
+  // Writes in row groups or batches of `rows`.
+  std::string put_columns(Container container, const std::vector<std::pair<std::string, ArrayPtr>>& columns,
+                          std::int64_t rows = 64,
+                          arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
+    fs::remove(path("table"));
+    put_table(container, path("table"), *table_of(columns), rows, compression);
+    return path("table");
+  }
+
+  std::unique_ptr<Table> table_with(Container container, const ArrayPtr& x, std::int64_t rows = 64) {
+    const auto other = array_of<arrow::DoubleType>(counting<double>(static_cast<std::size_t>(x->length())));
+    return open_table(put_columns(container, {{"a", other}, {"x", x}, {"z", other}}, rows));
+  }
+};
+
+// 'values' with every third missing, from the second row on.
+template <class T>
+Optionals<T> with_gaps(const std::vector<T>& values) {
+  Optionals<T> all(values.begin(), values.end());
+  for (std::size_t i = 1; i < all.size(); i += 3) all[i].reset();
+  return all;
+}
+
+template <class ArrowType, class T>
+ArrayPtr array_of_optionals(const Optionals<T>& values, std::shared_ptr<arrow::DataType> type = nullptr) {
+  if (!type) type = arrow::TypeTraits<ArrowType>::type_singleton();
+  const auto builder = require(arrow::MakeBuilder(type));
+  auto& typed = static_cast<typename arrow::TypeTraits<ArrowType>::BuilderType&>(*builder);
+  for (const auto& value : values) require(value ? typed.Append(*value) : typed.AppendNull());
+  return require(typed.Finish());
+}
+
+// Without NULLs, with them, and from the middle of longer arrays, in every container.
+template <class ArrowType, class T = typename ArrowType::c_type>
+void expect_numbers(const std::function<std::unique_ptr<Table>(Container, const ArrayPtr&)>& write, ValueKind kind,
+                    Storage storage) {
+  std::vector<T> values = counting<T>(101);
+  values.front() = std::numeric_limits<T>::lowest();
+  values.back() = std::numeric_limits<T>::max();
+  for (const Container container : kContainers) {
+    for (const auto& expected : {Optionals<T>(values.begin(), values.end()), with_gaps(values)}) {
+      const ArrayPtr array = array_of_optionals<ArrowType>(expected);
+      const auto table = write(container, array);
+      EXPECT_EQ(field_of_column(*table, "x").kind, kind);
+      EXPECT_EQ(field_of_column(*table, "x").storage, storage);
+      EXPECT_EQ(field_of_column(*table, "x").unsupported, "");
+      EXPECT_EQ(numbers<T>(*table, "x"), expected);
+      EXPECT_EQ(numbers<T>(*write(container, array->Slice(13, 77)), "x"),
+                Optionals<T>(expected.begin() + 13, expected.begin() + 90));
+    }
+  }
+}
+
+TEST_F(TableTest, NumbersOfEveryTypeAreRead) {
+  const auto write = [&](Container container, const ArrayPtr& array) { return table_with(container, array, 30); };
+  expect_numbers<arrow::Int8Type>(write, ValueKind::integer, Storage::int8);
+  expect_numbers<arrow::Int16Type>(write, ValueKind::integer, Storage::int16);
+  expect_numbers<arrow::Int32Type>(write, ValueKind::integer, Storage::int32);
+  expect_numbers<arrow::Int64Type>(write, ValueKind::integer, Storage::int64);
+  expect_numbers<arrow::UInt8Type>(write, ValueKind::integer, Storage::uint8);
+  expect_numbers<arrow::UInt16Type>(write, ValueKind::integer, Storage::uint16);
+  expect_numbers<arrow::UInt32Type>(write, ValueKind::integer, Storage::uint32);
+  expect_numbers<arrow::UInt64Type>(write, ValueKind::integer, Storage::uint64);
+  expect_numbers<arrow::FloatType>(write, ValueKind::real, Storage::float32);
+  expect_numbers<arrow::DoubleType>(write, ValueKind::real, Storage::float64);
+  expect_numbers<arrow::Date32Type>(write, ValueKind::date, Storage::int32);
+}
+
+TEST_F(TableTest, PartsAreRowGroupsAndRecordBatches) {
+  const auto values = counting<std::int64_t>(100);
+  for (const Container container : kContainers) {
+    const auto table = table_with(container, array_of<arrow::Int64Type>(values), 30);
+    const bool stream = container == Container::ipc_stream;
+    EXPECT_EQ(table->parts(), stream ? 1 : 4);
+    EXPECT_EQ(table->rows(), stream ? -1 : 100);
+    EXPECT_EQ(table->rows(table->parts() - 1), stream ? -1 : 10);
+    for (int part = 0; part < table->parts(); ++part) {
+      each_batch(*table, part, {1}, [&](const Batch& batch) { EXPECT_EQ(batch.first_row, 30 * part); });
+    }
+  }
+}
+
+TEST_F(TableTest, ColumnsComeAsTheyAreAskedFor) {
+  const auto one = array_of<arrow::Int64Type>({1, 1});
+  const auto two = array_of<arrow::Int64Type>({2, 2});
+  const auto three = array_of<arrow::Int64Type>({3, 3});
+  for (const Container container : kContainers) {
+    for (const auto compression : {arrow::Compression::UNCOMPRESSED, arrow::Compression::ZSTD}) {
+      const auto table = open_table(put_columns(container, {{"a", one}, {"b", two}, {"b", three}}, 64, compression));
+      const auto at = [](const Batch& batch, std::size_t i) {
+        return *static_cast<const std::int64_t*>(batch.columns[i].values);
+      };
+      each_batch(*table, 0, {2, 0, 2, 1}, [&](const Batch& batch) {
+        EXPECT_EQ(at(batch, 0), 3);
+        EXPECT_EQ(at(batch, 1), 1);
+        EXPECT_EQ(at(batch, 2), 3);
+        EXPECT_EQ(at(batch, 3), 2);
+      });
+      std::int64_t rows = 0;
+      each_batch(*table, 0, {}, [&](const Batch& batch) { rows += batch.rows; });
+      EXPECT_EQ(rows, 2);
+    }
+  }
+}
+
+// Batches end where the table's do, not where Arrow's do.
+TEST_F(TableTest, BatchesAreJoinedAndSplit) {
+  const std::size_t n = 3 * kBatchRows + 17;
+  const auto values = with_gaps(counting<std::int64_t>(n));
+  Optionals<bool> bits;
+  Optionals<std::string> texts;
+  for (const auto& value : values) {
+    bits.push_back(value ? std::optional(*value % 5 == 0) : std::nullopt);
+    texts.push_back(value ? std::optional(std::to_string(*value / 1000)) : std::nullopt);
+  }
+  const std::vector<std::pair<std::string, ArrayPtr>> columns = {{"n", array_of_optionals<arrow::Int64Type>(values)},
+                                                                 {"b", array_of_optionals<arrow::BooleanType>(bits)},
+                                                                 {"t", array_of_optionals<arrow::StringType>(texts)}};
+  const auto expect = [&](const Table& table) {
+    EXPECT_EQ(numbers<std::int64_t>(table, "n"), values);
+    EXPECT_EQ(truths(table, "b"), bits);
+    EXPECT_EQ(words(table, "t"), texts);
+  };
+  for (const Container container : kContainers) {
+    expect(*open_table(put_columns(container, columns, std::ssize(values))));
+    expect(*open_table(put_columns(container, columns, 2 * kBatchRows + 3, arrow::Compression::ZSTD)));
+  }
+  expect(*open_table(put_columns(Container::ipc_stream, columns, 999)));
+}
+
+TEST_F(TableTest, TruthValuesAreBits) {
+  Optionals<bool> values;
+  for (int i = 0; i < 300; ++i) values.push_back(i % 7 == 3 ? std::nullopt : std::optional(i % 3 == 0));
+  const auto array = array_of_optionals<arrow::BooleanType>(values);
+  for (const Container container : kContainers) {
+    EXPECT_EQ(truths(*table_with(container, array, 100), "x"), values);
+    EXPECT_EQ(truths(*table_with(container, array->Slice(13, 200), 77), "x"),
+              Optionals<bool>(values.begin() + 13, values.begin() + 213));
+  }
+}
+
+TEST_F(TableTest, HalfFloatsAreFloats) {
+  arrow::HalfFloatBuilder builder;
+  require(builder.Append(std::uint16_t{0x3c00}));
+  require(builder.AppendNull());
+  require(builder.Append(std::uint16_t{0xc500}));
+  const auto array = require(builder.Finish());
+  for (const Container container : kContainers) {
+    EXPECT_EQ(numbers<float>(*table_with(container, array), "x"), (Optionals<float>{1.0F, std::nullopt, -5.0F}));
+  }
+}
+
+TEST_F(TableTest, ColumnsOfNothingAreNullIntegers) {
+  for (const Container container : kContainers) {
+    const auto table = table_with(container, require(arrow::MakeArrayOfNull(arrow::null(), 70)));
+    EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::integer);
+    EXPECT_EQ(numbers<std::int64_t>(*table, "x"), Optionals<std::int64_t>(70));
+  }
+}
+
+TEST_F(TableTest, DatesAreDays) {
+  constexpr std::int64_t kDay = 86'400'000;
+  const Optionals<std::int32_t> days = {-1, std::nullopt, 20'000};
+  for (const Container container : kContainers) {
+    const auto table = table_with(
+        container, array_of_optionals<arrow::Date64Type>(Optionals<std::int64_t>{-kDay, std::nullopt, 20'000 * kDay}));
+    EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::date);
+    EXPECT_EQ(field_of_column(*table, "x").storage, Storage::int32);
+    EXPECT_EQ(numbers<std::int32_t>(*table, "x"), days);
+  }
+  const auto odd = table_with(Container::ipc_file, array_of<arrow::Date64Type>({0, kDay + 1}), 1);
+  const Error error = error_of([&] { numbers<std::int32_t>(*odd, "x"); });
+  EXPECT_EQ(error.code(), Code::malformed);
+  EXPECT_EQ(error.index(), 1);
+}
+
+template <class Builder, class Decimal>
+ArrayPtr decimals(const std::shared_ptr<arrow::DataType>& type, const Optionals<Decimal>& values) {
+  Builder builder(type);
+  for (const auto& value : values) require(value ? builder.Append(*value) : builder.AppendNull());
+  return require(builder.Finish());
+}
+
+using Wide = std::array<std::int64_t, 2>;  // an int128, least significant word first
+
+TEST_F(TableTest, DecimalsAreIntegersOfTheirWidth) {
+  const auto expect = [&](const auto& type, const ArrayPtr& array, Storage storage, auto expected) {
+    using T = typename decltype(expected)::value_type::value_type;
+    for (const Container container : kContainers) {
+      const auto table = table_with(container, array, 2);
+      EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::decimal);
+      EXPECT_EQ(field_of_column(*table, "x").storage, storage) << type->ToString();
+      EXPECT_EQ(field_of_column(*table, "x").scale, 2);
+      EXPECT_EQ(numbers<T>(*table, "x"), expected) << type->ToString();
+    }
+  };
+  const Optionals<std::int64_t> narrow = {-12'34, std::nullopt, 0, 999'999'999'999'999'999};
+  const Optionals<Wide> wide = {Wide{-12'34, -1}, std::nullopt, Wide{0, 0}, Wide{7, 1}};
+  const auto type32 = arrow::decimal32(9, 2);
+  expect(type32,
+         decimals<arrow::Decimal32Builder, arrow::Decimal32>(
+             type32, {arrow::Decimal32(-12'34), std::nullopt, arrow::Decimal32(0), arrow::Decimal32(999'999'999)}),
+         Storage::int32, Optionals<std::int32_t>{-12'34, std::nullopt, 0, 999'999'999});
+  const auto make = [&]<class Builder, class Decimal>(std::type_identity<Builder>, std::type_identity<Decimal>,
+                                                      const auto& type, const Optionals<Decimal>& values) {
+    return decimals<Builder, Decimal>(type, values);
+  };
+  const auto type64 = arrow::decimal64(18, 2);
+  expect(type64,
+         make(std::type_identity<arrow::Decimal64Builder>{}, std::type_identity<arrow::Decimal64>{}, type64,
+              {arrow::Decimal64(-12'34), std::nullopt, arrow::Decimal64(0), arrow::Decimal64(*narrow[3])}),
+         Storage::int64, narrow);
+  for (const int precision : {18, 38}) {
+    const auto type128 = arrow::decimal128(precision, 2);
+    const auto type256 = arrow::decimal256(precision, 2);
+    const auto last = precision == 18 ? arrow::Decimal128(*narrow[3]) : arrow::Decimal128(1, 7);
+    const auto last256 = arrow::Decimal256(last);
+    const ArrayPtr array128 =
+        make(std::type_identity<arrow::Decimal128Builder>{}, std::type_identity<arrow::Decimal128>{}, type128,
+             {arrow::Decimal128(-12'34), std::nullopt, arrow::Decimal128(0), last});
+    const ArrayPtr array256 =
+        make(std::type_identity<arrow::Decimal256Builder>{}, std::type_identity<arrow::Decimal256>{}, type256,
+             {arrow::Decimal256(-12'34), std::nullopt, arrow::Decimal256(0), last256});
+    if (precision == 18) {
+      expect(type128, array128, Storage::int64, narrow);
+      expect(type256, array256, Storage::int64, narrow);
+    } else {
+      expect(type128, array128, Storage::int128, wide);
+      expect(type256, array256, Storage::int128, wide);
+    }
+  }
+}
+
+// Parquet may store decimals as integers too, which is how most writers do.
+TEST_F(TableTest, DecimalsStoredAsIntegersAreRead) {
+  for (const auto& type : {arrow::decimal128(5, 2), arrow::decimal128(15, 2)}) {
+    const auto array = decimals<arrow::Decimal128Builder, arrow::Decimal128>(
+        type, {arrow::Decimal128(-12'34), std::nullopt, arrow::Decimal128(999)});
+    const auto file = require(arrow::io::FileOutputStream::Open(path("integers")));
+    const auto pages = parquet::WriterProperties::Builder().enable_store_decimal_as_integer()->build();
+    require(parquet::arrow::WriteTable(*table_of({{"x", array}}), arrow::default_memory_pool(), file, 64, pages));
+    require(file->Close());
+    const auto table = open_table(path("integers"));
+    const bool narrow = field_of_column(*table, "x").storage == Storage::int32;
+    if (narrow) {
+      EXPECT_EQ(numbers<std::int32_t>(*table, "x"), (Optionals<std::int32_t>{-12'34, std::nullopt, 999}));
+    } else {
+      EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{-12'34, std::nullopt, 999}));
+    }
+    EXPECT_LE(table->range(0, 0).least, -12.34);
+    EXPECT_NEAR(table->range(0, 0).least, -12.34, 1e-12);
+    EXPECT_NEAR(table->range(0, 0).greatest, 9.99, 1e-12);
+  }
+}
+
+TEST_F(TableTest, DecimalsPastTheirDigitsNameTheirRow) {
+  const auto misfit = decimals<arrow::Decimal128Builder, arrow::Decimal128>(
+      arrow::decimal128(18, 0), {arrow::Decimal128(1), std::nullopt, arrow::Decimal128(1, 0)});
+  const auto table = table_with(Container::ipc_file, misfit, 2);
+  const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
+  EXPECT_EQ(error.code(), Code::malformed);
+  EXPECT_EQ(error.index(), 2);
+  // What is under a NULL is nobody's business.
+  const auto data = misfit->data()->Copy();
+  data->buffers[0] = require(arrow::AllocateEmptyBitmap(3));
+  data->null_count = 3;
+  EXPECT_EQ(numbers<std::int64_t>(*table_with(Container::ipc_file, arrow::MakeArray(data)), "x"),
+            Optionals<std::int64_t>(3));
+}
+
+TEST_F(TableTest, TextBecomesWords) {
+  const Optionals<std::string> values = {"b", "a", std::nullopt, "", "b", "a longer word than lies in a view", "ä"};
+  for (const Container container : kContainers) {
+    for (const std::int64_t rows : {1, 3, 64}) {
+      const auto expect = [&](const ArrayPtr& array, const Optionals<std::string>& expected) {
+        EXPECT_EQ(words(*table_with(container, array, rows), "x"), expected) << array->type()->ToString();
+        EXPECT_EQ(words(*table_with(container, array->Slice(1, 4), rows), "x"),
+                  Optionals<std::string>(expected.begin() + 1, expected.begin() + 5));
+      };
+      expect(array_of_optionals<arrow::StringType>(values), values);
+      expect(array_of_optionals<arrow::LargeStringType>(values), values);
+      expect(array_of_optionals<arrow::StringViewType>(values), values);
+    }
+    EXPECT_EQ(words(*table_with(container, array_of_optionals<arrow::StringType>(Optionals<std::string>(9))), "x"),
+              Optionals<std::string>(9));
+  }
+}
+
+TEST_F(TableTest, DictionariesOfTextAreWords) {
+  const auto codes = array_of_optionals<arrow::Int8Type>(Optionals<std::int8_t>{2, 0, std::nullopt, 3, 2, 1});
+  const Optionals<std::string> twice = {"x", "y", "x", std::nullopt};  // a word twice, and one that is none
+  const Optionals<std::string> expected = {"x", "x", std::nullopt, std::nullopt, "x", "y"};
+  for (const auto& index : {arrow::int8(), arrow::uint16(), arrow::int32(), arrow::uint64()}) {
+    const auto type = arrow::dictionary(index, arrow::utf8());
+    const auto indices =
+        index->id() == arrow::Type::INT8 ? codes
+        : index->id() == arrow::Type::UINT16
+            ? array_of_optionals<arrow::UInt16Type>(Optionals<std::uint16_t>{2, 0, std::nullopt, 3, 2, 1})
+        : index->id() == arrow::Type::INT32
+            ? array_of_optionals<arrow::Int32Type>(Optionals<std::int32_t>{2, 0, std::nullopt, 3, 2, 1})
+            : array_of_optionals<arrow::UInt64Type>(Optionals<std::uint64_t>{2, 0, std::nullopt, 3, 2, 1});
+    const auto array =
+        require(arrow::DictionaryArray::FromArrays(type, indices, array_of_optionals<arrow::StringType>(twice)));
+    for (const Container container : {Container::ipc_file, Container::ipc_stream}) {
+      EXPECT_EQ(words(*table_with(container, array, 6), "x"), expected);
+      EXPECT_EQ(words(*table_with(container, array, 2), "x"), expected);
+    }
+  }
+}
+
+// A stream may replace a dictionary between batches; here two of them meet in one batch of the table.
+TEST_F(TableTest, DictionariesMayChange) {
+  const auto type = arrow::dictionary(arrow::int32(), arrow::utf8());
+  const auto codes = array_of<arrow::Int32Type>({0, 1, 1});
+  const auto make = [&](const Optionals<std::string>& dictionary) {
+    return require(arrow::DictionaryArray::FromArrays(type, codes, array_of_optionals<arrow::StringType>(dictionary)));
+  };
+  const auto schema = arrow::schema({arrow::field("x", type)});
+  const auto file = require(arrow::io::FileOutputStream::Open(path("table")));
+  const auto writer = require(arrow::ipc::MakeStreamWriter(file, schema));
+  for (const auto& array : {make({"a", "b"}), make({"b", "c"}), make({"a", "b"})}) {
+    require(writer->WriteRecordBatch(*arrow::RecordBatch::Make(schema, 3, {array})));
+  }
+  require(writer->Close());
+  require(file->Close());
+  EXPECT_EQ(words(*open_table(path("table")), "x"),
+            (Optionals<std::string>{"a", "b", "b", "b", "c", "c", "a", "b", "b"}));
+}
+
+TEST_F(TableTest, BatchesWithTheSameDictionaryShareTheirWords) {
+  Optionals<std::string> values;
+  for (std::int64_t i = 0; i < 2 * kBatchRows + 5; ++i) values.emplace_back(std::to_string(i % 7));
+  const auto table = table_with(Container::parquet, array_of_optionals<arrow::StringType>(values), std::ssize(values));
+  std::vector<std::shared_ptr<const Words>> seen;
+  each_batch(*table, 0, {1}, [&](const Batch& batch) { seen.push_back(batch.columns[0].words); });
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+  EXPECT_EQ(seen[0]->size(), 7U);
+}
+
+// Parquet gives up its dictionary where there are too many words for one.
+TEST_F(TableTest, TextOfManyWordsIsRead) {
+  Optionals<std::string> values;
+  for (int i = 0; i < 200'000; ++i) values.emplace_back("a comment of some length, number " + std::to_string(i));
+  const auto array = array_of_optionals<arrow::StringType>(values);
+  for (const Container container : kContainers) {
+    EXPECT_EQ(words(*table_with(container, array, 150'000), "x"), values);
+  }
+}
+
+TEST_F(TableTest, IndicesPastTheirDictionaryAreMalformed) {
+  const auto make = [](const auto& type, const ArrayPtr& indices, const ArrayPtr& dictionary) {
+    return ArrayPtr(std::make_shared<arrow::DictionaryArray>(type, indices, dictionary));
+  };
+  const auto text = array_of_optionals<arrow::StringType>(Optionals<std::string>{"a", "b"});
+  const auto numbers_type = arrow::dictionary(arrow::int32(), arrow::int64());
+  for (const std::int32_t bad : {2, -1, 1 << 30}) {
+    const auto codes = array_of<arrow::Int32Type>({0, 1, bad});
+    for (const auto& array : {make(arrow::dictionary(arrow::int32(), arrow::utf8()), codes, text),
+                              make(numbers_type, codes, array_of<arrow::Int64Type>({5, 6}))}) {
+      const auto table = table_with(Container::ipc_stream, array);
+      expect_error(Code::malformed, "row 2 points past its dictionary",
+                   [&] { each_batch(*table, 0, {1}, [](const Batch&) {}); });
+    }
+  }
+}
+
+TEST_F(TableTest, DictionariesOfNumbersAreDecoded) {
+  const auto type = arrow::dictionary(arrow::int8(), arrow::float64());
+  const auto codes = array_of_optionals<arrow::Int8Type>(Optionals<std::int8_t>{2, 0, std::nullopt, 1, 2});
+  const auto array = require(arrow::DictionaryArray::FromArrays(
+      type, codes, array_of_optionals<arrow::DoubleType>(Optionals<double>{0.5, std::nullopt, 2.5})));
+  for (const Container container : {Container::ipc_file, Container::ipc_stream}) {
+    EXPECT_EQ(numbers<double>(*table_with(container, array, 5), "x"),
+              (Optionals<double>{2.5, 0.5, std::nullopt, std::nullopt, 2.5}));
+  }
+  const auto whole = require(arrow::DictionaryArray::FromArrays(type, codes, array_of<arrow::DoubleType>({0, 1, 2})));
+  EXPECT_EQ(numbers<double>(*table_with(Container::parquet, whole, 2), "x"),
+            (Optionals<double>{2, 0, std::nullopt, 1, 2}));
+}
+
+TEST_F(TableTest, OtherTypesDoNotKeepATableFromBeingOpened) {
+  const auto array = array_of<arrow::Int64Type>({1, 2});
+  const auto structs = require(arrow::StructArray::Make({array}, std::vector<std::string>{"b"}));
+  for (const Container container : kContainers) {
+    for (const auto& [type, shown] : {std::pair{arrow::timestamp(arrow::TimeUnit::MICRO), "timestamp[us]"},
+                                      {arrow::binary(), "binary"},
+                                      {arrow::time32(arrow::TimeUnit::MILLI), "time32[ms]"},
+                                      {arrow::list(arrow::int64()), "list<"},
+                                      {arrow::decimal256(50, 2), "decimal256(50, 2)"}}) {
+      const auto table = table_with(container, require(arrow::MakeArrayOfNull(type, 2)));
+      EXPECT_NE(field_of_column(*table, "x").unsupported.find(shown), std::string::npos) << type->ToString();
+      EXPECT_EQ(numbers<double>(*table, "z"), (Optionals<double>{0, 1}));
+      expect_error(Code::unsupported_type, shown, [&] { table->open(0, {1}); });
+      EXPECT_TRUE(std::isinf(table->range(0, 1).least));
+    }
+    const auto table = open_table(put_columns(container, {{"s", structs}, {"n", array}}));
+    EXPECT_EQ(table->fields()[0].unsupported, "struct<b: int64>");
+    EXPECT_EQ(numbers<std::int64_t>(*table, "n"), (Optionals<std::int64_t>{1, 2}));
+  }
+}
+
+TEST_F(TableTest, TablesWithoutRowsAreRead) {
+  for (const Container container : kContainers) {
+    EXPECT_TRUE(numbers<std::int32_t>(*table_with(container, array_of<arrow::Int32Type>({})), "x").empty());
+    EXPECT_TRUE(
+        words(*table_with(container, array_of_optionals<arrow::StringType>(Optionals<std::string>{})), "x").empty());
+  }
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST_F(TableTest, RangesAreThoseOfParquetsStatistics) {
+  const auto expect = [&](const ArrayPtr& array, double least, double greatest) {
+    const auto table = table_with(Container::parquet, array);
+    const ColumnRange range = table->range(0, 1);
+    EXPECT_TRUE(range.has_values);
+    EXPECT_EQ(range.least, least) << array->ToString();
+    EXPECT_EQ(range.greatest, greatest) << array->ToString();
+  };
+  using Limits = std::numeric_limits<std::int64_t>;
+  expect(array_of<arrow::Int64Type>({3, -5, 7}), -5, 7);
+  expect(array_of<arrow::Int64Type>({Limits::min(), Limits::max()}), -0x1p63, 0x1p63);
+  expect(array_of<arrow::Int64Type>({(1L << 53) + 1, (1L << 53) + 3}), 0x1p53, 0x1p53 + 4);
+  expect(array_of<arrow::Int64Type>({-(1L << 53) - 1}), -0x1p53 - 2, -0x1p53);
+  expect(array_of<arrow::UInt64Type>({1, ~0UL}), 1, 0x1p64);
+  expect(array_of<arrow::UInt32Type>({1, ~0U}), 1, 0xffffffffp0);
+  expect(array_of<arrow::UInt8Type>({1, 255}), 1, 255);
+  expect(array_of<arrow::Int8Type>({-128, 127}), -128, 127);
+  expect(array_of<arrow::Date32Type>({-3, 20'000}), -3, 20'000);
+  expect(array_of<arrow::FloatType>({-1.5F, 2.5F}), -1.5, 2.5);
+  expect(array_of<arrow::DoubleType>({-1.5, std::nan("")}), -1.5, -1.5);
+  expect(array_of<arrow::DoubleType>({std::nan("")}), -kInfinity, kInfinity);
+  expect(array_of_optionals<arrow::BooleanType>(Optionals<bool>{true}), -kInfinity, kInfinity);
+  expect(array_of_optionals<arrow::StringType>(Optionals<std::string>{"a"}), -kInfinity, kInfinity);
+}
+
+TEST_F(TableTest, RangesOfZerosHaveBothSigns) {
+  const auto table = table_with(Container::parquet, array_of<arrow::DoubleType>({0.0, 0.0}));
+  EXPECT_TRUE(std::signbit(table->range(0, 1).least));
+  EXPECT_FALSE(std::signbit(table->range(0, 1).greatest));
+}
+
+TEST_F(TableTest, RangesOfDecimalsAreTheirValues) {
+  const auto range_with = [&](int precision, const Optionals<arrow::Decimal128>& values) {
+    const auto array = decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(precision, 2), values);
+    return table_with(Container::parquet, array)->range(0, 1);
+  };
+  for (const int precision : {9, 18, 38}) {
+    const ColumnRange exact = range_with(precision, {arrow::Decimal128(-7'00), arrow::Decimal128(24'00)});
+    EXPECT_EQ(exact.least, -7) << precision;
+    EXPECT_EQ(exact.greatest, 24);
+    const ColumnRange between = range_with(precision, {arrow::Decimal128(5), arrow::Decimal128(7)});
+    EXPECT_LT(between.least, 0.05L);
+    EXPECT_GT(between.greatest, 0.07L);
+    EXPECT_LE(0.05 - between.least, 0x1p-56);
+    EXPECT_LE(between.greatest - 0.07, 0x1p-55);
+  }
+  const ColumnRange wide = range_with(38, {arrow::Decimal128(-1, 0), arrow::Decimal128(1, 0)});
+  EXPECT_LE(wide.least, -0x1p64 / 100);
+  EXPECT_GE(wide.greatest, 0x1p64 / 100);
+  EXPECT_NEAR(wide.greatest, 0x1p64 / 100, 100);
+}
+
+// Against quotients with 113 bits, which all of these fit.
+TEST(Range, RoundsOutward) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 100'000; ++round) {
+    const auto value = static_cast<std::int64_t>(random()) >> random() % 63;
+    const int scale = static_cast<int>(random() % 19);
+    double power = 1;
+    for (int i = 0; i < scale; ++i) power *= 10;
+    const double below = round_down(value, scale);
+    const double above = round_up(value, scale);
+    // Products of two doubles are exact in __float128.
+    EXPECT_LE(static_cast<__float128>(below) * static_cast<__float128>(power), static_cast<__float128>(value));
+    EXPECT_GE(static_cast<__float128>(above) * static_cast<__float128>(power), static_cast<__float128>(value));
+    EXPECT_LE(above, std::nextafter(std::nextafter(below, kInfinity), kInfinity));
+  }
+}
+
+TEST_F(TableTest, RangesOfNullsAreEmpty) {
+  const auto array = array_of_optionals<arrow::Int64Type>(Optionals<std::int64_t>{std::nullopt, std::nullopt, 5});
+  const auto table = table_with(Container::parquet, array, 2);
+  EXPECT_FALSE(table->range(0, 1).has_values);
+  EXPECT_TRUE(table->range(1, 1).has_values);
+  EXPECT_EQ(table->range(1, 1).least, 5);
+  EXPECT_TRUE(table_with(Container::ipc_file, array)->range(0, 1).has_values);
+}
+
+TEST_F(TableTest, RangesAreUnknownWithoutStatistics) {
+  const auto file = require(arrow::io::FileOutputStream::Open(path("plain")));
+  const auto pages = parquet::WriterProperties::Builder().disable_statistics()->build();
+  require(
+      parquet::arrow::WriteTable(*table_of({{"x", with_null(3, 1)}}), arrow::default_memory_pool(), file, 64, pages));
+  require(file->Close());
+  const ColumnRange range = open_table(path("plain"))->range(0, 0);
+  EXPECT_TRUE(range.has_values);
+  EXPECT_EQ(range.least, -kInfinity);
+  EXPECT_EQ(range.greatest, kInfinity);
+}
+
+// Some of everything.
+std::vector<std::pair<std::string, ArrayPtr>> varied() {
+  const auto numbers_type = arrow::dictionary(arrow::int8(), arrow::float64());
+  return {{"i", with_null(4, 2)},
+          {"b", array_of_optionals<arrow::BooleanType>(Optionals<bool>{true, std::nullopt, false, true})},
+          {"t", array_of_optionals<arrow::StringType>(Optionals<std::string>{"a", std::nullopt, "bb", "a"})},
+          {"d", decimals<arrow::Decimal128Builder, arrow::Decimal128>(
+                    arrow::decimal128(15, 2),
+                    {arrow::Decimal128(1), std::nullopt, arrow::Decimal128(-1), arrow::Decimal128(99)})},
+          {"n", require(arrow::DictionaryArray::FromArrays(numbers_type, array_of<arrow::Int8Type>({2, 0, 1, 2}),
+                                                           array_of<arrow::DoubleType>({0.5, 1.5, 2.5})))}};
+}
+
+TEST_F(TableTest, TablesCutAnywhereAreMalformed) {
+  for (const Container container : kContainers) {
+    const std::string good = slurp(put_columns(container, varied(), 2));
+    for (std::size_t size = 0; size < good.size(); ++size) {
+      const std::string file = put("cut", good.substr(0, size));
+      expect_error(Code::malformed, file, [&] { touch_all(file); });
+    }
+    EXPECT_GT(touch_all(put("cut", good)), 0);
+  }
+}
+
+TEST_F(TableTest, TablesWithFlippedBitsAreReadOrRefused) {
+  std::mt19937 random(2);
+  for (const Container container : kContainers) {
+    for (const auto& compression : {arrow::Compression::UNCOMPRESSED, arrow::Compression::ZSTD}) {
+      const std::string good = slurp(put_columns(container, varied(), 3, compression));
+      for (int round = 0; round < 1500; ++round) {
+        const std::string file = put("flipped", flipped(good, good.size(), random));
+        try {
+          touch_all(file);
+        } catch (const Error& error) {
+          EXPECT_EQ(std::string(error.what()).find(file), 0U) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(TableTest, AFileThatChangesWhileItIsReadIsMalformed) {
+  const auto values = counting<std::int64_t>(2 * kBatchRows);
+  for (const Container container : kContainers) {
+    const auto open = [&] { return table_with(container, array_of<arrow::Int64Type>(values), std::ssize(values)); };
+    const auto expect_changed = [](BatchReader& reader) {
+      expect_error(Code::malformed, "changed while it was read", [&] {
+        Batch batch;
+        while (reader.next(batch)) continue;
+      });
+    };
+    const std::string good = slurp(put_columns(container, {{"x", array_of<arrow::Int64Type>(values)}}));
+    Batch batch;
+    for (const bool started : {false, true}) {
+      auto table = open();
+      auto reader = table->open(0, {1});
+      EXPECT_TRUE(!started || reader->next(batch));
+      fs::rename(put("other", good), path("table"));
+      expect_changed(*reader);
+      table = open();
+      reader = table->open(0, {1});
+      EXPECT_TRUE(!started || reader->next(batch));
+      fs::last_write_time(path("table"), fs::last_write_time(path("table")) + std::chrono::seconds(2));
+      expect_changed(*reader);
+    }
+    const auto table = open();
+    fs::remove(path("table"));
+    expect_error(Code::not_found, "no such file", [&] { table->open(0, {1})->next(batch); });
+  }
+}
+
+// For ThreadSanitizer too: parts are read at the same time, some of them twice.
+TEST_F(TableTest, PartsAreReadAtTheSameTime) {
+  const std::int64_t rows = 20'000;
+  Optionals<std::string> texts;
+  for (std::int64_t i = 0; i < rows; ++i) texts.emplace_back(std::to_string(i % 100));
+  for (const Container container : kContainers) {
+    const auto table = open_table(put_columns(container,
+                                              {{"n", array_of<arrow::Int64Type>(counting<std::int64_t>(rows))},
+                                               {"t", array_of_optionals<arrow::StringType>(texts)}},
+                                              1000));
+    std::array<std::int64_t, 4> sums{};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < sums.size(); ++t) {
+      threads.emplace_back([&, t] {
+        for (int part = static_cast<int>(t) % 2; part < table->parts(); part += 2) {
+          EXPECT_TRUE(table->range(part, 0).has_values);
+          each_batch(*table, part, {0, 1}, [&](const Batch& batch) {
+            const auto* const values = static_cast<const std::int64_t*>(batch.columns[0].values);
+            sums[t] = std::accumulate(values, values + batch.rows, sums[t]);
+            EXPECT_GE(batch.columns[1].words->size(), 100U);
+          });
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(sums[0] + sums[1] + sums[2] + sums[3], rows * (rows - 1));  // each part twice
+  }
+}
+
+// One row group of 64 MiB, read without holding it.
+TEST_F(TableTest, ParquetIsReadInBoundedMemory) {
+  constexpr std::int64_t kRows = 1 << 22;
+  const auto values = array_of<arrow::Int64Type>(counting<std::int64_t>(kRows));
+  const auto table = open_table(put_columns(Container::parquet, {{"x", values}, {"y", values}}, kRows));
+  const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
+  std::int64_t most = 0;
+  each_batch(*table, 0, {0, 1},
+             [&](const Batch&) { most = std::max(most, arrow::default_memory_pool()->bytes_allocated() - before); });
+  EXPECT_LT(most, 16 << 20);
+}
+
+TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
+  const auto table = open_table(put("a.csv",
+                                    "i,u,d,f,b,t,e\n"
+                                    "-1,18446744073709551615,2001-12-31,1,true,\"a\nb\",\n"
+                                    "2,0,1970-01-01,nan,false,x,\n"
+                                    ",,,,,,\n"));
+  EXPECT_EQ(table->rows(), -1);
+  EXPECT_EQ(numbers<std::int64_t>(*table, "i"), (Optionals<std::int64_t>{-1, 2, std::nullopt}));
+  EXPECT_EQ(numbers<std::uint64_t>(*table, "u"), (Optionals<std::uint64_t>{~0ULL, 0, std::nullopt}));
+  EXPECT_EQ(field_of_column(*table, "d").kind, ValueKind::date);
+  EXPECT_EQ(numbers<std::int32_t>(*table, "d"), (Optionals<std::int32_t>{11'687, 0, std::nullopt}));
+  EXPECT_TRUE(std::isnan(*numbers<double>(*table, "f")[1]));
+  EXPECT_EQ(truths(*table, "b"), (Optionals<bool>{true, false, std::nullopt}));
+  EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"a\nb", "x", std::nullopt}));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "e"), Optionals<std::int64_t>(3));
+  std::int64_t rows = 0;
+  each_batch(*table, 0, {}, [&](const Batch& batch) { rows += batch.rows; });
+  EXPECT_EQ(rows, 3);
+}
+
+TEST_F(TableTest, CsvTimesAndMixturesAreText) {
+  const auto table = open_table(put("a.CSV", "t,m,q\n12:30:00,1,\"\"\n13:30:00,true,NA\n"));
+  EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"12:30:00", "13:30:00"}));
+  EXPECT_EQ(words(*table, "m"), (Optionals<std::string>{"1", "true"}));
+  EXPECT_EQ(open_table(put("b.csv", "x,y\n"))->fields().size(), 2U);
+}
+
+TEST_F(TableTest, CsvLargerThanABlockIsRead) {
+  Optionals<std::int64_t> values;
+  Optionals<std::string> texts;
+  std::string text = "x,y\n";
+  for (std::int64_t i = 0; i < 400'000; ++i) {
+    values.emplace_back(i);
+    texts.emplace_back("word " + std::to_string(i % 1000));
+    text += std::to_string(i) + "," + *texts.back() + "\n";
+  }
+  const auto table = open_table(put("a.csv", text));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "x"), values);
+  EXPECT_EQ(words(*table, "y"), texts);
+}
+
+TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesColumnAndRow) {
+  std::string text = "w,x,y\n";
+  for (int i = 0; i < 400'000; ++i) text += "5," + std::to_string(i) + ",z\n";
+  const std::pair<const char*, const char*> lines[] = {{"5,1.5,z\n", ":x: row 400000"},
+                                                       {"7\n", "Expected 3 columns, got 1"}};
+  for (const auto& [line, part] : lines) {
+    const auto table = open_table(put("a.csv", text + line + "5,9,z\n"));
+    const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
+    EXPECT_EQ(error.code(), Code::malformed);
+    EXPECT_EQ(error.index(), 400'000) << error.what();
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(TableTest, BadCsvIsMalformed) {
+  expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "\n")); });
+  expect_error(Code::malformed, "Expected 2 columns, got 3", [&] { touch_all(put("a.csv", "x,y\n1,2\n1,2,3\n")); });
+  expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "x\n" + std::string(3 << 20, '1') + "\n")); });
+}
+
+#endif
+
+}  // namespace
+}  // namespace upsweep::io
