@@ -51,6 +51,11 @@ struct OffsetsOptions {
   std::optional<std::string> output;
 };
 
+struct QueryOptions {
+  std::string sql;
+  std::vector<std::string> tables;  ///< NAME=PATH
+};
+
 struct LadderOptions {
   std::string problem;
   std::string sizes;
@@ -63,6 +68,7 @@ struct LadderOptions {
 int run_scan(const Common& common, const ScanOptions& options);
 int run_reduce(const Common& common, const ReduceOptions& options);
 int run_offsets(const Common& common, const OffsetsOptions& options);
+int run_query(const Common& common, const QueryOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
 int run_devices(const Common& common);
 

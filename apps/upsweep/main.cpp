@@ -43,6 +43,7 @@ struct Options {
   ScanOptions scan;
   ReduceOptions reduce;
   OffsetsOptions offsets;
+  QueryOptions query;
   LadderOptions ladder;
 };
 
@@ -111,6 +112,15 @@ CLI::App* add_offsets(CLI::App& app, Options& options) {
   return offsets;
 }
 
+CLI::App* add_query(CLI::App& app, Options& options) {
+  CLI::App* query = app.add_subcommand("query", "SQL aggregates over a file");
+  QueryOptions& o = options.query;
+  query->add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
+  query->add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
+  add_common(*query, options.common);
+  return query;
+}
+
 CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
@@ -128,12 +138,13 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
 }
 
 int run(int argc, char** argv, Options& options) {
-  CLI::App app{"Scans, reductions and ragged offsets at the speed of memory.", "upsweep"};
+  CLI::App app{"Scans, reductions, ragged offsets and SQL aggregates at the speed of memory.", "upsweep"};
   app.set_version_flag("--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   const CLI::App* scan = add_scan(app, options);
   const CLI::App* reduce = add_reduce(app, options);
   const CLI::App* offsets = add_offsets(app, options);
+  const CLI::App* query = add_query(app, options);
   const CLI::App* ladder = add_ladder(app, options);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
   add_common(*devices, options.common);
@@ -151,6 +162,7 @@ int run(int argc, char** argv, Options& options) {
   if (*scan) return run_scan(options.common, options.scan);
   if (*reduce) return run_reduce(options.common, options.reduce);
   if (*offsets) return run_offsets(options.common, options.offsets);
+  if (*query) return run_query(options.common, options.query);
   if (*ladder) return run_ladder(options.common, options.ladder);
   return run_devices(options.common);
 }

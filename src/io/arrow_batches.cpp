@@ -30,15 +30,23 @@ struct Known {
   Storage storage;
 };
 constexpr Known kKnown[] = {
-    {arrow::Type::INT8, ValueKind::integer, Storage::int8},       {arrow::Type::INT16, ValueKind::integer, Storage::int16},
-    {arrow::Type::INT32, ValueKind::integer, Storage::int32},     {arrow::Type::INT64, ValueKind::integer, Storage::int64},
-    {arrow::Type::UINT8, ValueKind::integer, Storage::uint8},     {arrow::Type::UINT16, ValueKind::integer, Storage::uint16},
-    {arrow::Type::UINT32, ValueKind::integer, Storage::uint32},   {arrow::Type::UINT64, ValueKind::integer, Storage::uint64},
+    {arrow::Type::INT8, ValueKind::integer, Storage::int8},
+    {arrow::Type::INT16, ValueKind::integer, Storage::int16},
+    {arrow::Type::INT32, ValueKind::integer, Storage::int32},
+    {arrow::Type::INT64, ValueKind::integer, Storage::int64},
+    {arrow::Type::UINT8, ValueKind::integer, Storage::uint8},
+    {arrow::Type::UINT16, ValueKind::integer, Storage::uint16},
+    {arrow::Type::UINT32, ValueKind::integer, Storage::uint32},
+    {arrow::Type::UINT64, ValueKind::integer, Storage::uint64},
     {arrow::Type::NA, ValueKind::integer, Storage::int64},  // all NULL
-    {arrow::Type::HALF_FLOAT, ValueKind::real, Storage::float32}, {arrow::Type::FLOAT, ValueKind::real, Storage::float32},
-    {arrow::Type::DOUBLE, ValueKind::real, Storage::float64},     {arrow::Type::DATE32, ValueKind::date, Storage::int32},
-    {arrow::Type::DATE64, ValueKind::date, Storage::int32},       {arrow::Type::BOOL, ValueKind::boolean, Storage::bit},
-    {arrow::Type::STRING, ValueKind::text, Storage::int32},       {arrow::Type::LARGE_STRING, ValueKind::text, Storage::int32},
+    {arrow::Type::HALF_FLOAT, ValueKind::real, Storage::float32},
+    {arrow::Type::FLOAT, ValueKind::real, Storage::float32},
+    {arrow::Type::DOUBLE, ValueKind::real, Storage::float64},
+    {arrow::Type::DATE32, ValueKind::date, Storage::int32},
+    {arrow::Type::DATE64, ValueKind::date, Storage::int32},
+    {arrow::Type::BOOL, ValueKind::boolean, Storage::bit},
+    {arrow::Type::STRING, ValueKind::text, Storage::int32},
+    {arrow::Type::LARGE_STRING, ValueKind::text, Storage::int32},
     {arrow::Type::STRING_VIEW, ValueKind::text, Storage::int32},
 };
 

@@ -410,8 +410,12 @@ Node Binder::bind_column(const Json& body, int location) {
     refuse(location, fmt::format("the query has no table '{}'", string_of(parts[0])), Code::unknown_column);
   }
   const std::string name = string_of(parts.back());
+  // As it is written, else without regard to case: the parser has made names lower case that are not quoted.
   const auto is_it = [&](const Field& field) { return field.name == name; };
-  const auto found = std::find_if(fields_.begin(), fields_.end(), is_it);
+  const auto is_like_it = [&](const Field& field) { return folded(field.name) == name; };
+  auto found = std::find_if(fields_.begin(), fields_.end(), is_it);
+  const bool exact = found != fields_.end();
+  if (!exact) found = std::find_if(fields_.begin(), fields_.end(), is_like_it);
   if (found == fields_.end()) {
     std::string names;
     for (std::size_t i = 0; i < std::min(fields_.size(), kListedColumns); ++i) {
@@ -421,7 +425,9 @@ Node Binder::bind_column(const Json& body, int location) {
     refuse(location, fmt::format("{} has no column '{}'; its columns are: {}{}", table_, name, names, more),
            Code::unknown_column);
   }
-  if (std::find_if(found + 1, fields_.end(), is_it) != fields_.end()) {
+  const auto next =
+      exact ? std::find_if(found + 1, fields_.end(), is_it) : std::find_if(found + 1, fields_.end(), is_like_it);
+  if (next != fields_.end()) {
     refuse(location, fmt::format("{} has more than one column '{}'; rename one of them", table_, name),
            Code::unknown_column);
   }

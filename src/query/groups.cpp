@@ -51,11 +51,7 @@ bool is_less(double a, double b) { return a < b || (b != b && a == a); }
 }  // namespace
 
 Groups::Groups(const Plan& plan, const Kernels& kernels)
-    : plan_(&plan),
-      kernels_(&kernels),
-      table_(64, -1),
-      group_(kBlock, 0),
-      translations_(plan.keys.size() + plan.aggregates.size()) {
+    : plan_(&plan), kernels_(&kernels), table_(64, -1), group_(kBlock, 0), translations_(plan.keys.size()) {
   if (!plan.grouped) (void)find(nullptr, nullptr);
 }
 
@@ -110,7 +106,7 @@ std::int32_t Groups::word(std::string_view text) {
   return found->second;
 }
 
-/// The value of a key or an aggregate's input as it is kept.
+/// The value of a key as it is kept.
 Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
   const Int128 value = exact_at(v, i);
   if (v.form != Form::words) return value;
@@ -285,16 +281,30 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
     state(0, aggregate).count += n;
     return;
   }
+  if (kind == ValueKind::text) return include_words(aggregate, v, n);
   for (int i = 0; i < n; ++i) {
     if (null_at(v, i)) continue;
     State other{.count = 1};
     if (kind == ValueKind::real) {
       other.real = v.as<double>()[v.one ? 0 : i];
     } else {
-      other.exact = key_at(plan_->keys.size() + aggregate, v, i);
+      other.exact = exact_at(v, i);
     }
     State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
     improve(best, other, fold, kind);
+    ++best.count;
+  }
+}
+
+/// Only words that are better than all before them are kept: there may be as many as rows.
+void Groups::include_words(std::size_t aggregate, const Vector& v, int n) {
+  const bool least = plan_->aggregates[aggregate].fold == Fold::least;
+  for (int i = 0; i < n; ++i) {
+    if (null_at(v, i)) continue;
+    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
+    const std::string_view mine = (**v.words)[static_cast<std::size_t>(v.as<std::int32_t>()[i])];
+    const auto is_better = [&](std::string_view than) { return least ? mine < than : than < mine; };
+    if (best.count == 0 || is_better(words_[static_cast<std::size_t>(best.exact)])) best.exact = word(mine);
     ++best.count;
   }
 }

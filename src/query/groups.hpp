@@ -69,6 +69,7 @@ class Groups {
   void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
+  void include_words(std::size_t aggregate, const Vector& v, int n);
   void count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n);
   void improve(State& best, const State& other, Fold fold, ValueKind kind) const;
 
@@ -84,7 +85,7 @@ class Groups {
 
   // Of the block at hand.
   std::vector<std::int32_t> group_;
-  std::vector<Translation> translations_;  ///< by key, then by aggregate
+  std::vector<Translation> translations_;  ///< by key
   std::vector<std::int32_t> by_words_;     ///< groups by the words of all keys; -1: not met yet
   std::vector<const Words*> by_words_of_;
 };

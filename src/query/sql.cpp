@@ -24,15 +24,6 @@ bool is_letter(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Lower-case ASCII, as SQL compares key words.
-std::string folded(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 struct Token {
   enum Kind { word, quoted, string, number, symbol } kind;
   std::size_t begin;
@@ -216,6 +207,14 @@ std::size_t width_of(std::string_view text) {
 }
 
 }  // namespace
+
+std::string folded(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
 
 void refuse(const std::string& sql, int location, Code code, const std::string& what, std::int64_t index) {
   const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), sql.size());

@@ -20,6 +20,9 @@ struct Syntax {
 /// The name that stands for FROM '…' in the tree.
 inline constexpr std::string_view kPathName = "_t";
 
+/// With ASCII letters in lower case, as SQL compares names.
+std::string folded(std::string_view text);
+
 /// Throws Error bad_sql, unsupported_sql.
 Syntax parse(const std::string& sql);
 
