@@ -161,19 +161,22 @@ bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n) {
     by_words_.assign(combinations, -1);
     by_words_of_ = words;
   }
+  std::int32_t* const group = group_.data();
+  std::fill(group, group + n, 0);
+  for (const Vector* v : keys) {
+    const auto size = static_cast<std::int32_t>((*v->words)->size());
+    const auto* const word = v->as<std::int32_t>();
+    for (int i = 0; i < n; ++i) group[i] = group[i] * size + word[i];
+  }
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
   for (int i = 0; i < n; ++i) {
-    std::size_t combination = 0;
-    for (const Vector* v : keys) {
-      combination = combination * (*v->words)->size() + static_cast<std::size_t>(v->as<std::int32_t>()[i]);
-    }
-    std::int32_t& group = by_words_[combination];
-    if (group < 0) {
+    std::int32_t& known = by_words_[static_cast<std::size_t>(group[i])];
+    if (known < 0) {
       for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
-      group = static_cast<std::int32_t>(find(key.data(), nulls.data()));
+      known = static_cast<std::int32_t>(find(key.data(), nulls.data()));
     }
-    group_[static_cast<std::size_t>(i)] = group;
+    group[i] = known;
   }
   return true;
 }
@@ -185,6 +188,7 @@ void Groups::add(Evaluator& evaluator) {
   if (n == 0) return;
   if (!plan_->keys.empty()) assign(evaluator, n);
   if (plan_->grouped && plan_->keys.empty()) (void)find(nullptr, nullptr);
+  few_are_counted_ = false;
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_->aggregates[a];
     if (aggregate.fold == Fold::count_rows) {
@@ -202,6 +206,20 @@ void Groups::include(std::size_t aggregate, const Vector& v, ValueType type, int
   count_rows(aggregate, v.nulls, v.one, n);
 }
 
+/// The block's rows in each group, counted once for all aggregates.
+const std::int64_t* Groups::rows_of_few(int n) {
+  if (!few_are_counted_) {
+    const auto* const group = group_.data();
+    for (std::int32_t g = 0; g < static_cast<std::int32_t>(count_); ++g) {
+      std::int32_t rows = 0;
+      for (int i = 0; i < n; ++i) rows += group[i] == g ? 1 : 0;
+      rows_of_few_[g] = rows;
+    }
+    few_are_counted_ = true;
+  }
+  return rows_of_few_;
+}
+
 void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n) {
   if (one && nulls != nullptr) {
     if (nulls[0] != 0) return;
@@ -213,11 +231,7 @@ void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool o
   }
   const auto* const group = group_.data();
   if (count_ <= kFewGroups && nulls == nullptr) {
-    for (std::int32_t g = 0; g < static_cast<std::int32_t>(count_); ++g) {
-      std::int32_t rows = 0;
-      for (int i = 0; i < n; ++i) rows += group[i] == g ? 1 : 0;
-      state(g, aggregate).count += rows;
-    }
+    for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {

@@ -70,6 +70,7 @@ class Groups {
   void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
   void include_words(std::size_t aggregate, const Vector& v, int n);
+  const std::int64_t* rows_of_few(int n);
   void count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n);
   void improve(State& best, const State& other, Fold fold, ValueKind kind) const;
 
@@ -85,6 +86,8 @@ class Groups {
 
   // Of the block at hand.
   std::vector<std::int32_t> group_;
+  bool few_are_counted_ = false;
+  std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
   std::vector<std::int32_t> by_words_;     ///< groups by the words of all keys; -1: not met yet
   std::vector<const Words*> by_words_of_;

@@ -145,7 +145,8 @@ int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, 
   int i = 0;
   for (; i + kGroup <= n; i += kGroup) {
     std::uint8_t keep[kGroup];
-    for (int j = 0; j < kGroup; ++j) keep[j] = holds(from[i + j]) ? 1 : 0;
+    const T* const group = from + i;  // not from[i + j]: where integers wrap around, these need not be neighbours
+    for (int j = 0; j < kGroup; ++j) keep[j] = holds(group[j]) ? 1 : 0;
     to = append_places(bits_of(keep), i, to);
   }
   for (; i < n; ++i) {
@@ -212,7 +213,8 @@ T sum(const T* in, int n) {
   T lanes[kLanes] = {};
   int i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
+    const T* const group = in + i;
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += group[lane];
   }
   for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += in[i];
   for (int step = kLanes / 2; step > 0; step /= 2) {
