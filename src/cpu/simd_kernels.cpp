@@ -383,10 +383,12 @@ struct SimdLists {
 // that is added up when the next chunk's keys have been looked at, and has had the time to arrive.
 
 constexpr std::int64_t kChunkRows = 4096;
-// Where a row in twelve is kept, half the cache lines of the payload are touched: streaming them all is then as fast
-// (measured on a Xeon at 2.5 GHz with columns in memory).
-constexpr std::int64_t kManyKept = kChunkRows / 12;
+// Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: streaming them all
+// is then as fast (measured on a Xeon at 2.5 GHz with columns in memory; so is the next).
+constexpr std::int64_t kManyKept = kChunkRows / 8;
 constexpr std::int64_t kNoteRows = 64;  // noted at a time
+// The hardware fetches keys ahead, but stops at pages and for lines of the payload: 0.97 of the read rate against 0.89.
+constexpr std::int64_t kKeysAhead = 512;
 
 struct KeptRows {
   const std::int64_t* quantity = nullptr;
@@ -432,6 +434,9 @@ UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uin
   constexpr int kKeys = kLanes<std::uint32_t>;
   std::int64_t i = 0;
   for (; i + kNoteRows <= n; i += kNoteRows) {
+    for (int v = 0; v < int{kNoteRows} / kKeys; ++v) {
+      _mm_prefetch(reinterpret_cast<const char*>(key + i + v * kKeys) + kKeysAhead * sizeof(*key), _MM_HINT_T0);
+    }
     std::uint64_t bits = 0;
     for (int v = 0; v < int{kNoteRows} / kKeys; ++v) bits |= bits_below(key + i + v * kKeys, limits) << (v * kKeys);
     for (; bits != 0; bits &= bits - 1) kept.note(i + __builtin_ctzll(bits));
