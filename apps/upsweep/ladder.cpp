@@ -269,8 +269,9 @@ std::string title(const bench::Group& group) {
                        group.problem == Problem::ragged ? "lists, bounds " : "", name(group.type));
   }
   const double bytes = group.rows.empty() ? 0 : group.rows[0].bytes;
-  return fmt::format("{} of {} rows, key < {}: {} kept, {} to read\n", name(group.problem), grouped(group.n),
-                     group.filter->limit, grouped(group.filter->kept), size(static_cast<std::int64_t>(bytes)));
+  return fmt::format("{} of {} rows, key < {}: {} kept, {} to {}\n", name(group.problem), grouped(group.n),
+                     group.filter->limit, grouped(group.filter->kept), size(static_cast<std::int64_t>(bytes)),
+                     group.transfer.empty() ? "read" : "send");
 }
 
 std::string header(const bench::Group& group) {
@@ -297,6 +298,8 @@ std::string group_text(const bench::Group& group) {
   std::string text = title(group);
   if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
   if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
+  if (!group.transfer.empty()) text += fmt::format("  columns are sent: {}\n", group.transfer);
+  if (group.host_resident) text += "  columns stay in pinned memory of the host\n";
   text += limit_text(group) + header(group);
   for (const auto& row : group.rows) text += row_text(group, row);
   text += graph_text(group) + warm_text(group) + variants_text(group);

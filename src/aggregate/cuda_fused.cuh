@@ -20,8 +20,10 @@ namespace upsweep::aggregate {
 
 inline constexpr int kFusedThreads = 256;
 inline constexpr int kFusedWarps = kFusedThreads / 32;
-inline constexpr int kFusedResident = 4;  // blocks on a multiprocessor: 64 registers per thread
-inline constexpr int kUnits = 4;          // loads of keys per lane and tile; twice as many are on their way
+// Blocks on a multiprocessor: 80 registers per thread, of which 64 would spill some; 96 KB of keys are on their way, and
+// 40 KB hide the memory (35 KB per us and multiprocessor, about 1 us).
+inline constexpr int kFusedResident = 3;
+inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
 inline constexpr int kUnitRows = 32 * 4;
 inline constexpr int kTileRows = kUnits * kUnitRows;
 // Kept rows of a unit from which it is streamed: then half of its sectors, of four rows, hold one.
@@ -31,8 +33,8 @@ static_assert(31 + kMany <= kQueue);
 
 struct FusedCall {
   DeviceRows rows;
-  std::int64_t head;   ///< rows in front of the first 16-byte boundary of the keys
-  std::int64_t units;  ///< whole ones behind it
+  std::int64_t head;  ///< rows in front of the first 16-byte boundary of the keys
+  unsigned units;     ///< whole ones behind it: 2^32 of them have 2 TB of keys, more than a device has memory
   gpu::detail::Control* control;
   Sum* sums;  ///< of blocks
   std::int64_t* out;
@@ -44,16 +46,16 @@ class FusedWarp {
       : call_(call), queue_(queue), lane_(static_cast<int>(threadIdx.x) % 32) {}
 
   /// Tiles worker, worker + workers, …; what is left in front of and behind units is the last worker's. The lane's sum.
-  __device__ __forceinline__ Sum run(std::int64_t worker, std::int64_t workers) {
-    const std::int64_t tiles = (call_.units + kUnits - 1) / kUnits;
+  __device__ __forceinline__ Sum run(unsigned worker, unsigned workers) {
+    const unsigned tiles = (call_.units + kUnits - 1) / kUnits;
     uint4 keys[kUnits];
     if (worker < tiles) load(worker, keys);
     if (worker == workers - 1) sum_ += rest();
-    for (std::int64_t tile = worker; tile < tiles; tile += workers) {
+    for (unsigned tile = worker; tile < tiles; tile += workers) {
       uint4 ahead[kUnits];
       if (tile + workers < tiles) load(tile + workers, ahead);
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) unit(keys[u], call_.head + tile * kTileRows + u * kUnitRows);
+      for (int u = 0; u < kUnits; ++u) unit(keys[u], call_.head + std::int64_t{tile} * kTileRows + u * kUnitRows);
 #pragma unroll
       for (int u = 0; u < kUnits; ++u) keys[u] = ahead[u];
     }
@@ -62,18 +64,18 @@ class FusedWarp {
   }
 
  private:
-  __device__ __forceinline__ void load(std::int64_t tile, uint4 (&keys)[kUnits]) const {
-    const auto* from = reinterpret_cast<const uint4*>(call_.rows.key + call_.head);
+  __device__ __forceinline__ void load(unsigned tile, uint4 (&keys)[kUnits]) const {
+    const auto* from = reinterpret_cast<const uint4*>(call_.rows.key + call_.head) + lane_;
 #pragma unroll
     for (int u = 0; u < kUnits; ++u) {
-      const std::int64_t unit = tile * kUnits + u;
+      const unsigned unit = tile * kUnits + u;
       // The largest key is never kept.
-      keys[u] = unit < call_.units ? __ldcs(from + unit * 32 + lane_) : make_uint4(~0U, ~0U, ~0U, ~0U);
+      keys[u] = unit < call_.units ? __ldcs(from + std::int64_t{unit} * 32) : make_uint4(~0U, ~0U, ~0U, ~0U);
     }
   }
 
   __device__ __forceinline__ Sum rest() const {
-    const std::int64_t behind = call_.head + call_.units * kUnitRows;
+    const std::int64_t behind = call_.head + std::int64_t{call_.units} * kUnitRows;
     Sum sum = 0;
     for (std::int64_t i = lane_; i < call_.head + call_.rows.n - behind; i += 32) {
       sum += call_.rows.product(i < call_.head ? i : behind + i - call_.head);
@@ -171,9 +173,9 @@ __device__ __forceinline__ void fused_block(const FusedCall& call) {
 
   // ---- The block's tiles.
   // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
-  const std::int64_t worker = std::int64_t{warp} * gridDim.x + blockIdx.x;
+  const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;
   FusedWarp rows(call, queues[warp]);
-  const Sum sum = fold_fused_block(rows.run(worker, std::int64_t{gridDim.x} * kFusedWarps), warp_sums);
+  const Sum sum = fold_fused_block(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
   if (gridDim.x == 1) {
     if (threadIdx.x == 0) *call.out = static_cast<std::int64_t>(sum);
     return;
@@ -214,7 +216,7 @@ Status run_fused(detail::AggregateCall& call, Kernel kernel) {
   const std::int64_t head = std::min<std::int64_t>((4 - over) % 4, call.n);
   const FusedCall fused{.rows = rows_of(call),
                         .head = head,
-                        .units = (call.n - head) / kUnitRows,
+                        .units = static_cast<unsigned>((call.n - head) / kUnitRows),
                         .control = static_cast<gpu::detail::Control*>(call.launch->kept),
                         .sums = static_cast<Sum*>(call.launch->scratch),
                         .out = call.out};
