@@ -305,7 +305,7 @@ std::string group_text(const bench::Group& group) {
   text += graph_text(group) + warm_text(group) + variants_text(group);
   if (group.api_s > 0) {
     text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
-    if (group.inlined_s > 0) text += fmt::format("; the loop inlined in the caller: {}", duration(group.inlined_s));
+    if (group.inlined_s > 0) text += fmt::format("; the loop inlined: {}", duration(group.inlined_s));
     text += "\n";
   }
   return text + "\n";
