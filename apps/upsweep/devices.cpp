@@ -48,10 +48,8 @@ std::string_view cuda_word() {
 
 /// The link of every GPU.
 std::vector<bench::LinkTimes> measure_links() {
-  std::vector<bench::LinkTimes> all;
-  for (int device = 0; device < static_cast<int>(gpu::devices().size()); ++device) {
-    all.push_back(bench::measure_link(device));
-  }
+  std::vector<bench::LinkTimes> all(gpu::devices().size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = bench::measure_link(static_cast<int>(i));
   return all;
 }
 

@@ -431,14 +431,14 @@ UPSWEEP_INLINE std::uint64_t bits_below(const std::uint32_t* key, const Vector<s
 /// False where there are too many to note.
 UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uint32_t limit, KeptRows& kept) {
   const Vector<std::uint32_t> limits = splat(limit);
-  constexpr int kKeys = kLanes<std::uint32_t>;
+  constexpr std::int64_t kKeys = kLanes<std::uint32_t>;
   std::int64_t i = 0;
   for (; i + kNoteRows <= n; i += kNoteRows) {
-    for (int v = 0; v < int{kNoteRows} / kKeys; ++v) {
-      _mm_prefetch(reinterpret_cast<const char*>(key + i + v * kKeys) + kKeysAhead * sizeof(*key), _MM_HINT_T0);
-    }
     std::uint64_t bits = 0;
-    for (int v = 0; v < int{kNoteRows} / kKeys; ++v) bits |= bits_below(key + i + v * kKeys, limits) << (v * kKeys);
+    for (std::int64_t v = 0; v < kNoteRows; v += kKeys) {
+      _mm_prefetch(reinterpret_cast<const char*>(key + i + v) + kKeysAhead * sizeof(*key), _MM_HINT_T0);
+      bits |= bits_below(key + i + v, limits) << v;
+    }
     for (; bits != 0; bits &= bits - 1) kept.note(i + __builtin_ctzll(bits));
     if (kept.count > kManyKept) return false;
   }
