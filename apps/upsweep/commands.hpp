@@ -62,6 +62,8 @@ struct LadderOptions {
   std::string types;
   std::vector<std::string> input;
   double max_seconds = 5;
+  std::string z;         ///< of aggregate, as the next one
+  std::string transfer;  ///< pageable, pinned or streams
 };
 
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.

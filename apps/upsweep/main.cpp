@@ -124,15 +124,20 @@ CLI::App* add_query(CLI::App& app, Options& options) {
 CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
-  ladder->add_option("PROBLEM", o.problem, "scan, reduce or ragged (default: list the ladders)");
-  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7)");
+  ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged or aggregate (default: list the ladders)");
+  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215)");
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
-  ladder->add_option("--input", o.input, "climb on a column (ragged: STARTS STOPS) instead of made numbers")
-      ->expected(1, 2);
+  ladder
+      ->add_option("--input", o.input,
+                   "climb on a column (ragged: STARTS STOPS; aggregate: KEY QUANTITY PRICE) instead of made numbers")
+      ->expected(1, 3);
   ladder
       ->add_option("--max-seconds", o.max_seconds,
                    "skip a rung that would, by the size before, take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
+  ladder->add_option("--z", o.z, "aggregate: sum the rows whose key is less than Z (default: 30)");
+  ladder->add_option("--transfer", o.transfer,
+                     "aggregate on a GPU: send the columns too, from pageable or pinned memory or in streams");
   add_common(*ladder, options.common);
   return ladder;
 }

@@ -129,6 +129,19 @@ void require_device_memory(const void* data, int device, const char* what) {
               std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
 }
 
+const void* mapped_memory(const void* data, int device, const char* what) {
+  cudaPointerAttributes attributes = {};
+  require(cudaPointerGetAttributes(&attributes, data), what);
+  const bool elsewhere = attributes.type == cudaMemoryTypeDevice && attributes.device != device;
+  if (attributes.type == cudaMemoryTypeUnregistered || attributes.devicePointer == nullptr || elsewhere) {
+    const std::string where = elsewhere ? "lies on device " + std::to_string(attributes.device) : "is pageable memory";
+    throw Error(Code::invalid_argument, std::string(what) + " " + where + ": kernels on device " +
+                                            std::to_string(device) + " reach its own memory and pinned memory " +
+                                            "(cudaHostAlloc, cudaHostRegister)");
+  }
+  return attributes.devicePointer;
+}
+
 void require_no_capture(Stream stream, const char* instead) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
