@@ -185,7 +185,6 @@ TEST(Query, EmptyTablesHaveOneGroupOrNone) {
 }
 
 TEST(Query, QuotientsAreRoundedOnce) {
-  using query::Int128;
   EXPECT_EQ(query::quotient(1, 3), 1.0 / 3);
   EXPECT_EQ(query::quotient((Int128{1} << 53) + 1, 1), 9007199254740992.0);  // a tie goes to even
   EXPECT_EQ(query::quotient((Int128{1} << 54) + 3, 2), 9007199254740994.0);  // 2^53 + 1.5
@@ -235,13 +234,13 @@ struct Many {
 
 TEST(Query, ManyRowsMatchALoop) {
   const Many many;
-  query::Int128 sum = 0;
+  Int128 sum = 0;
   std::int64_t count = 0;
   std::int64_t least = kMax;
   for (std::int64_t i = 0; i < many.n; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (many.key[at] < 3 || many.key[at] > 700 || many.word[at] == 1 || !many.has(i)) continue;
-    sum += query::Int128{many.x[at]} * many.key[at];
+    sum += Int128{many.x[at]} * many.key[at];
     ++count;
     least = std::min(least, many.x[at]);
   }
