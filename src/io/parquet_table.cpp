@@ -5,12 +5,14 @@
 #include <parquet/metadata.h>
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "io/arrow_batches.hpp"
 #include "io/arrow_files.hpp"
 #include "io/arrow_table.hpp"
 #include "io/parquet_range.hpp"
+#include "io/parquet_rows.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -51,15 +53,14 @@ class ParquetTable final : public Table {
     ArrowPart opened = make_part(path_, state_, fields_, columns);
     opened.first_row = start(part);
     opened.rows = rows(part);
-    opened.source = [path = path_, metadata = metadata_, part, wanted = leaves(selection.columns),
-                     texts = text_leaves(selection.columns), reader = std::shared_ptr<parquet::arrow::FileReader>(),
-                     batches = std::shared_ptr<arrow::RecordBatchReader>()]() mutable
-        -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
-      if (!batches) {
-        ARROW_ASSIGN_OR_RAISE(reader, start_parquet(path, texts, metadata));
-        ARROW_ASSIGN_OR_RAISE(batches, reader->GetRecordBatchReader({part}, wanted));
+    opened.source =
+        [path = path_, metadata = metadata_, part, wanted = selection.columns, texts = text_leaves(selection.columns),
+         rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      if (!rows) {
+        ARROW_ASSIGN_OR_RAISE(auto reader, start_parquet(path, texts, metadata));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(std::move(reader), part, wanted));
       }
-      return batches->Next();
+      return rows->next();
     };
     return read_batches(std::move(opened));
   }
@@ -67,12 +68,6 @@ class ParquetTable final : public Table {
  private:
   [[nodiscard]] std::int64_t start(int part) const { return starts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
-
-  [[nodiscard]] std::vector<int> leaves(const std::vector<int>& columns) const {
-    std::vector<int> result;
-    for (const int column : columns) result.push_back(leaf(column));
-    return result;
-  }
 
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
     std::vector<int> result;
