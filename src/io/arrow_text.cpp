@@ -136,16 +136,17 @@ EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::in
   return text;
 }
 
+// Parquet's dictionaries are made anew for each batch, whether they change or not.
 bool TextEncoder::is_last(const std::shared_ptr<arrow::Array>& dictionary) {
-  if (!last_.dictionary) return false;
-  if (dictionary == last_.dictionary) return true;
-  // Parquet's are made anew for each batch.
+  if (!last_.dictionary || dictionary == last_.dictionary) return last_.dictionary != nullptr;
   check_text(*dictionary, name_);
-  return dictionary->Equals(last_.dictionary);
+  if (!dictionary->Equals(last_.dictionary)) return false;
+  last_.dictionary = dictionary;  // found sooner next time
+  return true;
 }
 
 void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
-  if (last_.dictionary && is_last(dictionary)) return;
+  if (is_last(dictionary)) return;
   check_text(*dictionary, name_);
   last_ = {dictionary, {}, true};
   vocabulary_->memory.push_back(dictionary);

@@ -20,11 +20,12 @@ namespace {
 
 // Whether elements are used as Parquet stores them: numbers in as many bytes, of a column that is no part of another.
 bool is_as_stored(const parquet::ColumnDescriptor& leaf, const arrow::DataType& type) {
-  const bool number = leaf.physical_type() == parquet::Type::INT32 || leaf.physical_type() == parquet::Type::INT64 ||
-                      leaf.physical_type() == parquet::Type::FLOAT || leaf.physical_type() == parquet::Type::DOUBLE;
-  return number && leaf.max_repetition_level() == 0 && leaf.max_definition_level() <= 1 &&
-         (arrow::is_primitive(type.id()) || arrow::is_decimal(type.id())) && type.id() != arrow::Type::DATE64 &&
-         type.byte_width() == parquet::GetTypeByteSize(leaf.physical_type());
+  const parquet::Type::type stored = leaf.physical_type();
+  const bool number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
+                      stored == parquet::Type::FLOAT || stored == parquet::Type::DOUBLE;
+  const bool plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
+  const bool flat = leaf.max_repetition_level() == 0 && leaf.max_definition_level() <= 1;
+  return number && plain && flat && type.byte_width() == parquet::GetTypeByteSize(stored);
 }
 
 // The next n elements.
