@@ -4,6 +4,7 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -16,6 +17,22 @@
 
 namespace upsweep::io {
 namespace {
+
+// Those of the leaves whose pages all have a dictionary. Of others Arrow would make dictionaries that grow from batch to
+// batch, and copy them for each.
+std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::vector<int>& leaves) {
+  std::vector<int> result;
+  for (const int leaf : leaves) {
+    const auto chunk = group.ColumnChunk(leaf);
+    const auto& pages = chunk->encoding_stats();
+    const bool all = std::all_of(pages.begin(), pages.end(), [](const parquet::PageEncodingStats& page) {
+      return page.page_type == parquet::PageType::DICTIONARY_PAGE ||
+             page.encoding == parquet::Encoding::RLE_DICTIONARY || page.encoding == parquet::Encoding::PLAIN_DICTIONARY;
+    });
+    if (all) result.push_back(leaf);
+  }
+  return result;
+}
 
 class ParquetTable final : public Table {
  public:
@@ -57,7 +74,8 @@ class ParquetTable final : public Table {
         [path = path_, metadata = metadata_, part, wanted = selection.columns, texts = text_leaves(selection.columns),
          rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (!rows) {
-        ARROW_ASSIGN_OR_RAISE(auto reader, start_parquet(path, texts, metadata));
+        const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
+        ARROW_ASSIGN_OR_RAISE(auto reader, start_parquet(path, dictionaries, metadata));
         ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(std::move(reader), part, wanted));
       }
       return rows->next();
