@@ -440,8 +440,8 @@ ArrayPtr decimals(const std::shared_ptr<arrow::DataType>& type, const Optionals<
 using Wide = std::array<std::int64_t, 2>;  // an int128, least significant word first
 
 TEST_F(TableTest, DecimalsAreIntegersOfTheirWidth) {
-  const auto expect = [&](const auto& type, const ArrayPtr& array, Storage storage, auto expected) {
-    using T = typename decltype(expected)::value_type::value_type;
+  const auto expect = [&](const auto& type, const ArrayPtr& array, Storage storage, const auto& expected) {
+    using T = typename std::remove_cvref_t<decltype(expected)>::value_type::value_type;
     for (const Container container : kContainers) {
       const auto table = table_with(container, array, 2);
       EXPECT_EQ(field_of_column(*table, "x").kind, Kind::decimal);
@@ -653,7 +653,7 @@ TEST_F(TableTest, OtherTypesDoNotKeepATableFromBeingOpened) {
       const auto table = table_with(container, require(arrow::MakeArrayOfNull(type, 2)));
       EXPECT_NE(field_of_column(*table, "x").unsupported.find(shown), std::string::npos) << type->ToString();
       EXPECT_EQ(numbers<double>(*table, "z"), (Optionals<double>{0, 1}));
-      expect_error(Code::unsupported_type, shown, [&] { table->open(0, {1}); });
+      expect_error(Code::unsupported_type, shown, [&] { (void)table->open(0, {1}); });
       EXPECT_TRUE(std::isinf(table->range(0, 1).least));
     }
     const auto table = open_table(put_columns(container, {{"s", structs}, {"n", array}}));
@@ -845,6 +845,7 @@ TEST_F(TableTest, PartsAreReadAtTheSameTime) {
                                               1000));
     std::array<std::int64_t, 4> sums{};
     std::vector<std::thread> threads;
+    threads.reserve(sums.size());
     for (std::size_t t = 0; t < sums.size(); ++t) {
       threads.emplace_back([&, t] {
         for (int part = static_cast<int>(t) % 2; part < table->parts(); part += 2) {

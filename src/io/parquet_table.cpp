@@ -44,6 +44,7 @@ class ParquetTable final : public Table {
       leaves_.push_back(column.column_index);
     }
     std::vector<std::int64_t> rows;
+    rows.reserve(static_cast<std::size_t>(metadata_->num_row_groups()));
     for (int part = 0; part < metadata_->num_row_groups(); ++part) {
       rows.push_back(metadata_->RowGroup(part)->num_rows());
     }
