@@ -17,7 +17,7 @@ namespace upsweep::io {
 
 /// Reads columns of a row group, each of which has one leaf, front to back. Where Parquet stores elements as they are
 /// used, they are decoded to where they stay; Arrow's own readers make arrays of the rest. Those would copy decimals that
-/// are stored as integers once more: without, a scan of prices and quantities takes a fifth less.
+/// are stored as integers once more: without, columns of prices and quantities take a tenth to a fifth less time.
 class ParquetRows {
  public:
   /// `columns`: of the schema, ascending. It throws, and next() too, what Parquet throws.
