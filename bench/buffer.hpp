@@ -15,7 +15,9 @@ template <class T>
 class Buffer {
  public:
   explicit Buffer(std::int64_t n) : bytes_(static_cast<std::size_t>(n + 1) * sizeof(T)) {
-    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // Not reserved: what is never written takes no memory, however long the array.
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     (void)madvise(memory, bytes_, MADV_HUGEPAGE);  // advice: it may be refused
     data_ = static_cast<T*>(memory);

@@ -16,6 +16,7 @@
 #include "clock.hpp"
 #include "core/visit.hpp"
 #include "cuda/check.hpp"
+#include "gpu_clock.hpp"
 #include "made.hpp"
 #include "ragged/reference.hpp"
 #include "scan/reference.hpp"
@@ -29,112 +30,8 @@ namespace {
 
 using gpu::require;
 
-constexpr int kRounds = 31;
-// A rung is left out of further rounds once it has used so many seconds and has three samples.
-constexpr double kBudget = 0.5;
-constexpr std::size_t kMinSamples = 3;
-// A rung is tried on so many elements first, so that one that would take minutes is not started at all.
-constexpr std::int64_t kProbe = 1 << 15;
-// Up to here launching is a good part of the time: calls are also timed in a graph of so many.
+// Up to here launching is a good part of the time: calls are also timed in a graph.
 constexpr std::int64_t kGraphLength = 1 << 20;
-constexpr int kGraphCalls = 64;
-
-// ------------------------------------------------------------------------------------------------------- the device
-
-class DeviceBytes {
- public:
-  explicit DeviceBytes(std::int64_t bytes) {
-    require(cudaMalloc(&memory_, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))), "allocating an array");
-  }
-  ~DeviceBytes() { (void)cudaFree(memory_); }
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  [[nodiscard]] void* data() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
-
-class Stream {
- public:
-  Stream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-  ~Stream() { (void)cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
-/// Two events around what is put into a stream.
-class EventClock {
- public:
-  explicit EventClock(cudaStream_t stream) : stream_(stream) {
-    require(cudaEventCreate(&begin_), "creating an event");
-    require(cudaEventCreate(&end_), "creating an event");
-  }
-  ~EventClock() {
-    (void)cudaEventDestroy(begin_);
-    (void)cudaEventDestroy(end_);
-  }
-  EventClock(const EventClock&) = delete;
-  EventClock& operator=(const EventClock&) = delete;
-
-  double seconds_of(const std::function<void()>& run) {
-    require(cudaEventRecord(begin_, stream_), "timing");
-    run();
-    require(cudaEventRecord(end_, stream_), "timing");
-    require(cudaEventSynchronize(end_), "running a rung");
-    float milliseconds = 0;
-    require(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
-    return static_cast<double>(milliseconds) * 1e-3;
-  }
-
- private:
-  cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
-};
-
-/// Arrays of given sizes, several times over where one set would stay in the device's cache from run to run.
-class Rotation {
- public:
-  Rotation(std::vector<std::int64_t> sizes, std::int64_t cache_bytes) : sizes_(std::move(sizes)) {
-    std::int64_t bytes = 1;
-    for (const std::int64_t size : sizes_) bytes += size;
-    const std::int64_t sets = std::clamp<std::int64_t>(2 * cache_bytes / bytes + 1, 1, 32);
-    for (std::int64_t i = 0; i < sets; ++i) {
-      sets_.emplace_back();
-      for (const std::int64_t size : sizes_) sets_.back().push_back(std::make_unique<DeviceBytes>(size));
-    }
-  }
-  void next() { turn_ = (turn_ + 1) % sets_.size(); }
-  template <class T>
-  [[nodiscard]] T* array(std::size_t which) const {
-    return static_cast<T*>(sets_[turn_][which]->data());
-  }
-  /// Into every set.
-  void fill(std::size_t which, const void* values, std::int64_t bytes) {
-    for (const auto& set : sets_) {
-      require(cudaMemcpy(set[which]->data(), values, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice),
-              "copying to the device");
-    }
-  }
-  void poison(std::size_t which) {
-    require(cudaMemset(array<void>(which), 0xA5, static_cast<std::size_t>(sizes_[which])), "clearing an array");
-  }
-  void fetch(void* values, std::size_t which) {
-    require(cudaDeviceSynchronize(), "running a rung");
-    require(cudaMemcpy(values, array<void>(which), static_cast<std::size_t>(sizes_[which]), cudaMemcpyDeviceToHost),
-            "copying from the device");
-  }
-
- private:
-  std::vector<std::int64_t> sizes_;
-  std::size_t turn_ = 0;
-  std::vector<std::vector<std::unique_ptr<DeviceBytes>>> sets_;
-};
 
 // --------------------------------------------------------------------------------------------------------- a course
 
@@ -167,7 +64,6 @@ class Climber {
   void verify(Row& row, Course& course, std::int64_t n, const std::function<std::string(const RungInfo&)>& wrong);
   std::string slow(std::string_view rung, const Course& course, std::int64_t n);
   void time(Group& group, Course& course);
-  double seconds_in_graph(const std::function<void()>& run);
 
   const LadderRequest& request_;
   const Progress& progress_;
@@ -175,15 +71,8 @@ class Climber {
   EventClock clock_{stream_.get()};
 };
 
-/// "estimated 71 s" where a short run says that the whole would take longer than it may, else "".
 std::string Climber::slow(std::string_view rung, const Course& course, std::int64_t n) {
-  if (n <= kProbe) return "";
-  const auto run = [&] { course.run(policy_of(rung), kProbe); };
-  run();  // the first launch loads the kernel
-  const double estimate = clock_.seconds_of(run) * static_cast<double>(n) / static_cast<double>(kProbe);
-  // Every launch takes some microseconds: times below that say nothing about the length.
-  const bool is_length = estimate > 50e-6 * static_cast<double>(n) / static_cast<double>(kProbe);
-  return is_length && estimate > request_.max_seconds ? estimated(estimate) : "";
+  return estimated_beyond(clock_, n, request_.max_seconds, [&] { course.run(policy_of(rung), kProbe); });
 }
 
 void Climber::verify(Row& row, Course& course, std::int64_t n,
@@ -205,23 +94,6 @@ void Climber::verify(Row& row, Course& course, std::int64_t n,
     const std::string prefix = std::string(row.rung.id) + ": ";
     if (row.reason.starts_with(prefix)) row.reason.erase(0, prefix.size());
   }
-}
-
-/// Seconds of one of many calls that are launched as one graph.
-double Climber::seconds_in_graph(const std::function<void()>& run) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t calls = nullptr;
-  require(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "capturing a graph");
-  for (int i = 0; i < kGraphCalls; ++i) run();
-  require(cudaStreamEndCapture(stream_.get(), &graph), "capturing a graph");
-  require(cudaGraphInstantiate(&calls, graph, 0), "instantiating a graph");
-  std::vector<double> samples;
-  for (int round = 0; round < kRounds; ++round) {
-    samples.push_back(clock_.seconds_of([&] { require(cudaGraphLaunch(calls, stream_.get()), "launching a graph"); }));
-  }
-  require(cudaGraphExecDestroy(calls), "destroying a graph");
-  require(cudaGraphDestroy(graph), "destroying a graph");
-  return median(samples) / kGraphCalls;
 }
 
 /// In turn, round after round, like everything that is timed; the workspaces are there before.
@@ -269,7 +141,7 @@ void Climber::time(Group& group, Course& course) {
     row.median_s = medians[std::string(row.rung.id)];
     if (row.status != RowStatus::verified || group.n > kGraphLength || row.median_s > 1e-4) continue;
     const auto timed = std::find_if(all.begin(), all.end(), [&](const Timed& one) { return one.name == row.rung.id; });
-    row.graph_s = seconds_in_graph([&] {
+    row.graph_s = seconds_in_graph(clock_, [&] {
       course.arrays->next();
       timed->run();
     });
@@ -428,6 +300,7 @@ Group climb_ragged(Climber& climber, Group group, bool adjacent) {
 
 std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& progress) {
   if (gpu::devices().empty()) throw Error(Code::no_device, "no CUDA device on this machine");
+  if (request.problem == Problem::aggregate) return climb_aggregate_on_gpu(request, progress);
   if (!request.input.empty()) throw Error(Code::unsupported, "the ladder on a GPU is climbed on made numbers only");
   std::vector<Group> groups;
   Climber climber(request, progress);

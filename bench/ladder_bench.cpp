@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/ladder_bench.cpp: inputs, verification and timing of the scan, reduce and ragged ladders.
+// bench/ladder_bench.cpp: inputs, verification and timing of the ladders on the CPU.
 #include "ladder_bench.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "aggregate/reference.hpp"
 #include "buffer.hpp"
 #include "clock.hpp"
 #include "core/visit.hpp"
@@ -16,6 +17,8 @@
 #include "made.hpp"
 #include "ragged/reference.hpp"
 #include "scan/reference.hpp"
+#include "table.hpp"
+#include "upsweep/aggregate.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
@@ -35,6 +38,7 @@ struct Course {
   std::function<std::string(const RungInfo&, const Policy&)> verify;  ///< runs it; "" or what is wrong
   std::function<void()> inlined;                                      ///< the serial loop, or empty
   bool checked = false;                                               ///< overflow can be checked
+  bool reads_all = false;  ///< nothing is written: the read rate is that of as many bytes as the problem moves
 };
 
 std::string wrong_at(std::int64_t index) {
@@ -144,7 +148,11 @@ Group Climber::climb(Group group, const Course& course, const Course* exact_cour
   const int threads = request_.policy.threads;
   const auto copy = [&] { copy_or_memcpy(to.data(), from.data(), half, threads); };
   contenders.push_back({.name = "copy", .run = copy, .samples = {}});
-  contenders.push_back({.name = "read", .run = [&] { (void)read_bytes(from.data(), half, threads); }, .samples = {}});
+  const std::int64_t read = course.reads_all ? static_cast<std::int64_t>(course.bytes) : half;
+  Buffer<std::byte> all(course.reads_all ? read : 0);
+  if (course.reads_all) poison(all.data(), read);
+  const std::byte* const readable = course.reads_all ? all.data() : from.data();
+  contenders.push_back({.name = "read", .run = [&] { (void)read_bytes(readable, read, threads); }, .samples = {}});
   if (course.inlined) contenders.push_back({.name = "inlined", .run = course.inlined, .samples = {}});
   const Policy any = request_.policy;
   const bool all_rungs = request_.rung.empty();
@@ -166,7 +174,7 @@ Group Climber::climb(Group group, const Course& course, const Course* exact_cour
   std::map<std::string, double, std::less<>> medians;
   for (const auto& contender : contenders) medians[contender.name] = median(contender.samples);
   group.copy_bytes_per_s = 2.0 * static_cast<double>(half) / medians["copy"];
-  group.read_bytes_per_s = static_cast<double>(half) / medians["read"];
+  group.read_bytes_per_s = static_cast<double>(read) / medians["read"];
   group.inlined_s = medians["inlined"];
   group.api_s = medians["api"];
   for (Row& row : group.rows) {
@@ -278,6 +286,37 @@ Group climb_ragged(Climber& climber, Group group, const T* starts, const T* stop
   return climber.climb(std::move(group), course, nullptr);
 }
 
+Group climb_aggregate(Climber& climber, Group group, const Table& table, const LadderRequest& request) {
+  const std::int64_t n = group.n;
+  const std::uint32_t limit = request.limit;
+  constexpr std::int64_t kLine = 64;
+  group.filter = Filter{limit, aggregate::expected_rows(table.key(), n, limit)};
+  const std::int64_t expected = aggregate::expected_sum(table.key(), table.quantity(), table.price(), n, limit);
+  std::int64_t sum = 0;
+  Course course;
+  course.bytes =
+      static_cast<double>(aggregate::expected_bytes(table.key(), table.quantity(), table.price(), n, limit, kLine));
+  course.reads_all = true;
+  course.run = [&](const Policy& policy) {
+    sum = select_sum(policy, table.key(), table.quantity(), table.price(), n, limit);
+  };
+  course.verify = [&](const RungInfo&, const Policy& policy) -> std::string {
+    sum = ~expected;
+    course.run(policy);
+    return sum == expected ? "" : "wrong value";
+  };
+  course.inlined = [&] {
+    std::uint64_t total = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (table.key()[i] >= limit) continue;
+      total += static_cast<std::uint64_t>(table.quantity()[i]) * static_cast<std::uint64_t>(table.price()[i]);
+    }
+    sum = static_cast<std::int64_t>(total);
+  };
+  group.api_rung = select_sum(request.policy, table.key(), table.quantity(), table.price(), n, limit).rung;
+  return climber.climb(std::move(group), course, nullptr);
+}
+
 /// Lists anywhere, then lists that lie one behind the other.
 template <class T>
 std::vector<Group> climb_made_lists(const LadderRequest& request, Climber& climber, Group group) {
@@ -313,6 +352,14 @@ std::vector<Group> climb_columns(const LadderRequest& request, const Progress& p
   if (column.count == 0) throw Error(Code::empty, column.name + ": has no elements to climb on");
   Group group{.problem = request.problem, .input = column.name, .type = column.type, .n = column.count};
   std::vector<Group> groups;
+  if (request.problem == Problem::aggregate) {
+    const Table table(request.input);
+    group.n = table.rows();
+    group.type = Type::int64;
+    group.input = table.name();
+    groups.push_back(climb_aggregate(climber, group, table, request));
+    return groups;
+  }
   if (request.problem == Problem::ragged) {
     group.input += " " + request.input[1].name;
     group.n = detail::list_count(column.count, request.input[1].count, 0, 0, -1);
@@ -336,6 +383,10 @@ std::vector<Group> climb_made(const LadderRequest& request, const Progress& prog
     Climber climber(request, progress);  // one per type: times are extrapolated from size to size
     for (const std::int64_t n : request.sizes) {
       const Group group{.problem = request.problem, .input = "", .type = type, .n = n};
+      if (request.problem == Problem::aggregate) {
+        groups.push_back(climb_aggregate(climber, group, Table(n), request));
+        continue;
+      }
       if (request.problem == Problem::ragged) {
         visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
           for (auto& climbed : climb_made_lists<T>(request, climber, group)) groups.push_back(std::move(climbed));

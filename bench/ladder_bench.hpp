@@ -23,20 +23,49 @@ struct Column {
   std::shared_ptr<const void> data;
 };
 
+/// How the columns of `aggregate` come to a GPU.
+enum class Transfer : std::uint8_t {
+  none,      ///< they are there, and stay
+  pageable,  ///< sent from ordinary memory, then computed
+  pinned,    ///< the same from pinned memory
+  streams,   ///< from pinned memory in parts, which are sent and computed at the same time
+};
+
 struct LadderRequest {
   Problem problem = Problem::scan;
   std::vector<std::int64_t> sizes;
   std::vector<Type> types;
-  std::vector<Column> input;  ///< scan, reduce: one; ragged: starts and stops. Then `sizes` and `types` are not used
-  std::string rung;           ///< only this one; empty: all
-  double max_seconds = 5;     ///< a rung that would take longer at a size is skipped there
+  std::vector<Column>
+      input;         ///< scan, reduce: one; ragged: starts, stops; aggregate: key (uint32), quantity, price (int64).
+                     ///< Then `sizes` and `types` are not used
+  std::string rung;  ///< only this one; empty: all
+  double max_seconds = 5;  ///< a rung that would take longer at a size is skipped there
   bool on_cpu = true;
-  bool on_gpu = false;  ///< made numbers only; the device is there
+  bool on_gpu = false;                 ///< made numbers only, but for aggregate
+  std::uint32_t limit = 30;            ///< aggregate: rows with a smaller key are summed
+  Transfer transfer = Transfer::none;  ///< aggregate, on a GPU
   Policy policy;
 };
 
 enum class RowStatus : std::uint8_t { verified, failed, skipped };
 [[nodiscard]] std::string_view word(RowStatus status);
+
+/// One way to launch a kernel, what the runtime says about it, and how long it takes.
+struct Variant {
+  std::string name;
+  int registers = 0;              ///< per thread
+  std::int64_t shared_bytes = 0;  ///< per block
+  int blocks = 0;                 ///< on a multiprocessor at a time
+  double occupancy = 0;           ///< of its warps
+  double median_s = 0;
+};
+
+/// A run that begins with the columns in the host's memory.
+struct Staged {
+  double total_s = 0;     ///< by the host's clock
+  double transfer_s = 0;  ///< to the device and back; of overlapping parts, until the last column is there
+  double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping parts, what is left of the total
+};
 
 /// A rung at one type and size.
 struct Row {
@@ -47,6 +76,17 @@ struct Row {
   double median_s = 0;
   std::optional<double> checked_s = {};  ///< the same with overflow checks
   std::optional<double> graph_s = {};    ///< on a GPU: of one of many calls in a CUDA graph
+  // Of aggregate on a GPU.
+  std::optional<double> warm_s = {};        ///< on columns that stay in the device's cache
+  std::optional<double> warm_graph_s = {};  ///< the same in a CUDA graph
+  std::optional<Staged> staged = {};
+  std::vector<Variant> variants = {};
+};
+
+/// The predicate of aggregate, and what it comes to.
+struct Filter {
+  std::uint32_t limit = 0;
+  std::int64_t kept = 0;  ///< rows
 };
 
 /// All rungs at one type and size, timed in one run.
@@ -58,8 +98,11 @@ struct Group {
   std::int64_t n;
   double copy_bytes_per_s = 0;  ///< read plus written, by a copy of as many bytes as the problem moves
   double read_bytes_per_s = 0;
-  double inlined_s = 0;  ///< the serial loop, inlined in the caller; 0 for inputs it was not timed on
-  double api_s = 0;      ///< the public function, with no rung named
+  bool host_resident = false;         ///< columns in pinned memory; read_bytes_per_s is that of sending the keys
+  std::string transfer = {};          ///< how columns were sent; empty: they were there
+  std::optional<Filter> filter = {};  ///< of aggregate, whose rows are compared to the read rate
+  double inlined_s = 0;               ///< the serial loop, inlined in the caller; 0 for inputs it was not timed on
+  double api_s = 0;                   ///< the public function, with no rung named
   std::string api_rung = {};
   std::vector<Row> rows = {};
 };

@@ -45,4 +45,19 @@ void fill_adjacent(T* bounds, std::int64_t n) {
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(std::min(4 * i, kMost));
 }
 
+/// Three columns of TPC-H's lineitem with its distributions: one of 10000 suppliers, 1 to 50 of a part, and what these
+/// cost in cents, at 900.00 to 2098.99 apiece. Scale factor 1 has kLineitemRows.
+inline constexpr std::int64_t kLineitemRows = 6'001'215;
+
+inline void fill_lineitem(std::uint32_t* supplier, std::int64_t* quantity, std::int64_t* price, std::int64_t n) {
+  std::mt19937_64 random(45);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto bits = random();
+    const auto part = static_cast<std::int64_t>((bits >> 32) % 200000) + 1;
+    supplier[i] = static_cast<std::uint32_t>(bits % 10000) + 1;
+    quantity[i] = static_cast<std::int64_t>((bits >> 16) % 50) + 1;
+    price[i] = quantity[i] * (90000 + part / 10 % 20001 + 100 * (part % 1000));
+  }
+}
+
 }  // namespace upsweep::bench

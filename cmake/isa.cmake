@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake/isa.cmake: compiles one source once per instruction set, each time with flags of its own.
 
+# The same bits with every instruction set: no fused multiply-add behind our back. Wrapping integers are the contract of
+# `wrap`. errno would keep loops with square roots from being vectorised.
+set(UPSWEEP_ARITHMETIC -ffp-contract=off -fwrapv -fno-math-errno)
+
 # upsweep_isa_objects(TARGET SOURCE)
 # Adds SOURCE to TARGET as one object per instruction set of this architecture, with UPSWEEP_ISA defined as baseline,
 # avx2 or avx512. The object libraries are called TARGET_isa_baseline, …; the global property UPSWEEP_ISAS keeps their

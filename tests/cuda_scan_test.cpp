@@ -364,7 +364,8 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
     };
     EXPECT_EQ(code(second, from.data()), Code::invalid_argument);
     EXPECT_EQ(code({}, from_second.data()), Code::invalid_argument);
-    EXPECT_EQ(code(gpu::Policy{}.with_stream(stream), from.data()), Code::device_failed);  // a stream of the other one
+    EXPECT_EQ(code(gpu::Policy{}.with_stream(stream), from.data()), Code::invalid_argument);  // of the other one
+    EXPECT_EQ(code_of([&] { const gpu::Workspace workspace({.kept = 64}, 0, stream); }), Code::invalid_argument);
     EXPECT_EQ(code({}, from.data()), Code::ok);
   }
   require(cudaStreamDestroy(stream));

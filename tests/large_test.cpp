@@ -2,11 +2,13 @@
 // tests/large_test.cpp: lengths past 2^31 and 2^32, in place and on 8-bit elements, so that they fit into 12 GB.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "bench/buffer.hpp"
 #include "rungs.hpp"
+#include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
@@ -78,6 +80,30 @@ TEST(Large, OffsetsPastTheLimitsOf32Bits) {
     std::int64_t wrong = -1;
     for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == 3 * i ? -1 : i;
     EXPECT_EQ(wrong, -1) << rung.id;
+  }
+}
+
+TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
+  // Payload that nobody wrote takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
+  for (const std::int64_t n : {kPast31, kPast32}) {
+    const bool few = n == kPast31;
+    bench::Buffer<std::uint32_t> key(n);
+    bench::Buffer<std::int64_t> quantity(n);
+    bench::Buffer<std::int64_t> price(n);
+    if (few) std::fill_n(key.data(), n, 7U);
+    std::int64_t expected = 0;
+    for (const std::int64_t i : {std::int64_t{0}, std::int64_t{12345}, (std::int64_t{1} << 31) + 3, n - 2, n - 1}) {
+      if (i >= n) continue;
+      key[i] = 0;
+      quantity[i] = i + 1;
+      price[i] = 3;
+      expected += 3 * (i + 1);
+    }
+    for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+      EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 1), expected)
+          << rung.id << " n " << n;
+      EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 0), 0) << rung.id;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mutants_test.cpp: the tester is tested: scans, sums and offsets that are wrong on purpose must be caught by the
+// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets and filtered sums that are wrong on purpose must be caught by the
 // very checks that the rungs are held to, and right ones must pass them.
 #include <gtest/gtest.h>
 
@@ -16,6 +16,7 @@
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "ragged/reference.hpp"
+#include "rows.hpp"
 #include "scan/reference.hpp"
 
 namespace upsweep {
@@ -474,6 +475,115 @@ TEST(RaggedMutants, AnOverflowThatWrapsAroundIsCaught) {
   EXPECT_FALSE(caught(wrapping, random_lists()));
   EXPECT_TRUE(caught(wrapping, overflowing_lists()));
   EXPECT_TRUE(caught(wrapping, {{-5}, {std::numeric_limits<std::int64_t>::max()}}));
+}
+
+// ------------------------------------------------------------------------------------------------------- filtered sums
+
+using tests::RowPattern;
+using tests::Rows;
+using Select = std::function<std::int64_t(const Rows& rows, std::uint32_t limit)>;
+
+/// What every mutant is made from: the loop, over rows first … last-1.
+std::int64_t right_select(const Rows& rows, std::uint32_t limit, std::int64_t first, std::int64_t last) {
+  std::uint64_t sum = 0;
+  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    if (rows.key[i] < limit) {
+      sum += static_cast<std::uint64_t>(rows.quantity[i]) * static_cast<std::uint64_t>(rows.price[i]);
+    }
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+/// A mutant that takes rows and prices as they are, but sums what `term` makes of a row.
+Select select_of(const std::function<std::uint64_t(const Rows&, std::size_t, std::uint32_t)>& term) {
+  return [term](const Rows& rows, std::uint32_t limit) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < rows.key.size(); ++i) sum += term(rows, i, limit);
+    return static_cast<std::int64_t>(sum);
+  };
+}
+
+/// Whether the sweep of the rung tests objects, with so many rows.
+bool caught(const Select& select, std::int64_t n) {
+  bool objects = false;
+  for (const RowPattern pattern : tests::kRowPatterns) {
+    const Rows rows = tests::make_rows(pattern, n, 2);
+    for (const std::uint32_t limit : tests::kLimits) objects |= select(rows, limit) != rows.sum(limit);
+  }
+  return objects;
+}
+
+TEST(AggregateMutants, TheRightSumPasses) {
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{65}, kLength}) {
+    EXPECT_FALSE(
+        caught([](const Rows& rows, std::uint32_t limit) { return right_select(rows, limit, 0, rows.count()); }, n));
+  }
+}
+
+TEST(AggregateMutants, RowsThatAreLeftOutAreCaught) {
+  const auto without = [](std::int64_t first, std::int64_t last) -> Select {
+    return [first, last](const Rows& rows, std::uint32_t limit) {
+      const auto all = static_cast<std::uint64_t>(right_select(rows, limit, 0, rows.count()));
+      return static_cast<std::int64_t>(all - static_cast<std::uint64_t>(right_select(rows, limit, first, last)));
+    };
+  };
+  EXPECT_TRUE(caught(without(0, kLength), kLength)) << "nothing is summed";
+  for (const std::int64_t row : {std::int64_t{0}, kTile - 1, kTile, kLength / 2, kLength - 1}) {
+    EXPECT_TRUE(caught(without(row, row + 1), kLength)) << "row " << row;
+  }
+  for (std::int64_t tile = 0; tile * kTile < kLength; ++tile) {
+    EXPECT_TRUE(caught(without(tile * kTile, std::min(kLength, (tile + 1) * kTile)), kLength)) << "tile " << tile;
+  }
+  EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "what is left behind whole vectors";
+}
+
+TEST(AggregateMutants, WrongTermsAreCaught) {
+  const auto product = [](const Rows& rows, std::size_t i) {
+    return static_cast<std::uint64_t>(rows.quantity[i]) * static_cast<std::uint64_t>(rows.price[i]);
+  };
+  const auto expect_caught = [](const char* what, const Select& select) {
+    EXPECT_TRUE(caught(select, kLength)) << what;
+  };
+  expect_caught("the predicate is not asked",
+                select_of([&](const Rows& rows, std::size_t i, std::uint32_t) { return product(rows, i); }));
+  expect_caught("<= for <", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  return rows.key[i] <= limit ? product(rows, i) : 0;
+                }));
+  expect_caught("keys compared with signs", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  const bool below = static_cast<std::int32_t>(rows.key[i]) < static_cast<std::int32_t>(limit);
+                  return below ? product(rows, i) : 0;
+                }));
+  expect_caught("quantities in 32 bits", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  const auto narrow = static_cast<std::uint64_t>(static_cast<std::int32_t>(rows.quantity[i]));
+                  return rows.key[i] < limit ? narrow * static_cast<std::uint64_t>(rows.price[i]) : 0;
+                }));
+  expect_caught("prices in 32 bits", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  const auto narrow = static_cast<std::uint64_t>(static_cast<std::uint32_t>(rows.price[i]));
+                  return rows.key[i] < limit ? narrow * static_cast<std::uint64_t>(rows.quantity[i]) : 0;
+                }));
+  expect_caught("the price of the next row", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  const std::size_t next = (i + 1) % rows.key.size();
+                  return rows.key[i] < limit ? static_cast<std::uint64_t>(rows.quantity[i]) *
+                                                   static_cast<std::uint64_t>(rows.price[next])
+                                             : 0;
+                }));
+  expect_caught("the key of the row before", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  return rows.key[i == 0 ? 0 : i - 1] < limit ? product(rows, i) : 0;
+                }));
+  expect_caught("a row counted twice", select_of([&](const Rows& rows, std::size_t i, std::uint32_t limit) {
+                  return rows.key[i] < limit ? product(rows, i) * (i == kTile ? 2 : 1) : 0;
+                }));
+}
+
+TEST(AggregateMutants, OneRowTooManyIsCaught) {
+  EXPECT_TRUE(caught(
+      [](const Rows& rows, std::uint32_t limit) {
+        // What lies behind the columns is poison that is never kept by small limits, and always by the largest.
+        const auto sum = static_cast<std::uint64_t>(right_select(rows, limit, 0, rows.count()));
+        const std::uint64_t poison = 0xA5A5A5A5A5A5A5A5U;
+        return static_cast<std::int64_t>(0xA5A5A5A5U < limit ? sum + poison * poison : sum);
+      },
+      kLength));
 }
 
 }  // namespace

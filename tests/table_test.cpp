@@ -99,7 +99,7 @@ Optionals<T> numbers(const Table& table, const std::string& name) {
 }
 
 Optionals<bool> truths(const Table& table, const std::string& name) {
-  EXPECT_EQ(field_of_column(table, name).kind, Kind::boolean);
+  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::boolean);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::bit);
   Optionals<bool> all;
   for (int part = 0; part < table.parts(); ++part) {
@@ -115,7 +115,7 @@ Optionals<bool> truths(const Table& table, const std::string& name) {
 
 // Every index, of NULL rows too, is a word's, and every word is there once.
 Optionals<std::string> words(const Table& table, const std::string& name) {
-  EXPECT_EQ(field_of_column(table, name).kind, Kind::text);
+  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
   Optionals<std::string> all;
   for (int part = 0; part < table.parts(); ++part) {
@@ -188,7 +188,7 @@ TEST_F(IoTest, WithoutArrowOtherTablesAreNotBuilt) {
 #endif
 
 template <class T>
-void expect_npy_table(const std::string& file, const std::string& descr, Kind kind, Storage storage) {
+void expect_npy_table(const std::string& file, const std::string& descr, ValueKind kind, Storage storage) {
   std::vector<T> values = counting<T>(kBatchRows + 100);
   values.front() = std::numeric_limits<T>::lowest();
   values.back() = std::numeric_limits<T>::max();
@@ -204,16 +204,16 @@ void expect_npy_table(const std::string& file, const std::string& descr, Kind ki
 
 TEST_F(IoTest, NpyIsATableOfOneColumn) {
   const std::string file = path("some.name.npy");
-  expect_npy_table<std::int8_t>(file, "|i1", Kind::integer, Storage::int8);
-  expect_npy_table<std::int16_t>(file, "<i2", Kind::integer, Storage::int16);
-  expect_npy_table<std::int32_t>(file, "<i4", Kind::integer, Storage::int32);
-  expect_npy_table<std::int64_t>(file, "<i8", Kind::integer, Storage::int64);
-  expect_npy_table<std::uint8_t>(file, "|u1", Kind::integer, Storage::uint8);
-  expect_npy_table<std::uint16_t>(file, "<u2", Kind::integer, Storage::uint16);
-  expect_npy_table<std::uint32_t>(file, "<u4", Kind::integer, Storage::uint32);
-  expect_npy_table<std::uint64_t>(file, "<u8", Kind::integer, Storage::uint64);
-  expect_npy_table<float>(file, "<f4", Kind::real, Storage::float32);
-  expect_npy_table<double>(file, "<f8", Kind::real, Storage::float64);
+  expect_npy_table<std::int8_t>(file, "|i1", ValueKind::integer, Storage::int8);
+  expect_npy_table<std::int16_t>(file, "<i2", ValueKind::integer, Storage::int16);
+  expect_npy_table<std::int32_t>(file, "<i4", ValueKind::integer, Storage::int32);
+  expect_npy_table<std::int64_t>(file, "<i8", ValueKind::integer, Storage::int64);
+  expect_npy_table<std::uint8_t>(file, "|u1", ValueKind::integer, Storage::uint8);
+  expect_npy_table<std::uint16_t>(file, "<u2", ValueKind::integer, Storage::uint16);
+  expect_npy_table<std::uint32_t>(file, "<u4", ValueKind::integer, Storage::uint32);
+  expect_npy_table<std::uint64_t>(file, "<u8", ValueKind::integer, Storage::uint64);
+  expect_npy_table<float>(file, "<f4", ValueKind::real, Storage::float32);
+  expect_npy_table<double>(file, "<f8", ValueKind::real, Storage::float64);
   const auto table = open_table(file);
   EXPECT_EQ(table->range(0, 0).least, -std::numeric_limits<double>::infinity());
   each_batch(*table, 0, {0, 0},
@@ -288,7 +288,7 @@ ArrayPtr array_of_optionals(const Optionals<T>& values, std::shared_ptr<arrow::D
 
 // Without NULLs, with them, and from the middle of longer arrays, in every container.
 template <class ArrowType, class T = typename ArrowType::c_type>
-void expect_numbers(const std::function<std::unique_ptr<Table>(Container, const ArrayPtr&)>& write, Kind kind,
+void expect_numbers(const std::function<std::unique_ptr<Table>(Container, const ArrayPtr&)>& write, ValueKind kind,
                     Storage storage) {
   std::vector<T> values = counting<T>(101);
   values.front() = std::numeric_limits<T>::lowest();
@@ -309,17 +309,17 @@ void expect_numbers(const std::function<std::unique_ptr<Table>(Container, const 
 
 TEST_F(TableTest, NumbersOfEveryTypeAreRead) {
   const auto write = [&](Container container, const ArrayPtr& array) { return table_with(container, array, 30); };
-  expect_numbers<arrow::Int8Type>(write, Kind::integer, Storage::int8);
-  expect_numbers<arrow::Int16Type>(write, Kind::integer, Storage::int16);
-  expect_numbers<arrow::Int32Type>(write, Kind::integer, Storage::int32);
-  expect_numbers<arrow::Int64Type>(write, Kind::integer, Storage::int64);
-  expect_numbers<arrow::UInt8Type>(write, Kind::integer, Storage::uint8);
-  expect_numbers<arrow::UInt16Type>(write, Kind::integer, Storage::uint16);
-  expect_numbers<arrow::UInt32Type>(write, Kind::integer, Storage::uint32);
-  expect_numbers<arrow::UInt64Type>(write, Kind::integer, Storage::uint64);
-  expect_numbers<arrow::FloatType>(write, Kind::real, Storage::float32);
-  expect_numbers<arrow::DoubleType>(write, Kind::real, Storage::float64);
-  expect_numbers<arrow::Date32Type>(write, Kind::date, Storage::int32);
+  expect_numbers<arrow::Int8Type>(write, ValueKind::integer, Storage::int8);
+  expect_numbers<arrow::Int16Type>(write, ValueKind::integer, Storage::int16);
+  expect_numbers<arrow::Int32Type>(write, ValueKind::integer, Storage::int32);
+  expect_numbers<arrow::Int64Type>(write, ValueKind::integer, Storage::int64);
+  expect_numbers<arrow::UInt8Type>(write, ValueKind::integer, Storage::uint8);
+  expect_numbers<arrow::UInt16Type>(write, ValueKind::integer, Storage::uint16);
+  expect_numbers<arrow::UInt32Type>(write, ValueKind::integer, Storage::uint32);
+  expect_numbers<arrow::UInt64Type>(write, ValueKind::integer, Storage::uint64);
+  expect_numbers<arrow::FloatType>(write, ValueKind::real, Storage::float32);
+  expect_numbers<arrow::DoubleType>(write, ValueKind::real, Storage::float64);
+  expect_numbers<arrow::Date32Type>(write, ValueKind::date, Storage::int32);
 }
 
 TEST_F(TableTest, PartsAreRowGroupsAndRecordBatches) {
@@ -409,7 +409,7 @@ TEST_F(TableTest, HalfFloatsAreFloats) {
 TEST_F(TableTest, ColumnsOfNothingAreNullIntegers) {
   for (const Container container : kContainers) {
     const auto table = table_with(container, require(arrow::MakeArrayOfNull(arrow::null(), 70)));
-    EXPECT_EQ(field_of_column(*table, "x").kind, Kind::integer);
+    EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::integer);
     EXPECT_EQ(numbers<std::int64_t>(*table, "x"), Optionals<std::int64_t>(70));
   }
 }
@@ -420,7 +420,7 @@ TEST_F(TableTest, DatesAreDays) {
   for (const Container container : kContainers) {
     const auto table = table_with(
         container, array_of_optionals<arrow::Date64Type>(Optionals<std::int64_t>{-kDay, std::nullopt, 20'000 * kDay}));
-    EXPECT_EQ(field_of_column(*table, "x").kind, Kind::date);
+    EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::date);
     EXPECT_EQ(field_of_column(*table, "x").storage, Storage::int32);
     EXPECT_EQ(numbers<std::int32_t>(*table, "x"), days);
   }
@@ -444,7 +444,7 @@ TEST_F(TableTest, DecimalsAreIntegersOfTheirWidth) {
     using T = typename std::remove_cvref_t<decltype(expected)>::value_type::value_type;
     for (const Container container : kContainers) {
       const auto table = table_with(container, array, 2);
-      EXPECT_EQ(field_of_column(*table, "x").kind, Kind::decimal);
+      EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::decimal);
       EXPECT_EQ(field_of_column(*table, "x").storage, storage) << type->ToString();
       EXPECT_EQ(field_of_column(*table, "x").scale, 2);
       EXPECT_EQ(numbers<T>(*table, "x"), expected) << type->ToString();
@@ -884,7 +884,7 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(table->rows(), -1);
   EXPECT_EQ(numbers<std::int64_t>(*table, "i"), (Optionals<std::int64_t>{-1, 2, std::nullopt}));
   EXPECT_EQ(numbers<std::uint64_t>(*table, "u"), (Optionals<std::uint64_t>{~0ULL, 0, std::nullopt}));
-  EXPECT_EQ(field_of_column(*table, "d").kind, Kind::date);
+  EXPECT_EQ(field_of_column(*table, "d").kind, ValueKind::date);
   EXPECT_EQ(numbers<std::int32_t>(*table, "d"), (Optionals<std::int32_t>{11'687, 0, std::nullopt}));
   EXPECT_TRUE(std::isnan(*numbers<double>(*table, "f")[1]));
   EXPECT_EQ(truths(*table, "b"), (Optionals<bool>{true, false, std::nullopt}));

@@ -51,18 +51,26 @@ struct OffsetsOptions {
   std::optional<std::string> output;
 };
 
+struct QueryOptions {
+  std::string sql;
+  std::vector<std::string> tables;  ///< NAME=PATH
+};
+
 struct LadderOptions {
   std::string problem;
   std::string sizes;
   std::string types;
   std::vector<std::string> input;
   double max_seconds = 5;
+  std::string z;         ///< of aggregate, as the next one
+  std::string transfer;  ///< pageable, pinned or streams
 };
 
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.
 int run_scan(const Common& common, const ScanOptions& options);
 int run_reduce(const Common& common, const ReduceOptions& options);
 int run_offsets(const Common& common, const OffsetsOptions& options);
+int run_query(const Common& common, const QueryOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
 int run_devices(const Common& common);
 

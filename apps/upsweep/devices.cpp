@@ -8,6 +8,7 @@
 #include "buffer.hpp"
 #include "clock.hpp"
 #include "commands.hpp"
+#include "gpu_link.hpp"
 #include "output.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
@@ -45,24 +46,63 @@ std::string_view cuda_word() {
   return gpu::devices().empty() ? "built, no device" : "built";
 }
 
-Json gpus_json() {
+/// The link of every GPU.
+std::vector<bench::LinkTimes> measure_links() {
+  std::vector<bench::LinkTimes> all(gpu::devices().size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = bench::measure_link(static_cast<int>(i));
+  return all;
+}
+
+Json link_json(const bench::LinkTimes& link) {
+  const auto gbps = [&](double seconds) { return static_cast<double>(link.bytes) / seconds / 1e9; };
+  return {{"bytes", link.bytes},
+          {"allocation_s", link.allocation_s},
+          {"to_device_pageable_s", link.to_device_pageable_s},
+          {"to_device_pinned_s", link.to_device_pinned_s},
+          {"to_host_pageable_s", link.to_host_pageable_s},
+          {"to_host_pinned_s", link.to_host_pinned_s},
+          {"to_device_pageable_gbps", gbps(link.to_device_pageable_s)},
+          {"to_device_pinned_gbps", gbps(link.to_device_pinned_s)},
+          {"to_host_pageable_gbps", gbps(link.to_host_pageable_s)},
+          {"to_host_pinned_gbps", gbps(link.to_host_pinned_s)}};
+}
+
+std::string link_text(const bench::LinkTimes& link) {
+  const auto copy = [&](double seconds) {
+    return fmt::format("{} ({})", duration(seconds), rate(static_cast<double>(link.bytes) / seconds));
+  };
+  return fmt::format(
+      "         48 MB allocated in {}\n"
+      "         sent in {} from pageable memory,\n"
+      "         {} from pinned\n"
+      "         fetched in {} into pageable memory,\n"
+      "         {} into pinned\n",
+      duration(link.allocation_s), copy(link.to_device_pageable_s), copy(link.to_device_pinned_s),
+      copy(link.to_host_pageable_s), copy(link.to_host_pinned_s));
+}
+
+Json gpus_json(const std::vector<bench::LinkTimes>& links) {
   Json all = Json::array();
-  for (const auto& device : gpu::devices()) {
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& device = gpu::devices()[i];
     all.push_back({{"name", device.name},
                    {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
                    {"multiprocessors", device.multiprocessors},
                    {"l2_bytes", device.l2_bytes},
-                   {"memory_bytes", device.memory_bytes}});
+                   {"memory_bytes", device.memory_bytes},
+                   {"link", link_json(links[i])}});
   }
   return all;
 }
 
-std::string gpus_text() {
+std::string gpus_text(const std::vector<bench::LinkTimes>& links) {
   std::string text;
-  for (const auto& device : gpu::devices()) {
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& device = gpu::devices()[i];
     text += fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors\n", device.name, device.major,
                         device.minor, device.multiprocessors);
     text += fmt::format("         L2 {}, memory {}\n", size(device.l2_bytes), size(device.memory_bytes));
+    text += link_text(links[i]);
   }
   return text;
 }
@@ -76,12 +116,15 @@ int run_devices(const Common& common) {
   const int threads = common.threads > 0 ? common.threads : here.threads;
   Rates one;
   Rates all;
+  std::vector<bench::LinkTimes> links;
   {
     Progress progress(common.quiet);
     progress.say("measuring memory with one thread");
     one = measure(1);
     progress.say("measuring memory with every thread");
     all = threads > 1 ? measure(threads) : one;
+    progress.say("measuring the links of GPUs");
+    if (common.device != "cpu") links = measure_links();
   }
   if (common.json) {
     const Json result{{"cpu",
@@ -97,7 +140,7 @@ int run_devices(const Common& common) {
                         {"read_gbps", all.read / 1e9},
                         {"copy_gbps_one_thread", one.copy / 1e9},
                         {"read_gbps_one_thread", one.read / 1e9}}},
-                      {"gpus", gpus_json()},
+                      {"gpus", gpus_json(links)},
                       {"cuda", cuda_word()}};
     print_json(result);
     return 0;
@@ -113,7 +156,7 @@ int run_devices(const Common& common) {
                     here.cpu, here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes),
                     size(here.l3_bytes), size(here.memory_bytes), rate(all.copy), threads, rate(one.copy),
                     rate(all.read), threads, rate(one.read), cuda_word()) +
-        gpus_text());
+        gpus_text(links));
   return 0;
 }
 

@@ -43,6 +43,7 @@ struct Options {
   ScanOptions scan;
   ReduceOptions reduce;
   OffsetsOptions offsets;
+  QueryOptions query;
   LadderOptions ladder;
 };
 
@@ -111,29 +112,44 @@ CLI::App* add_offsets(CLI::App& app, Options& options) {
   return offsets;
 }
 
+CLI::App* add_query(CLI::App& app, Options& options) {
+  CLI::App* query = app.add_subcommand("query", "SQL aggregates over a file");
+  QueryOptions& o = options.query;
+  query->add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
+  query->add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
+  add_common(*query, options.common);
+  return query;
+}
+
 CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
-  ladder->add_option("PROBLEM", o.problem, "scan, reduce or ragged (default: list the ladders)");
-  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7)");
+  ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged or aggregate (default: list the ladders)");
+  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215)");
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
-  ladder->add_option("--input", o.input, "climb on a column (ragged: STARTS STOPS) instead of made numbers")
-      ->expected(1, 2);
+  ladder
+      ->add_option("--input", o.input,
+                   "climb on a column (ragged: STARTS STOPS; aggregate: KEY QUANTITY PRICE) instead of made numbers")
+      ->expected(1, 3);
   ladder
       ->add_option("--max-seconds", o.max_seconds,
                    "skip a rung that would, by the size before, take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
+  ladder->add_option("--z", o.z, "aggregate: sum the rows whose key is less than Z (default: 30)");
+  ladder->add_option("--transfer", o.transfer,
+                     "aggregate on a GPU: send the columns too, from pageable or pinned memory or in streams");
   add_common(*ladder, options.common);
   return ladder;
 }
 
 int run(int argc, char** argv, Options& options) {
-  CLI::App app{"Scans, reductions and ragged offsets at the speed of memory.", "upsweep"};
+  CLI::App app{"Scans, reductions, ragged offsets and SQL aggregates at the speed of memory.", "upsweep"};
   app.set_version_flag("--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   const CLI::App* scan = add_scan(app, options);
   const CLI::App* reduce = add_reduce(app, options);
   const CLI::App* offsets = add_offsets(app, options);
+  const CLI::App* query = add_query(app, options);
   const CLI::App* ladder = add_ladder(app, options);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
   add_common(*devices, options.common);
@@ -151,6 +167,7 @@ int run(int argc, char** argv, Options& options) {
   if (*scan) return run_scan(options.common, options.scan);
   if (*reduce) return run_reduce(options.common, options.reduce);
   if (*offsets) return run_offsets(options.common, options.offsets);
+  if (*query) return run_query(options.common, options.query);
   if (*ladder) return run_ladder(options.common, options.ladder);
   return run_devices(options.common);
 }

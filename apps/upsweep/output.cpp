@@ -46,13 +46,25 @@ void hold_standard_streams() noexcept {
 }
 
 void complain(std::string_view message) noexcept {
-  std::string line = "upsweep: " + io::printable(message, message.size()) + "\n";
-  while (!line.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  std::string text = "upsweep: ";
+  for (;;) {
+    const std::string_view line = message.substr(0, message.find('\n'));
+    text += printable(line) + "\n";
+    if (line.size() == message.size()) break;
+    message.remove_prefix(line.size() + 1);
+  }
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written <= 0) return;  // there is nobody left to tell
-    line.erase(0, static_cast<std::size_t>(written));
+    text.erase(0, static_cast<std::size_t>(written));
   }
 }
+
+void remark(std::string_view message) noexcept {
+  if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", printable(message));
+}
+
+std::string printable(std::string_view text) { return io::printable(text, text.size()); }
 
 Progress::Progress(bool quiet)
     : on_(!quiet && isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kFirstAfter) {}

@@ -21,10 +21,14 @@ enum class Code : std::uint8_t {
   empty,              ///< the least or greatest of no elements
   malformed,          ///< a file that is not what it claims to be, or that ends too early
   unsupported_type,   ///< a file's or column's type that upsweep does not compute with
+  division_by_zero,   ///< in a query; index: the row
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
   unknown_rung,      ///< no rung of that name on this ladder
   unknown_column,    ///< the file has no such column
+  unknown_table,     ///< a query names a table that no --table gives
+  bad_sql,           ///< a query that is no SQL; index: the byte in it
+  unsupported_sql,   ///< a query beyond the subset that is run; index: the byte in it
   unsupported,       ///< a rung asked for by name cannot do what was asked
   not_built,         ///< a part of upsweep that this build leaves out
   // The system refused (exit status 3).

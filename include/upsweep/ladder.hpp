@@ -9,11 +9,11 @@
 
 namespace upsweep {
 
-enum class Problem : std::uint8_t { scan, reduce, ragged };
+enum class Problem : std::uint8_t { scan, reduce, ragged, aggregate };
 
-inline constexpr int kProblemCount = 3;
+inline constexpr int kProblemCount = 4;
 
-/// "scan", "reduce", "ragged".
+/// "scan", "reduce", "ragged", "aggregate".
 [[nodiscard]] std::string_view name(Problem problem) noexcept;
 [[nodiscard]] std::optional<Problem> parse_problem(std::string_view text) noexcept;
 
@@ -48,6 +48,8 @@ struct RungInfo {
   Backend backend = Backend::cpu;
   Determinism determinism = Determinism::always;
   FloatBound float_bound = {};
+  bool host_adds = false;    ///< on a GPU: the host does the last part, so that only calls that wait run it
+  bool host_memory = false;  ///< on a GPU: takes pinned host memory too
 };
 
 /// The rungs of a problem, from the naive loop up.

@@ -12,7 +12,7 @@
 namespace upsweep {
 
 /// What the elements of a column stand for.
-enum class Kind : std::uint8_t {
+enum class ValueKind : std::uint8_t {
   integer,
   decimal,  ///< value = element / 10^scale
   real,
@@ -22,7 +22,12 @@ enum class Kind : std::uint8_t {
 };
 
 /// "integer", "decimal", …
-[[nodiscard]] std::string_view name(Kind kind) noexcept;
+constexpr std::string_view name(ValueKind kind) {
+  constexpr std::string_view kNames[] = {"integer", "decimal", "real", "date", "boolean", "text"};
+  return kNames[static_cast<int>(kind)];
+}
+
+__extension__ using Int128 = __int128;
 
 /// How the elements of a column lie in memory. Which there may be: integer: int8 … uint64; decimal: int32, int64, int128;
 /// real: float32, float64; date: int32; boolean: bit (LSB first, as Arrow's); text: int32.
@@ -44,11 +49,10 @@ enum class Storage : std::uint8_t {
 /// A column as its table declares it.
 struct Field {
   std::string name;
-  Kind kind = Kind::integer;
+  ValueKind kind = ValueKind::integer;
   Storage storage = Storage::int64;
-  int scale = 0;  ///< of decimals: 0 to 38
-  std::string
-      unsupported;  ///< the type's name where it is one that is not computed with: such a column cannot be opened
+  int scale = 0;            ///< of decimals: 0 to 38
+  std::string unsupported;  ///< a type that is not computed with, by its name; else empty
 };
 
 /// Words of a text column, each once per batch; an element of the column is an index into them.

@@ -11,7 +11,7 @@
 namespace upsweep {
 namespace {
 
-constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged"};
+constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged", "aggregate"};
 
 }  // namespace
 
@@ -38,6 +38,8 @@ std::vector<RungInfo> ladder(Problem problem) {
       return reduce_ladder();
     case Problem::ragged:
       return ragged_ladder();
+    case Problem::aggregate:
+      return aggregate_ladder();
   }
   return {};
 }

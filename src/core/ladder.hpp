@@ -76,5 +76,6 @@ const char* isa_refusal(Isa isa) noexcept;
 std::vector<RungInfo> scan_ladder();
 std::vector<RungInfo> reduce_ladder();
 std::vector<RungInfo> ragged_ladder();
+std::vector<RungInfo> aggregate_ladder();
 
 }  // namespace upsweep

@@ -85,6 +85,15 @@ constexpr void add_lists(KernelTable& table) {
   table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
 }
 
+std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                         std::int64_t n, std::uint32_t limit) {
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (key[i] < limit) sum += static_cast<std::uint64_t>(quantity[i]) * static_cast<std::uint64_t>(price[i]);
+  }
+  return sum;
+}
+
 constexpr KernelTable make_table() {
   KernelTable table{};
   add_type<std::int8_t>(table);
@@ -100,6 +109,7 @@ constexpr KernelTable make_table() {
   add_lists<std::int32_t>(table);
   add_lists<std::uint32_t>(table);
   add_lists<std::int64_t>(table);
+  table.select_sum = &select_sum;
   return table;
 }
 

@@ -378,6 +378,140 @@ struct SimdLists {
   }
 };
 
+// ------------------------------------------------------------------------------------------------------ filtered sums
+// A chunk of rows at a time: its keys are looked at, and the rows that are kept are noted and their payload is asked for;
+// that is added up when the next chunk's keys have been looked at, and has had the time to arrive.
+
+constexpr std::int64_t kChunkRows = 4096;
+// Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: streaming them all
+// is then as fast (measured on a Xeon at 2.5 GHz with columns in memory; so is the next).
+constexpr std::int64_t kManyKept = kChunkRows / 8;
+constexpr std::int64_t kNoteRows = 64;  // noted at a time
+// The hardware fetches keys ahead, but stops at pages and for lines of the payload: 0.97 of the read rate against 0.89.
+constexpr std::int64_t kKeysAhead = 512;
+
+struct KeptRows {
+  const std::int64_t* quantity = nullptr;
+  const std::int64_t* price = nullptr;
+  std::int64_t count = 0;
+  std::uint16_t row[kManyKept + kNoteRows];  // within the chunk
+
+  UPSWEEP_INLINE void note(std::int64_t i) {
+    row[count++] = static_cast<std::uint16_t>(i);
+    _mm_prefetch(reinterpret_cast<const char*>(quantity + i), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(price + i), _MM_HINT_T0);
+  }
+  [[nodiscard]] UPSWEEP_INLINE std::uint64_t sum() const {
+    std::uint64_t all = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      all += static_cast<std::uint64_t>(quantity[row[k]]) * static_cast<std::uint64_t>(price[row[k]]);
+    }
+    return all;
+  }
+};
+
+/// Bit j ← key[j] < limit, for a vector of keys.
+UPSWEEP_INLINE std::uint64_t bits_below(const std::uint32_t* key, const Vector<std::uint32_t>& limit) {
+  const Vector<std::uint32_t> keys = load(key);
+  std::uint64_t bits = 0;
+  for (int r = 0; r < kRegisters; ++r) {
+#if UPSWEEP_REGISTER_BYTES == 64
+    bits |= std::uint64_t{_mm512_cmplt_epu32_mask((__m512i)keys.part[r], (__m512i)limit.part[r])};
+#elif UPSWEEP_REGISTER_BYTES == 32
+    const auto part = static_cast<unsigned>(_mm256_movemask_ps((__m256)(keys.part[r] < limit.part[r])));
+    bits |= std::uint64_t{part} << (r * kRegisterLanes<std::uint32_t>);
+#else
+    const auto part = static_cast<unsigned>(_mm_movemask_ps((__m128)(keys.part[r] < limit.part[r])));
+    bits |= std::uint64_t{part} << (r * kRegisterLanes<std::uint32_t>);
+#endif
+  }
+  return bits;
+}
+
+/// False where there are too many to note.
+UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uint32_t limit, KeptRows& kept) {
+  const Vector<std::uint32_t> limits = splat(limit);
+  constexpr std::int64_t kKeys = kLanes<std::uint32_t>;
+  std::int64_t i = 0;
+  for (; i + kNoteRows <= n; i += kNoteRows) {
+    std::uint64_t bits = 0;
+    for (std::int64_t v = 0; v < kNoteRows; v += kKeys) {
+      _mm_prefetch(reinterpret_cast<const char*>(key + i + v) + kKeysAhead * sizeof(*key), _MM_HINT_T0);
+      bits |= bits_below(key + i + v, limits) << v;
+    }
+    for (; bits != 0; bits &= bits - 1) kept.note(i + __builtin_ctzll(bits));
+    if (kept.count > kManyKept) return false;
+  }
+  for (; i < n; ++i) {
+    if (key[i] < limit) kept.note(i);
+  }
+  return kept.count <= kManyKept;
+}
+
+/// Reads all columns; adds the rows that are kept to `count`.
+UPSWEEP_INLINE std::uint64_t stream_kept(const std::uint32_t* key, const std::int64_t* quantity,
+                                         const std::int64_t* price, std::int64_t n, std::uint32_t limit,
+                                         std::int64_t& count) {
+  typedef std::uint32_t Keys
+      __attribute__((vector_size(kRegisterLanes<std::int64_t> * sizeof(std::uint32_t)), aligned(1), may_alias));
+  constexpr std::int64_t kStep = kLanes<std::int64_t>;
+  Vector<std::int64_t> sum = splat(std::int64_t{0});
+  Vector<std::int64_t> kept = splat(std::int64_t{0});
+  std::int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const Vector<std::int64_t> left = load(quantity + i);
+    const Vector<std::int64_t> right = load(price + i);
+    for (int r = 0; r < kRegisters; ++r) {
+      const auto below = reinterpret_cast<const Keys*>(key + i)[r] < limit;
+      const auto mask = __builtin_convertvector(below, Register<std::int64_t>);
+      sum.part[r] += (left.part[r] * right.part[r]) & mask;
+      kept.part[r] -= mask;
+    }
+  }
+  std::uint64_t all = 0;
+  for (int r = 0; r < kRegisters; ++r) {
+    for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) {
+      all += static_cast<std::uint64_t>(sum.part[r][j]);
+      count += kept.part[r][j];
+    }
+  }
+  for (; i < n; ++i) {
+    if (key[i] >= limit) continue;
+    all += static_cast<std::uint64_t>(quantity[i]) * static_cast<std::uint64_t>(price[i]);
+    ++count;
+  }
+  return all;
+}
+
+std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                         std::int64_t n, std::uint32_t limit) {
+  KeptRows rows[2];
+  int now = 0;
+  bool many = false;
+  std::uint64_t sum = 0;
+  for (std::int64_t first = 0; first < n; first += kChunkRows) {
+    const std::int64_t count = n - first < kChunkRows ? n - first : kChunkRows;
+    if (!many) {
+      KeptRows& kept = rows[now];
+      kept.quantity = quantity + first;
+      kept.price = price + first;
+      kept.count = 0;
+      many = !note_kept(key + first, count, limit, kept);
+      if (!many) {
+        now ^= 1;
+        sum += rows[now].sum();  // of the chunk before
+        rows[now].count = 0;
+        continue;
+      }
+      kept.count = 0;  // streamed instead
+    }
+    std::int64_t kept = 0;
+    sum += stream_kept(key + first, quantity + first, price + first, count, limit, kept);
+    many = kept > kManyKept;
+  }
+  return sum + rows[0].sum() + rows[1].sum();
+}
+
 // --------------------------------------------------------------------------------------------------------- the table
 
 template <class T, Operator kOp>
@@ -436,6 +570,7 @@ constexpr KernelTable make_table() {
   add_lists<std::int64_t>(table);
   table.copy = &copy;
   table.read = &read;
+  table.select_sum = &select_sum;
   return table;
 }
 

@@ -28,6 +28,10 @@ class CurrentDevice {
 /// Throws invalid_argument unless `data` is memory that kernels on the device can reach and that lies in no host's.
 void require_device_memory(const void* data, int device, const char* what);
 
+/// Where kernels on the device find that memory, which may be pinned memory of the host too. Throws invalid_argument for
+/// pageable memory and that of another device.
+const void* mapped_memory(const void* data, int device, const char* what);
+
 /// Throws invalid_argument where the stream is being captured into a graph: a call that waits cannot be. `instead`: the
 /// call that does not.
 void require_no_capture(Stream stream, const char* instead);

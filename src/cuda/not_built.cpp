@@ -41,6 +41,7 @@ Workspace::~Workspace() {
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
 void require_device_memory(const void*, int, const char*) { refuse(); }
+const void* mapped_memory(const void*, int, const char*) { refuse(); }
 void require_no_capture(Stream, const char*) { refuse(); }
 void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
 bool has_lookahead(int) noexcept { return false; }

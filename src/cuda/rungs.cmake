@@ -27,6 +27,17 @@ upsweep_cuda_per_type(reduce reduce/cuda_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(cub scan/cuda_cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 
 set(rungs
+  aggregate/cuda_cub.cu
+  aggregate/cuda_fused.cu
+  aggregate/cuda_interleaved.cu
+  aggregate/cuda_occupancy.cu
+  aggregate/cuda_reduce_again.cu
+  aggregate/cuda_select.cu
+  aggregate/cuda_sequential.cu
+  aggregate/cuda_shuffle.cu
+  aggregate/cuda_two_loads.cu
+  aggregate/cuda_unrolled.cu
+  aggregate/cuda_zero_copy.cu
   ragged/cuda_adjacent.cu
   ragged/cuda_cub.cu
   ragged/cuda_hillis_steele_blocks.cu

@@ -43,6 +43,16 @@ std::vector<Device> find_devices() {
   return all;
 }
 
+// What is put into a stream runs on the stream's device, whatever device is current: on arrays of another it would fault.
+void require_own_stream(int device, Stream stream) {
+  if (stream == nullptr || devices().size() < 2) return;
+  int its = 0;
+  require(cudaStreamGetDevice(stream, &its), "asking for the stream's device");
+  if (its == device) return;
+  throw Error(Code::invalid_argument, "the stream is of device " + std::to_string(its) + ": a call on device " +
+                                          std::to_string(device) + " needs one of its own");
+}
+
 }  // namespace
 
 MemoryResource& pool() noexcept {
@@ -62,6 +72,7 @@ bool is_built() noexcept { return true; }
 Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory)
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   const CurrentDevice current(device);
+  require_own_stream(device, stream);
   if (size.kept > 0) {
     kept_ = memory.allocate(size.kept, stream);
     const cudaError_t error = cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream);
@@ -118,6 +129,19 @@ void require_device_memory(const void* data, int device, const char* what) {
               std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
 }
 
+const void* mapped_memory(const void* data, int device, const char* what) {
+  cudaPointerAttributes attributes = {};
+  require(cudaPointerGetAttributes(&attributes, data), what);
+  const bool elsewhere = attributes.type == cudaMemoryTypeDevice && attributes.device != device;
+  if (attributes.type == cudaMemoryTypeUnregistered || attributes.devicePointer == nullptr || elsewhere) {
+    const std::string where = elsewhere ? "lies on device " + std::to_string(attributes.device) : "is pageable memory";
+    throw Error(Code::invalid_argument, std::string(what) + " " + where + ": kernels on device " +
+                                            std::to_string(device) + " reach its own memory and pinned memory " +
+                                            "(cudaHostAlloc, cudaHostRegister)");
+  }
+  return attributes.devicePointer;
+}
+
 void require_no_capture(Stream stream, const char* instead) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
@@ -132,6 +156,7 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }
 
 Launch launch_on(const Policy& policy) {
+  require_own_stream(policy.device, policy.stream);
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];
   return {.device = policy.device, .multiprocessors = device.multiprocessors, .stream = policy.stream};
 }

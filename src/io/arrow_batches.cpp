@@ -26,27 +26,35 @@ constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
 // What Arrow's types are given out as, but for decimals.
 struct Known {
   arrow::Type::type id;
-  Kind kind;
+  ValueKind kind;
   Storage storage;
 };
 constexpr Known kKnown[] = {
-    {arrow::Type::INT8, Kind::integer, Storage::int8},       {arrow::Type::INT16, Kind::integer, Storage::int16},
-    {arrow::Type::INT32, Kind::integer, Storage::int32},     {arrow::Type::INT64, Kind::integer, Storage::int64},
-    {arrow::Type::UINT8, Kind::integer, Storage::uint8},     {arrow::Type::UINT16, Kind::integer, Storage::uint16},
-    {arrow::Type::UINT32, Kind::integer, Storage::uint32},   {arrow::Type::UINT64, Kind::integer, Storage::uint64},
-    {arrow::Type::NA, Kind::integer, Storage::int64},  // all NULL
-    {arrow::Type::HALF_FLOAT, Kind::real, Storage::float32}, {arrow::Type::FLOAT, Kind::real, Storage::float32},
-    {arrow::Type::DOUBLE, Kind::real, Storage::float64},     {arrow::Type::DATE32, Kind::date, Storage::int32},
-    {arrow::Type::DATE64, Kind::date, Storage::int32},       {arrow::Type::BOOL, Kind::boolean, Storage::bit},
-    {arrow::Type::STRING, Kind::text, Storage::int32},       {arrow::Type::LARGE_STRING, Kind::text, Storage::int32},
-    {arrow::Type::STRING_VIEW, Kind::text, Storage::int32},
+    {arrow::Type::INT8, ValueKind::integer, Storage::int8},
+    {arrow::Type::INT16, ValueKind::integer, Storage::int16},
+    {arrow::Type::INT32, ValueKind::integer, Storage::int32},
+    {arrow::Type::INT64, ValueKind::integer, Storage::int64},
+    {arrow::Type::UINT8, ValueKind::integer, Storage::uint8},
+    {arrow::Type::UINT16, ValueKind::integer, Storage::uint16},
+    {arrow::Type::UINT32, ValueKind::integer, Storage::uint32},
+    {arrow::Type::UINT64, ValueKind::integer, Storage::uint64},
+    {arrow::Type::NA, ValueKind::integer, Storage::int64},  // all NULL
+    {arrow::Type::HALF_FLOAT, ValueKind::real, Storage::float32},
+    {arrow::Type::FLOAT, ValueKind::real, Storage::float32},
+    {arrow::Type::DOUBLE, ValueKind::real, Storage::float64},
+    {arrow::Type::DATE32, ValueKind::date, Storage::int32},
+    {arrow::Type::DATE64, ValueKind::date, Storage::int32},
+    {arrow::Type::BOOL, ValueKind::boolean, Storage::bit},
+    {arrow::Type::STRING, ValueKind::text, Storage::int32},
+    {arrow::Type::LARGE_STRING, ValueKind::text, Storage::int32},
+    {arrow::Type::STRING_VIEW, ValueKind::text, Storage::int32},
 };
 
 bool set_decimal(Field& field, const arrow::DataType& type) {
   const auto& decimal = static_cast<const arrow::DecimalType&>(type);
   if (decimal.precision() > kMaxDigits || decimal.scale() < 0 || decimal.scale() > kMaxDigits) return false;
   const Storage wide = decimal.precision() <= kInt64Digits ? Storage::int64 : Storage::int128;
-  field.kind = Kind::decimal;
+  field.kind = ValueKind::decimal;
   field.storage = type.id() == arrow::Type::DECIMAL32 ? Storage::int32 : wide;
   field.scale = decimal.scale();
   return true;
@@ -84,7 +92,7 @@ class Column {
       : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {}
 
   ColumnData make(Rows rows, Memory& memory) {
-    return field_.kind == Kind::text ? make_text(rows, memory) : make_numbers(std::move(rows), memory);
+    return field_.kind == ValueKind::text ? make_text(rows, memory) : make_numbers(std::move(rows), memory);
   }
 
   // Whether an array holds what the table declares for the column.

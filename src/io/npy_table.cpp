@@ -91,7 +91,7 @@ class NpyTable final : public Table {
     Field field;
     field.name = std::filesystem::path(path_).stem().string();
     field.storage = storage_of(layout_);
-    field.kind = layout_.truth ? Kind::boolean : is_float(layout_.type) ? Kind::real : Kind::integer;
+    field.kind = layout_.truth ? ValueKind::boolean : is_float(layout_.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
   }
 

@@ -86,15 +86,15 @@ void set_bytes(ColumnRange& range, const parquet::Statistics& statistics, const 
 
 void set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
   const parquet::Type::type stored = statistics.physical_type();
-  if (field.kind == Kind::real) {
+  if (field.kind == ValueKind::real) {
     if (stored == parquet::Type::FLOAT) set_reals<parquet::FloatType>(range, statistics);
     if (stored == parquet::Type::DOUBLE) set_reals<parquet::DoubleType>(range, statistics);
     return;
   }
-  const bool decimal = field.kind == Kind::decimal;
-  if (!decimal && field.kind != Kind::integer && field.kind != Kind::date) return;
+  const bool decimal = field.kind == ValueKind::decimal;
+  if (!decimal && field.kind != ValueKind::integer && field.kind != ValueKind::date) return;
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
-  if (field.kind == Kind::date) return;  // of days
+  if (field.kind == ValueKind::date) return;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
   // Of BYTE_ARRAY nothing tells whether it was cut.
   if (decimal && stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) set_bytes(range, statistics, field);

@@ -91,7 +91,7 @@ class ParquetTable final : public Table {
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
     std::vector<int> result;
     for (const int column : columns) {
-      if (fields_[static_cast<std::size_t>(column)].kind == Kind::text) result.push_back(leaf(column));
+      if (fields_[static_cast<std::size_t>(column)].kind == ValueKind::text) result.push_back(leaf(column));
     }
     return result;
   }

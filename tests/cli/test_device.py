@@ -101,7 +101,46 @@ def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types
         assert len(line) <= 80, line
 
 
+@pytest.mark.parametrize("z", [30, 5000])
+def test_the_aggregate_ladder(upsweep, z):
+    args = ["ladder", "aggregate", "--device", "cuda", "--sizes", "100001", "--z", z]
+    rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
+    assert set(rows) == {
+        rung["rung"] for rung in upsweep.json("ladder")["ladders"]["aggregate"] if rung["rung"].startswith("cuda.")
+    }
+    for row in rows.values():
+        assert row["status"] == "verified" and row["median_s"] > 0 and row["fraction_of_read"] > 0, row
+    for rung in ("cuda.shuffle", "cuda.cub", "cuda.fused"):
+        assert min(rows[rung]["warm_s"], rows[rung]["graph_s"], rows[rung]["warm_graph_s"]) > 0
+    assert rows["cuda.zero_copy"]["host_resident"] and not rows["cuda.fused"]["host_resident"]
+    variants = rows["cuda.occupancy"]["variants"]
+    assert sorted(int(way["name"].split()[0]) for way in variants) == [128, 128, 256, 256, 384, 384]
+    for way in variants:
+        assert way["registers"] > 0 and way["shared_bytes"] > 0 and 0 < way["occupancy"] <= 1 and way["median_s"] > 0
+    for line in upsweep.text(*args).splitlines():
+        assert len(line) <= 80, line
+
+
+@pytest.mark.parametrize("transfer", ["pageable", "pinned", "streams"])
+def test_columns_that_are_sent(upsweep, transfer):
+    args = ["ladder", "aggregate", "--sizes", "100001", "--transfer", transfer]
+    rows = upsweep.json(*args)["rows"]
+    for row in rows:
+        assert row["transfer"] == transfer, row
+        if row["rung"] == "cuda.zero_copy" and transfer != "pinned":
+            assert row["status"] == "skipped" and row["reason"], row
+            continue
+        assert row["status"] == "verified" and row["total_s"] > 0 and row["kernel_s"] > 0, row
+        assert 0 <= row["transfer_s"] <= row["total_s"], row
+    for line in upsweep.text(*args).splitlines():
+        assert len(line) <= 80, line
+
+
 def test_devices_names_the_gpu(upsweep):
     gpus = upsweep.json("devices", "--device", "cuda")["gpus"]
     assert gpus and gpus[0]["name"] and gpus[0]["multiprocessors"] > 0
+    link = gpus[0]["link"]
+    assert link["bytes"] == 48_009_720 and link["allocation_s"] > 0
+    for way in ("to_device_pageable", "to_device_pinned", "to_host_pageable", "to_host_pinned"):
+        assert link[f"{way}_gbps"] > 0 and link[f"{way}_s"] > 0
     assert gpus[0]["name"] in upsweep.text("devices")

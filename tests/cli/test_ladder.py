@@ -9,6 +9,7 @@ RUNGS = {
     "scan": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"],
     "reduce": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"],
     "ragged": ["cpu.serial", "cpu.threads", "cpu.chained", "cpu.adjacent"],
+    "aggregate": ["cpu.serial", "cpu.threads", "cpu.predicate_first"],
 }
 FIELDS = {"rung", "type", "n", "status", "reason", "median_s", "gbps", "fraction_of_copy", "speedup"}
 
@@ -68,7 +69,7 @@ def test_scan(upsweep):
     assert {row["n"] for row in rows} == {1000, 4096}
 
 
-@pytest.mark.parametrize("problem", RUNGS)
+@pytest.mark.parametrize("problem", [problem for problem in RUNGS if problem != "aggregate"])
 def test_every_problem_verifies(upsweep, problem):
     types = "int64" if problem == "ragged" else "int32,float64"
     rows = check_rows(upsweep.json("ladder", problem, "--sizes", "1,777", "--types", types), problem)
@@ -169,6 +170,93 @@ def test_no_elements_as_input(upsweep):
         json.loads(done.stdout)
 
 
+# ---------------------------------------------------------------------------------------------------------- aggregate
+
+
+def check_aggregate(rows, limit, kept, n):
+    for row in rows:
+        assert (row["status"], row["limit"], row["kept"], row["n"]) == ("verified", limit, kept, n), row
+        assert row["fraction_of_read"] > 0
+        # The keys, and whole lines of both payload columns.
+        assert 4 * n <= row["bytes"] <= 4 * n + 2 * 64 * min(kept, n / 8 + 1), row
+    assert {row["rung"] for row in rows} == set(RUNGS["aggregate"])
+
+
+def test_aggregate_on_made_lineitems(upsweep):
+    args = ["ladder", "aggregate", "--sizes", "100000"]
+    rows = check_rows(upsweep.json(*args), "aggregate")
+    assert 150 < rows[0]["kept"] < 450  # 29 of 10000 suppliers
+    check_aggregate(rows, 30, rows[0]["kept"], 100000)
+    check_aggregate(check_rows(upsweep.json(*args, "--z", "0"), "aggregate"), 0, 0, 100000)
+    check_aggregate(check_rows(upsweep.json(*args, "--z", "10001"), "aggregate"), 10001, 100000, 100000)
+    text = upsweep.text(*args)
+    check_text(text)
+    assert "100,000 rows, key < 30" in text and "of read" in text
+    rows = check_rows(upsweep.json("ladder", "aggregate", "--sizes", "1,777", "--rung", "cpu.serial"), "aggregate")
+    assert [row["n"] for row in rows] == [1, 777]
+
+
+def test_aggregate_is_climbed_at_scale_factor_1(upsweep):
+    rows = check_rows(upsweep.json("ladder", "aggregate", "--rung", "cpu.predicate_first"), "aggregate")
+    assert [(row["n"], row["limit"]) for row in rows] == [(6001215, 30)]
+
+
+def save_lineitems(upsweep, n):
+    random = np.random.default_rng(8)
+    supplier = random.integers(1, 101, n)
+    upsweep.save("supplier.npy", supplier, "int32")
+    upsweep.save("quantity.npy", random.integers(1, 51, n), "int64")
+    upsweep.save("price.npy", random.integers(90000, 10000000, n), "int64")
+    return int((supplier < 7).sum())
+
+
+def test_aggregate_on_columns(upsweep):
+    kept = save_lineitems(upsweep, 5000)
+    args = ["ladder", "aggregate", "--z", "7", "--input", "supplier.npy", "quantity.npy", "price.npy"]
+    check_aggregate(check_rows(upsweep.json(*args), "aggregate"), 7, kept, 5000)
+    check_text(upsweep.text(*args))
+
+
+def test_aggregate_on_decimals(upsweep, arrow):
+    import decimal
+
+    cents = arrow.decimal128(15, 2)
+    columns = {
+        "k": arrow.array([1, 50, 7], arrow.int64()),
+        "q": arrow.array([decimal.Decimal(x) for x in ("17.00", "1.00", "-3.00")], cents),
+        "p": arrow.array([decimal.Decimal(x) for x in ("10.01", "3.00", "99.99")], cents),
+    }
+    upsweep.table("t.parquet", columns)
+    rows = upsweep.json("ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:q", "t.parquet:p")
+    check_aggregate(check_rows(rows, "aggregate"), 30, 2, 3)
+    # Quantities are whole units.
+    error = upsweep.fails(
+        "unsupported_type", "ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:p", "t.parquet:p", index=0
+    )
+    assert "10.01" in error["message"]
+
+
+def test_aggregate_refuses_columns(upsweep):
+    save_lineitems(upsweep, 50)
+    upsweep.save("short.npy", np.ones(49), "int64")
+    upsweep.save("float.npy", np.ones(50), "float64")
+    upsweep.save("negative.npy", np.arange(50) - 1, "int64")
+    upsweep.save("large.npy", np.full(50, 2**63), "uint64")
+    upsweep.save("none.npy", [], "int64")
+    climb = ["ladder", "aggregate", "--input"]
+    upsweep.fails("invalid_argument", *climb, "supplier.npy")
+    upsweep.fails("invalid_argument", *climb, "supplier.npy", "quantity.npy")
+    upsweep.fails("invalid_argument", "ladder", "scan", "--input", "price.npy", "price.npy", "price.npy")
+    upsweep.fails("unequal_lengths", *climb, "supplier.npy", "quantity.npy", "short.npy")
+    upsweep.fails("unequal_lengths", *climb, "supplier.npy", "short.npy", "price.npy")
+    upsweep.fails("unsupported_type", *climb, "supplier.npy", "float.npy", "price.npy")
+    upsweep.fails("unsupported_type", *climb, "float.npy", "quantity.npy", "price.npy")
+    upsweep.fails("overflow", *climb, "negative.npy", "quantity.npy", "price.npy", index=0)
+    upsweep.fails("overflow", *climb, "supplier.npy", "quantity.npy", "large.npy", index=0)
+    upsweep.fails("not_found", *climb, "supplier.npy", "quantity.npy", "missing.npy")
+    upsweep.fails("empty", *climb, "none.npy", "none.npy", "none.npy")
+
+
 # ------------------------------------------------------------------------------------------------------- bad requests
 
 
@@ -185,6 +273,19 @@ def test_bad_sizes(upsweep, sizes):
     "word, args",
     [
         ("invalid_argument", ["sort"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--types", "int64"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "-1"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "4294967296"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "3.5"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "many"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "by hand"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "pinned", "--device", "cpu"]),
+        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "pinned", "--rung", "cpu.serial"]),
+        (("not_built", "no_device"), ["aggregate", "--sizes", "10", "--transfer", "pinned"]),
+        (("not_built", "no_device"), ["aggregate", "--sizes", "10", "--rung", "cuda.fused"]),
+        ("unknown_rung", ["aggregate", "--sizes", "10", "--rung", "cpu.simd"]),
+        ("invalid_argument", ["scan", "--sizes", "10", "--z", "30"]),
+        ("invalid_argument", ["reduce", "--sizes", "10", "--transfer", "pinned"]),
         ("invalid_argument", ["scan", "reduce"]),
         ("invalid_argument", ["scan", "--types", "float16"]),
         ("invalid_argument", ["scan", "--types", "int32,nope"]),

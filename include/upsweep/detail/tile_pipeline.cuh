@@ -451,22 +451,33 @@ class Pipeline {
         }
         bool in_order = true;
         int folded = 0;
+        T values[kRows];  // of the whole rows, where their order counts
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
           const bool there = __all_sync(kAllLanes, slots[r].is_there(tag_, wanted - r * kRow));
           in_order = in_order && there && !done;
-          if (!in_order) continue;
+          if (!in_order) {
+            values[r] = values[0];
+            continue;
+          }
           T value = slots[r].value(0);
           if (Slot::kValues == 2 && wanted - r * kRow > 1) value = op_(value, slots[r].value(1));
           if (rows + r == whole) {
             part = value;
+            values[r] = values[0];
             done = true;
             continue;
           }
-          if (!Problem::kCommutes) value = fold_lanes(op_, value, lane_);
-          before = rows + r > 0 ? op_(before, value) : value;
+          if constexpr (Problem::kCommutes) {
+            before = rows + r > 0 ? op_(before, value) : value;
+          } else {
+            values[r] = value;
+          }
           ++folded;
           done = tile == (rows + r + 1) * kRow;
+        }
+        if constexpr (!Problem::kCommutes) {
+          if (folded > 0) append_rows(values, folded, rows > 0, before);
         }
         rows += folded;
       }
@@ -474,6 +485,30 @@ class Pipeline {
                     before, part);
     }
     if (lane_ == 0) leave(call_.workspace, tag_);
+  }
+
+  /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: those of small types
+  /// are all folded at the same time, as a tree of shuffles then takes little longer for six rows than for one.
+  template <int kRows>
+  __device__ __forceinline__ void append_rows(T (&rows)[kRows], int count, bool any, T& before) const {
+    constexpr int kTogether = sizeof(T) <= 8 ? kRows : 1;
+#pragma unroll
+    for (int first = 0; first < kRows; first += kTogether) {
+      if (first >= count) break;
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+#pragma unroll
+        for (int r = first; r < first + kTogether; ++r) {
+          const T right = shuffle_down(rows[r], step);
+          if (lane_ + step < 32) rows[r] = op_(rows[r], right);
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (r >= count) break;
+      before = any || r > 0 ? op_(before, rows[r]) : rows[r];
+    }
   }
 
   /// Puts the rows before (if `any`) and the first `lanes` of the tile's own row together.

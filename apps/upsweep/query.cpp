@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/query.cpp: `upsweep query`: SQL aggregates over a file of any size.
+#include "upsweep/query.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "commands.hpp"
+#include "io/table.hpp"
+#include "output.hpp"
+#include "upsweep/error.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+/// The file that --table gives the name behind FROM; names are compared as SQL does, without regard to case.
+std::string path_of(const Statement& statement, const std::vector<std::string>& tables) {
+  if (!statement.path().empty()) return statement.path();
+  const std::string wanted = statement.table();
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  std::string known;
+  for (const std::string& table : tables) {
+    const std::size_t equals = table.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == table.size()) {
+      throw Error(Code::invalid_argument, fmt::format("--table '{}' is not of the form NAME=PATH", table));
+    }
+    const std::string name = table.substr(0, equals);
+    if (std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), same)) return table.substr(equals + 1);
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  statement.refuse_table(known.empty()
+                             ? fmt::format("no table '{}': write FROM 'FILE', or add --table {}=FILE", wanted, wanted)
+                             : fmt::format("no table '{}'; --table gives: {}", wanted, known));
+}
+
+std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Exact integers of any length, decimals and dates as strings, NaN and infinities too.
+std::string json_of(const Field& column, const Cell& cell) {
+  if (cell.null) return "null";
+  switch (column.kind) {
+    case ValueKind::integer:
+    case ValueKind::boolean:
+      return text(column, cell);
+    case ValueKind::real:
+      return std::isfinite(cell.real) ? Json(cell.real).dump() : quoted(text(column, cell));
+    default:
+      return quoted(text(column, cell));
+  }
+}
+
+void print_as_json(const Answer& answer, double seconds) {
+  const auto listed = [](const auto& items, const auto& one) {
+    std::string all;
+    for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
+    return "[" + all + "]";
+  };
+  const std::string names = listed(answer.columns, [](const Field& column) { return quoted(column.name); });
+  const std::string types =
+      listed(answer.columns, [](const Field& column) { return quoted(std::string(name(column.kind))); });
+  const std::string rows = listed(answer.rows, [&](const std::vector<Cell>& row) {
+    std::string cells;
+    for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
+    return "[" + cells + "]";
+  });
+  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}}}\n", names, types, rows,
+                    quoted(std::string(answer.rung)), Json(seconds).dump()));
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Columns side by side, numbers to the right.
+void print_as_text(const Answer& answer) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const Field& column : answer.columns) lines[0].push_back(printable(column.name));
+  for (const auto& row : answer.rows) {
+    auto& line = lines.emplace_back();
+    for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
+  }
+  std::vector<std::size_t> widths(answer.columns.size(), 0);
+  for (const auto& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width_of(line[c]));
+  }
+  std::string all;
+  for (const auto& line : lines) {
+    std::string shown;
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string blanks(widths[c] - width_of(line[c]), ' ');
+      const bool left = answer.columns[c].kind == ValueKind::text;
+      shown += (c > 0 ? "  " : "") + (left ? line[c] + blanks : blanks + line[c]);
+    }
+    shown.erase(shown.find_last_not_of(' ') + 1);
+    all += shown + "\n";
+  }
+  print(all);
+}
+
+}  // namespace
+
+int run_query(const Common& common, const QueryOptions& options) {
+  if (common.on_gpu()) {
+    (void)common.policy();  // refuses a device that is not there
+    throw Error(Code::unsupported, "queries run on the CPU");
+  }
+  const Statement statement(options.sql);
+  const auto table = io::open_table(path_of(statement, options.tables));
+  const Query query(statement, *table);
+  const Stopwatch watch;
+  Answer answer;
+  {
+    Progress progress(common.quiet);
+    answer = query.run(common.policy(), *table,
+                       [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); });
+  }
+  const double seconds = watch.seconds();
+  if (common.json) {
+    print_as_json(answer, seconds);
+  } else {
+    print_as_text(answer);
+    if (!common.quiet)
+      remark(fmt::format("{} in {} by {}",
+                         answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
+                         duration(seconds), answer.rung));
+  }
+  return 0;
+}
+
+}  // namespace upsweep::command

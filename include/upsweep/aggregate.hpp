@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/aggregate.hpp: a sum of products over the rows that a predicate keeps, in one pass over the columns.
+//
+//   select_sum = Σ quantity[i]·price[i] over the rows i with key[i] < limit
+//
+// which is SELECT SUM(quantity * price) FROM … WHERE key < limit, on columns of n rows each. No rows: 0.
+//
+// Types     uint32 keys, int64 quantities (whole units) and prices (the smallest unit of the currency).
+// Integers  wrap around: the sum is exact modulo 2^64, whatever the order of the rows, so it has the same bits for any
+//           rung, thread count, alignment, instruction set and device. Overflow::checked is not offered (unsupported).
+// Parts     the sum is its own carry: sums of parts of the columns, added modulo 2^64, are the sum of the whole.
+// Memory    rows that are not kept need not be read: see the traffic of the rungs in ladder.hpp.
+// Errors    Error: invalid_argument, unequal_lengths, unknown_rung, unsupported, out_of_memory.
+// Source    C. Balkesen, "Data Processing on Modern Hardware", ETH Zurich 2012, exercise session 12.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+
+#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+/// The sum and the rung that ran. Converts to the sum.
+struct SelectSum {
+  std::int64_t sum;
+  std::string_view rung;
+
+  constexpr operator std::int64_t() const { return sum; }  // NOLINT(google-explicit-constructor): as Reduction does
+};
+
+namespace detail {
+
+template <class R, class T>
+concept ColumnOf = InputArray<R> && std::is_same_v<ElementOf<R>, T>;
+
+inline AggregateCall aggregate_call(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                                    std::int64_t n, std::uint32_t limit) {
+  require_array(key, n, "key");
+  require_array(quantity, n, "quantity");
+  require_array(price, n, "price");
+  AggregateCall call;
+  call.key = key;
+  call.quantity = quantity;
+  call.price = price;
+  call.n = n;
+  call.limit = limit;
+  return call;
+}
+
+}  // namespace detail
+
+/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64.
+inline SelectSum select_sum(const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                            const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+  std::int64_t sum = 0;
+  call.out = &sum;
+  const std::string_view rung = detail::run_select_sum(policy, call);
+  return {sum, rung};
+}
+
+/// The same over arrays, vectors or spans of one length.
+template <detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
+          detail::ColumnOf<std::int64_t> Price>
+SelectSum select_sum(const Policy& policy, const Key& key, const Quantity& quantity, const Price& price,
+                     std::uint32_t limit) {
+  detail::require_columns(std::ssize(key), std::ssize(quantity), std::ssize(price));
+  return select_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
+                    std::ssize(key), limit);
+}
+
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. cuda.zero_copy takes pinned host memory too.
+
+/// Waits for the stream, as the sum is returned.
+inline SelectSum select_sum(const gpu::Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                            const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+  std::int64_t sum = 0;
+  const std::string_view rung = detail::run_select_sum_and_wait(policy, call, sum);
+  return {sum, rung};
+}
+
+/// The same into *out, in device memory, without waiting. Returns the rung. The lecture's own rungs, whose partial sums
+/// the host adds up, refuse (unsupported).
+inline std::string_view select_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
+                                         const std::int64_t* quantity, const std::int64_t* price, std::int64_t n,
+                                         std::uint32_t limit, std::int64_t* out) {
+  detail::require_array(out, 1, "result");
+  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+  call.out = out;
+  return detail::run_select_sum(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that filtered sums of up to n rows need under that policy: for a Workspace.
+inline WorkspaceSize select_sum_workspace(const Policy& policy, std::int64_t n) {
+  upsweep::detail::AggregateCall call;
+  call.n = n;
+  return upsweep::detail::select_sum_workspace(policy, call);
+}
+
+}  // namespace gpu
+}  // namespace upsweep

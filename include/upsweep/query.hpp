@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/query.hpp: SQL aggregates over tables, fused into one pass: parsed and typed once, run as often as you like.
+//
+//   upsweep::MemoryTable items;
+//   items.add("quantity", quantity).add_decimal("price", cents, 2);
+//   const upsweep::Query query("SELECT SUM(quantity * price) FROM items WHERE quantity < 10", items);
+//   const upsweep::Answer answer = query.run(upsweep::par, items);
+//
+// The SQL: SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of what is grouped by, with + - * / and CASE around and inside;
+// FROM one table; WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE; GROUP BY; ORDER BY; LIMIT. Meanings are
+// PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. Differences, all of them on the
+// safe side: sums of integers and decimals are exact in 128 bits; decimals have at most 38 digits; AVG, and decimal / decimal,
+// are the float64 nearest to the exact quotient. Nothing overflows unseen. Float sums have the same bits on any number of
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/policy.hpp"
+#include "upsweep/table.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+/// Columns in memory. Nothing is copied: the arrays outlive the table's use.
+class MemoryTable final : public Table {
+ public:
+  MemoryTable();
+  ~MemoryTable() override;
+  MemoryTable(const MemoryTable&) = delete;
+  MemoryTable& operator=(const MemoryTable&) = delete;
+
+  /// `validity`: bit i tells whether row i is there (LSB first); null: all are. Throws Error unequal_lengths,
+  /// invalid_argument, unsupported_type (of `field`).
+  MemoryTable& add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity = nullptr,
+                   std::shared_ptr<const Words> words = nullptr);
+
+  /// Numbers.
+  template <class T>
+    requires(type_of<T>() != Type::custom)
+  MemoryTable& add(std::string name, std::span<const T> values) {
+    return add(Field{.name = std::move(name),
+                     .kind = is_float(type_of<T>()) ? ValueKind::real : ValueKind::integer,
+                     .storage = storage_of(type_of<T>())},
+               values.data(), std::ssize(values));
+  }
+  template <class T>
+  MemoryTable& add(std::string name, const std::vector<T>& values) {
+    return add(std::move(name), std::span<const T>(values));
+  }
+  /// Decimals: value = element / 10^scale.
+  MemoryTable& add_decimal(std::string name, std::span<const std::int64_t> values, int scale);
+  /// Days since 1970-01-01.
+  MemoryTable& add_dates(std::string name, std::span<const std::int32_t> values);
+  /// Indices into `words`, which are copied.
+  MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> words);
+
+  [[nodiscard]] const std::vector<Field>& fields() const override;
+  [[nodiscard]] int parts() const override;
+  [[nodiscard]] std::int64_t rows() const override;
+  [[nodiscard]] std::int64_t rows(int part) const override;
+  [[nodiscard]] ColumnRange range(int part, int column) const override;
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
+
+ private:
+  static Storage storage_of(Type type);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A value of an answer.
+struct Cell {
+  bool null = false;
+  Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
+  double real = 0;
+  std::string word;
+};
+
+struct Answer {
+  std::vector<Field> columns;  ///< name, kind and scale
+  std::vector<std::vector<Cell>> rows;
+  std::string_view rung;
+};
+
+/// A cell as it is shown: "12.50", "1998-12-01", "NULL", the shortest text that reads back as the same float64.
+[[nodiscard]] std::string text(const Field& column, const Cell& cell);
+
+/// Told now and then by one of the threads: rows that are done. Throwing ends the query.
+using QueryProgress = std::function<void(std::int64_t rows)>;
+
+namespace query {
+struct Syntax;
+struct Plan;
+}  // namespace query
+
+/// The text of a query, parsed: enough to know which table it is about.
+class Statement {
+ public:
+  /// Throws Error bad_sql, unsupported_sql; index: the byte in the text.
+  explicit Statement(std::string sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  /// What FROM '…' names; empty where FROM has a name.
+  [[nodiscard]] const std::string& path() const;
+  /// The name behind FROM; empty where it has a path.
+  [[nodiscard]] std::string table() const;
+  /// Throws an Error with a caret under the table.
+  [[noreturn]] void refuse_table(const std::string& why) const;
+
+ private:
+  friend class Query;
+  std::string sql_;
+  std::unique_ptr<query::Syntax> syntax_;
+};
+
+/// A query, typed for tables of certain fields.
+class Query {
+ public:
+  /// Throws Error bad_sql, unsupported_sql, unknown_column, unsupported_type, overflow (of a constant).
+  Query(const Statement& statement, const Table& table);
+  Query(std::string sql, const Table& table);
+  ~Query();
+  Query(Query&&) noexcept;
+  Query& operator=(Query&&) noexcept;
+
+  /// On a table with the same fields. Throws Error overflow, division_by_zero (index: the row), unsupported_sql (more than
+  /// 2^20 groups), those of reading the table, and those of policies.
+  [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+
+ private:
+  std::vector<Field> fields_;
+  std::unique_ptr<const query::Plan> plan_;
+};
+
+}  // namespace upsweep

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_cub.cu: cub::DeviceReduce over an iterator of products, which a CUDA programmer would use instead.
+//
+// Idea   Element i is row i's product, or 0: a counting iterator and a function. CUB sums the elements.
+// Cost   The keys and the touched sectors.
+// Needs  Any GPU. Temporary memory as CUB asks for it.
+// Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time; a second kernel for the totals.
+// From   CUB 3 of the CUDA toolkit.
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_reduce.cuh>
+
+#include "aggregate/cuda_rows.cuh"
+#include "aggregate/rungs.hpp"
+
+namespace upsweep::aggregate {
+namespace {
+
+struct ProductOf {
+  DeviceRows rows;
+  __device__ Sum operator()(std::int64_t i) const { return rows.product(i); }
+};
+
+cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::AggregateCall& call, gpu::Stream stream) {
+  const auto products =
+      thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), ProductOf{rows_of(call)});
+  return cub::DeviceReduce::Sum(temporary, bytes, products, reinterpret_cast<Sum*>(call.out), call.n, stream);
+}
+
+}  // namespace
+
+Status cuda_cub(detail::AggregateCall& call, const Policy&) noexcept {
+  auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
+  call.partials = call.out;
+  call.partial_count = 1;
+  return gpu::status_of(sum_products(call.launch->scratch, bytes, call, call.launch->stream));
+}
+
+gpu::WorkspaceSize cuda_cub_workspace(const detail::AggregateCall& call) noexcept {
+  std::size_t bytes = 0;
+  (void)sum_products(nullptr, bytes, call, nullptr);
+  return {.scratch = static_cast<std::int64_t>(bytes)};
+}
+
+}  // namespace upsweep::aggregate

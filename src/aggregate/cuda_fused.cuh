@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_fused.cuh: the one kernel of cuda.fused and cuda.zero_copy: keys by 16 bytes, a queue of kept rows per warp.
+//
+// A warp takes tiles of 512 rows, a stride of the whole grid apart. A lane loads four times 16 bytes of keys, those of the
+// next tile before it looks at this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
+//   nothing kept    one comparison, one vote
+//   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
+//                   which it adds to its sum when the next 32 are there: nothing waits for it
+//   many kept       the payload is streamed: lanes load neighbouring rows, whole lines at a time, where they are kept
+// Warps' sums are folded by their block, blocks' sums in order by the last block to end.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "aggregate/cuda_rows.cuh"
+#include "upsweep/detail/device.cuh"
+
+namespace upsweep::aggregate {
+
+inline constexpr int kFusedThreads = 256;
+inline constexpr int kFusedWarps = kFusedThreads / 32;
+// Blocks on a multiprocessor: 80 registers per thread, of which 64 would spill some; 96 KB of keys are on their way, and
+// 40 KB hide the memory (35 KB per us and multiprocessor, about 1 us).
+inline constexpr int kFusedResident = 3;
+inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
+inline constexpr int kUnitRows = 32 * 4;
+inline constexpr int kTileRows = kUnits * kUnitRows;
+// Kept rows of a unit from which it is streamed: then half of its sectors, of four rows, hold one.
+inline constexpr int kMany = 20;
+inline constexpr int kQueue = 64;  // 31 that wait and fewer than kMany new ones
+static_assert(31 + kMany <= kQueue);
+
+struct FusedCall {
+  DeviceRows rows;
+  std::int64_t head;  ///< rows in front of the first 16-byte boundary of the keys
+  unsigned units;     ///< whole ones behind it: 2^32 of them have 2 TB of keys, more than a device has memory
+  gpu::detail::Control* control;
+  Sum* sums;  ///< of blocks
+  std::int64_t* out;
+};
+
+class FusedWarp {
+ public:
+  __device__ __forceinline__ FusedWarp(const FusedCall& call, std::int64_t* queue)
+      : call_(call), queue_(queue), lane_(static_cast<int>(threadIdx.x) % 32) {}
+
+  /// Tiles worker, worker + workers, …; what is left in front of and behind units is the last worker's. The lane's sum.
+  __device__ __forceinline__ Sum run(unsigned worker, unsigned workers) {
+    const unsigned tiles = (call_.units + kUnits - 1) / kUnits;
+    uint4 keys[kUnits];
+    if (worker < tiles) load(worker, keys);
+    if (worker == workers - 1) sum_ += rest();
+    for (unsigned tile = worker; tile < tiles; tile += workers) {
+      uint4 ahead[kUnits];
+      if (tile + workers < tiles) load(tile + workers, ahead);
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) unit(keys[u], call_.head + std::int64_t{tile} * kTileRows + u * kUnitRows);
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) keys[u] = ahead[u];
+    }
+    if (lane_ < count_) take(queue_[lane_]);
+    return sum_ + quantity_ * price_;
+  }
+
+ private:
+  __device__ __forceinline__ void load(unsigned tile, uint4 (&keys)[kUnits]) const {
+    const auto* from = reinterpret_cast<const uint4*>(call_.rows.key + call_.head) + lane_;
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const unsigned unit = tile * kUnits + u;
+      // The largest key is never kept.
+      keys[u] = unit < call_.units ? __ldcs(from + std::int64_t{unit} * 32) : make_uint4(~0U, ~0U, ~0U, ~0U);
+    }
+  }
+
+  __device__ __forceinline__ Sum rest() const {
+    const std::int64_t behind = call_.head + std::int64_t{call_.units} * kUnitRows;
+    Sum sum = 0;
+    for (std::int64_t i = lane_; i < call_.head + call_.rows.n - behind; i += 32) {
+      sum += call_.rows.product(i < call_.head ? i : behind + i - call_.head);
+    }
+    return sum;
+  }
+
+  /// Rows first … first + 127, of which the lane has the keys of four.
+  __device__ __forceinline__ void unit(const uint4& keys, std::int64_t first) {
+    const std::uint32_t limit = call_.rows.limit;
+    const std::uint32_t least = ::min(::min(keys.x, keys.y), ::min(keys.z, keys.w));
+    if (!__any_sync(gpu::detail::kAllLanes, least < limit)) return;
+    const bool kept[4] = {keys.x < limit, keys.y < limit, keys.z < limit, keys.w < limit};
+    unsigned bits[4];
+    int rows = 0;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      bits[j] = __ballot_sync(gpu::detail::kAllLanes, kept[j]);
+      rows += __popc(bits[j]);
+    }
+    if (rows >= kMany) {
+      stream(bits, first);
+    } else {
+      note(kept, bits, first);
+    }
+  }
+
+  __device__ __forceinline__ void stream(const unsigned (&bits)[4], std::int64_t first) {
+    // Row 32·m + lane is row (lane % 4) of lane 8·m + lane / 4.
+    const unsigned low = (lane_ & 1) != 0 ? bits[1] : bits[0];
+    const unsigned high = (lane_ & 1) != 0 ? bits[3] : bits[2];
+    const unsigned mine = ((lane_ & 2) != 0 ? high : low) >> (lane_ / 4);
+    const std::int64_t* const quantity = call_.rows.quantity + first + lane_;
+    const std::int64_t* const price = call_.rows.price + first + lane_;
+    Sum left[4];
+    Sum right[4];
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      const bool kept = ((mine >> (8 * m)) & 1U) != 0;
+      left[m] = kept ? static_cast<Sum>(__ldcs(quantity + 32 * m)) : 0;
+      right[m] = kept ? static_cast<Sum>(__ldcs(price + 32 * m)) : 0;
+    }
+#pragma unroll
+    for (int m = 0; m < 4; ++m) sum_ += left[m] * right[m];
+  }
+
+  __device__ __forceinline__ void note(const bool (&kept)[4], const unsigned (&bits)[4], std::int64_t first) {
+    const unsigned before = (1U << lane_) - 1;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (kept[j]) queue_[count_ + __popc(bits[j] & before)] = first + lane_ * 4 + j;
+      count_ += __popc(bits[j]);
+    }
+    __syncwarp();  // the queue is written
+    if (count_ < 32) return;
+    take(queue_[lane_]);
+    count_ -= 32;
+    const std::int64_t moved = lane_ < count_ ? queue_[32 + lane_] : 0;
+    __syncwarp();  // it has been read
+    if (lane_ < count_) queue_[lane_] = moved;
+    __syncwarp();  // and is whole again
+  }
+
+  /// Asks for a row's payload; the one before is there by now.
+  __device__ __forceinline__ void take(std::int64_t row) {
+    sum_ += quantity_ * price_;
+    quantity_ = static_cast<Sum>(__ldg(call_.rows.quantity + row));
+    price_ = static_cast<Sum>(__ldg(call_.rows.price + row));
+  }
+
+  const FusedCall& call_;
+  std::int64_t* const queue_;
+  const int lane_;
+  int count_ = 0;  ///< in the queue; the same for all lanes
+  Sum sum_ = 0;
+  Sum quantity_ = 0;  ///< of the row that was asked for last
+  Sum price_ = 0;
+};
+
+/// The sum of the threads' values; it is thread 0's.
+__device__ __forceinline__ Sum fold_fused_block(Sum sum, Sum* warp_sums) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  sum = gpu::detail::fold_lanes(Add{}, sum, lane);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();  // all warps' sums are there
+  return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kFusedWarps], lane, kFusedWarps);
+}
+
+__device__ __forceinline__ void fused_block(const FusedCall& call) {
+  __shared__ std::int64_t queues[kFusedWarps][kQueue];
+  __shared__ Sum warp_sums[kFusedWarps];
+  __shared__ bool is_last;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+
+  // ---- The block's tiles.
+  // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
+  const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;
+  FusedWarp rows(call, queues[warp]);
+  const Sum sum = fold_fused_block(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
+  if (gridDim.x == 1) {
+    if (threadIdx.x == 0) *call.out = static_cast<std::int64_t>(sum);
+    return;
+  }
+
+  // ---- The blocks' sums, by the last block that ends.
+  if (threadIdx.x == 0) {
+    call.sums[blockIdx.x] = sum;
+    __threadfence();  // the sum is there before the count says so
+    is_last = atomicAdd(&call.control->done, 1U) == gridDim.x - 1;
+    __threadfence();  // the count is read before others' sums are
+  }
+  __syncthreads();  // is_last is there, and warp_sums has been read
+  if (!is_last) return;
+  Sum all = 0;
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += kFusedThreads) all += __ldcg(call.sums + b);
+  all = fold_fused_block(all, warp_sums);
+  if (threadIdx.x == 0) {
+    *call.out = static_cast<std::int64_t>(all);
+    call.control->done = 0;
+  }
+}
+
+/// At most what the device holds at a time.
+inline std::int64_t fused_blocks(const detail::AggregateCall& call) {
+  const std::int64_t tiles = (call.n + kTileRows - 1) / kTileRows;
+  return std::clamp<std::int64_t>((tiles + kFusedWarps - 1) / kFusedWarps, 1,
+                                  std::int64_t{kFusedResident} * call.launch->multiprocessors);
+}
+
+inline gpu::WorkspaceSize fused_workspace(const detail::AggregateCall& call) {
+  return {.kept = sizeof(gpu::detail::Control), .scratch = fused_blocks(call) * std::int64_t{sizeof(Sum)}};
+}
+
+template <class Kernel>
+Status run_fused(detail::AggregateCall& call, Kernel kernel) {
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.key) % 16 / sizeof(std::uint32_t));
+  const std::int64_t head = std::min<std::int64_t>((4 - over) % 4, call.n);
+  const FusedCall fused{.rows = rows_of(call),
+                        .head = head,
+                        .units = static_cast<unsigned>((call.n - head) / kUnitRows),
+                        .control = static_cast<gpu::detail::Control*>(call.launch->kept),
+                        .sums = static_cast<Sum*>(call.launch->scratch),
+                        .out = call.out};
+  kernel<<<static_cast<unsigned>(fused_blocks(call)), kFusedThreads, 0, call.launch->stream>>>(fused);
+  call.partials = call.out;
+  call.partial_count = 1;
+  return gpu::status_of(cudaGetLastError());
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_reduce_again.cu: a second kernel sums the sums of the first one's blocks; 23 are left to the host.
+//
+// Idea   cuda.two_loads, then the same tree over its 11,722 sums: two per thread, 23 blocks. The slide's second kernel
+//        works in place; a block that ends early would then overwrite what block 0 has yet to read, so that there is a
+//        second array here.
+// Cost   As cuda.two_loads, and 8 bytes per 512 rows written and read again; 8 bytes per 262,144 rows back.
+// Needs  Any GPU; the sums of both kernels of scratch; a call that waits.
+// Limit  A second launch for what the host adds up in microseconds: slower in the lecture. cuda.occupancy goes back to one
+//        kernel; cuda.fused lets that kernel's last block do this.
+// From   reduce of the SELECT SUM lecture: 8.181 to 9.116 ms.
+#include "aggregate/cuda_two_loads.cuh"
+#include "aggregate/rungs.hpp"
+
+namespace upsweep::aggregate {
+namespace {
+
+__global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
+  __shared__ Sum values[kBlock];
+  const std::int64_t i = std::int64_t{blockIdx.x} * (2 * kBlock) + threadIdx.x;
+  values[threadIdx.x] = (i < n ? sums[i] : 0) + (i + kBlock < n ? sums[i + kBlock] : 0);
+  const Sum sum = fold_unrolled<kBlock>(values);
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+Status cuda_reduce_again(detail::AggregateCall& call, const Policy&) noexcept {
+  const std::int64_t first = blocks_of(call.n, 2 * kBlock);
+  return leave_partials(call, blocks_of(first, 2 * kBlock), [&](unsigned blocks, Sum* out) {
+    Sum* const sums = out + blocks;
+    launch_two_loads(rows_of(call), sums, call.launch->stream);
+    reduce_again_sum<<<blocks, kBlock, 0, call.launch->stream>>>(sums, first, out);
+  });
+}
+
+gpu::WorkspaceSize cuda_reduce_again_workspace(const detail::AggregateCall& call) noexcept {
+  const std::int64_t first = blocks_of(call.n, 2 * kBlock);
+  return partials_size(first + blocks_of(first, 2 * kBlock));
+}
+
+}  // namespace upsweep::aggregate

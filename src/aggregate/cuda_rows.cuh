@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_rows.cuh: what the lecture's rungs share: rows as its kernels see them, and its tree in shared memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::aggregate {
+
+/// Sums modulo 2^64: unsigned, so that they may wrap around.
+using Sum = unsigned long long;
+
+struct DeviceRows {
+  const std::uint32_t* key;
+  const std::int64_t* quantity;
+  const std::int64_t* price;
+  std::int64_t n;
+  std::uint32_t limit;
+
+  /// Row i's product, or 0 where it is not kept or not there.
+  __device__ __forceinline__ Sum product(std::int64_t i) const {
+    return i < n && key[i] < limit ? static_cast<Sum>(quantity[i]) * static_cast<Sum>(price[i]) : 0;
+  }
+};
+
+inline DeviceRows rows_of(const detail::AggregateCall& call) {
+  return {call.key, call.quantity, call.price, call.n, call.limit};
+}
+
+/// The lecture's usual block.
+inline constexpr int kBlock = 256;
+
+/// At least one, so that no rows are a sum of 0 too.
+constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
+  return n > 0 ? (n + rows_per_block - 1) / rows_per_block : 1;
+}
+
+/// launch(blocks, partials) leaves a partial sum per block in scratch, for the host to add up.
+template <class Launch>
+Status leave_partials(detail::AggregateCall& call, std::int64_t count, Launch launch) {
+  auto* partials = static_cast<Sum*>(call.launch->scratch);
+  launch(static_cast<unsigned>(count), partials);
+  call.partials = reinterpret_cast<const std::int64_t*>(partials);
+  call.partial_count = count;
+  return gpu::status_of(cudaGetLastError());
+}
+constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
+  return {.scratch = count * std::int64_t{sizeof(Sum)}};
+}
+
+// --------------------------------------------------------------------------------------------------------- the tree
+// A value per thread of a block in shared memory, written by that thread; thread 0 returns their sum.
+
+/// Neighbours at distance 1, 2, 4, …
+template <int kThreads>
+__device__ __forceinline__ Sum fold_interleaved(Sum* values) {
+  __syncthreads();  // all values are there
+  for (int step = 1; step < kThreads; step *= 2) {
+    // Lanes of a warp touch words 2·step apart: from step 8 on all of them lie in the same banks, one access at a time.
+    const int i = 2 * step * static_cast<int>(threadIdx.x);
+    if (i < kThreads) values[i] += values[i + step];
+    __syncthreads();  // this level is done
+  }
+  return values[0];
+}
+
+/// The upper half onto the lower one, then of that, down to `kLast` values. kThreads / kLast is a power of two.
+template <int kThreads, int kLast = 1>
+__device__ __forceinline__ void fold_halves(Sum* values) {
+  const int thread = static_cast<int>(threadIdx.x);
+  __syncthreads();  // all values are there
+  for (int half = kThreads / 2; half >= kLast; half /= 2) {
+    // Lanes of a warp touch neighbouring words: every one another bank.
+    if (thread < half) values[thread] += values[thread + half];
+    __syncthreads();  // this level is done
+  }
+}
+
+/// The last 64 values by the block's first warp, without loop or block barrier. On the slide there is no barrier at all:
+/// there a warp's threads moved in step. Since Volta they need not: each level's reads must be over before the next
+/// level's writes, and those before its reads, which __syncwarp orders.
+__device__ __forceinline__ Sum fold_last_warp(Sum* values) {
+  const int lane = static_cast<int>(threadIdx.x);
+  Sum mine = values[lane];
+#pragma unroll
+  for (int half = 32; half >= 1; half /= 2) {
+    mine += values[lane + half];  // lanes from `half` on add what nobody asks for
+    __syncwarp();                 // everyone has read
+    values[lane] = mine;
+    __syncwarp();  // everyone has written
+  }
+  return mine;
+}
+
+/// Halves down to 64 values, then the last warp. Any multiple of 32 threads from 64 on; the value is thread 0's.
+template <int kThreads>
+__device__ __forceinline__ Sum fold_unrolled(Sum* values) {
+  constexpr int kPower = kThreads >= 1024  ? 1024
+                         : kThreads >= 512 ? 512
+                         : kThreads >= 256 ? 256
+                         : kThreads >= 128 ? 128
+                                           : 64;
+  const int thread = static_cast<int>(threadIdx.x);
+  if constexpr (kPower < kThreads) {
+    // 384 threads: halving 3 would lose a value, so what is over a power of two is folded first.
+    __syncthreads();  // all values are there
+    if (thread < kThreads - kPower) values[thread] += values[thread + kPower];
+  }
+  fold_halves<kPower, 64>(values);
+  return thread < 32 ? fold_last_warp(values) : 0;
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_shuffle.cu: threads that live on: many rows each, and warps that sum by shuffles once, at their end.
+//
+// Idea   As many blocks as the GPU holds at a time. A thread steps through the rows with the whole grid, four keys on their
+//        way at a time, and keeps its sum in a register: no tree per 512 rows. At the end warps fold by shuffles, without
+//        shared memory, and blocks their warps. One block of a second launch folds the blocks' sums.
+// Cost   The keys and the touched sectors. Work n, depth n/threads + 2·log2 32.
+// Needs  Any GPU; a sum per block of scratch.
+// Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
+// From   Shuffles came a year after the lecture, with Kepler; grid-stride loops and they are in "Faster Parallel Reductions
+//        on Kepler" (J. Luitjens, NVIDIA 2014).
+#include <algorithm>
+
+#include "aggregate/cuda_rows.cuh"
+#include "aggregate/rungs.hpp"
+#include "upsweep/detail/device.cuh"
+
+namespace upsweep::aggregate {
+namespace {
+
+constexpr int kWarps = kBlock / 32;
+constexpr int kResident = 8;  // blocks on a multiprocessor of 2048 threads
+constexpr int kKeys = 4;      // on their way per thread
+
+/// The threads' sums; the value is thread 0's.
+__device__ __forceinline__ Sum fold_block(Sum sum) {
+  __shared__ Sum warp_sums[kWarps];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  sum = gpu::detail::fold_lanes(Add{}, sum, lane);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();  // all warps' sums are there
+  return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kWarps], lane, kWarps);
+}
+
+__global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
+  const std::int64_t step = std::int64_t{gridDim.x} * kBlock;
+  Sum sum = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x; i < rows.n; i += kKeys * step) {
+    bool kept[kKeys];
+#pragma unroll
+    for (int k = 0; k < kKeys; ++k) kept[k] = i + k * step < rows.n && rows.key[i + k * step] < rows.limit;
+#pragma unroll
+    for (int k = 0; k < kKeys; ++k) {
+      if (kept[k]) sum += static_cast<Sum>(rows.quantity[i + k * step]) * static_cast<Sum>(rows.price[i + k * step]);
+    }
+  }
+  sum = fold_block(sum);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void shuffle_sum_of_blocks(const Sum* sums, std::int64_t n, std::int64_t* out) {
+  Sum sum = 0;
+  for (std::int64_t i = threadIdx.x; i < n; i += kBlock) sum += sums[i];
+  sum = fold_block(sum);
+  if (threadIdx.x == 0) *out = static_cast<std::int64_t>(sum);
+}
+
+std::int64_t blocks_on(const detail::AggregateCall& call) {
+  return std::min<std::int64_t>(blocks_of(call.n, kBlock), std::int64_t{kResident} * call.launch->multiprocessors);
+}
+
+}  // namespace
+
+Status cuda_shuffle(detail::AggregateCall& call, const Policy&) noexcept {
+  auto* const sums = static_cast<Sum*>(call.launch->scratch);
+  const std::int64_t blocks = blocks_on(call);
+  shuffle_select_and_sum<<<static_cast<unsigned>(blocks), kBlock, 0, call.launch->stream>>>(rows_of(call), sums);
+  shuffle_sum_of_blocks<<<1, kBlock, 0, call.launch->stream>>>(sums, blocks, call.out);
+  call.partials = call.out;
+  call.partial_count = 1;
+  return gpu::status_of(cudaGetLastError());
+}
+
+gpu::WorkspaceSize cuda_shuffle_workspace(const detail::AggregateCall& call) noexcept {
+  return partials_size(blocks_on(call));
+}
+
+}  // namespace upsweep::aggregate

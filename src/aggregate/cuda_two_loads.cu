@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_two_loads.cu: two rows per thread and half as many blocks: the tree's first level while loading.
+//
+// Idea   Every thread adds the products of rows i and i + 256 before anything goes to shared memory: no thread is idle
+//        then, and two keys are on their way at a time. The slide computes i from blockDim.x * blockDim.x * 2, with which
+//        all blocks would sum the same rows; it is blockIdx.x * (blockDim.x * 2) here.
+// Cost   As cuda.interleaved, with 8 bytes per 512 rows back.
+// Needs  Any GPU; a sum per block of scratch; a call that waits.
+// Limit  11,722 sums for six million rows, which the host adds up. cuda.reduce_again has the GPU do that too.
+// From   selectandsumopt3 of the SELECT SUM lecture: 12.93 to 8.181 ms.
+#include "aggregate/cuda_two_loads.cuh"
+#include "aggregate/rungs.hpp"
+
+namespace upsweep::aggregate {
+namespace {
+
+__global__ void two_loads_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
+
+}  // namespace
+
+void launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream) {
+  two_loads_select_and_sum<<<static_cast<unsigned>(blocks_of(rows.n, 2 * kBlock)), kBlock, 0, stream>>>(rows, sums);
+}
+
+Status cuda_two_loads(detail::AggregateCall& call, const Policy&) noexcept {
+  return leave_partials(call, blocks_of(call.n, 2 * kBlock),
+                        [&](unsigned, Sum* sums) { launch_two_loads(rows_of(call), sums, call.launch->stream); });
+}
+
+gpu::WorkspaceSize cuda_two_loads_workspace(const detail::AggregateCall& call) noexcept {
+  return partials_size(blocks_of(call.n, 2 * kBlock));
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// aggregate/cuda_unrolled.cu: the last six levels of the tree are one warp's, without a loop and without block barriers.
+//
+// Idea   From 64 values on only the first warp works: its six additions stand there one after the other. The slide leaves
+//        every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of its own:
+//        the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands between the
+//        reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
+// Cost   As cuda.interleaved, with a sixteenth of the instructions in the lecture (53,548,768 to 3,283,837).
+// Needs  Any GPU; a sum per block of scratch; a call that waits.
+// Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
+// From   selectandsumopt2 of the SELECT SUM lecture: 16.764 to 12.939 ms.
+#include "aggregate/cuda_rows.cuh"
+#include "aggregate/rungs.hpp"
+
+namespace upsweep::aggregate {
+namespace {
+
+__global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
+  __shared__ Sum values[kBlock];
+  values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
+  const Sum sum = fold_unrolled<kBlock>(values);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+Status cuda_unrolled(detail::AggregateCall& call, const Policy&) noexcept {
+  return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
+    unrolled_select_and_sum<<<blocks, kBlock, 0, call.launch->stream>>>(rows_of(call), sums);
+  });
+}
+
+gpu::WorkspaceSize cuda_unrolled_workspace(const detail::AggregateCall& call) noexcept {
+  return partials_size(blocks_of(call.n, kBlock));
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/answer.cpp: groups as a batch of keys and aggregates, over which the outputs are expressions like any others.
+#include "query/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "query/builder.hpp"
+
+namespace upsweep::query {
+namespace {
+
+using Form = Vector::Form;
+
+/// How keys and aggregates lie in the batch that outputs are computed from.
+Storage storage_for(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::real:
+      return Storage::float64;
+    case ValueKind::boolean:
+      return Storage::bit;
+    case ValueKind::text:
+      return Storage::int32;
+    case ValueKind::date:
+      return Storage::int64;
+    default:
+      return Storage::int128;
+  }
+}
+
+/// A column of keys or aggregates in the making.
+class Column {
+ public:
+  Column(ValueType type, std::int64_t rows, std::shared_ptr<const Words> words)
+      : field_{.kind = type.kind, .storage = storage_for(type.kind), .scale = type.scale},
+        words_(std::move(words)),
+        values_(static_cast<std::size_t>(rows)),
+        validity_(static_cast<std::size_t>(rows + 7) / 8) {}
+
+  void put(std::int64_t row, Int128 exact, double real) {
+    validity_[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1 << (row % 8));
+    switch (field_.storage) {
+      case Storage::float64:
+        at<double>(row) = real;
+        break;
+      case Storage::bit:
+        at<std::uint8_t>(row / 8) =
+            static_cast<std::uint8_t>(at<std::uint8_t>(row / 8) | (exact != 0 ? 1 << (row % 8) : 0));
+        break;
+      case Storage::int32:
+        at<std::int32_t>(row) = static_cast<std::int32_t>(exact);
+        break;
+      case Storage::int64:
+        at<std::int64_t>(row) = static_cast<std::int64_t>(exact);
+        break;
+      default:
+        at<Int128>(row) = exact;
+    }
+  }
+  [[nodiscard]] const Field& field() const { return field_; }
+  [[nodiscard]] ColumnData data() const {
+    return {.values = values_.data(), .validity = validity_.data(), .words = words_};
+  }
+
+ private:
+  template <class T>
+  T& at(std::int64_t i) {
+    return reinterpret_cast<T*>(values_.data())[i];
+  }
+
+  Field field_;
+  std::shared_ptr<const Words> words_;
+  std::vector<Int128> values_;  ///< room for any storage
+  std::vector<std::uint8_t> validity_;
+};
+
+std::vector<Column> columns_of(const Plan& plan, const Groups& groups, const std::shared_ptr<const Words>& words) {
+  std::vector<Column> columns;
+  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+    Column& column = columns.emplace_back(plan.keys[k]->type, groups.count(), words);
+    for (std::int64_t g = 0; g < groups.count(); ++g) {
+      if (!groups.key_is_null(g, k)) column.put(g, groups.key(g, k), 0);
+    }
+  }
+  for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+    const Fold fold = plan.aggregates[a].fold;
+    const bool counts = fold == Fold::count || fold == Fold::count_rows;
+    Column& column = columns.emplace_back(plan.aggregates[a].type, groups.count(), words);
+    for (std::int64_t g = 0; g < groups.count(); ++g) {
+      const State& state = groups.state(g, a);
+      if (counts) {
+        column.put(g, state.count, 0);
+      } else if (state.count > 0) {
+        column.put(g, state.exact, state.real);
+      }
+    }
+  }
+  return columns;
+}
+
+Cell cell_at(const Vector& v, int i) {
+  const int at = v.one ? 0 : i;
+  Cell cell;
+  cell.null = v.nulls != nullptr && v.nulls[at] != 0;
+  if (cell.null) return cell;
+  switch (v.form) {
+    case Form::real:
+      cell.real = v.as<double>()[at];
+      break;
+    case Form::words:
+      cell.word = (**v.words)[static_cast<std::size_t>(v.as<std::int32_t>()[at])];
+      break;
+    case Form::truth:
+      cell.exact = v.as<std::uint8_t>()[at];
+      break;
+    case Form::wide:
+      cell.exact = v.as<Int128>()[at];
+      break;
+    case Form::narrow:
+      cell.exact = v.as<std::int64_t>()[at];
+  }
+  return cell;
+}
+
+/// Below, equal or above: -1, 0, 1. NaN is the greatest float.
+int compare(ValueKind kind, const Cell& a, const Cell& b) {
+  if (kind == ValueKind::text) return a.word < b.word ? -1 : (b.word < a.word ? 1 : 0);
+  if (kind != ValueKind::real) return a.exact < b.exact ? -1 : (b.exact < a.exact ? 1 : 0);
+  if (std::isnan(a.real) || std::isnan(b.real))
+    return static_cast<int>(std::isnan(a.real)) - static_cast<int>(std::isnan(b.real));
+  return a.real < b.real ? -1 : (b.real < a.real ? 1 : 0);
+}
+
+void sort(const Plan& plan, Answer& answer) {
+  const auto precedes = [&](const std::vector<Cell>& a, const std::vector<Cell>& b) {
+    for (const OrderTerm& term : plan.order) {
+      const auto which = static_cast<std::size_t>(term.output);
+      if (a[which].null != b[which].null) return a[which].null == term.nulls_first;
+      if (a[which].null) continue;
+      const int order = compare(answer.columns[which].kind, a[which], b[which]);
+      if (order != 0) return (order < 0) != term.descending;
+    }
+    return false;
+  };
+  if (!plan.order.empty()) std::stable_sort(answer.rows.begin(), answer.rows.end(), precedes);
+}
+
+}  // namespace
+
+Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels) {
+  auto words = std::make_shared<Words>(groups.words().begin(), groups.words().end());
+  const std::vector<Column> columns = columns_of(plan, groups, words);
+  std::vector<Field> fields;
+  Batch batch{.rows = groups.count()};
+  for (const Column& column : columns) {
+    fields.push_back(column.field());
+    batch.columns.push_back(column.data());
+  }
+  Answer answer;
+  for (const Output& output : plan.outputs) {
+    answer.columns.push_back({.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
+  }
+  answer.rows.resize(static_cast<std::size_t>(groups.count()));
+  Evaluator evaluator(fields, plan.output_nodes, plan.sql, kernels, plan.grouped ? " in group " : nullptr);
+  for (std::int64_t first = 0; first < groups.count(); first += kBlock) {
+    const int n = static_cast<int>(std::min<std::int64_t>(kBlock, groups.count() - first));
+    evaluator.start(batch, first, n);
+    for (const Output& output : plan.outputs) {
+      const Vector& v = evaluator.value(output.value);
+      for (int i = 0; i < n; ++i) answer.rows[static_cast<std::size_t>(first + i)].push_back(cell_at(v, i));
+    }
+  }
+  sort(plan, answer);
+  if (std::ssize(answer.rows) > plan.limit) answer.rows.resize(static_cast<std::size_t>(plan.limit));
+  return answer;
+}
+
+}  // namespace upsweep::query
+
+namespace upsweep {
+
+std::string text(const Field& column, const Cell& cell) {
+  if (cell.null) return "NULL";
+  switch (column.kind) {
+    case ValueKind::real:
+      if (std::isnan(cell.real)) return "NaN";
+      if (std::isinf(cell.real)) return cell.real > 0 ? "Infinity" : "-Infinity";
+      return fmt::format("{}", cell.real);
+    case ValueKind::date:
+      return query::date_text(static_cast<std::int64_t>(cell.exact));
+    case ValueKind::boolean:
+      return cell.exact != 0 ? "true" : "false";
+    case ValueKind::text:
+      return cell.word;
+    default:
+      return query::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
+  }
+}
+
+}  // namespace upsweep

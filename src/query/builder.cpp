@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/builder.cpp: typing rules, constant folding and interning of expressions.
+#include "query/builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace upsweep::query {
+namespace {
+
+constexpr ValueType kBoolean{ValueKind::boolean};
+constexpr ValueType kReal{ValueKind::real};
+
+/// The scale of an integer or decimal.
+int scale_of(ValueType type) { return type.kind == ValueKind::decimal ? type.scale : 0; }
+
+bool is_null_literal(const Node& a) { return a->op == Op::null; }
+bool is_literal(const Node& a) { return a->op == Op::literal; }
+bool is_word(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
+
+std::string identity(const Expression& e) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &e.real, sizeof bits);
+  std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind),
+                                e.type.scale, e.column, to_text(e.exact), bits, static_cast<int>(e.word_test));
+  for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
+  for (const std::string& word : e.words) key += fmt::format(" {}:{}", word.size(), word);
+  return key;
+}
+
+/// a op b in 128 bits; false where it does not fit.
+bool compute(Op op, Int128 a, Int128 b, Int128& result) {
+  switch (op) {
+    case Op::add:
+      return !__builtin_add_overflow(a, b, &result);
+    case Op::subtract:
+      return !__builtin_sub_overflow(a, b, &result);
+    default:
+      return !__builtin_mul_overflow(a, b, &result);
+  }
+}
+
+double compute(Op op, double a, double b) {
+  switch (op) {
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    default:
+      return a * b;
+  }
+}
+
+std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_days(std::chrono::days(days)); }
+
+}  // namespace
+
+std::string name(ValueType type) {
+  return type.kind == ValueKind::decimal ? fmt::format("decimal with {} digits behind the point", type.scale)
+                                         : std::string(upsweep::name(type.kind));
+}
+
+// --------------------------------------------------------------------------------------------------------------- dates
+
+int parse_date(const std::string& sql, const std::string& text, int location) {
+  int part[3] = {0, 0, 0};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool right = true;
+  for (int i = 0; i < 3 && right; ++i) {
+    const auto [stopped, error] = std::from_chars(at, end, part[i]);
+    right = error == std::errc() && stopped > at && *at != '-' &&
+            (i == 2 ? stopped == end : stopped < end && *stopped == '-');
+    at = right ? stopped + 1 : at;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
+                                         std::chrono::day(static_cast<unsigned>(part[2]))};
+  if (!right || part[0] < 1 || part[0] > 9999 || !date.ok()) {
+    refuse(sql, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", text));
+  }
+  return static_cast<int>(std::chrono::sys_days(date).time_since_epoch().count());
+}
+
+int add_months(int days, std::int64_t months) {
+  const auto date = civil(days);
+  const auto month = date.year() / date.month() + std::chrono::months(months);
+  const auto last = (month / std::chrono::last).day();
+  return static_cast<int>(std::chrono::sys_days(month / std::min(date.day(), last)).time_since_epoch().count());
+}
+
+// std::chrono's years have 16 bits, and columns of dates more: 400 years at a time.
+std::string date_text(std::int64_t days) {
+  constexpr std::int64_t kEra = 146097;
+  const std::int64_t eras = days >= 0 ? days / kEra : -((kEra - 1 - days) / kEra);
+  const auto date = civil(days - eras * kEra);
+  const std::int64_t year = static_cast<int>(date.year()) + 400 * eras;
+  return fmt::format("{:04}-{:02}-{:02}{}", year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()), year > 0 ? "" : " BC");
+}
+
+// ---------------------------------------------------------------------------------------------------------------- atoms
+
+Node Builder::make(Expression expression) {
+  const std::string key = identity(expression);
+  const auto found = made_.find(key);
+  if (found != made_.end()) return found->second;
+  expression.id = static_cast<int>(made_.size());
+  return made_.emplace(key, std::make_shared<const Expression>(std::move(expression))).first->second;
+}
+
+Node Builder::column(int index, ValueType type, int location) {
+  return make({.op = Op::column, .type = type, .column = index, .location = location});
+}
+Node Builder::exact(Int128 value, ValueType type, int location) {
+  return make({.op = Op::literal, .type = type, .exact = value, .location = location});
+}
+Node Builder::text(const std::string& word, int location) {
+  return make({.op = Op::literal, .type = {ValueKind::text}, .words = {word}, .location = location});
+}
+Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
+
+// ----------------------------------------------------------------------------------------------------------- conversions
+
+Node Builder::convert(const Node& a, ValueType type) {
+  if (a->type == type) return a;
+  if (is_null_literal(a)) return make({.op = Op::null, .type = type, .location = a->location});
+  if (type.kind == ValueKind::real) {
+    if (is_literal(a)) {
+      return make(
+          {.op = Op::literal, .type = type, .real = to_double(a->exact, scale_of(a->type)), .location = a->location});
+    }
+    return make({.op = Op::to_real, .type = type, .args = {a}, .location = a->location});
+  }
+  const int shift = scale_of(type) - scale_of(a->type);
+  if (!is_literal(a)) return make({.op = Op::rescale, .type = type, .args = {a}, .location = a->location});
+  Int128 value = 0;
+  if (__builtin_mul_overflow(a->exact, power_of_ten(shift), &value)) {
+    query::refuse(sql_, a->location, Code::overflow, fmt::format("this number has more than {} digits", kMostDigits));
+  }
+  return exact(value, type, a->location);
+}
+
+ValueType Builder::common_type(const Node& a, const Node& b, int location, const char* what) const {
+  if (is_null_literal(a)) return b->type;
+  if (is_null_literal(b)) return a->type;
+  if (is_numeric(a->type) && is_numeric(b->type)) {
+    if (a->type.kind == ValueKind::real || b->type.kind == ValueKind::real) return kReal;
+    if (a->type.kind == ValueKind::integer && b->type.kind == ValueKind::integer) return a->type;
+    return {ValueKind::decimal, std::max(scale_of(a->type), scale_of(b->type))};
+  }
+  if (a->type == b->type) return a->type;
+  refuse(location, fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type)));
+}
+
+Node Builder::condition(const Node& a, const char* where) {
+  if (is_null_literal(a)) return convert(a, kBoolean);
+  if (a->type.kind != ValueKind::boolean)
+    refuse(a->location, fmt::format("{} needs a condition, and this is {}", where, name(a->type)));
+  return a;
+}
+
+// ----------------------------------------------------------------------------------------------------------- arithmetic
+
+Node Builder::negate(const Node& a, int location) {
+  if (is_null_literal(a)) return a;
+  if (!is_numeric(a->type)) refuse(location, fmt::format("- is not defined for {}", name(a->type)));
+  if (is_literal(a) && a->type.kind == ValueKind::real) {
+    return make({.op = Op::literal, .type = a->type, .real = -a->real, .location = location});
+  }
+  if (is_literal(a) && a->exact != kInt128Min) return exact(-a->exact, a->type, location);
+  return make({.op = Op::negate, .type = a->type, .args = {a}, .location = location});
+}
+
+Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
+  constexpr const char* kSymbols[] = {"+", "-", "*", "/"};
+  const char* const symbol = kSymbols[static_cast<int>(op) - static_cast<int>(Op::add)];
+  // date - date is days, date ± integer a date; as in PostgreSQL.
+  const bool add_or_subtract = op == Op::add || op == Op::subtract;
+  if (add_or_subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::integer) {
+    return fold(op, a, b, {ValueKind::date}, location);
+  }
+  if (op == Op::add && a->type.kind == ValueKind::integer && b->type.kind == ValueKind::date) {
+    return fold(op, a, b, {ValueKind::date}, location);
+  }
+  if (op == Op::subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::date) {
+    return fold(op, a, b, {ValueKind::integer}, location);
+  }
+  const ValueType common = common_type(a, b, location, symbol);
+  if (!is_numeric(common)) refuse(location, fmt::format("{} is not defined for {}", symbol, name(common)));
+  if (op == Op::divide && common.kind == ValueKind::decimal) {
+    const Node top = is_null_literal(a) ? convert(a, common) : a;
+    const Node bottom = is_null_literal(b) ? convert(b, common) : b;
+    return make({.op = Op::ratio, .type = kReal, .args = {top, bottom}, .location = location});
+  }
+  if (op == Op::multiply && common.kind == ValueKind::decimal && !is_null_literal(a) && !is_null_literal(b)) {
+    const int scale = scale_of(a->type) + scale_of(b->type);
+    if (scale > kMostDigits) {
+      refuse(location, fmt::format("the product has {} digits behind the point, more than {}", scale, kMostDigits));
+    }
+    return fold(op, a, b, {ValueKind::decimal, scale}, location);
+  }
+  return fold(op, convert(a, common), convert(b, common), common, location);
+}
+
+Node Builder::fold(Op op, const Node& a, const Node& b, ValueType type, int location) {
+  if (is_literal(a) && is_literal(b) && op != Op::divide) {
+    if (type.kind == ValueKind::real) {
+      return make({.op = Op::literal, .type = type, .real = compute(op, a->real, b->real), .location = location});
+    }
+    Int128 value = 0;
+    const bool fits = compute(op, a->exact, b->exact, value);
+    const bool is_bigint = type.kind != ValueKind::integer || (value >= INT64_MIN && value <= INT64_MAX);
+    const bool is_day = type.kind != ValueKind::date || (value >= kFirstDay && value <= kLastDay);
+    if (fits && is_bigint && is_day) return exact(value, type, location);
+    query::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
+  }
+  return make({.op = op, .type = type, .args = {a, b}, .location = location});
+}
+
+Node Builder::average(const Node& sum, const Node& count, int location) {
+  if (sum->type.kind == ValueKind::real) {
+    return make({.op = Op::divide, .type = kReal, .args = {sum, convert(count, kReal)}, .location = location});
+  }
+  return make({.op = Op::ratio, .type = kReal, .args = {sum, count}, .location = location});
+}
+
+// ----------------------------------------------------------------------------------------------------------- conditions
+
+Node Builder::as_date(const Node& a) {
+  return exact(parse_date(sql_, a->words[0], a->location), {ValueKind::date}, a->location);
+}
+
+Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, int location) {
+  if (a->type.kind == ValueKind::date && is_word(b)) return compare(symbol, a, as_date(b), location);
+  if (b->type.kind == ValueKind::date && is_word(a)) return compare(symbol, as_date(a), b, location);
+  if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
+  const ValueType common = common_type(a, b, location, symbol.c_str());
+  const Node left = convert(a, common);
+  const Node right = convert(b, common);
+  const auto of = [&](Op op, const Node& x, const Node& y) {
+    return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
+  };
+  if (symbol == "=") return of(Op::equal, left, right);
+  if (symbol == "<>") return of(Op::unequal, left, right);
+  if (symbol == "<") return of(Op::less, left, right);
+  if (symbol == "<=") return of(Op::less_equal, left, right);
+  if (symbol == ">") return of(Op::less, right, left);
+  return of(Op::less_equal, right, left);
+}
+
+Node Builder::words_in(const Node& column, WordTest test, std::vector<std::string> words, int location) {
+  return make({.op = Op::has_word,
+               .type = kBoolean,
+               .args = {column},
+               .word_test = test,
+               .words = std::move(words),
+               .location = location});
+}
+
+Node Builder::compare_words(const std::string& symbol, const Node& a, const Node& b, int location) {
+  if (is_null_literal(a) || is_null_literal(b)) return convert(null(location), kBoolean);
+  const bool turned = is_word(a);
+  const Node& column = turned ? b : a;
+  const Node& word = turned ? a : b;
+  if (!is_word(word) || column->type.kind != ValueKind::text) {
+    refuse(location, fmt::format("{} is not defined between {} and {}", symbol, name(a->type), name(b->type)));
+  }
+  if (is_word(column)) refuse(location, "two strings are compared that are both written here");
+  if (symbol == "=") return words_in(column, WordTest::is_one_of, word->words, location);
+  if (symbol == "<>") return invert(words_in(column, WordTest::is_one_of, word->words, location), location);
+  const bool less = (symbol[0] == '<') != turned;
+  const bool or_equal = symbol.size() == 2;
+  const WordTest test = less ? (or_equal ? WordTest::less_equal : WordTest::less)
+                             : (or_equal ? WordTest::greater_equal : WordTest::greater);
+  return words_in(column, test, word->words, location);
+}
+
+Node Builder::logic(Op op, const Node& a, const Node& b, int location) {
+  const char* const where = op == Op::both ? "AND" : "OR";
+  return make({.op = op, .type = kBoolean, .args = {condition(a, where), condition(b, where)}, .location = location});
+}
+
+Node Builder::invert(const Node& a, int location) {
+  return make({.op = Op::invert, .type = kBoolean, .args = {condition(a, "NOT")}, .location = location});
+}
+
+Node Builder::is_null(const Node& a, int location) {
+  return make({.op = Op::is_null, .type = kBoolean, .args = {a}, .location = location});
+}
+
+Node Builder::is_in(const Node& a, const std::vector<Node>& list, int location) {
+  std::vector<std::string> words;
+  Node any;
+  const auto include = [&](const Node& test) { any = any ? logic(Op::either, any, test, location) : test; };
+  for (const Node& item : list) {
+    if (a->type.kind == ValueKind::text && is_word(item)) {
+      words.push_back(item->words[0]);
+    } else {
+      include(compare("=", a, item, item->location));
+    }
+  }
+  if (!words.empty()) include(words_in(a, WordTest::is_one_of, std::move(words), location));
+  return any;
+}
+
+Node Builder::choose(std::vector<Node> args, int location) {
+  ValueType type = args.back()->type;
+  Node known = args.back();
+  for (std::size_t i = 0; i + 1 < args.size(); i += 2) {
+    args[i] = condition(args[i], "WHEN");
+    if (is_null_literal(known)) known = args[i + 1];
+    type = common_type(known, args[i + 1], args[i + 1]->location, "CASE");
+    known = convert(known, type);
+  }
+  if (type.kind == ValueKind::text) refuse(location, "CASE that results in text is not supported");
+  for (std::size_t i = 1; i < args.size(); i += 2) args[i] = convert(args[i], type);
+  args.back() = convert(args.back(), type);
+  return make({.op = Op::choose, .type = type, .args = std::move(args), .location = location});
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/builder.hpp: makes typed expressions: brings operands to one type, computes what is constant, keeps equals once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "query/expression.hpp"
+#include "query/sql.hpp"
+
+namespace upsweep::query {
+
+class Builder {
+ public:
+  explicit Builder(const std::string& sql) : sql_(sql) {}
+
+  /// How many different expressions were made.
+  [[nodiscard]] int nodes() const { return static_cast<int>(made_.size()); }
+
+  Node column(int index, ValueType type, int location);
+  Node exact(Int128 value, ValueType type, int location);
+  Node text(const std::string& word, int location);
+  Node null(int location);
+
+  Node negate(const Node& a, int location);
+  /// add, subtract, multiply, divide.
+  Node arithmetic(Op op, const Node& a, const Node& b, int location);
+  /// "=", "<>", "<", "<=", ">", ">=".
+  Node compare(const std::string& symbol, const Node& a, const Node& b, int location);
+  /// both, either.
+  Node logic(Op op, const Node& a, const Node& b, int location);
+  Node invert(const Node& a, int location);
+  Node is_null(const Node& a, int location);
+  Node is_in(const Node& a, const std::vector<Node>& list, int location);
+  /// condition, value, condition, value, …, value.
+  Node choose(std::vector<Node> args, int location);
+  /// sum / count as the nearest float64.
+  Node average(const Node& sum, const Node& count, int location);
+
+  /// Throws unless the expression is a boolean; NULL becomes one.
+  Node condition(const Node& a, const char* where);
+
+ private:
+  Node make(Expression expression);
+  Node convert(const Node& a, ValueType type);
+  ValueType common_type(const Node& a, const Node& b, int location, const char* what) const;
+  Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);
+  Node words_in(const Node& column, WordTest test, std::vector<std::string> words, int location);
+  Node as_date(const Node& a);
+  Node fold(Op op, const Node& a, const Node& b, ValueType type, int location);
+  [[noreturn]] void refuse(int location, const std::string& what) const {
+    query::refuse(sql_, location, Code::unsupported_sql, what);
+  }
+
+  const std::string& sql_;
+  std::map<std::string, Node> made_;
+};
+
+/// Days since 1970-01-01 of "1998-12-01"; throws bad_sql.
+int parse_date(const std::string& sql, const std::string& text, int location);
+/// `days` moved by whole months; a day that its month does not have becomes the month's last.
+int add_months(int days, std::int64_t months);
+/// "1998-12-01".
+std::string date_text(std::int64_t days);
+/// Days of the first and the last date that there is: 0001-01-01 to 9999-12-31.
+inline constexpr int kFirstDay = -719162;
+inline constexpr int kLastDay = 2932896;
+
+}  // namespace upsweep::query

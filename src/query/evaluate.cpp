@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/evaluate.cpp: one operator at a time over a block; in 64 bits as long as what the block holds cannot overflow.
+//
+// Every vector of integers or decimals knows a bound of its values. A column's is read off the block; an operator's
+// follows from its operands'. Where it fits 64 bits the operator runs unchecked, as vectors; else integers are checked one
+// by one and decimals go on in 128 bits, which are checked too. So nothing ever wraps around unseen.
+#include "query/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "query/sql.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr UInt128 kNarrow = std::numeric_limits<std::int64_t>::max();
+constexpr UInt128 kBoundless = ~UInt128{0};
+constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far past the last
+
+UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > kBoundless - b ? kBoundless : a + b; }
+UInt128 saturated_product(UInt128 a, UInt128 b) { return b != 0 && a > kBoundless / b ? kBoundless : a * b; }
+
+/// Value i of a vector of integers or decimals.
+Int128 exact_at(const Vector& v, int i) {
+  const int at = v.one ? 0 : i;
+  return v.form == Vector::Form::wide ? v.as<Int128>()[at] : Int128{v.as<std::int64_t>()[at]};
+}
+bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
+
+bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
+  switch (op) {
+    case Op::add:
+      return !__builtin_add_overflow(a, b, &result);
+    case Op::subtract:
+      return !__builtin_sub_overflow(a, b, &result);
+    default:
+      return !__builtin_mul_overflow(a, b, &result);
+  }
+}
+
+bool is_arithmetic(Op op) { return op == Op::add || op == Op::subtract || op == Op::multiply; }
+
+/// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.
+bool spread_bits(const std::uint8_t* bits, std::int64_t first, const std::int32_t* rows, int n, bool wanted,
+                 std::uint8_t* out) {
+  std::uint8_t any = 0;
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t bit = first + (rows != nullptr ? rows[i] : i);
+    out[i] = static_cast<std::uint8_t>(((bits[bit >> 3] >> (bit & 7)) & 1) ^ (wanted ? 0 : 1));
+    any |= out[i];
+  }
+  return any != 0;
+}
+
+}  // namespace
+
+/// Where a node's values are kept.
+struct Evaluator::Slot {
+  Vector vector;
+  std::int64_t filled = -1;
+  std::vector<Int128> values;  ///< room for any form
+  std::vector<std::uint8_t> nulls;
+  std::shared_ptr<const Words> tested;  ///< the words that `passes` tells of
+  std::vector<std::uint8_t> passes;
+  std::optional<bool> can_fail;
+
+  template <class T>
+  T* room() {
+    static_assert(sizeof(T) <= sizeof(Int128));
+    values.resize(std::max(values.size(), static_cast<std::size_t>(kBlock) * sizeof(T) / sizeof(Int128)));
+    vector.data = values.data();
+    vector.one = false;
+    return reinterpret_cast<T*>(values.data());
+  }
+  std::uint8_t* null_room() {
+    nulls.resize(kBlock);
+    vector.nulls = nulls.data();
+    return nulls.data();
+  }
+};
+
+Evaluator::Evaluator(const std::vector<Field>& fields, int nodes, const std::string& sql, const Kernels& kernels,
+                     const char* counted)
+    : fields_(fields),
+      sql_(sql),
+      kernels_(kernels),
+      counted_(counted),
+      kept_(kRoom),
+      places_(kRoom),
+      slots_(static_cast<std::size_t>(nodes)) {}
+Evaluator::~Evaluator() = default;
+
+void Evaluator::fail(const Expression& node, Code code, const char* what, int i) const {
+  refuse(sql_, node.location, code,
+         fmt::format("{}{}", what, counted_ == nullptr ? "" : fmt::format("{}{}", counted_, row(i))),
+         counted_ == nullptr ? kNoIndex : row(i));
+}
+
+void Evaluator::start(const Batch& batch, std::int64_t first, int count) {
+  batch_ = &batch;
+  first_ = first;
+  count_ = count;
+  rows_ = nullptr;
+  ++now_;
+}
+
+const Vector& Evaluator::value(const Node& node) {
+  Slot& slot = slots_[static_cast<std::size_t>(node->id)];
+  if (slot.filled == now_) return slot.vector;
+  slot.vector.nulls = nullptr;
+  slot.vector.one = false;
+  compute(*node, slot);
+  slot.filled = now_;
+  return slot.vector;
+}
+
+const Vector& Evaluator::compute(const Expression& node, Slot& slot) {
+  switch (node.op) {
+    case Op::column:
+      load(node, slot);
+      break;
+    case Op::literal:
+    case Op::null:
+      literal(node, slot);
+      break;
+    case Op::rescale:
+      rescale(node, slot);
+      break;
+    case Op::to_real:
+      to_real(node, slot);
+      break;
+    case Op::negate:
+      negate(node, slot);
+      break;
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+      arithmetic(node, slot);
+      break;
+    case Op::divide:
+      divide(node, slot);
+      break;
+    case Op::ratio:
+      ratio(node, slot);
+      break;
+    case Op::equal:
+    case Op::unequal:
+    case Op::less:
+    case Op::less_equal:
+      compare(node, slot);
+      break;
+    case Op::both:
+    case Op::either:
+    case Op::invert:
+    case Op::is_null:
+      logic(node, slot);
+      break;
+    case Op::choose:
+      choose(node, slot);
+      break;
+    case Op::has_word:
+      has_word(node, slot);
+      break;
+  }
+  return slot.vector;
+}
+
+// ------------------------------------------------------------------------------------------------------------- selection
+
+void Evaluator::keep_rows(std::span<const std::int32_t> places) {
+  const int kept = static_cast<int>(places.size());
+  if (kept == count_) return;
+  for (int i = 0; i < kept; ++i) {
+    const std::int32_t place = places[static_cast<std::size_t>(i)];
+    kept_[static_cast<std::size_t>(i)] = rows_ != nullptr ? rows_[place] : place;
+  }
+  rows_ = kept_.data();
+  count_ = kept;
+  ++now_;
+}
+
+void Evaluator::keep(const Node& condition) {
+  if (count_ == 0 || keep_range(*condition)) return;
+  const Vector& truth = value(condition);
+  if (truth.one) {
+    if (*truth.as<std::uint8_t>() == 0 || null_at(truth, 0)) keep_rows({});
+    return;
+  }
+  const auto* keep = truth.as<std::uint8_t>();
+  if (truth.nulls != nullptr) {
+    auto* certain = slots_[static_cast<std::size_t>(condition->id)].room<std::uint8_t>();  // in place
+    for (int i = 0; i < count_; ++i) certain[i] = static_cast<std::uint8_t>(keep[i] & ~truth.nulls[i] & 1);
+    keep = certain;
+  }
+  const int kept = kernels_.places(keep, count_, places_.data());
+  keep_rows({places_.data(), static_cast<std::size_t>(kept)});
+}
+
+/// A comparison of a column with a number, without NULLs: on the column as it lies in memory. False where it is none.
+bool Evaluator::keep_range(const Expression& condition) {
+  if (condition.op < Op::equal || condition.op > Op::less_equal || condition.op == Op::unequal) return false;
+  const bool turned = condition.args[0]->op == Op::literal;
+  const Expression& column = *condition.args[turned ? 1 : 0];
+  const Expression& bound = *condition.args[turned ? 0 : 1];
+  if (column.op != Op::column || bound.op != Op::literal) return false;
+  const ColumnData& data = batch_->columns[static_cast<std::size_t>(column.column)];
+  const Storage storage = fields_[static_cast<std::size_t>(column.column)].storage;
+  const auto select = kernels_.select[at(storage)];
+  if (select == nullptr || data.validity != nullptr) return false;
+  constexpr Int128 kLeast[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, 0, 0, 0};
+  constexpr Int128 kGreatest[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX, UINT8_MAX, UINT16_MAX, UINT32_MAX};
+  Int128 least = kLeast[at(storage)];
+  Int128 greatest = kGreatest[at(storage)];
+  if (condition.op == Op::equal || turned) {
+    const bool open = condition.op == Op::less && bound.exact != kInt128Max;
+    least = std::max(least, bound.exact + (open ? 1 : 0));
+    if (condition.op == Op::less && !open) least = kInt128Max;
+  }
+  if (condition.op == Op::equal || !turned) {
+    const bool open = condition.op == Op::less && bound.exact != kInt128Min;
+    greatest = std::min(greatest, bound.exact - (open ? 1 : 0));
+    if (condition.op == Op::less && !open) greatest = kInt128Min;
+  }
+  if (least > greatest) {
+    keep_rows({});
+    return true;
+  }
+  const auto* values = static_cast<const std::byte*>(data.values) + first_ * (std::int64_t{1} << (at(storage) % 4));
+  const int kept = select(values, rows_, count_, static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest),
+                          kept_.data());
+  if (kept < count_) {
+    rows_ = kept_.data();
+    count_ = kept;
+    ++now_;
+  }
+  return true;
+}
+
+const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_t> places) {
+  if (!for_some_) {
+    for_some_ = std::make_unique<Evaluator>(fields_, static_cast<int>(slots_.size()), sql_, kernels_, counted_);
+  }
+  Evaluator& other = *for_some_;
+  other.batch_ = batch_;
+  other.first_ = first_;
+  other.rows_ = other.kept_.data();
+  other.count_ = static_cast<int>(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    other.kept_[i] = rows_ != nullptr ? rows_[places[i]] : places[i];
+  }
+  ++other.now_;
+  return other.value(node);
+}
+
+bool Evaluator::can_fail(const Expression& node) {
+  auto& known = slots_[static_cast<std::size_t>(node.id)].can_fail;
+  if (!known) {
+    const bool exact = is_exact(node.type) || node.type.kind == ValueKind::date;
+    known = node.op == Op::divide || node.op == Op::ratio || node.op == Op::rescale ||
+            (exact && (is_arithmetic(node.op) || node.op == Op::negate)) ||
+            std::any_of(node.args.begin(), node.args.end(), [&](const Node& arg) { return can_fail(*arg); });
+  }
+  return *known;
+}
+
+// ----------------------------------------------------------------------------------------------------------------- atoms
+
+void Evaluator::load(const Expression& node, Slot& slot) {
+  using Form = Vector::Form;
+  const Storage storage = fields_[static_cast<std::size_t>(node.column)].storage;
+  const ColumnData& column = batch_->columns[static_cast<std::size_t>(node.column)];
+  if (column.validity != nullptr &&
+      !spread_bits(column.validity, column.offset + first_, rows_, count_, false, slot.null_room())) {
+    slot.vector.nulls = nullptr;
+  }
+  const auto values_at = [&]<class T>(const T* values) { return values + first_; };
+  if (node.type.kind == ValueKind::text) {
+    slot.vector.form = Form::words;
+    slot.vector.words = &column.words;
+    const auto* from = values_at(static_cast<const std::int32_t*>(column.values));
+    auto* to = slot.room<std::int32_t>();
+    for (int i = 0; i < count_; ++i) to[i] = from[rows_ != nullptr ? rows_[i] : i];
+  } else if (storage == Storage::bit) {
+    slot.vector.form = Form::truth;
+    spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
+                slot.room<std::uint8_t>());
+  } else if (storage == Storage::int128) {
+    slot.vector.form = Form::wide;
+    const auto* from = values_at(static_cast<const Int128*>(column.values));
+    auto* to = slot.room<Int128>();
+    slot.vector.bound = 0;
+    for (int i = 0; i < count_; ++i) {
+      to[i] = from[rows_ != nullptr ? rows_[i] : i];
+      slot.vector.bound = std::max(slot.vector.bound, magnitude(to[i]));
+    }
+  } else if (storage == Storage::float32 || storage == Storage::float64) {
+    slot.vector.form = Form::real;
+    const bool wide = storage == Storage::float64;
+    const auto* from = static_cast<const std::byte*>(column.values) + first_ * (wide ? 8 : 4);
+    if (wide && rows_ == nullptr) {
+      slot.vector.data = from;
+    } else {
+      kernels_.take[at(storage)](from, rows_, count_, slot.room<double>());
+    }
+  } else {
+    slot.vector.form = Form::narrow;
+    const int size = 1 << (at(storage) % 4);
+    const auto* from = static_cast<const std::byte*>(column.values) + first_ * size;
+    if (size == 8 && rows_ == nullptr) {
+      slot.vector.data = from;
+    } else {
+      kernels_.take[at(storage)](from, rows_, count_, slot.room<std::int64_t>());
+    }
+    const auto* values = slot.vector.as<std::int64_t>();
+    slot.vector.bound = size < 8 ? UInt128{1} << (8 * size) : UInt128{kernels_.magnitude(values, count_)} + 1;
+    // Unsigned ones that need the 64th bit have become negative.
+    if (storage == Storage::uint64 && std::any_of(values, values + count_, [](std::int64_t x) { return x < 0; })) {
+      slot.vector.form = Form::wide;
+      slot.vector.bound = std::numeric_limits<std::uint64_t>::max();
+      auto* to = slot.room<Int128>();
+      const auto* unsigned_values = reinterpret_cast<const std::uint64_t*>(from);
+      for (int i = 0; i < count_; ++i) to[i] = unsigned_values[rows_ != nullptr ? rows_[i] : i];
+    }
+  }
+}
+
+void Evaluator::literal(const Expression& node, Slot& slot) {
+  using Form = Vector::Form;
+  const bool wide = magnitude(node.exact) > kNarrow;
+  switch (node.type.kind) {
+    case ValueKind::real:
+      *slot.room<double>() = node.real;
+      slot.vector.form = Form::real;
+      break;
+    case ValueKind::boolean:
+      *slot.room<std::uint8_t>() = static_cast<std::uint8_t>(node.exact);
+      slot.vector.form = Form::truth;
+      break;
+    case ValueKind::text:
+      *slot.room<std::int32_t>() = 0;
+      slot.vector.form = Form::words;
+      break;
+    default:
+      slot.vector.form = wide ? Form::wide : Form::narrow;
+      slot.vector.bound = magnitude(node.exact);
+      if (wide) {
+        *slot.room<Int128>() = node.exact;
+      } else {
+        *slot.room<std::int64_t>() = static_cast<std::int64_t>(node.exact);
+      }
+  }
+  slot.vector.one = true;
+  if (node.op == Op::null) *slot.null_room() = 1;
+}
+
+/// NULL where either is.
+void Evaluator::unite_nulls(const Vector& a, const Vector& b, Slot& slot) {
+  if (a.nulls == nullptr && b.nulls == nullptr) return;
+  std::uint8_t* const to = slot.null_room();
+  for (int i = 0; i < count_; ++i) to[i] = static_cast<std::uint8_t>(null_at(a, i) || null_at(b, i) ? 1 : 0);
+}
+
+// ------------------------------------------------------------------------------------------------------------ arithmetic
+
+void Evaluator::arithmetic(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  if (node.type.kind != ValueKind::real) return exact_arithmetic(node, node.op, a, b, slot);
+  slot.vector.form = Vector::Form::real;
+  const auto& kernels = kernels_.reals;
+  const auto run = node.op == Op::add ? kernels.add : node.op == Op::subtract ? kernels.subtract : kernels.multiply;
+  run(a.as<double>(), a.one, b.as<double>(), b.one, count_, slot.room<double>());
+}
+
+void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot) {
+  using Form = Vector::Form;
+  const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
+  const UInt128 bound = op == Op::multiply ? saturated_product(a.bound, b.bound) : saturated_sum(a.bound, b.bound);
+  if (narrow && bound <= kNarrow) {
+    const auto& kernels = kernels_.integers;
+    const auto run = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
+    slot.vector.form = Form::narrow;
+    slot.vector.bound = bound;
+    run(a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, slot.room<std::int64_t>());
+    return;
+  }
+  // Decimals, and integers that are wider than 64 bits to begin with, have 128 bits; other integers, and dates, have 64.
+  const bool to_narrow = narrow && node.type.kind != ValueKind::decimal;
+  auto* const wide = to_narrow ? nullptr : slot.room<Int128>();
+  auto* const small = to_narrow ? slot.room<std::int64_t>() : nullptr;
+  UInt128 largest = 0;
+  for (int i = 0; i < count_; ++i) {
+    Int128 result = 0;
+    const bool null = slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0;
+    const bool fits = null || compute_exact(op, exact_at(a, i), exact_at(b, i), result);
+    if (!fits || (to_narrow && (result > INT64_MAX || result < INT64_MIN))) {
+      fail(node, Code::overflow,
+           to_narrow ? "the result does not fit a 64-bit integer" : "the result has more than 38 digits", i);
+    }
+    largest = std::max(largest, magnitude(result));
+    if (to_narrow) {
+      small[i] = static_cast<std::int64_t>(result);
+    } else {
+      wide[i] = result;
+    }
+  }
+  slot.vector.form = to_narrow ? Form::narrow : Form::wide;
+  slot.vector.bound = largest;
+}
+
+void Evaluator::negate(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  if (node.type.kind == ValueKind::real) {
+    slot.vector.form = Vector::Form::real;
+    auto* const to = slot.room<double>();
+    for (int i = 0; i < count_; ++i) to[i] = -a.as<double>()[a.one ? 0 : i];
+    return unite_nulls(a, a, slot);
+  }
+  Vector zero;
+  const std::int64_t nothing = 0;
+  zero.one = true;
+  zero.data = &nothing;
+  unite_nulls(a, a, slot);
+  exact_arithmetic(node, Op::subtract, zero, a, slot);
+}
+
+void Evaluator::divide(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  const auto is_null = [&](int i) { return slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0; };
+  if (node.type.kind == ValueKind::real) {
+    slot.vector.form = Vector::Form::real;
+    auto* const to = slot.room<double>();
+    for (int i = 0; i < count_; ++i) {
+      const double bottom = b.as<double>()[b.one ? 0 : i];
+      if (bottom == 0 && !is_null(i)) fail(node, Code::division_by_zero, "division by zero", i);
+      to[i] = a.as<double>()[a.one ? 0 : i] / bottom;
+    }
+    return;
+  }
+  const bool wide = a.form == Vector::Form::wide || b.form == Vector::Form::wide;
+  slot.vector.form = wide ? Vector::Form::wide : Vector::Form::narrow;
+  slot.vector.bound = a.bound;
+  auto* const large = wide ? slot.room<Int128>() : nullptr;
+  auto* const small = wide ? nullptr : slot.room<std::int64_t>();
+  for (int i = 0; i < count_; ++i) {
+    Int128 result = 0;
+    if (!is_null(i)) {
+      const Int128 bottom = exact_at(b, i);
+      if (bottom == 0) fail(node, Code::division_by_zero, "division by zero", i);
+      if (bottom == -1 && exact_at(a, i) == kInt128Min)
+        fail(node, Code::overflow, "the result has more than 38 digits", i);
+      result = exact_at(a, i) / bottom;
+      if (!wide && result > INT64_MAX) fail(node, Code::overflow, "the result does not fit a 64-bit integer", i);
+    }
+    if (wide) {
+      large[i] = result;
+    } else {
+      small[i] = static_cast<std::int64_t>(result);
+    }
+  }
+}
+
+void Evaluator::ratio(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  const int shift = node.args[1]->type.scale - node.args[0]->type.scale;  // of the quotient's decimal point
+  const Int128 up = power_of_ten(std::max(shift, 0));
+  const Int128 down = power_of_ten(std::max(-shift, 0));
+  slot.vector.form = Vector::Form::real;
+  auto* const to = slot.room<double>();
+  for (int i = 0; i < count_; ++i) {
+    to[i] = 0;
+    if (slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0) continue;
+    const Int128 bottom = exact_at(b, i);
+    if (bottom == 0) fail(node, Code::division_by_zero, "division by zero", i);
+    Int128 numerator = 0;
+    Int128 denominator = 0;
+    if (__builtin_mul_overflow(exact_at(a, i), up, &numerator) || __builtin_mul_overflow(bottom, down, &denominator)) {
+      fail(node, Code::overflow, "the quotient needs more than 38 digits", i);
+    }
+    to[i] = quotient(numerator, denominator);
+  }
+}
+
+void Evaluator::rescale(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const ValueType from = node.args[0]->type;
+  const Int128 factor = power_of_ten(node.type.scale - (from.kind == ValueKind::decimal ? from.scale : 0));
+  unite_nulls(a, a, slot);
+  Vector by;
+  by.one = true;
+  by.data = &factor;
+  by.form = Vector::Form::wide;
+  by.bound = magnitude(factor);
+  const auto narrow_factor = static_cast<std::int64_t>(factor);
+  if (by.bound <= kNarrow) {
+    by.form = Vector::Form::narrow;
+    by.data = &narrow_factor;
+  }
+  exact_arithmetic(node, Op::multiply, a, by, slot);
+}
+
+void Evaluator::to_real(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const ValueType from = node.args[0]->type;
+  const int scale = from.kind == ValueKind::decimal ? from.scale : 0;
+  unite_nulls(a, a, slot);
+  slot.vector.form = Vector::Form::real;
+  auto* const to = slot.room<double>();
+  for (int i = 0; i < count_; ++i) to[i] = to_double(exact_at(a, i), scale);
+}
+
+// ------------------------------------------------------------------------------------------------------------ conditions
+
+void Evaluator::compare(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  slot.vector.form = Vector::Form::truth;
+  auto* const to = slot.room<std::uint8_t>();
+  const auto how = static_cast<Comparison>(static_cast<int>(node.op) - static_cast<int>(Op::equal));
+  const auto one_by_one = [&](auto at) {
+    for (int i = 0; i < count_; ++i) {
+      const auto x = at(a, i);
+      const auto y = at(b, i);
+      to[i] = how == kEqual ? x == y : how == kUnequal ? x != y : how == kLess ? x < y : x <= y;
+    }
+  };
+  using Form = Vector::Form;
+  if (a.form == Form::real) {
+    kernels_.reals.compare[how](a.as<double>(), a.one, b.as<double>(), b.one, count_, to);
+  } else if (a.form == Form::narrow && b.form == Form::narrow) {
+    kernels_.integers.compare[how](a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, to);
+  } else if (a.form == Form::truth) {
+    one_by_one([](const Vector& v, int i) { return v.as<std::uint8_t>()[v.one ? 0 : i]; });
+  } else {
+    one_by_one(exact_at);
+  }
+}
+
+void Evaluator::logic(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const auto truth_at = [](const Vector& v, int i) { return v.as<std::uint8_t>()[v.one ? 0 : i] != 0; };
+  slot.vector.form = Vector::Form::truth;
+  auto* const to = slot.room<std::uint8_t>();
+  if (node.op == Op::is_null) {
+    for (int i = 0; i < count_; ++i) to[i] = null_at(a, i) ? 1 : 0;
+    return;
+  }
+  if (node.op == Op::invert) {
+    unite_nulls(a, a, slot);
+    for (int i = 0; i < count_; ++i) to[i] = truth_at(a, i) ? 0 : 1;
+    return;
+  }
+  // Rows that the left side does not decide: not false for AND, not true for OR.
+  const bool decisive = node.op == Op::either;
+  const Vector* b = nullptr;
+  std::vector<std::int32_t> open;
+  if (can_fail(*node.args[1])) {
+    for (int i = 0; i < count_; ++i) {
+      if (null_at(a, i) || truth_at(a, i) != decisive) open.push_back(i);
+    }
+    b = &value_for(node.args[1], open);
+  } else {
+    b = &value(node.args[1]);
+    open.resize(static_cast<std::size_t>(count_));
+    for (int i = 0; i < count_; ++i) open[static_cast<std::size_t>(i)] = i;
+  }
+  const bool dense = !can_fail(*node.args[1]);
+  std::uint8_t* const nulls = a.nulls != nullptr || b->nulls != nullptr ? slot.null_room() : nullptr;
+  for (int i = 0; i < count_; ++i) {
+    to[i] = decisive ? 1 : 0;
+    if (nulls != nullptr) nulls[i] = 0;
+  }
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const int i = open[k];
+    const int j = dense ? i : static_cast<int>(k);
+    const bool left_null = null_at(a, i);
+    const bool right_null = null_at(*b, j);
+    if ((!left_null && truth_at(a, i) == decisive) || (!right_null && truth_at(*b, j) == decisive)) continue;
+    to[i] = decisive ? 0 : 1;
+    if (nulls != nullptr) nulls[i] = left_null || right_null ? 1 : 0;
+  }
+}
+
+void Evaluator::choose(const Expression& node, Slot& slot) {
+  using Form = Vector::Form;
+  const ValueKind kind = node.type.kind;
+  slot.vector.form = kind == ValueKind::real ? Form::real : kind == ValueKind::boolean ? Form::truth : Form::wide;
+  slot.vector.bound = 0;
+  void* const to = kind == ValueKind::real      ? static_cast<void*>(slot.room<double>())
+                   : kind == ValueKind::boolean ? static_cast<void*>(slot.room<std::uint8_t>())
+                                                : static_cast<void*>(slot.room<Int128>());
+  std::uint8_t* const nulls = slot.null_room();
+  std::vector<std::int32_t> left(static_cast<std::size_t>(count_));
+  for (int i = 0; i < count_; ++i) left[static_cast<std::size_t>(i)] = i;
+  std::uint8_t any_null = 0;
+
+  const auto put = [&](const Node& from, const std::vector<std::int32_t>& places) {
+    if (places.empty()) return;
+    const Vector& v = value_for(from, places);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto i = static_cast<std::size_t>(places[k]);
+      const int j = static_cast<int>(k);
+      nulls[i] = null_at(v, j) ? 1 : 0;
+      any_null |= nulls[i];
+      if (kind == ValueKind::real) {
+        static_cast<double*>(to)[i] = v.as<double>()[v.one ? 0 : j];
+      } else if (kind == ValueKind::boolean) {
+        static_cast<std::uint8_t*>(to)[i] = v.as<std::uint8_t>()[v.one ? 0 : j];
+      } else {
+        static_cast<Int128*>(to)[i] = exact_at(v, j);
+      }
+    }
+    if (v.form == Form::narrow || v.form == Form::wide) slot.vector.bound = std::max(slot.vector.bound, v.bound);
+  };
+
+  std::vector<std::int32_t> taken;
+  std::vector<std::int32_t> rest;
+  for (std::size_t arg = 0; arg + 1 < node.args.size() && !left.empty(); arg += 2) {
+    const Vector& test = value_for(node.args[arg], left);
+    taken.clear();
+    rest.clear();
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      const int j = static_cast<int>(k);
+      const bool is_true = !null_at(test, j) && test.as<std::uint8_t>()[test.one ? 0 : j] != 0;
+      (is_true ? taken : rest).push_back(left[k]);
+    }
+    put(node.args[arg + 1], taken);
+    std::swap(left, rest);
+  }
+  put(node.args.back(), left);
+  if (any_null == 0) slot.vector.nulls = nullptr;
+  if (slot.vector.form != Form::wide || slot.vector.bound > kNarrow) return;
+  // Narrow, in place: value i lies no further behind than it lay.
+  auto* const narrow = static_cast<std::int64_t*>(to);
+  for (int i = 0; i < count_; ++i) {
+    Int128 value = 0;
+    std::memcpy(&value, static_cast<const Int128*>(to) + i, sizeof value);
+    const auto small = static_cast<std::int64_t>(value);
+    std::memcpy(narrow + i, &small, sizeof small);
+  }
+  slot.vector.form = Form::narrow;
+}
+
+void Evaluator::has_word(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  unite_nulls(a, a, slot);
+  const auto& words = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].words;
+  if (slot.tested != words) {
+    slot.passes.clear();
+    for (const std::string_view word : *words) {
+      const std::string_view first = node.words[0];
+      const bool passes = node.word_test == WordTest::is_one_of
+                              ? std::find(node.words.begin(), node.words.end(), word) != node.words.end()
+                          : node.word_test == WordTest::less          ? word < first
+                          : node.word_test == WordTest::less_equal    ? word <= first
+                          : node.word_test == WordTest::greater_equal ? word >= first
+                                                                      : word > first;
+      slot.passes.push_back(passes ? 1 : 0);
+    }
+    slot.tested = words;
+  }
+  slot.vector.form = Vector::Form::truth;
+  auto* const to = slot.room<std::uint8_t>();
+  const auto* indices = a.as<std::int32_t>();
+  for (int i = 0; i < count_; ++i) {
+    to[i] = null_at(a, i) ? std::uint8_t{0} : slot.passes[static_cast<std::size_t>(indices[i])];
+  }
+}
+
+}  // namespace upsweep::query

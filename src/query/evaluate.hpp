@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/evaluate.hpp: values of expressions over a block of a batch's rows, which stay in the cache from one operator to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "query/expression.hpp"
+#include "query/kernels.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the first-level cache.
+inline constexpr int kBlock = 1024;
+
+/// The values of an expression for the rows at hand.
+struct Vector {
+  enum class Form : std::uint8_t {
+    narrow,  ///< int64: integers, decimals, dates
+    wide,    ///< Int128: integers and decimals
+    real,    ///< double
+    truth,   ///< uint8: 0 or 1
+    words    ///< int32: indices into `words`
+  };
+  Form form = Form::narrow;
+  bool one = false;  ///< one value for all rows
+  const void* data = nullptr;
+  const std::uint8_t* nulls = nullptr;                  ///< 1: the row is NULL, whatever its value; null: none is
+  UInt128 bound = 0;                                    ///< no |value| of narrow and wide ones is larger
+  const std::shared_ptr<const Words>* words = nullptr;  ///< of the batch
+
+  template <class T>
+  [[nodiscard]] const T* as() const {
+    return static_cast<const T*>(data);
+  }
+};
+
+/// Computes with the columns of one plan, on one thread.
+class Evaluator {
+ public:
+  /// `sql` and `counted` are for messages: the latter goes before the number of a row; null: rows have no number. The arguments outlive this.
+  Evaluator(const std::vector<Field>& fields, int nodes, const std::string& sql, const Kernels& kernels,
+            const char* counted = " in row ");
+  ~Evaluator();
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  /// Rows first … first + count - 1 of the batch, at most kBlock, are at hand.
+  void start(const Batch& batch, std::int64_t first, int count);
+  /// Of the rows at hand, only those where the condition is true stay.
+  void keep(const Node& condition);
+
+  [[nodiscard]] int count() const { return count_; }
+  /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero; index:
+  /// the row.
+  const Vector& value(const Node& node);
+
+ private:
+  struct Slot;
+
+  void keep_rows(std::span<const std::int32_t> places);
+  bool keep_range(const Expression& condition);
+  const Vector& compute(const Expression& node, Slot& slot);
+  void load(const Expression& node, Slot& slot);
+  void literal(const Expression& node, Slot& slot);
+  void negate(const Expression& node, Slot& slot);
+  void arithmetic(const Expression& node, Slot& slot);
+  void exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot);
+  void divide(const Expression& node, Slot& slot);
+  void ratio(const Expression& node, Slot& slot);
+  void rescale(const Expression& node, Slot& slot);
+  void to_real(const Expression& node, Slot& slot);
+  void compare(const Expression& node, Slot& slot);
+  void logic(const Expression& node, Slot& slot);
+  void choose(const Expression& node, Slot& slot);
+  void has_word(const Expression& node, Slot& slot);
+  void unite_nulls(const Vector& a, const Vector& b, Slot& slot);
+  /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
+  /// others is not.
+  const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
+  bool can_fail(const Expression& node);
+  /// Number in the table of a row at hand.
+  [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
+  [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;
+
+  const std::vector<Field>& fields_;
+  const std::string& sql_;
+  const Kernels& kernels_;
+  const char* const counted_;
+  const Batch* batch_ = nullptr;
+  std::int64_t first_ = 0;
+  int count_ = 0;
+  const std::int32_t* rows_ = nullptr;  ///< which of the block's; null: all
+  std::vector<std::int32_t> kept_;
+  std::vector<std::int32_t> places_;
+  std::vector<Slot> slots_;  ///< by the ids of nodes
+  std::int64_t now_ = 0;     ///< slots that were filled at another time are stale
+  std::unique_ptr<Evaluator> for_some_;
+};
+
+}  // namespace upsweep::query

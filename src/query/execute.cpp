@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/execute.cpp: threads take parts of a table, or batches of a part that is left; carries merge in the table's order.
+//
+// A thread reads a part front to back and computes each batch while it lies in cache. Once every part is taken, threads that
+// are free help with the parts still open, one reading while the others compute: so a table of a single part, such as a CSV
+// file, keeps all of them busy too. Batches are folded alone and merged in order, whoever computed them: floats have the same
+// bits on any number of threads, and of several errors the one of the earliest batch is thrown.
+#include "query/execute.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/ladder.hpp"
+#include "cpu/parallel.hpp"
+
+namespace upsweep::query {
+namespace {
+
+// ------------------------------------------------------------------------------------------------ parts that cannot match
+
+/// Whether some row of a part may fulfil a comparison, by the part's statistics.
+bool may_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
+  if (condition.op != Op::equal && condition.op != Op::less && condition.op != Op::less_equal) return true;
+  const auto column_of = [](const Node& node) {
+    const Expression* inner = node.get();
+    while (inner->op == Op::rescale || inner->op == Op::to_real) inner = inner->args[0].get();
+    return inner->op == Op::column ? inner : nullptr;
+  };
+  const bool turned = condition.args[0]->op == Op::literal;
+  const Expression* column = column_of(condition.args[turned ? 1 : 0]);
+  const Expression& bound = *condition.args[turned ? 0 : 1];
+  if (column == nullptr || bound.op != Op::literal) return true;
+  const ColumnRange range = table.range(part, plan.columns[static_cast<std::size_t>(column->column)]);
+  if (!range.has_values) return false;
+  const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
+  const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
+  const double below = std::nextafter(value, -HUGE_VAL);  // the bound itself may not be a double
+  const double above = std::nextafter(value, HUGE_VAL);
+  // NaN is greater than every bound, and statistics leave it out.
+  const bool reaches_up = range.greatest >= below || column->type.kind == ValueKind::real;
+  const bool reaches_down = range.least <= above;
+  if (condition.op == Op::equal) return std::isnan(value) || (range.greatest >= below && reaches_down);
+  return std::isnan(value) || (turned ? reaches_up : reaches_down);
+}
+
+bool may_match(const Plan& plan, const Table& table, int part) {
+  return std::all_of(plan.filters.begin(), plan.filters.end(),
+                     [&](const Node& filter) { return may_hold(*filter, plan, table, part); });
+}
+
+// ---------------------------------------------------------------------------------------------------------------- pieces
+
+/// Where a batch stands in the table.
+struct Place {
+  int part;
+  std::int64_t batch;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// Rows of a part that are not read, as the query uses none of their columns.
+class CountReader final : public BatchReader {
+ public:
+  explicit CountReader(std::int64_t rows) : left_(rows) {}
+  bool next(Batch& batch) override {
+    batch.rows = std::min(left_, kBatchRows);
+    left_ -= batch.rows;
+    return batch.rows > 0;
+  }
+
+ private:
+  std::int64_t left_;
+};
+
+struct Part {
+  std::mutex reading;
+  std::unique_ptr<BatchReader> reader;
+  std::int64_t batches = 0;  ///< handed out
+  bool ended = false;
+  // Under the executor's lock:
+  std::map<std::int64_t, Groups> waiting;  ///< of batches whose predecessors are not merged
+  std::int64_t merged = 0;
+  std::optional<Groups> total;
+};
+
+class Executor {
+ public:
+  Executor(const Plan& plan, const Table& table, const Kernels& kernels, const QueryProgress& progress)
+      : plan_(plan), table_(table), kernels_(kernels), progress_(progress), total_(plan, kernels) {
+    for (int part = 0; part < table.parts(); ++part) {
+      if (may_match(plan, table, part)) matching_.push_back(part);
+    }
+    parts_ = std::vector<Part>(matching_.size());
+  }
+
+  Groups run(int workers) {
+    cpu::run_workers(workers, [&](int) { work(); });
+    if (error_) std::rethrow_exception(error_);
+    for (Part& part : parts_) {
+      if (part.total) total_.merge(*part.total);
+    }
+    return std::move(total_);
+  }
+
+ private:
+  void work() noexcept {
+    Evaluator evaluator(plan_.fields, plan_.nodes, plan_.sql, kernels_);
+    const int count = static_cast<int>(parts_.size());
+    for (int part = next_.fetch_add(1); part < count; part = next_.fetch_add(1)) take_batches(part, evaluator);
+    for (int part = 0; part < count; ++part) take_batches(part, evaluator);
+  }
+
+  void take_batches(int number, Evaluator& evaluator) noexcept {
+    Part& part = parts_[static_cast<std::size_t>(number)];
+    for (;;) {
+      Place place{number, 0};
+      try {
+        Batch batch;
+        if (!read(part, place, batch)) return;
+        if (is_too_late(place)) return;
+        finish(part, place, fold(batch, evaluator), batch.rows);
+      } catch (...) {
+        fail(place, std::current_exception());
+        return;
+      }
+    }
+  }
+
+  bool read(Part& part, Place& place, Batch& batch) {
+    const std::lock_guard lock(part.reading);
+    place.batch = part.batches;
+    if (part.ended || is_too_late(place)) return false;
+    part.ended = true;  // should what follows throw
+    if (!part.reader) part.reader = open(matching_[static_cast<std::size_t>(place.part)]);
+    part.ended = !part.reader->next(batch);
+    if (part.ended) {
+      part.reader.reset();
+    } else {
+      ++part.batches;
+    }
+    return !part.ended;
+  }
+
+  std::unique_ptr<BatchReader> open(int part) const {
+    if (!plan_.columns.empty()) return table_.open(part, plan_.columns);
+    const std::int64_t rows = table_.rows(part);
+    if (rows >= 0) return std::make_unique<CountReader>(rows);
+    return table_.open(part, {0});
+  }
+
+  Groups fold(const Batch& batch, Evaluator& evaluator) const {
+    Groups groups(plan_, kernels_);
+    for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
+      evaluator.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
+      for (const Node& filter : plan_.filters) evaluator.keep(filter);
+      groups.add(evaluator);
+    }
+    return groups;
+  }
+
+  void finish(Part& part, Place place, Groups groups, std::int64_t rows) {
+    const std::lock_guard lock(mutex_);
+    part.waiting.emplace(place.batch, std::move(groups));
+    for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.merged;
+         next = part.waiting.erase(next), ++part.merged) {
+      if (part.total) {
+        part.total->merge(next->second);
+      } else {
+        part.total = std::move(next->second);
+      }
+    }
+    rows_ += rows;
+    if (progress_) progress_(rows_);
+  }
+
+  void fail(Place place, std::exception_ptr error) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (error_ && failed_ < place) return;
+    error_ = std::move(error);
+    failed_ = place;
+    has_failed_ = true;
+  }
+  /// Whether an earlier batch has failed.
+  bool is_too_late(Place place) {
+    if (!has_failed_) return false;
+    const std::lock_guard lock(mutex_);
+    return failed_ < place;
+  }
+
+  const Plan& plan_;
+  const Table& table_;
+  const Kernels& kernels_;
+  const QueryProgress& progress_;
+  Groups total_;
+  std::vector<int> matching_;  ///< the parts that may have rows
+  std::vector<Part> parts_;    ///< of these
+  std::atomic<int> next_{0};
+  std::mutex mutex_;
+  std::int64_t rows_ = 0;
+  std::atomic<bool> has_failed_{false};
+  Place failed_{};
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+Groups execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
+  require_policy(policy);
+  const std::int64_t rows = table.rows();
+  const int workers = rows >= 0 && rows <= kBatchRows ? 1 : cpu::worker_count(policy.threads);
+  return Executor(plan, table, kernels(policy.isa), progress).run(workers);
+}
+
+}  // namespace upsweep::query

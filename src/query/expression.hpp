@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/expression.hpp: a bound expression: columns, typed operators with SQL's NULLs, and where in the query each one stands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query/number.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// What an expression comes to.
+struct ValueType {
+  ValueKind kind = ValueKind::integer;
+  int scale = 0;  ///< of decimals
+
+  bool operator==(const ValueType&) const = default;
+};
+
+constexpr bool is_exact(ValueType type) { return type.kind == ValueKind::integer || type.kind == ValueKind::decimal; }
+constexpr bool is_numeric(ValueType type) { return is_exact(type) || type.kind == ValueKind::real; }
+
+/// "integer", "decimal(…, 2)", …
+std::string name(ValueType type);
+
+enum class Op : std::uint8_t {
+  column,
+  literal,  ///< `exact` or `real`; booleans 0 and 1, dates as days; of text: words[0], in comparisons only
+  null,     ///< of the expression's type
+  rescale,  ///< an integer or decimal at the larger scale of the type
+  to_real,  ///< an integer or decimal as the nearest float64
+  negate,
+  add,
+  subtract,
+  multiply,
+  divide,  ///< of integers: truncates; of reals
+  ratio,   ///< of integers or decimals: the float64 nearest to the quotient; AVG is one of its sum and count
+  equal,
+  unequal,
+  less,
+  less_equal,
+  both,    ///< AND
+  either,  ///< OR
+  invert,  ///< NOT
+  is_null,
+  choose,    ///< CASE: condition, value, condition, value, …, value
+  has_word,  ///< a text column's word fulfils `word_test`
+};
+
+enum class WordTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
+
+struct Expression;
+/// Equal expressions of a query are one object: what was computed for one serves all.
+using Node = std::shared_ptr<const Expression>;
+
+struct Expression {
+  Op op = Op::null;
+  ValueType type = {};
+  std::vector<Node> args = {};
+  int column = 0;  ///< of Op::column: which of the plan's
+  Int128 exact = 0;
+  double real = 0;
+  WordTest word_test = WordTest::is_one_of;
+  std::vector<std::string> words = {};
+  int location = 0;  ///< byte in the query
+  int id = 0;        ///< 0, 1, 2, … within a query
+};
+
+}  // namespace upsweep::query

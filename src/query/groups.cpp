@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/groups.cpp: finds each row's group, and folds a block's values into the groups' states.
+#include "query/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace upsweep::query {
+namespace {
+
+using Form = Vector::Form;
+
+// Combinations of words up to which groups are looked up in a table.
+constexpr std::size_t kMostByWords = 1 << 14;
+constexpr UInt128 kNarrow = std::numeric_limits<std::int64_t>::max();
+
+bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
+
+Int128 exact_at(const Vector& v, int i) {
+  const int at = v.one ? 0 : i;
+  switch (v.form) {
+    case Form::wide:
+      return v.as<Int128>()[at];
+    case Form::truth:
+      return v.as<std::uint8_t>()[at];
+    case Form::words:
+      return v.as<std::int32_t>()[at];
+    default:
+      return v.as<std::int64_t>()[at];
+  }
+}
+
+void add_checked(Int128& sum, Int128 value) {
+  if (__builtin_add_overflow(sum, value, &sum)) {
+    throw Error(Code::overflow, "a sum has more than 38 digits");
+  }
+}
+
+std::uint64_t mixed(std::uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xD6E8FEB86659FD93U;
+  return x ^ (x >> 32);
+}
+
+/// NaN is greater than all else, as in PostgreSQL.
+bool is_less(double a, double b) { return a < b || (b != b && a == a); }
+
+}  // namespace
+
+Groups::Groups(const Plan& plan, const Kernels& kernels)
+    : plan_(&plan), kernels_(&kernels), table_(64, -1), group_(kBlock, 0), translations_(plan.keys.size()) {
+  if (!plan.grouped) (void)find(nullptr, nullptr);
+}
+
+// ----------------------------------------------------------------------------------------------------------- which group
+
+std::size_t Groups::hash(const Int128* key, const std::uint8_t* nulls) const {
+  std::uint64_t all = 0;
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    all = mixed(all * 31 + static_cast<std::uint64_t>(key[k]) + (static_cast<std::uint64_t>(key[k] >> 64) << 7) +
+                nulls[k]);
+  }
+  return static_cast<std::size_t>(all);
+}
+
+/// The group of a key, a new one where there is none. Keys that are NULL have the value 0.
+std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
+  const std::size_t width = plan_->keys.size();
+  const std::size_t mask = table_.size() - 1;
+  std::size_t place = hash(key, nulls) & mask;
+  for (; table_[place] >= 0; place = (place + 1) & mask) {
+    const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(table_[place]) * width);
+    if (std::equal(key, key + width, keys_.begin() + first) &&
+        std::equal(nulls, nulls + width, key_nulls_.begin() + first)) {
+      return table_[place];
+    }
+  }
+  if (count_ == kMostGroups) {
+    throw Error(Code::unsupported_sql, fmt::format("GROUP BY comes to more than {} groups", kMostGroups));
+  }
+  table_[place] = static_cast<std::int32_t>(count_);
+  keys_.insert(keys_.end(), key, key + width);
+  key_nulls_.insert(key_nulls_.end(), nulls, nulls + width);
+  states_.resize(states_.size() + plan_->aggregates.size());
+  if (2 * static_cast<std::size_t>(++count_) > table_.size()) grow();
+  return count_ - 1;
+}
+
+void Groups::grow() {
+  table_.assign(2 * table_.size(), -1);
+  const std::size_t mask = table_.size() - 1;
+  for (std::int64_t g = 0; g < count_; ++g) {
+    const std::size_t first = static_cast<std::size_t>(g) * plan_->keys.size();
+    std::size_t place = hash(keys_.data() + first, key_nulls_.data() + first) & mask;
+    while (table_[place] >= 0) place = (place + 1) & mask;
+    table_[place] = static_cast<std::int32_t>(g);
+  }
+}
+
+std::int32_t Groups::word(std::string_view text) {
+  const auto [found, is_new] = word_index_.emplace(text, static_cast<std::int32_t>(words_.size()));
+  if (is_new) words_.emplace_back(text);
+  return found->second;
+}
+
+/// The value of a key as it is kept.
+Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
+  const Int128 value = exact_at(v, i);
+  if (v.form != Form::words) return value;
+  Translation& translation = translations_[which];
+  if (translation.from != *v.words) {
+    translation.from = *v.words;
+    translation.to.assign((*v.words)->size(), -1);
+  }
+  std::int32_t& to = translation.to[static_cast<std::size_t>(value)];
+  if (to < 0) to = word((**v.words)[static_cast<std::size_t>(value)]);
+  return to;
+}
+
+void Groups::assign(Evaluator& evaluator, int n) {
+  const std::size_t width = plan_->keys.size();
+  std::vector<const Vector*> keys;
+  for (const Node& key : plan_->keys) keys.push_back(&evaluator.value(key));
+  if (assign_by_words(keys, n)) return;
+  std::vector<Int128> key(width);
+  std::vector<std::uint8_t> nulls(width);
+  std::vector<Int128> last_key(width);
+  std::vector<std::uint8_t> last_nulls(width);
+  std::int64_t last = -1;
+  for (int i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < width; ++k) {
+      nulls[k] = null_at(*keys[k], i) ? 1 : 0;
+      key[k] = nulls[k] != 0 ? 0 : key_at(k, *keys[k], i);
+    }
+    if (last < 0 || key != last_key || nulls != last_nulls) {
+      last = find(key.data(), nulls.data());
+      last_key = key;
+      last_nulls = nulls;
+    }
+    group_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(last);
+  }
+}
+
+/// Where all keys are words of small dictionaries, without NULLs: by a table over all their combinations.
+bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n) {
+  std::size_t combinations = 1;
+  std::vector<const Words*> words;
+  for (const Vector* key : keys) {
+    if (key->form != Form::words || key->nulls != nullptr || key->one) return false;
+    combinations *= std::max<std::size_t>((*key->words)->size(), 1);
+    if (combinations > kMostByWords) return false;
+    words.push_back(key->words->get());
+  }
+  // The translations keep the dictionaries, so that none can come to lie where another has lain.
+  bool same = words == by_words_of_;
+  for (std::size_t k = 0; k < keys.size(); ++k) same = same && translations_[k].from == *keys[k]->words;
+  if (!same) {
+    by_words_.assign(combinations, -1);
+    by_words_of_ = words;
+  }
+  std::int32_t* const group = group_.data();
+  std::fill(group, group + n, 0);
+  for (const Vector* v : keys) {
+    const auto size = static_cast<std::int32_t>((*v->words)->size());
+    const auto* const word = v->as<std::int32_t>();
+    for (int i = 0; i < n; ++i) group[i] = group[i] * size + word[i];
+  }
+  std::vector<Int128> key(keys.size());
+  const std::vector<std::uint8_t> nulls(keys.size(), 0);
+  for (int i = 0; i < n; ++i) {
+    std::int32_t& known = by_words_[static_cast<std::size_t>(group[i])];
+    if (known < 0) {
+      for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
+      known = static_cast<std::int32_t>(find(key.data(), nulls.data()));
+    }
+    group[i] = known;
+  }
+  return true;
+}
+
+// ----------------------------------------------------------------------------------------------------------- what it adds
+
+void Groups::add(Evaluator& evaluator) {
+  const int n = evaluator.count();
+  if (n == 0) return;
+  if (!plan_->keys.empty()) assign(evaluator, n);
+  if (plan_->grouped && plan_->keys.empty()) (void)find(nullptr, nullptr);
+  few_are_counted_ = false;
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+    const Aggregate& aggregate = plan_->aggregates[a];
+    if (aggregate.fold == Fold::count_rows) {
+      count_rows(a, nullptr, false, n);
+    } else {
+      include(a, evaluator.value(aggregate.input), aggregate.input->type, n);
+    }
+  }
+}
+
+void Groups::include(std::size_t aggregate, const Vector& v, ValueType type, int n) {
+  const Fold fold = plan_->aggregates[aggregate].fold;
+  if (fold == Fold::least || fold == Fold::greatest) return include_extremes(aggregate, v, type.kind, n);
+  if (fold == Fold::sum) include_sums(aggregate, v, n);
+  count_rows(aggregate, v.nulls, v.one, n);
+}
+
+/// The block's rows in each group, counted once for all aggregates.
+const std::int64_t* Groups::rows_of_few(int n) {
+  if (!few_are_counted_) {
+    const auto* const group = group_.data();
+    for (std::int32_t g = 0; g < static_cast<std::int32_t>(count_); ++g) {
+      std::int32_t rows = 0;
+      for (int i = 0; i < n; ++i) rows += group[i] == g ? 1 : 0;
+      rows_of_few_[g] = rows;
+    }
+    few_are_counted_ = true;
+  }
+  return rows_of_few_;
+}
+
+void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n) {
+  if (one && nulls != nullptr) {
+    if (nulls[0] != 0) return;
+    nulls = nullptr;
+  }
+  if (count_ == 1 && nulls == nullptr) {
+    state(0, aggregate).count += n;
+    return;
+  }
+  const auto* const group = group_.data();
+  if (count_ <= kFewGroups && nulls == nullptr) {
+    for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (nulls == nullptr || nulls[i] == 0) ++state(group[i], aggregate).count;
+  }
+}
+
+void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
+  const auto* const group = group_.data();
+  const bool plain = v.nulls == nullptr && !v.one;
+  if (v.form == Form::real) {
+    if (plain && count_ == 1) {
+      state(0, aggregate).real += kernels_->reals.sum(v.as<double>(), n);
+      return;
+    }
+    for (int i = 0; i < n; ++i) {
+      if (!null_at(v, i)) state(group[i], aggregate).real += v.as<double>()[v.one ? 0 : i];
+    }
+    return;
+  }
+  if (plain && v.form == Form::narrow && count_ <= kFewGroups && v.bound <= kNarrow / kBlock) {
+    std::int64_t sums[kFewGroups] = {};
+    if (count_ == 1) {
+      sums[0] = kernels_->integers.sum(v.as<std::int64_t>(), n);
+    } else {
+      kernels_->sum_few(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
+    }
+    for (std::int64_t g = 0; g < count_; ++g) add_checked(state(g, aggregate).exact, sums[g]);
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (!null_at(v, i)) add_checked(state(group[i], aggregate).exact, exact_at(v, i));
+  }
+}
+
+void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
+  if (other.count == 0) return;
+  const bool least = fold == Fold::least;
+  bool better = best.count == 0;
+  if (!better && kind == ValueKind::real) {
+    better = least ? is_less(other.real, best.real) : is_less(best.real, other.real);
+  } else if (!better && kind == ValueKind::text) {
+    const std::string& a = words_[static_cast<std::size_t>(other.exact)];
+    const std::string& b = words_[static_cast<std::size_t>(best.exact)];
+    better = least ? a < b : b < a;
+  } else if (!better) {
+    better = least ? other.exact < best.exact : other.exact > best.exact;
+  }
+  if (!better) return;
+  best.exact = other.exact;
+  best.real = other.real;
+}
+
+void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n) {
+  const Fold fold = plan_->aggregates[aggregate].fold;
+  const bool whole = count_ == 1 && v.nulls == nullptr && !v.one;
+  if (whole && v.form == Form::narrow) {
+    const auto& kernels = kernels_->integers;
+    const std::int64_t value = (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<std::int64_t>(), n);
+    improve(state(0, aggregate), {.exact = value, .count = 1}, fold, kind);
+    state(0, aggregate).count += n;
+    return;
+  }
+  if (kind == ValueKind::text) return include_words(aggregate, v, n);
+  for (int i = 0; i < n; ++i) {
+    if (null_at(v, i)) continue;
+    State other{.count = 1};
+    if (kind == ValueKind::real) {
+      other.real = v.as<double>()[v.one ? 0 : i];
+    } else {
+      other.exact = exact_at(v, i);
+    }
+    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
+    improve(best, other, fold, kind);
+    ++best.count;
+  }
+}
+
+/// Only words that are better than all before them are kept: there may be as many as rows.
+void Groups::include_words(std::size_t aggregate, const Vector& v, int n) {
+  const bool least = plan_->aggregates[aggregate].fold == Fold::least;
+  for (int i = 0; i < n; ++i) {
+    if (null_at(v, i)) continue;
+    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
+    const std::string_view mine = (**v.words)[static_cast<std::size_t>(v.as<std::int32_t>()[i])];
+    const auto is_better = [&](std::string_view than) { return least ? mine < than : than < mine; };
+    if (best.count == 0 || is_better(words_[static_cast<std::size_t>(best.exact)])) best.exact = word(mine);
+    ++best.count;
+  }
+}
+
+void Groups::merge(const Groups& later) {
+  const std::size_t width = plan_->keys.size();
+  std::vector<std::int32_t> to(later.words_.size());
+  for (std::size_t w = 0; w < to.size(); ++w) to[w] = word(later.words_[w]);
+  std::vector<Int128> key(width);
+  for (std::int64_t g = 0; g < later.count_; ++g) {
+    const std::size_t first = static_cast<std::size_t>(g) * width;
+    for (std::size_t k = 0; k < width; ++k) {
+      key[k] = later.keys_[first + k];
+      const bool is_word = plan_->keys[k]->type.kind == ValueKind::text && later.key_nulls_[first + k] == 0;
+      if (is_word) key[k] = to[static_cast<std::size_t>(key[k])];
+    }
+    const std::int64_t mine = find(key.data(), later.key_nulls_.data() + first);
+    for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+      const Aggregate& aggregate = plan_->aggregates[a];
+      const ValueKind kind = aggregate.type.kind;
+      State other = later.state(g, a);
+      State& all = state(mine, a);
+      if (aggregate.fold == Fold::least || aggregate.fold == Fold::greatest) {
+        if (kind == ValueKind::text && other.count > 0) other.exact = to[static_cast<std::size_t>(other.exact)];
+        improve(all, other, aggregate.fold, kind);
+      } else {
+        add_checked(all.exact, other.exact);
+        all.real += other.real;
+      }
+      all.count += other.count;
+    }
+  }
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/groups.hpp: the carry of a query: what its aggregates have come to, group by group; pieces of a table merge in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "query/evaluate.hpp"
+#include "query/plan.hpp"
+
+namespace upsweep::query {
+
+/// What an aggregate has come to in a group.
+struct State {
+  Int128 exact = 0;  ///< the sum, the least or the greatest; of text: a word of the groups'
+  double real = 0;
+  std::int64_t count = 0;  ///< rows that went in
+
+  bool operator==(const State&) const = default;
+};
+
+/// More groups are no low-cardinality grouping: a query that has them is refused before memory runs out.
+inline constexpr std::int64_t kMostGroups = 1 << 20;
+
+class Groups {
+ public:
+  Groups(const Plan& plan, const Kernels& kernels);
+
+  /// The rows that an evaluator has at hand. Throws Error overflow, unsupported_sql (too many groups), and the evaluator's.
+  void add(Evaluator& evaluator);
+  /// Groups of rows that come later. Throws as add() does.
+  void merge(const Groups& later);
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  /// Groups have the order in which their first rows came.
+  [[nodiscard]] const State& state(std::int64_t group, std::size_t aggregate) const {
+    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
+  }
+  /// Words of text keys and aggregates: `exact` is an index into them.
+  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
+    return keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
+  }
+  [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
+    return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
+  }
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  /// A dictionary's words as words of the groups: filled as they are met.
+  struct Translation {
+    std::shared_ptr<const Words> from;
+    std::vector<std::int32_t> to;
+  };
+
+  State& state(std::int64_t group, std::size_t aggregate) {
+    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
+  }
+  std::int64_t find(const Int128* key, const std::uint8_t* nulls);
+  void grow();
+  [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
+  std::int32_t word(std::string_view text);
+  Int128 key_at(std::size_t which, const Vector& v, int i);
+  void assign(Evaluator& evaluator, int n);
+  bool assign_by_words(const std::vector<const Vector*>& keys, int n);
+  void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
+  void include_sums(std::size_t aggregate, const Vector& v, int n);
+  void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
+  void include_words(std::size_t aggregate, const Vector& v, int n);
+  const std::int64_t* rows_of_few(int n);
+  void count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n);
+  void improve(State& best, const State& other, Fold fold, ValueKind kind) const;
+
+  const Plan* plan_;
+  const Kernels* kernels_;
+  std::int64_t count_ = 0;
+  std::vector<Int128> keys_;
+  std::vector<std::uint8_t> key_nulls_;
+  std::vector<State> states_;
+  std::vector<std::string> words_;
+  std::unordered_map<std::string, std::int32_t> word_index_;
+  std::vector<std::int32_t> table_;  ///< hash table of groups; -1: free
+
+  // Of the block at hand.
+  std::vector<std::int32_t> group_;
+  bool few_are_counted_ = false;
+  std::int64_t rows_of_few_[kFewGroups] = {};
+  std::vector<Translation> translations_;  ///< by key
+  std::vector<std::int32_t> by_words_;     ///< groups by the words of all keys; -1: not met yet
+  std::vector<const Words*> by_words_of_;
+};
+
+}  // namespace upsweep::query

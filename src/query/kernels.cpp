@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/kernels.cpp: the loops over a block of values, compiled once per instruction set; UPSWEEP_ISA names this one.
+//
+// Plain loops that the compiler makes vectors of. Everything but the table is internal to this file: no std:: templates,
+// no inline functions of other headers (tests/isa_symbols.sh holds it to that).
+#include "query/kernels.hpp"
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#define UPSWEEP_KERNELS_NAME_2(isa) kernels_##isa
+#define UPSWEEP_KERNELS_NAME(isa) UPSWEEP_KERNELS_NAME_2(isa)
+
+namespace upsweep::query {
+namespace {
+
+template <class T>
+struct As {
+  using Type = std::int64_t;
+};
+template <>
+struct As<float> {
+  using Type = double;
+};
+template <>
+struct As<double> {
+  using Type = double;
+};
+
+template <class T>
+void take(const void* in, const std::int32_t* rows, int n, void* out) {
+  const auto* from = static_cast<const T*>(in);
+  auto* to = static_cast<typename As<T>::Type*>(out);
+  if (rows == nullptr) {
+    for (int i = 0; i < n; ++i) to[i] = static_cast<typename As<T>::Type>(from[i]);
+  } else {
+    for (int i = 0; i < n; ++i) to[i] = static_cast<typename As<T>::Type>(from[rows[i]]);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ selections
+
+constexpr int kGroup = 64;  // rows whose bits make a word
+
+/// Bit i: whether byte i is not 0.
+inline std::uint64_t bits_of(const std::uint8_t* bytes) {
+#if defined(__AVX512BW__)
+  const __m512i all = _mm512_loadu_si512(bytes);
+  return _mm512_test_epi8_mask(all, all);
+#elif defined(__AVX2__)
+  std::uint64_t bits = 0;
+  for (int part = 0; part < 2; ++part) {
+    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + part);
+    const auto zero = static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(some, _mm256_setzero_si256())));
+    bits |= std::uint64_t{~zero} << (32 * part);
+  }
+  return bits;
+#else
+  std::uint64_t bits = 0;
+  for (int part = 0; part < 4; ++part) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + part);
+    const auto zero = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())));
+    bits |= std::uint64_t{~zero & 0xFFFFU} << (16 * part);
+  }
+  return bits;
+#endif
+}
+
+/// Appends first + i for every bit i; returns the end. It may write up to 64 places past that.
+inline std::int32_t* append_places(std::uint64_t bits, std::int32_t first, std::int32_t* to) {
+  if (bits == ~std::uint64_t{0}) {
+    for (int i = 0; i < kGroup; ++i) to[i] = first + i;
+    return to + kGroup;
+  }
+#if defined(__AVX512F__)
+  const __m512i step = _mm512_set1_epi32(16);
+  __m512i places = _mm512_add_epi32(_mm512_set1_epi32(first),
+                                    _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  if (bits == 0) return to;
+  for (int part = 0; part < 4; ++part) {
+    const auto some = static_cast<__mmask16>(bits >> (16 * part));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(some, places));
+    to += __builtin_popcount(some);
+    places = _mm512_add_epi32(places, step);
+  }
+#else
+  for (; bits != 0; bits &= bits - 1) *to++ = first + __builtin_ctzll(bits);
+#endif
+  return to;
+}
+
+int places(const std::uint8_t* keep, int n, std::int32_t* rows) {
+  std::int32_t* to = rows;
+  int i = 0;
+  for (; i + kGroup <= n; i += kGroup) to = append_places(bits_of(keep + i), i, to);
+  for (; i < n; ++i) {
+    *to = i;
+    to += keep[i] != 0 ? 1 : 0;
+  }
+  return static_cast<int>(to - rows);
+}
+
+template <class T>
+struct Unsigned;
+template <>
+struct Unsigned<std::int8_t> {
+  using Type = std::uint8_t;
+};
+template <>
+struct Unsigned<std::int16_t> {
+  using Type = std::uint16_t;
+};
+template <>
+struct Unsigned<std::int32_t> {
+  using Type = std::uint32_t;
+};
+template <>
+struct Unsigned<std::int64_t> {
+  using Type = std::uint64_t;
+};
+template <class T>
+struct Unsigned {
+  using Type = T;
+};
+
+/// From least to greatest is one comparison: of the distance from least, without a sign.
+template <class T>
+int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, std::int64_t greatest,
+           std::int32_t* kept) {
+  using U = typename Unsigned<T>::Type;
+  const auto* from = static_cast<const T*>(in);
+  const auto low = static_cast<U>(least);
+  const auto width = static_cast<U>(static_cast<U>(greatest) - low);
+  const auto holds = [=](T value) { return static_cast<U>(static_cast<U>(value) - low) <= width; };
+  std::int32_t* to = kept;
+  if (rows != nullptr) {
+    for (int i = 0; i < n; ++i) {
+      const std::int32_t row = rows[i];
+      *to = row;
+      to += holds(from[row]) ? 1 : 0;
+    }
+    return static_cast<int>(to - kept);
+  }
+  int i = 0;
+  for (; i + kGroup <= n; i += kGroup) {
+    std::uint8_t keep[kGroup];
+    const T* const group = from + i;  // not from[i + j]: where integers wrap around, these need not be neighbours
+    for (int j = 0; j < kGroup; ++j) keep[j] = holds(group[j]) ? 1 : 0;
+    to = append_places(bits_of(keep), i, to);
+  }
+  for (; i < n; ++i) {
+    *to = i;
+    to += holds(from[i]) ? 1 : 0;
+  }
+  return static_cast<int>(to - kept);
+}
+
+// ------------------------------------------------------------------------------------------------------------ operations
+
+template <class T, class Out, class F>
+inline void each(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out, F f) {
+  if (one_a && one_b) {
+    const Out all = f(*a, *b);
+    for (int i = 0; i < n; ++i) out[i] = all;
+  } else if (one_a) {
+    const T left = *a;
+    for (int i = 0; i < n; ++i) out[i] = f(left, b[i]);
+  } else if (one_b) {
+    const T right = *b;
+    for (int i = 0; i < n; ++i) out[i] = f(a[i], right);
+  } else {
+    for (int i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+  }
+}
+
+template <class T>
+void add(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
+  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x + y; });
+}
+template <class T>
+void subtract(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
+  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x - y; });
+}
+template <class T>
+void multiply(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
+  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x * y; });
+}
+
+template <class T>
+inline bool is_less(T a, T b) {
+  return a < b || (b != b && a == a);
+}
+template <class T>
+inline bool is_equal(T a, T b) {
+  return a == b || (a != a && b != b);
+}
+
+template <class T, Comparison kHow>
+void compare(const T* a, bool one_a, const T* b, bool one_b, int n, std::uint8_t* out) {
+  each(a, one_a, b, one_b, n, out, [](T x, T y) -> std::uint8_t {
+    if constexpr (kHow == kEqual) return is_equal(x, y);
+    if constexpr (kHow == kUnequal) return !is_equal(x, y);
+    if constexpr (kHow == kLess) return is_less(x, y);
+    return !is_less(y, x);
+  });
+}
+
+constexpr int kLanes = 8;  // of a sum: with each instruction set the same
+
+template <class T>
+T sum(const T* in, int n) {
+  T lanes[kLanes] = {};
+  int i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const T* const group = in + i;
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += group[lane];
+  }
+  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += in[i];
+  for (int step = kLanes / 2; step > 0; step /= 2) {
+    for (int lane = 0; lane < step; ++lane) lanes[lane] += lanes[lane + step];
+  }
+  return lanes[0];
+}
+
+template <class T>
+T least(const T* in, int n) {
+  T value = in[0];
+  for (int i = 1; i < n; ++i) value = is_less(in[i], value) ? in[i] : value;
+  return value;
+}
+template <class T>
+T greatest(const T* in, int n) {
+  T value = in[0];
+  for (int i = 1; i < n; ++i) value = is_less(value, in[i]) ? in[i] : value;
+  return value;
+}
+
+std::uint64_t magnitude(const std::int64_t* in, int n) {
+  std::uint64_t all = 0;
+  for (int i = 0; i < n; ++i) all |= static_cast<std::uint64_t>(in[i] ^ (in[i] >> 63));
+  return all;
+}
+
+/// One pass over the values per group, as vectors: no value waits for the one before it.
+void sum_few(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums) {
+  for (int g = 0; g < groups; ++g) {
+    std::int64_t total = 0;
+    for (int i = 0; i < n; ++i) total += group[i] == g ? in[i] : 0;
+    sums[g] += total;
+  }
+}
+
+template <class T>
+constexpr TypedKernels<T> kTyped{
+    .add = add<T>,
+    .subtract = subtract<T>,
+    .multiply = multiply<T>,
+    .compare = {compare<T, kEqual>, compare<T, kUnequal>, compare<T, kLess>, compare<T, kLessEqual>},
+    .sum = sum<T>,
+    .least = least<T>,
+    .greatest = greatest<T>};
+
+constexpr Kernels kTable{.take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>,
+                                  take<std::uint8_t>, take<std::uint16_t>, take<std::uint32_t>, take<std::uint64_t>,
+                                  nullptr, take<float>, take<double>, nullptr},
+                         .select = {select<std::int8_t>, select<std::int16_t>, select<std::int32_t>,
+                                    select<std::int64_t>, select<std::uint8_t>, select<std::uint16_t>,
+                                    select<std::uint32_t>, nullptr, nullptr, nullptr, nullptr, nullptr},
+                         .integers = kTyped<std::int64_t>,
+                         .reals = kTyped<double>,
+                         .places = places,
+                         .magnitude = magnitude,
+                         .sum_few = sum_few};
+
+}  // namespace
+
+const Kernels& UPSWEEP_KERNELS_NAME(UPSWEEP_ISA)() noexcept { return kTable; }
+
+}  // namespace upsweep::query

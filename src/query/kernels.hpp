@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/kernels.hpp: the loops over a block of values, compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "upsweep/policy.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+inline constexpr int kStorageCount = 12;
+constexpr int at(Storage storage) { return static_cast<int>(storage); }
+
+/// A binary operation: either operand may be one value for all (`one_…`).
+template <class T, class Out>
+using Binary = void (*)(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out);
+
+/// Comparisons, as they index their kernels.
+enum Comparison : std::uint8_t { kEqual, kUnequal, kLess, kLessEqual, kComparisonCount };
+
+/// The operations on one type of value, int64 or double.
+template <class T>
+struct TypedKernels {
+  /// Integers modulo 2^64.
+  Binary<T, T> add, subtract, multiply;
+  /// 0 or 1. Of doubles as PostgreSQL has it: NaN is equal to itself and greater than all else.
+  Binary<T, std::uint8_t> compare[kComparisonCount];
+  /// Integers modulo 2^64; doubles in a fixed order that depends on n alone.
+  T (*sum)(const T* in, int n);
+  /// n is not 0. Of doubles NaN counts as the greatest.
+  T (*least)(const T* in, int n);
+  T (*greatest)(const T* in, int n);
+};
+
+struct Kernels {
+  /// The elements at `rows`, or the first n where that is null, as int64 or, of floats, double. Empty for int128 and bit.
+  void (*take[kStorageCount])(const void* in, const std::int32_t* rows, int n, void* out);
+  /// Those of the n `rows`, or of the first n where that is null, whose element is from `least` to `greatest`, in order;
+  /// returns how many. `kept` may be `rows`. Empty but for integers of up to 64 bits, which hold both bounds.
+  int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t least,
+                               std::int64_t greatest, std::int32_t* kept);
+  TypedKernels<std::int64_t> integers;
+  TypedKernels<double> reals;
+  /// The places of bytes that are not 0, in order; returns how many.
+  int (*places)(const std::uint8_t* keep, int n, std::int32_t* rows);
+  /// OR of x ^ (x >> 63): no |x| exceeds it by more than one.
+  std::uint64_t (*magnitude)(const std::int64_t* in, int n);
+  /// sums[g] += the elements of group g, modulo 2^64. `groups`: at most kFewGroups.
+  void (*sum_few)(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums);
+};
+
+inline constexpr int kFewGroups = 8;
+
+const Kernels& kernels_baseline() noexcept;
+const Kernels& kernels_avx2() noexcept;
+const Kernels& kernels_avx512() noexcept;
+
+/// The kernels of the widest instruction set of this CPU, or of the one asked for.
+const Kernels& kernels(Isa isa) noexcept;
+
+}  // namespace upsweep::query

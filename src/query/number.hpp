@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/number.hpp: 128-bit integers, powers of ten, and quotients that are rounded once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+__extension__ using UInt128 = unsigned __int128;
+
+inline constexpr int kMostDigits = 38;  ///< of a decimal: as many as any 128-bit integer can hold
+inline constexpr Int128 kInt128Max = static_cast<Int128>(~UInt128{0} >> 1);
+inline constexpr Int128 kInt128Min = -kInt128Max - 1;
+
+/// 10^exponent, for exponents from 0 to 38.
+constexpr Int128 power_of_ten(int exponent) {
+  Int128 power = 1;
+  for (int i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
+constexpr UInt128 magnitude(Int128 value) {
+  return value < 0 ? UInt128{0} - static_cast<UInt128>(value) : static_cast<UInt128>(value);
+}
+
+/// The double nearest to numerator / denominator, ties to even. The denominator is not zero.
+double quotient(Int128 numerator, Int128 denominator) noexcept;
+
+/// value / 10^scale as the nearest double.
+double to_double(Int128 value, int scale) noexcept;
+
+/// The value as decimal text: to_text(-1234, 2) is "-12.34".
+std::string to_text(Int128 value, int scale = 0);
+
+}  // namespace upsweep::query

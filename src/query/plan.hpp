@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/plan.hpp: a bound query: which columns it reads, what rows it keeps, what it groups and folds, what it gives out.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "query/expression.hpp"
+
+namespace upsweep::query {
+
+enum class Fold : std::uint8_t {
+  count_rows,  ///< COUNT(*)
+  count,       ///< rows whose input is there
+  sum,
+  least,
+  greatest
+};
+
+struct Aggregate {
+  Fold fold;
+  Node input;  ///< null for count_rows
+  ValueType type;
+};
+
+/// A column of the answer: an expression whose columns are the keys, then the aggregates.
+struct Output {
+  std::string name;
+  Node value;
+};
+
+struct OrderTerm {
+  int output;
+  bool descending;
+  bool nulls_first;
+};
+
+struct Plan {
+  std::vector<int> columns;   ///< of the table, which expressions call 0, 1, 2, …
+  std::vector<Field> fields;  ///< of these
+  std::vector<Node> filters;  ///< a row is kept where all are true; tried in this order
+  std::vector<Node> keys;
+  std::vector<Aggregate> aggregates;
+  std::vector<Output> outputs;
+  std::vector<OrderTerm> order;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  int nodes = 0;         ///< ids of expressions over rows are below
+  int output_nodes = 0;  ///< and of those over keys and aggregates
+  std::string sql;       ///< for messages
+  bool grouped = false;  ///< GROUP BY: no rows, no groups; else there is always one
+};
+
+}  // namespace upsweep::query

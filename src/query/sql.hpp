@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/sql.hpp: from the text of a query to PostgreSQL's parse tree, and errors with a caret under what they are about.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::query {
+
+/// A query as PostgreSQL's grammar sees it. Locations in the tree are bytes in the query as it was written.
+struct Syntax {
+  nlohmann::json select;  ///< the SelectStmt
+  std::string path;       ///< what FROM '…' names; empty where FROM has a name
+  int path_location = 0;
+};
+
+/// The name that stands for FROM '…' in the tree.
+inline constexpr std::string_view kPathName = "_t";
+
+/// With ASCII letters in lower case, as SQL compares names.
+std::string folded(std::string_view text);
+
+/// Throws Error bad_sql, unsupported_sql.
+Syntax parse(const std::string& sql);
+
+/// Throws an Error whose message shows the line with a caret under byte `location`. `index`: the row that it is about; else
+/// it is the byte.
+[[noreturn]] void refuse(const std::string& sql, int location, Code code, const std::string& what,
+                         std::int64_t index = kNoIndex);
+
+}  // namespace upsweep::query

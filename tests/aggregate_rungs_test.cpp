@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/aggregate_rungs_test.cpp: every rung of the aggregate ladder against the reference: sizes, patterns, limits,
+// misalignment, threads, instruction sets, single rows, and what calls refuse.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "patterns.hpp"
+#include "rows.hpp"
+#include "rungs.hpp"
+#include "upsweep/aggregate.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::Guarded;
+using tests::isas;
+using tests::make_rows;
+using tests::RowPattern;
+using tests::Rows;
+
+// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), a block (32768) and eight blocks, from where on
+// there are two threads.
+constexpr std::int64_t kSizes[] = {0,    1,    2,    7,     8,     9,     15,    16,    17,    31,
+                                   32,   63,   64,   65,    127,   129,   4095,  4096,  4097,  4160,
+                                   8191, 8192, 8193, 12289, 32767, 32768, 32769, 65537, 300001};
+
+template <class Call>
+Code code_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    EXPECT_EQ(error.index(), kNoIndex) << error.what();
+    return error.code();
+  }
+  return Code::ok;
+}
+
+/// The rows at some distance from a 64-byte boundary, with poison around them: a rung that reads it comes to another sum.
+class Placed {
+ public:
+  Placed(const Rows& rows, std::int64_t misaligned)
+      : count_(rows.count()), key_(count_, misaligned), quantity_(count_, misaligned), price_(count_, misaligned / 2) {
+    std::copy(rows.key.begin(), rows.key.end(), key_.data());
+    std::copy(rows.quantity.begin(), rows.quantity.end(), quantity_.data());
+    std::copy(rows.price.begin(), rows.price.end(), price_.data());
+  }
+  [[nodiscard]] SelectSum sum(const Policy& policy, std::uint32_t limit) {
+    return select_sum(policy, key_.data(), quantity_.data(), price_.data(), count_, limit);
+  }
+  [[nodiscard]] bool intact() const { return key_.intact() && quantity_.intact() && price_.intact(); }
+
+ private:
+  std::int64_t count_;
+  Guarded<std::uint32_t> key_;
+  Guarded<std::int64_t> quantity_;
+  Guarded<std::int64_t> price_;
+};
+
+void check_rungs(const Policy& policy, Placed& placed, std::uint32_t limit, std::int64_t expected) {
+  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    const SelectSum found = placed.sum(policy.with_rung(rung.id), limit);
+    EXPECT_EQ(found.rung, rung.id);
+    EXPECT_EQ(found.sum, expected) << rung.id << " limit " << limit << " threads " << policy.threads << " isa "
+                                   << name(policy.isa);
+  }
+  EXPECT_EQ(placed.sum(policy, limit), expected) << "the rung that the API picks";
+}
+
+TEST(AggregateRungs, EverySizePatternAndLimitMatchesTheReference) {
+  for (const RowPattern pattern : tests::kRowPatterns) {
+    for (const std::int64_t n : kSizes) {
+      const Rows rows = make_rows(pattern, n, static_cast<unsigned>(n));
+      Placed placed(rows, n % 5);
+      for (const std::uint32_t limit : tests::kLimits) {
+        SCOPED_TRACE(testing::Message() << tests::name(pattern) << " n " << n);
+        check_rungs(par.with_threads(3), placed, limit, rows.sum(limit));
+      }
+      EXPECT_TRUE(placed.intact()) << "something was written";
+    }
+  }
+}
+
+TEST(AggregateRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference) {
+  for (const RowPattern pattern : tests::kRowPatterns) {
+    for (const std::int64_t n : {0, 1, 100, 4200, 300001}) {
+      const Rows rows = make_rows(pattern, n, 7);
+      for (const std::int64_t misaligned : {0, 1, 3}) {
+        Placed placed(rows, misaligned);
+        for (const Isa isa : isas()) {
+          for (const int threads : {1, 2, 3, 4}) {
+            for (const std::uint32_t limit : {30U, 2000U, 0xFFFFFFFFU}) {
+              SCOPED_TRACE(testing::Message() << tests::name(pattern) << " n " << n << " misaligned " << misaligned);
+              check_rungs(par.with_isa(isa).with_threads(threads), placed, limit, rows.sum(limit));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AggregateRungs, EveryRowAloneCounts) {
+  // No lane, vector, chunk or block border is left out, and none is counted twice.
+  for (const std::int64_t n : {259, 4175}) {
+    std::vector<std::uint32_t> key(static_cast<std::size_t>(n), 30);
+    std::vector<std::int64_t> quantity(key.size());
+    std::vector<std::int64_t> price(key.size());
+    for (std::size_t i = 0; i < key.size(); ++i) {
+      quantity[i] = static_cast<std::int64_t>(i) + 3;
+      price[i] = -static_cast<std::int64_t>(i * i) - 1;
+    }
+    for (const Isa isa : isas()) {
+      for (std::size_t i = 0; i < key.size(); ++i) {
+        key[i] = 29;
+        for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+          const Policy policy = seq.with_rung(rung.id).with_isa(isa);
+          ASSERT_EQ(select_sum(policy, key, quantity, price, 30), quantity[i] * price[i]) << rung.id << " row " << i;
+          ASSERT_EQ(select_sum(policy, key, quantity, price, 29), 0) << rung.id << " row " << i;
+        }
+        key[i] = 30;
+      }
+    }
+  }
+}
+
+TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
+  // From one row in 4096 to all: where rows are noted down, where they are streamed, and where one turns into the other.
+  for (const std::int64_t n : {4096, 4097, 100003}) {
+    Rows rows = make_rows(RowPattern::lineitem, n, 3);
+    Placed placed(rows, 1);
+    for (std::uint32_t limit = 1; limit <= 10001; limit += 1 + limit / 8) {
+      for (const Isa isa : isas()) check_rungs(par.with_isa(isa).with_threads(2), placed, limit, rows.sum(limit));
+    }
+  }
+  // A chunk with too many kept rows in its last row, behind one without any.
+  std::vector<std::uint32_t> key(3 * 4096, 9);
+  const std::vector<std::int64_t> quantity(key.size(), 3);
+  const std::vector<std::int64_t> price(key.size(), 5);
+  for (std::size_t kept = 500; kept < 530; ++kept) {
+    std::fill(key.begin() + 4096, key.end(), 9U);
+    std::fill(key.begin() + 2 * 4096 - static_cast<std::ptrdiff_t>(kept), key.begin() + 2 * 4096, 0U);
+    for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+      EXPECT_EQ(select_sum(seq.with_rung(rung.id), key, quantity, price, 1), static_cast<std::int64_t>(15 * kept));
+    }
+  }
+}
+
+TEST(AggregateRungs, SumsWrapAround) {
+  const std::vector<std::uint32_t> key(1000, 0);
+  const std::vector<std::int64_t> quantity(1000, std::numeric_limits<std::int64_t>::max());
+  const std::vector<std::int64_t> price(1000, std::numeric_limits<std::int64_t>::min());
+  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    // (2^63 - 1)(-2^63) = 2^63 modulo 2^64, an even number of times.
+    EXPECT_EQ(select_sum(par.with_rung(rung.id), key, quantity, price, 1), 0) << rung.id;
+    EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), 999, 1),
+              std::numeric_limits<std::int64_t>::min())
+        << rung.id;
+  }
+}
+
+TEST(AggregateRungs, SumsOfPartsAddUp) {
+  const Rows rows = make_rows(RowPattern::extremes, 100003, 9);
+  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    std::uint64_t sum = 0;
+    for (std::int64_t first = 0; first < rows.count(); first += 33333) {
+      const std::int64_t count = std::min<std::int64_t>(33333, rows.count() - first);
+      sum += static_cast<std::uint64_t>(select_sum(par.with_rung(rung.id), rows.key.data() + first,
+                                                   rows.quantity.data() + first, rows.price.data() + first, count,
+                                                   0x80000001U)
+                                            .sum);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(sum), rows.sum(0x80000001U)) << rung.id;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- API
+
+TEST(AggregateApi, PicksByLengthOnly) {
+  for (const std::int64_t n : {0, 1, 31, 32, 1000, 300000}) {
+    const Rows rows = make_rows(RowPattern::lineitem, n);
+    const auto one = select_sum(seq, rows.key, rows.quantity, rows.price, 30);
+    EXPECT_EQ(one.rung, n < 32 ? "cpu.serial" : "cpu.predicate_first");
+    for (const int threads : {0, 2, 100}) {
+      EXPECT_EQ(select_sum(par.with_threads(threads), rows.key, rows.quantity, rows.price, 30).rung, one.rung);
+    }
+  }
+}
+
+TEST(AggregateApi, SaysWhatIsWrong) {
+  const Rows rows = make_rows(RowPattern::lineitem, 100);
+  const auto* key = rows.key.data();
+  const auto* quantity = rows.quantity.data();
+  const auto* price = rows.price.data();
+  const auto call = [&](const Policy& policy) { (void)select_sum(policy, rows.key, rows.quantity, rows.price, 30); };
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, quantity, price, -1, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, nullptr, quantity, price, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, nullptr, price, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, quantity, nullptr, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, rows.key, rows.quantity, std::span(price, 99), 30); }),
+            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { (void)select_sum(par, rows.key, std::span(quantity, 99), rows.price, 30); }),
+            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { call(par.with_threads(-1)); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.quick")); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.simd")); }), Code::unknown_rung) << "a rung of another ladder";
+  EXPECT_EQ(code_of([&] { call(par.with_rung("cuda.fused")); }), Code::unsupported) << "the columns are the host's";
+  EXPECT_EQ(code_of([&] { call(par.with_overflow(Overflow::checked)); }), Code::unsupported);
+  EXPECT_EQ(select_sum(par, nullptr, nullptr, nullptr, 0, 30), 0);
+  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    EXPECT_EQ(select_sum(par.with_rung(rung.id), nullptr, nullptr, nullptr, 0, 30), 0) << rung.id;
+  }
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/query_test.cpp: SQL over columns in memory: values at the edges of 64 and 128 bits, NULLs, order of evaluation, carries.
+#include "upsweep/query.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "query/builder.hpp"
+#include "query/number.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+using Longs = std::vector<std::int64_t>;
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+
+/// All cells, "a|b;c|d" by rows.
+std::string ask(const std::string& sql, const Table& table, const Policy& policy = par) {
+  const Answer answer = Query(sql, table).run(policy, table);
+  std::string all;
+  for (const auto& row : answer.rows) {
+    if (!all.empty()) all += ";";
+    for (std::size_t c = 0; c < row.size(); ++c) all += (c > 0 ? "|" : "") + text(answer.columns[c], row[c]);
+  }
+  return all;
+}
+
+struct Failure {
+  Code code = Code::ok;
+  std::int64_t index = kNoIndex;
+  std::string message;
+};
+Failure failure(const std::string& sql, const Table& table) {
+  try {
+    const std::string answer = ask(sql, table);
+    return {.message = "no error, but " + answer};
+  } catch (const Error& error) {
+    return {error.code(), error.index(), error.what()};
+  }
+}
+
+/// Rows 0 … n-1, as bits.
+std::vector<std::uint8_t> bits(const std::vector<bool>& there) {
+  std::vector<std::uint8_t> bytes(there.size() / 8 + 1);
+  for (std::size_t i = 0; i < there.size(); ++i) bytes[i / 8] |= static_cast<std::uint8_t>(there[i] ? 1 << (i % 8) : 0);
+  return bytes;
+}
+
+TEST(Query, SumsAreExactBeyond64Bits) {
+  const Longs x{kMax, kMax, kMax, 1};
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", x, 2);
+  EXPECT_EQ(ask("SELECT SUM(x), SUM(d), MAX(x), AVG(x) FROM t", t),
+            "27670116110564327422|276701161105643274.22|9223372036854775807|6917529027641081900");
+}
+
+TEST(Query, IntegersThatDoNotFitAreErrorsAtTheirRow) {
+  const Longs x{1, 2, kMax, 4};
+  const Longs y{kMin, -1, 3, 4};
+  MemoryTable t;
+  t.add("x", x).add("y", y);
+  for (const char* sql : {"SELECT SUM(x + 1) FROM t", "SELECT SUM(x * 2) FROM t", "SELECT SUM(0 - x - 2) FROM t"}) {
+    const Failure failed = failure(sql, t);
+    EXPECT_EQ(failed.code, Code::overflow) << sql << ": " << failed.message;
+    EXPECT_EQ(failed.index, 2) << sql;
+  }
+  EXPECT_EQ(failure("SELECT SUM(-y) FROM t", t).index, 0);
+  EXPECT_EQ(failure("SELECT SUM(y / (0 - 1)) FROM t", t).code, Code::overflow);
+  EXPECT_EQ(ask("SELECT SUM(x + 1) FROM t WHERE x < 100", t), "10");
+  EXPECT_EQ(ask("SELECT SUM(x - 1 + 1) FROM t", t), ask("SELECT SUM(x) FROM t", t));
+}
+
+TEST(Query, DecimalsGoOnIn128Bits) {
+  const Longs x{kMax, -kMax, 5};
+  MemoryTable t;
+  t.add_decimal("d", x, 4);
+  EXPECT_EQ(ask("SELECT MAX(d * d), MIN(d + d), SUM(d * 1000000) FROM t", t),
+            "850705917302346158473969077842.32501249|-1844674407370955.1614|500.0000");
+  const Failure failed = failure("SELECT SUM(d * d * d) FROM t", t);
+  EXPECT_EQ(failed.code, Code::overflow);
+  EXPECT_EQ(failed.index, 0);
+}
+
+TEST(Query, UnsignedIntegersKeepTheir64thBit) {
+  const std::vector<std::uint64_t> x{~std::uint64_t{0}, 1, 2};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT SUM(x), MIN(x), MAX(x), COUNT(*) FROM t WHERE x > 1", t),
+            "18446744073709551617|2|18446744073709551615|2");
+}
+
+TEST(Query, NullsFollowThreeValuedLogic) {
+  const Longs x{1, 2, 3, 4, 5};
+  const auto there = bits({true, false, true, false, true});
+  MemoryTable t;
+  t.add(Field{.name = "x"}, x.data(), 5, there.data()).add("y", x);
+  EXPECT_EQ(ask("SELECT COUNT(*), COUNT(x), SUM(x), MIN(x), AVG(x) FROM t", t), "5|3|9|1|3");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > 1", t), "2");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE NOT x > 1", t), "1");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > 1 OR y = 2", t), "3");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > 1 AND y > 100", t), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE NOT (x > 1 AND y > 100)", t), "5");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x NOT IN (1, NULL)", t), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1, NULL)", t), "1");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IS NULL AND y BETWEEN 2 AND 3", t), "1");
+  EXPECT_EQ(ask("SELECT x, COUNT(*) FROM t GROUP BY x ORDER BY x", t), "1|1;3|1;5|1;NULL|2");
+  EXPECT_EQ(ask("SELECT x, COUNT(*) FROM t GROUP BY x ORDER BY x DESC", t), "NULL|2;5|1;3|1;1|1");
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN x > 1 THEN y END), SUM(CASE x WHEN 1 THEN 10 ELSE y END) FROM t", t), "8|24");
+  EXPECT_EQ(ask("SELECT SUM(x + NULL), SUM(x) FROM t WHERE x IS NULL", t), "NULL|NULL");
+}
+
+TEST(Query, WhatIsNotReachedIsNotComputed) {
+  const Longs x{0, 1, 2, kMax};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN x > 0 THEN 10 / x ELSE 0 END) FROM t", t), "15");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x <> 0 AND 10 / x > 4", t), "2");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE NOT (x = 0 OR 10 / x > 4)", t), "1");
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN x < 5 THEN x + 1 END) FROM t WHERE x >= 0 OR x + 1 > 0", t), "6");
+  const Failure failed = failure("SELECT SUM(10 / x) FROM t", t);
+  EXPECT_EQ(failed.code, Code::division_by_zero);
+  EXPECT_EQ(failed.index, 0);
+  EXPECT_NE(failed.message.find("\n  SELECT SUM(10 / x) FROM t\n                ^"), std::string::npos)
+      << failed.message;
+}
+
+TEST(Query, FloatsOrderNanLast) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> x{1.5, nan, -inf, inf};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT MIN(x), MAX(x), COUNT(x) FROM t", t), "-Infinity|NaN|4");
+  EXPECT_EQ(ask("SELECT MAX(x) FROM t WHERE x <= 2", t), "1.5");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > 2", t), "2");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x = x", t), "4");
+  EXPECT_EQ(failure("SELECT SUM(1 / (x - x)) FROM t WHERE x = 1.5", t).code, Code::division_by_zero);
+}
+
+TEST(Query, DatesReachTheirEnds) {
+  EXPECT_EQ(query::date_text(query::kFirstDay), "0001-01-01");
+  EXPECT_EQ(query::date_text(query::kLastDay), "9999-12-31");
+  EXPECT_EQ(query::date_text(query::kFirstDay - 1), "0001-12-31 BC");
+  EXPECT_EQ(query::date_text(std::numeric_limits<std::int32_t>::max()), "5881580-07-11");
+  EXPECT_EQ(query::date_text(query::add_months(query::parse_date("", "2024-01-31", 0), 1)), "2024-02-29");
+  EXPECT_EQ(query::date_text(query::add_months(query::parse_date("", "2024-03-31", 0), -13)), "2023-02-28");
+  const std::vector<std::int32_t> days{std::numeric_limits<std::int32_t>::min(), 0,
+                                       std::numeric_limits<std::int32_t>::max()};
+  MemoryTable t;
+  t.add_dates("d", days);
+  EXPECT_EQ(ask("SELECT MIN(d), MAX(d) FROM t WHERE d >= date '1970-01-01'", t), "1970-01-01|5881580-07-11");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE d < date '1970-03-31' - interval '1' month", t), "2");
+  EXPECT_EQ(ask("SELECT MAX(d) - MIN(d) FROM t WHERE d >= '1970-01-01'", t), "2147483647");
+}
+
+TEST(Query, TextIsComparedAndGrouped) {
+  const std::vector<std::int32_t> index{0, 1, 2, 0, 1, 0};
+  const Longs x{1, 2, 3, 4, 5, 6};
+  MemoryTable t;
+  t.add_text("w", index, {"pear", "", "äpfel"}).add("x", x);
+  EXPECT_EQ(ask("SELECT w, SUM(x) FROM t GROUP BY w", t), "pear|11;|7;äpfel|3");  // in the order in which they come
+  EXPECT_EQ(ask("SELECT w, SUM(x) AS s FROM t GROUP BY w ORDER BY s LIMIT 2", t), "äpfel|3;|7");
+  EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE w <> 'pear'", t), "10");
+  EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE w IN ('', 'äpfel') AND 'p' < w", t), "3");
+  EXPECT_EQ(ask("SELECT MIN(w), MAX(w) FROM t WHERE x > 1", t), "|äpfel");
+  EXPECT_EQ(failure("SELECT SUM(w) FROM t", t).code, Code::unsupported_type);
+}
+
+TEST(Query, EmptyTablesHaveOneGroupOrNone) {
+  const Longs none;
+  MemoryTable t;
+  t.add("x", none);
+  EXPECT_EQ(ask("SELECT COUNT(*), SUM(x), AVG(x), MIN(x) FROM t", t), "0|NULL|NULL|NULL");
+  EXPECT_EQ(ask("SELECT x, COUNT(*) FROM t GROUP BY x", t), "");
+  EXPECT_EQ(ask("SELECT 1 + COUNT(*) FROM t LIMIT 0", t), "");
+}
+
+TEST(Query, QuotientsAreRoundedOnce) {
+  using query::Int128;
+  EXPECT_EQ(query::quotient(1, 3), 1.0 / 3);
+  EXPECT_EQ(query::quotient((Int128{1} << 53) + 1, 1), 9007199254740992.0);  // a tie goes to even
+  EXPECT_EQ(query::quotient((Int128{1} << 54) + 3, 2), 9007199254740994.0);  // 2^53 + 1.5
+  EXPECT_EQ(query::quotient(query::kInt128Min, -1), std::ldexp(1.0, 127));
+  EXPECT_EQ(query::quotient(-7, query::kInt128Max), -7 / std::ldexp(1.0, 127));
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 10000; ++i) {  // long double has 64 bits: a second rounding only hurts at a tie of the first
+    const auto a = static_cast<std::int64_t>(random());
+    const auto b = static_cast<std::int64_t>(random() >> (random() % 60)) | 1;
+    const long double exact = static_cast<long double>(a) / static_cast<long double>(b);
+    const double got = query::quotient(a, b);
+    EXPECT_LE(std::abs(static_cast<double>(exact) - got), std::abs(got) * 0x1p-52) << a << "/" << b;
+    EXPECT_LE(std::abs(exact - static_cast<long double>(got)), std::abs(exact) * 0x1.001p-53L) << a << "/" << b;
+  }
+}
+
+/// Many rows, so that there are several parts, blocks with and without kept rows, and groups that come late.
+struct Many {
+  std::int64_t n = 700001;
+  std::vector<std::uint32_t> key;
+  Longs x;
+  std::vector<double> f;
+  std::vector<std::int32_t> word;
+  std::vector<std::uint8_t> there;
+  MemoryTable table;
+
+  Many() {
+    std::mt19937_64 random(11);
+    std::vector<bool> is_there;
+    for (std::int64_t i = 0; i < n; ++i) {
+      key.push_back(static_cast<std::uint32_t>(random() % (i < 400000 ? 20 : 1000)));
+      x.push_back(static_cast<std::int64_t>(random()) >> (random() % 40));
+      f.push_back(static_cast<double>(random() >> 11) * 0x1p-30);
+      word.push_back(static_cast<std::int32_t>(random() % 5));
+      is_there.push_back(random() % 7 != 0);
+    }
+    there = bits(is_there);
+    table.add("key", key)
+        .add(Field{.name = "x"}, x.data(), n, there.data())
+        .add("f", f)
+        .add_text("w", word, {"a", "b", "c", "d", "e"});
+  }
+  [[nodiscard]] bool has(std::int64_t i) const {
+    return ((there[static_cast<std::size_t>(i / 8)] >> (i % 8)) & 1) != 0;
+  }
+};
+
+TEST(Query, ManyRowsMatchALoop) {
+  const Many many;
+  query::Int128 sum = 0;
+  std::int64_t count = 0;
+  std::int64_t least = kMax;
+  for (std::int64_t i = 0; i < many.n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (many.key[at] < 3 || many.key[at] > 700 || many.word[at] == 1 || !many.has(i)) continue;
+    sum += query::Int128{many.x[at]} * many.key[at];
+    ++count;
+    least = std::min(least, many.x[at]);
+  }
+  EXPECT_EQ(
+      ask("SELECT SUM(x * 1.0 * key), COUNT(x), MIN(x) FROM t WHERE key >= 3 AND key <= 700 AND w <> 'b'", many.table),
+      query::to_text(sum * 10, 1) + "|" + std::to_string(count) + "|" + std::to_string(least));
+}
+
+TEST(Query, ThreadsAndInstructionSetsDoNotMatter) {
+  const Many many;
+  const std::string sql =
+      "SELECT w, SUM(f), SUM(f * f), AVG(x), COUNT(x), MIN(f), MAX(x) FROM t WHERE key < 500 AND f > 100 GROUP BY w";
+  const std::string one = ask(sql, many.table, seq.with_isa(Isa::baseline));
+  EXPECT_EQ(std::count(one.begin(), one.end(), ';'), 4);
+  for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(ask(sql, many.table, par.with_threads(threads)), one);
+  const std::string keys = "SELECT key, w, SUM(f), COUNT(*) FROM t GROUP BY key, w";
+  const std::string sets = ask(keys, many.table, seq.with_isa(Isa::baseline));
+  EXPECT_EQ(std::count(sets.begin(), sets.end(), ';'), 4999);
+  for (const int threads : {2, 5}) EXPECT_EQ(ask(keys, many.table, par.with_threads(threads)), sets);
+}
+
+TEST(Query, TheEarliestErrorIsTheOneThatIsThrown) {
+  Many many;
+  for (const std::int64_t bad : {650000, 300000, 70000}) many.key[static_cast<std::size_t>(bad)] = 5000;
+  for (int i = 0; i < 20; ++i) {
+    const Failure failed = failure("SELECT SUM(1 / (key - 5000)) FROM t", many.table);
+    ASSERT_EQ(failed.code, Code::division_by_zero);
+    ASSERT_EQ(failed.index, 70000);
+  }
+}
+
+TEST(Query, MemoryTablesSayWhatIsWrong) {
+  const Longs x{1, 2};
+  const std::vector<std::int32_t> index{0, 7};
+  const auto code = [](const std::function<void(MemoryTable&)>& add) {
+    MemoryTable t;
+    try {
+      add(t);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::ok;
+  };
+  EXPECT_EQ(code([&](MemoryTable& t) { t.add("x", x).add("i", index); }), Code::ok);
+  EXPECT_EQ(code([&](MemoryTable& t) { t.add("x", x).add("y", Longs{1}); }), Code::unequal_lengths);
+  EXPECT_EQ(code([&](MemoryTable& t) { t.add_text("w", index, {"a"}); }), Code::invalid_argument);
+  EXPECT_EQ(code([&](MemoryTable& t) { t.add(Field{.kind = ValueKind::date}, x.data(), 2); }), Code::unsupported_type);
+  EXPECT_EQ(code([&](MemoryTable& t) { t.add_decimal("d", x, 39); }), Code::unsupported_type);
+  MemoryTable a;
+  a.add("x", x);
+  MemoryTable b;
+  b.add("x", index);
+  EXPECT_THROW((void)Query("SELECT SUM(x) FROM t", a).run(par, b), Error);
+  EXPECT_THROW((void)Query("SELECT SUM(x) FROM t", a).run(par.with_rung("cpu.nothing"), a), Error);
+}
+
+}  // namespace
+}  // namespace upsweep
