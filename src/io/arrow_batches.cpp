@@ -166,9 +166,9 @@ class Column {
     if (field_.storage == Storage::bit) return values;
     const std::int64_t width = width_of(field_.storage);
     const std::uint8_t* const first = values + piece.offset() * width;
-    const bool as_stored = piece.type()->byte_width() == width && piece.type_id() != arrow::Type::DATE64;
-    return as_stored && reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0 ? first
-                                                                                                          : nullptr;
+    const bool as_stored = piece.type()->byte_width() == width;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0;
+    return as_stored && aligned ? first : nullptr;
   }
 
   // Zeros.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "io/arrow_files.hpp"
@@ -17,7 +18,8 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int32_t kNull = -1;  // the index of a row or a word that is not there
+constexpr std::int32_t kNull = -1;       // the index of a row or a word that is not there
+constexpr std::size_t kLeastSlots = 64;  // a power of two
 
 // Arrow trusts what files say about where words begin and end until asked. Asked as bytes: what letters they are made of
 // is not for us to judge.
@@ -34,17 +36,6 @@ std::string_view word_at(const arrow::Array& array, std::int64_t i) {
   if (array.type_id() == arrow::Type::LARGE_STRING)
     return static_cast<const arrow::LargeStringArray&>(array).GetView(i);
   return static_cast<const arrow::StringViewArray&>(array).GetView(i);
-}
-
-std::int32_t find_or_add(Vocabulary& vocabulary, std::string_view word, const std::string& name) {
-  const auto next = vocabulary.words.size();
-  if (next == std::numeric_limits<std::int32_t>::max()) {
-    throw Error(Code::unsupported_type,
-                fmt::format("{}: has more than 2^31 words in a dictionary; store it plain", name));
-  }
-  const auto [found, added] = vocabulary.indices.try_emplace(word, static_cast<std::int32_t>(next));
-  if (added) vocabulary.words.push_back(word);
-  return found->second;
 }
 
 const arrow::DictionaryArray& as_dictionary(const arrow::Array& piece) {
@@ -108,6 +99,41 @@ void mark_nulls(EncodedText& text, std::int64_t rows, const std::string& name) {
 
 }  // namespace
 
+std::int32_t Vocabulary::find_or_add(std::string_view word, const std::string& name) {
+  if (slots_.size() < 2 * (words.size() + 1)) grow();
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(word));
+  Slot& slot = slots_[find(word, hash)];
+  if (slot.index >= 0) return slot.index;
+  if (words.size() == std::numeric_limits<std::int32_t>::max()) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: has more than 2^31 words in a dictionary; store it plain", name));
+  }
+  slot = {hash, static_cast<std::int32_t>(words.size())};
+  words.push_back(word);
+  return slot.index;
+}
+
+// The slot that has the word, or the free one where it belongs.
+std::size_t Vocabulary::find(std::string_view word, std::uint32_t hash) const {
+  std::size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].index >= 0 &&
+         !(slots_[at].hash == hash && words[static_cast<std::size_t>(slots_[at].index)] == word)) {
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return at;
+}
+
+void Vocabulary::grow() {
+  std::vector<Slot> slots(std::max<std::size_t>(2 * slots_.size(), kLeastSlots));
+  for (const Slot& slot : slots_) {
+    if (slot.index < 0) continue;
+    std::size_t at = slot.hash & (slots.size() - 1);
+    while (slots[at].index >= 0) at = (at + 1) & (slots.size() - 1);
+    slots[at] = slot;
+  }
+  slots_ = std::move(slots);
+}
+
 EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row) {
   const auto dictionary = common_dictionary(pieces);
   if (!dictionary || !is_last(dictionary)) {
@@ -136,22 +162,23 @@ EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::in
   return text;
 }
 
+// Parquet's dictionaries are made anew for each batch, whether they change or not.
 bool TextEncoder::is_last(const std::shared_ptr<arrow::Array>& dictionary) {
-  if (!last_.dictionary) return false;
-  if (dictionary == last_.dictionary) return true;
-  // Parquet's are made anew for each batch.
+  if (!last_.dictionary || dictionary == last_.dictionary) return last_.dictionary != nullptr;
   check_text(*dictionary, name_);
-  return dictionary->Equals(last_.dictionary);
+  if (!dictionary->Equals(last_.dictionary)) return false;
+  last_.dictionary = dictionary;  // found sooner next time
+  return true;
 }
 
 void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
-  if (last_.dictionary && is_last(dictionary)) return;
+  if (is_last(dictionary)) return;
   check_text(*dictionary, name_);
   last_ = {dictionary, {}, true};
   vocabulary_->memory.push_back(dictionary);
   last_.indices.reserve(static_cast<std::size_t>(dictionary->length()));
   for (std::int64_t i = 0; i < dictionary->length(); ++i) {
-    last_.indices.push_back(dictionary->IsNull(i) ? kNull : find_or_add(*vocabulary_, word_at(*dictionary, i), name_));
+    last_.indices.push_back(dictionary->IsNull(i) ? kNull : vocabulary_->find_or_add(word_at(*dictionary, i), name_));
     last_.same = last_.same && last_.indices.back() == i;
   }
 }
@@ -172,7 +199,7 @@ void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t r
   check_text(*piece, name_);
   vocabulary_->memory.push_back(piece);
   for (std::int64_t i = 0; i < piece->length(); ++i) {
-    to[i] = piece->IsNull(i) ? kNull : find_or_add(*vocabulary_, word_at(*piece, i), name_);
+    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(word_at(*piece, i), name_);
   }
 }
 

@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,10 +20,25 @@ namespace upsweep::io {
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
 
 /// Words, each once, and what they lie in.
-struct Vocabulary {
+class Vocabulary {
+ public:
   Words words;
-  std::unordered_map<std::string_view, std::int32_t> indices;
   Arrays memory;
+
+  /// The word's index. Throws unsupported_type where there are more than indices; `name` is for the message.
+  std::int32_t find_or_add(std::string_view word, const std::string& name);
+
+ private:
+  // Of an open hash table: over words that are all different a map of the standard library takes several times as long.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::int32_t index = -1;  // of the word; -1: free
+  };
+
+  [[nodiscard]] std::size_t find(std::string_view word, std::uint32_t hash) const;
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two of them, at most half in use
 };
 
 /// Rows of text. The indices, and which are NULL, are those of the one piece where they lie; else they are `made`.

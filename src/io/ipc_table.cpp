@@ -37,8 +37,9 @@ class IpcFileTable final : public Table {
     schema_ = reader->schema();
     fields_ = fields_of(*schema_);
     mapped_ = reader->num_record_batches() == 0 || checked(path_, [&] { return is_mapped(*reader, *file); });
-    std::vector<std::int64_t> rows;
     const auto counter = checked(path_, [&] { return IpcFile::Open(file, options({})); });
+    std::vector<std::int64_t> rows;
+    rows.reserve(static_cast<std::size_t>(counter->num_record_batches()));
     for (int part = 0; part < counter->num_record_batches(); ++part) {
       rows.push_back(checked(path_, [&] { return counter->ReadRecordBatch(part); })->num_rows());
     }

@@ -41,7 +41,7 @@ double nearest(Int128 value, int scale) {
 
 // Bytes, the most significant first, in two's complement; as Parquet stores decimals that it does not store as integers.
 std::optional<Int128> big_endian(const std::uint8_t* bytes, std::int64_t n) {
-  if (bytes == nullptr || n < 1 || n > kMaxBytes) return std::nullopt;
+  if (n < 1 || n > kMaxBytes) return std::nullopt;
   Uint128 value = (bytes[0] & 0x80) != 0 ? ~static_cast<Uint128>(0) : 0;
   for (std::int64_t i = 0; i < n; ++i) value = value << 8 | bytes[i];
   return static_cast<Int128>(value);
@@ -74,12 +74,13 @@ void set_reals(ColumnRange& range, const parquet::Statistics& statistics) {
 }
 
 void set_bytes(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
-  // Bounds cut to their first bytes are no decimals any more.
-  if (!statistics.is_min_value_exact().value_or(true) || !statistics.is_max_value_exact().value_or(true)) return;
   const std::string min = statistics.EncodeMin();
   const std::string max = statistics.EncodeMax();
-  const auto least = big_endian(reinterpret_cast<const std::uint8_t*>(min.data()), std::ssize(min));
-  const auto greatest = big_endian(reinterpret_cast<const std::uint8_t*>(max.data()), std::ssize(max));
+  // Bounds cut to their first bytes are no decimals any more.
+  const std::int64_t whole = statistics.descr()->type_length();
+  if (std::ssize(min) != whole || std::ssize(max) != whole) return;
+  const auto least = big_endian(reinterpret_cast<const std::uint8_t*>(min.data()), whole);
+  const auto greatest = big_endian(reinterpret_cast<const std::uint8_t*>(max.data()), whole);
   if (least && greatest) set_integers(range, *least, *greatest, field.scale);
 }
 
@@ -95,10 +96,8 @@ void set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
   if (field.kind == ValueKind::date) return;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
-  if (!decimal) return;
-  if (stored == parquet::Type::BYTE_ARRAY || stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) {
-    set_bytes(range, statistics, field);
-  }
+  // Of BYTE_ARRAY nothing tells whether it was cut.
+  if (decimal && stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) set_bytes(range, statistics, field);
 }
 
 }  // namespace

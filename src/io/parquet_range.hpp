@@ -12,8 +12,6 @@ namespace upsweep::io {
 /// trusted. It may throw what Parquet throws.
 ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& field);
 
-__extension__ using Int128 = __int128;
-
 /// Bounds of value / 10^scale: the greatest double that is not above it, and the least that is not below.
 /// At most one double further out where the quotient is no integer.
 double round_down(Int128 value, int scale);

@@ -4,16 +4,35 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "io/arrow_batches.hpp"
 #include "io/arrow_files.hpp"
 #include "io/arrow_table.hpp"
 #include "io/parquet_range.hpp"
+#include "io/parquet_rows.hpp"
 
 namespace upsweep::io {
 namespace {
+
+// Those of the leaves whose pages all have a dictionary. Of others Arrow would make dictionaries that grow from batch to
+// batch, and copy them for each.
+std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::vector<int>& leaves) {
+  std::vector<int> result;
+  for (const int leaf : leaves) {
+    const auto chunk = group.ColumnChunk(leaf);
+    const auto& pages = chunk->encoding_stats();
+    const bool all = std::all_of(pages.begin(), pages.end(), [](const parquet::PageEncodingStats& page) {
+      return page.page_type == parquet::PageType::DICTIONARY_PAGE ||
+             page.encoding == parquet::Encoding::RLE_DICTIONARY || page.encoding == parquet::Encoding::PLAIN_DICTIONARY;
+    });
+    if (all) result.push_back(leaf);
+  }
+  return result;
+}
 
 class ParquetTable final : public Table {
  public:
@@ -25,6 +44,7 @@ class ParquetTable final : public Table {
       leaves_.push_back(column.column_index);
     }
     std::vector<std::int64_t> rows;
+    rows.reserve(static_cast<std::size_t>(metadata_->num_row_groups()));
     for (int part = 0; part < metadata_->num_row_groups(); ++part) {
       rows.push_back(metadata_->RowGroup(part)->num_rows());
     }
@@ -51,15 +71,15 @@ class ParquetTable final : public Table {
     ArrowPart opened = make_part(path_, state_, fields_, columns);
     opened.first_row = start(part);
     opened.rows = rows(part);
-    opened.source = [path = path_, metadata = metadata_, part, wanted = leaves(selection.columns),
-                     texts = text_leaves(selection.columns), reader = std::shared_ptr<parquet::arrow::FileReader>(),
-                     batches = std::shared_ptr<arrow::RecordBatchReader>()]() mutable
-        -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
-      if (!batches) {
-        ARROW_ASSIGN_OR_RAISE(reader, start_parquet(path, texts, metadata));
-        ARROW_ASSIGN_OR_RAISE(batches, reader->GetRecordBatchReader({part}, wanted));
+    opened.source =
+        [path = path_, metadata = metadata_, part, wanted = selection.columns, texts = text_leaves(selection.columns),
+         rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      if (!rows) {
+        const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
+        ARROW_ASSIGN_OR_RAISE(auto reader, start_parquet(path, dictionaries, metadata));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(std::move(reader), part, wanted));
       }
-      return batches->Next();
+      return rows->next();
     };
     return read_batches(std::move(opened));
   }
@@ -67,12 +87,6 @@ class ParquetTable final : public Table {
  private:
   [[nodiscard]] std::int64_t start(int part) const { return starts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
-
-  [[nodiscard]] std::vector<int> leaves(const std::vector<int>& columns) const {
-    std::vector<int> result;
-    for (const int column : columns) result.push_back(leaf(column));
-    return result;
-  }
 
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
     std::vector<int> result;
