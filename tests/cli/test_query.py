@@ -642,6 +642,22 @@ def test_decimals_of_unlike_scales_are_compared_without_overflow(upsweep, arrow)
     assert value(upsweep, "COUNT(*)", "WHERE wide > 0.5") == 1
 
 
+@pytest.mark.parametrize("top", ["a", "b", "c", "d"])
+@pytest.mark.parametrize("bottom", ["a", "b", "c", "d"])
+def test_quotients_of_decimals_are_the_float_next_to_the_exact_one(upsweep, arrow, top, bottom):
+    values = {
+        "a": (D("12345678901234567890.1234567891"), 30, 10),
+        "b": (D("12345678901234567890123456789012345.678"), 38, 3),
+        "c": (D("0.00000000000000000123"), 20, 20),
+        "d": (D("-7.01"), 9, 2),
+    }
+    columns = {name: arrow.array([v], arrow.decimal128(width, scale)) for name, (v, width, scale) in values.items()}
+    upsweep.table("t.parquet", columns)
+    exact = float(fractions.Fraction(values[top][0]) / fractions.Fraction(values[bottom][0]))
+    assert value(upsweep, f"MAX({top} / {bottom})") == exact
+    assert value(upsweep, f"MAX({top}) / MIN({bottom})") == exact
+
+
 def test_decimal_scales(one):
     for expression, expected in (
         ("p * p * p", "3.375000"),
