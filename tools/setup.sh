@@ -48,6 +48,7 @@ install_packages() {
 without() {
   case "$1" in
     clang-format* | clang-tidy*) echo "make lint and make format do not work" ;;
+    duckdb*) echo "queries are not compared with DuckDB" ;;
     nvidia-cuda-cccl*) echo "the CUDA build has no newer CUB to compare with" ;;
     pyarrow*) echo "Parquet, Arrow IPC and CSV are left out unless a system Arrow is found" ;;
     tpchgen-cli*) echo "the tour makes its data with a small generator of its own" ;;

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -21,9 +22,13 @@ STATUS = {
     "empty": 1,
     "malformed": 1,
     "unsupported_type": 1,
+    "division_by_zero": 1,
     "invalid_argument": 2,
     "unknown_rung": 2,
     "unknown_column": 2,
+    "unknown_table": 2,
+    "bad_sql": 2,
+    "unsupported_sql": 2,
     "unsupported": 2,
     "not_built": 2,
     "no_device": 4,
@@ -173,9 +178,13 @@ def only_object(output):
 
 
 def check_message(stderr):
-    """One line that says who speaks."""
+    """One line that says who speaks; about SQL, two more that show the place."""
     text = stderr.decode(errors="replace")
-    assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") == 1, stderr
+    assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") in (1, 3), stderr
+    if text.count("\n") == 3:
+        excerpt, caret = text.split("\n")[1:3]
+        assert excerpt.startswith("  ") and re.fullmatch(" {2,}\\^", caret), stderr
+        assert max(len(excerpt), len(caret)) <= 80, stderr
     assert len(text) > len("upsweep: \n") and not {"\x1b", "\r"} & set(text), stderr
 
 
