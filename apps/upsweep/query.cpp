@@ -25,15 +25,20 @@ std::string path_of(const Statement& statement, const std::vector<std::string>& 
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
   };
   std::string known;
+  std::string path;
   for (const std::string& table : tables) {
     const std::size_t equals = table.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == table.size()) {
       throw Error(Code::invalid_argument, fmt::format("--table '{}' is not of the form NAME=PATH", table));
     }
     const std::string name = table.substr(0, equals);
-    if (std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), same)) return table.substr(equals + 1);
+    if (std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), same)) {
+      if (!path.empty()) throw Error(Code::invalid_argument, fmt::format("--table {} is given twice", name));
+      path = table.substr(equals + 1);
+    }
     known += (known.empty() ? "" : ", ") + name;
   }
+  if (!path.empty()) return path;
   statement.refuse_table(known.empty()
                              ? fmt::format("no table '{}': write FROM 'FILE', or add --table {}=FILE", wanted, wanted)
                              : fmt::format("no table '{}'; --table gives: {}", wanted, known));

@@ -44,15 +44,15 @@ class MemoryTable final : public Table {
   /// Numbers.
   template <class T>
     requires(type_of<T>() != Type::custom)
-  MemoryTable& add(std::string name, std::span<const T> values) {
-    return add(Field{.name = std::move(name),
+  MemoryTable& add(const std::string& name, std::span<const T> values) {
+    return add(Field{.name = name,
                      .kind = is_float(type_of<T>()) ? ValueKind::real : ValueKind::integer,
                      .storage = storage_of(type_of<T>())},
                values.data(), std::ssize(values));
   }
   template <class T>
-  MemoryTable& add(std::string name, const std::vector<T>& values) {
-    return add(std::move(name), std::span<const T>(values));
+  MemoryTable& add(const std::string& name, const std::vector<T>& values) {
+    return add(name, std::span<const T>(values));
   }
   /// Decimals: value = element / 10^scale.
   MemoryTable& add_decimal(std::string name, std::span<const std::int64_t> values, int scale);

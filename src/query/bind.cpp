@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -17,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kDeepest = 256;                 // nested expressions
+constexpr int kDeepest = 500;                 // operators, one in another
 constexpr std::size_t kListedColumns = 20;    // in a message
 constexpr std::int64_t kMostMonths = 120000;  // of an interval: all that there are between two dates
 
@@ -37,6 +38,14 @@ int location_of(const Json& body, int otherwise) {
 }
 
 std::string string_of(const Json& node) { return node.at("String").value("sval", ""); }
+
+/// A constant's whole number. The parser's JSON leaves negative ones out as it does 0: they are read where they stand.
+std::int64_t whole_number(const std::string& sql, const Json& constant) {
+  const Json& number = constant.at("ival");
+  if (number.contains("ival")) return number.at("ival");
+  const auto location = static_cast<std::size_t>(std::max(location_of(constant, 0), 0));
+  return location < sql.size() && sql[location] == '-' ? -first_number(std::string_view(sql).substr(location)) : 0;
+}
 
 /// A number of days, months or years, of the sort that is added to a date.
 struct Interval {
@@ -73,6 +82,7 @@ class Binder {
   Node bind(const Json& node, Level level, int depth);
   Node bind_constant(const Json& body, Level level, int location);
   Node bind_number(const std::string& text, Level level, int location);
+  Node bind_real(const std::string& text, Level level, int location);
   Node bind_column(const Json& body, int location);
   Node bind_cast(const Json& body, Level level, int location);
   Node bind_operator(const Json& body, Level level, int location, int depth);
@@ -97,8 +107,15 @@ class Binder {
   std::vector<std::string> callable_;  // what the table may be called in front of a column
 };
 
+constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
+
+bool is_aggregate(const Json& call) {
+  const std::string name = string_of(call.at("funcname").back());
+  return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
+}
+
 bool has_aggregate(const Json& node) {
-  if (node.is_object() && node.contains("FuncCall")) return true;
+  if (node.is_object() && node.contains("FuncCall") && is_aggregate(node.at("FuncCall"))) return true;
   if (!node.is_structured()) return false;
   return std::any_of(node.begin(), node.end(), [](const Json& child) { return has_aggregate(child); });
 }
@@ -195,7 +212,7 @@ void Binder::bind_keys(const Json& select) {
     const int location = std::max(first_location(item), 0);
     const Json* source = &item;
     if (tag == "A_Const" && body.contains("ival")) {  // GROUP BY 1
-      const std::int64_t number = body.at("ival").value("ival", std::int64_t{0});
+      const std::int64_t number = whole_number(sql_, body);
       const Json& targets = select.at("targetList");
       if (number < 1 || number > std::ssize(targets))
         refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
@@ -253,7 +270,7 @@ void Binder::bind_order(const Json& select) {
     std::ptrdiff_t found = -1;
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
     if (tag == "A_Const" && body.contains("ival")) {
-      const std::int64_t number = body.at("ival").value("ival", std::int64_t{0});
+      const std::int64_t number = whole_number(sql_, body);
       if (number < 1 || number > count)
         refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
       found = number - 1;
@@ -262,6 +279,12 @@ void Binder::bind_order(const Json& select) {
         const std::string name = string_of(body.at("fields")[0]);
         for (std::ptrdiff_t i = 0; i < count && found < 0; ++i) {
           if (plan_.outputs[static_cast<std::size_t>(i)].name == name) found = i;
+        }
+        for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(found, 0); i < count; ++i) {
+          const Output& other = plan_.outputs[static_cast<std::size_t>(i)];
+          if (other.name == name && other.value != plan_.outputs[static_cast<std::size_t>(found)].value) {
+            refuse(location, fmt::format("the query selects more than one '{}'", name), Code::bad_sql);
+          }
         }
       }
       if (found < 0) {
@@ -286,8 +309,11 @@ void Binder::bind_limit(const Json& select) {
   const auto [tag, body] = tagged(select.at("limitCount"));
   const int location = std::max(first_location(select.at("limitCount")), 0);
   if (tag == "A_Const" && body.contains("isnull")) return;  // LIMIT ALL
-  if (tag != "A_Const" || !body.contains("ival")) refuse(location, "LIMIT takes a whole number");
-  plan_.limit = body.at("ival").value("ival", std::int64_t{0});
+  const Node limit = tag == "A_Const" ? bind_constant(body, Level::rows, location) : nullptr;
+  if (!limit || limit->op != Op::literal || limit->type.kind != ValueKind::integer) {
+    refuse(location, "LIMIT takes a whole number");
+  }
+  plan_.limit = static_cast<std::int64_t>(limit->exact);
   if (plan_.limit < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
 }
 
@@ -312,7 +338,8 @@ Plan Binder::run(const Json& select) {
 Node Binder::bind(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, std::max(first_location(node), 0));
-  if (depth > kDeepest) refuse(location, fmt::format("expressions are nested more than {} deep", kDeepest));
+  if (depth > kDeepest)
+    refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
   if (level == Level::outputs && tag != "FuncCall" && !has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
@@ -330,15 +357,30 @@ Node Binder::bind(const Json& node, Level level, int depth) {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
     return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
   }
-  if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
-  if (tag == "FuncCall") {
+  if (tag == "FuncCall" && !is_aggregate(body)) {
     const std::string name = string_of(body.at("funcname").back());
-    refuse(location,
-           fmt::format("{}() cannot stand here: aggregates stand in what is selected, not within each other", name));
+    refuse(location, fmt::format("{}() is not supported; there are SUM, COUNT, MIN, MAX and AVG", name));
   }
-  if (tag == "SubLink") refuse(location, "subqueries are not supported");
-  if (tag == "ParamRef") refuse(location, "parameters are not supported: write the value");
-  if (tag == "BooleanTest") refuse(location, "IS TRUE and its kin are not supported: write the condition itself");
+  if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
+  if (tag == "FuncCall")
+    refuse(location, "aggregates stand in what is selected: not in WHERE or GROUP BY, nor within each other");
+  struct Refused {
+    std::string_view tag;
+    const char* name;
+  };
+  constexpr Refused kRefused[] = {{"SubLink", "a subquery"},
+                                  {"ParamRef", "a parameter"},
+                                  {"BooleanTest", "IS TRUE, IS FALSE or IS UNKNOWN"},
+                                  {"CoalesceExpr", "COALESCE"},
+                                  {"MinMaxExpr", "GREATEST or LEAST"},
+                                  {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user,"},
+                                  {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS or GROUP BY ()"},
+                                  {"RowExpr", "a row of several values"},
+                                  {"CollateClause", "COLLATE"},
+                                  {"A_ArrayExpr", "ARRAY"}};
+  for (const Refused& refused : kRefused) {
+    if (tag == refused.tag) refuse(location, fmt::format("{} is not supported", refused.name));
+  }
   refuse(location, "this is not supported");
 }
 
@@ -354,7 +396,7 @@ std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
 Node Binder::bind_constant(const Json& body, Level level, int location) {
   if (body.contains("isnull")) return builder(level).null(location);
   if (body.contains("ival")) {
-    return builder(level).exact(body.at("ival").value("ival", std::int64_t{0}), {ValueKind::integer}, location);
+    return builder(level).exact(whole_number(sql_, body), {ValueKind::integer}, location);
   }
   if (body.contains("fval")) return bind_number(body.at("fval").value("fval", "0"), level, location);
   if (body.contains("boolval")) {
@@ -372,7 +414,7 @@ Node Binder::bind_number(const std::string& text, Level level, int location) {
     const char* first = text.data() + mark + 1;
     if (*first == '+') ++first;
     const auto [end, error] = std::from_chars(first, text.data() + text.size(), exponent);
-    if (error != std::errc()) refuse(location, "this number's exponent is too large", Code::overflow);
+    if (error != std::errc()) return bind_real(text, level, location);
   }
   Int128 value = 0;
   int scale = 0;
@@ -392,14 +434,21 @@ Node Binder::bind_number(const std::string& text, Level level, int location) {
   std::int64_t wanted = std::int64_t{scale} - exponent;
   for (; fits && wanted < 0 && value != 0; ++wanted) append(0);
   if (value == 0 && wanted < 0) wanted = 0;
-  if (!fits || wanted > kMostDigits) {
-    refuse(location, fmt::format("this number has more than {} digits", kMostDigits), Code::overflow);
-  }
+  if (!fits || wanted > kMostDigits) return bind_real(text, level, location);
   const bool whole = wanted == 0 && text.find_first_of(".eE") == std::string::npos;
   const bool is_bigint = whole && value >= INT64_MIN && value <= INT64_MAX;
   const ValueType type =
       is_bigint ? ValueType{ValueKind::integer} : ValueType{ValueKind::decimal, static_cast<int>(wanted)};
   return builder(level).exact(value, type, location);
+}
+
+/// A number with more digits than decimals have: the nearest float64.
+Node Binder::bind_real(const std::string& text, Level level, int location) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool tiny = error == std::errc::result_out_of_range && std::strtod(text.c_str(), nullptr) == 0;
+  if (error != std::errc() && !tiny) refuse(location, "this number does not fit a float64", Code::overflow);
+  return builder(level).real(tiny ? 0 : value, location);
 }
 
 Node Binder::bind_column(const Json& body, int location) {
@@ -525,6 +574,18 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
   return builder(level).exact(moved, {ValueKind::date}, location);
 }
 
+/// What SQL calls an operator that is refused.
+std::string words_of_operator(std::string_view kind) {
+  if (kind == "AEXPR_LIKE") return "LIKE";
+  if (kind == "AEXPR_ILIKE") return "ILIKE";
+  if (kind == "AEXPR_SIMILAR") return "SIMILAR TO";
+  if (kind == "AEXPR_NULLIF") return "NULLIF";
+  if (kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT") return "IS DISTINCT FROM";
+  if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return "a comparison with ANY or ALL";
+  if (kind.find("BETWEEN") != std::string_view::npos) return "BETWEEN SYMMETRIC";
+  return "this operator";
+}
+
 Node Binder::bind_operator(const Json& body, Level level, int location, int depth) {
   const std::string kind = body.value("kind", "");
   if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN") return bind_between(body, kind, level, location, depth);
@@ -537,10 +598,7 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
     const Node test = make.is_in(left, list, location);
     return symbol == "=" ? test : make.invert(test, location);
   }
-  if (kind != "AEXPR_OP" || !body.contains("rexpr")) {
-    refuse(location,
-           kind == "AEXPR_LIKE" || kind == "AEXPR_ILIKE" ? "LIKE is not supported" : "this operator is not supported");
-  }
+  if (kind != "AEXPR_OP" || !body.contains("rexpr")) refuse(location, words_of_operator(kind) + " is not supported");
   if (const auto date = bind_date_arithmetic(body, symbol, level, location, depth)) return *date;
   const Node right = bind(body.at("rexpr"), level, depth + 1);
   if (!body.contains("lexpr")) {
@@ -610,10 +668,6 @@ Node Binder::aggregate(Fold fold, const Node& input, ValueType type, int locatio
 
 Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   const std::string name = string_of(body.at("funcname").back());
-  constexpr std::string_view kKnown[] = {"sum", "count", "min", "max", "avg"};
-  if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
-    refuse(location, fmt::format("{}() is not supported; there are SUM, COUNT, MIN, MAX and AVG", name));
-  }
   for (const char* member : {"agg_distinct", "agg_filter", "agg_order", "over", "agg_within_group"}) {
     if (body.contains(member))
       refuse(location, fmt::format("{}() takes an expression only: no DISTINCT, FILTER, ORDER BY or OVER", name));

@@ -16,9 +16,6 @@ namespace {
 constexpr ValueType kBoolean{ValueKind::boolean};
 constexpr ValueType kReal{ValueKind::real};
 
-/// The scale of an integer or decimal.
-int scale_of(ValueType type) { return type.kind == ValueKind::decimal ? type.scale : 0; }
-
 bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_word(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
@@ -118,6 +115,9 @@ Node Builder::column(int index, ValueType type, int location) {
 }
 Node Builder::exact(Int128 value, ValueType type, int location) {
   return make({.op = Op::literal, .type = type, .exact = value, .location = location});
+}
+Node Builder::real(double value, int location) {
+  return make({.op = Op::literal, .type = kReal, .real = value, .location = location});
 }
 Node Builder::text(const std::string& word, int location) {
   return make({.op = Op::literal, .type = {ValueKind::text}, .words = {word}, .location = location});
@@ -235,13 +235,21 @@ Node Builder::as_date(const Node& a) {
   return exact(parse_date(sql_, a->words[0], a->location), {ValueKind::date}, a->location);
 }
 
+/// Decimals are compared as they are, whatever their scales; but a number takes the scale of what it is compared with.
+Node Builder::comparable(const Node& a, ValueType common) {
+  if (!is_exact(a->type) || !is_exact(common) || is_null_literal(a)) return convert(a, common);
+  const int shift = scale_of(common) - scale_of(a->type);
+  const bool fits = magnitude(a->exact) <= static_cast<UInt128>(kInt128Max) / static_cast<UInt128>(power_of_ten(shift));
+  return is_literal(a) && fits ? convert(a, common) : a;
+}
+
 Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, int location) {
   if (a->type.kind == ValueKind::date && is_word(b)) return compare(symbol, a, as_date(b), location);
   if (b->type.kind == ValueKind::date && is_word(a)) return compare(symbol, as_date(a), b, location);
   if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
   const ValueType common = common_type(a, b, location, symbol.c_str());
-  const Node left = convert(a, common);
-  const Node right = convert(b, common);
+  const Node left = comparable(a, common);
+  const Node right = comparable(b, common);
   const auto of = [&](Op op, const Node& x, const Node& y) {
     return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
   };

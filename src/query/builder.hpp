@@ -20,6 +20,7 @@ class Builder {
 
   Node column(int index, ValueType type, int location);
   Node exact(Int128 value, ValueType type, int location);
+  Node real(double value, int location);
   Node text(const std::string& word, int location);
   Node null(int location);
 
@@ -45,6 +46,7 @@ class Builder {
   Node make(Expression expression);
   Node convert(const Node& a, ValueType type);
   ValueType common_type(const Node& a, const Node& b, int location, const char* what) const;
+  Node comparable(const Node& a, ValueType common);
   Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);
   Node words_in(const Node& column, WordTest test, std::vector<std::string> words, int location);
   Node as_date(const Node& a);

@@ -209,6 +209,7 @@ bool Evaluator::keep_range(const Expression& condition) {
   const Expression& column = *condition.args[turned ? 1 : 0];
   const Expression& bound = *condition.args[turned ? 0 : 1];
   if (column.op != Op::column || bound.op != Op::literal) return false;
+  if (scale_of(column.type) != scale_of(bound.type)) return false;
   const ColumnData& data = batch_->columns[static_cast<std::size_t>(column.column)];
   const Storage storage = fields_[static_cast<std::size_t>(column.column)].storage;
   const auto select = kernels_.select[at(storage)];
@@ -299,6 +300,13 @@ void Evaluator::load(const Expression& node, Slot& slot) {
       to[i] = from[rows_ != nullptr ? rows_[i] : i];
       slot.vector.bound = std::max(slot.vector.bound, magnitude(to[i]));
     }
+  } else if (storage == Storage::uint64) {
+    // Always, so that what overflows depends on no other row.
+    slot.vector.form = Form::wide;
+    slot.vector.bound = std::numeric_limits<std::uint64_t>::max();
+    const auto* from = values_at(static_cast<const std::uint64_t*>(column.values));
+    auto* to = slot.room<Int128>();
+    for (int i = 0; i < count_; ++i) to[i] = from[rows_ != nullptr ? rows_[i] : i];
   } else if (storage == Storage::float32 || storage == Storage::float64) {
     slot.vector.form = Form::real;
     const bool wide = storage == Storage::float64;
@@ -319,14 +327,6 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     }
     const auto* values = slot.vector.as<std::int64_t>();
     slot.vector.bound = size < 8 ? UInt128{1} << (8 * size) : UInt128{kernels_.magnitude(values, count_)} + 1;
-    // Unsigned ones that need the 64th bit have become negative.
-    if (storage == Storage::uint64 && std::any_of(values, values + count_, [](std::int64_t x) { return x < 0; })) {
-      slot.vector.form = Form::wide;
-      slot.vector.bound = std::numeric_limits<std::uint64_t>::max();
-      auto* to = slot.room<Int128>();
-      const auto* unsigned_values = reinterpret_cast<const std::uint64_t*>(from);
-      for (int i = 0; i < count_; ++i) to[i] = unsigned_values[rows_ != nullptr ? rows_[i] : i];
-    }
   }
 }
 
@@ -473,9 +473,7 @@ void Evaluator::ratio(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
   const Vector& b = value(node.args[1]);
   unite_nulls(a, b, slot);
-  const int shift = node.args[1]->type.scale - node.args[0]->type.scale;  // of the quotient's decimal point
-  const Int128 up = power_of_ten(std::max(shift, 0));
-  const Int128 down = power_of_ten(std::max(-shift, 0));
+  const int tens = scale_of(node.args[1]->type) - scale_of(node.args[0]->type);
   slot.vector.form = Vector::Form::real;
   auto* const to = slot.room<double>();
   for (int i = 0; i < count_; ++i) {
@@ -483,19 +481,13 @@ void Evaluator::ratio(const Expression& node, Slot& slot) {
     if (slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0) continue;
     const Int128 bottom = exact_at(b, i);
     if (bottom == 0) fail(node, Code::division_by_zero, "division by zero", i);
-    Int128 numerator = 0;
-    Int128 denominator = 0;
-    if (__builtin_mul_overflow(exact_at(a, i), up, &numerator) || __builtin_mul_overflow(bottom, down, &denominator)) {
-      fail(node, Code::overflow, "the quotient needs more than 38 digits", i);
-    }
-    to[i] = quotient(numerator, denominator);
+    to[i] = quotient(exact_at(a, i), bottom, tens);
   }
 }
 
 void Evaluator::rescale(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
-  const ValueType from = node.args[0]->type;
-  const Int128 factor = power_of_ten(node.type.scale - (from.kind == ValueKind::decimal ? from.scale : 0));
+  const Int128 factor = power_of_ten(node.type.scale - scale_of(node.args[0]->type));
   unite_nulls(a, a, slot);
   Vector by;
   by.one = true;
@@ -512,8 +504,7 @@ void Evaluator::rescale(const Expression& node, Slot& slot) {
 
 void Evaluator::to_real(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
-  const ValueType from = node.args[0]->type;
-  const int scale = from.kind == ValueKind::decimal ? from.scale : 0;
+  const int scale = scale_of(node.args[0]->type);
   unite_nulls(a, a, slot);
   slot.vector.form = Vector::Form::real;
   auto* const to = slot.room<double>();
@@ -533,18 +524,55 @@ void Evaluator::compare(const Expression& node, Slot& slot) {
     for (int i = 0; i < count_; ++i) {
       const auto x = at(a, i);
       const auto y = at(b, i);
-      to[i] = how == kEqual ? x == y : how == kUnequal ? x != y : how == kLess ? x < y : x <= y;
+      to[i] = how == Comparison::equal     ? x == y
+              : how == Comparison::unequal ? x != y
+              : how == Comparison::less    ? x < y
+                                           : x <= y;
     }
   };
   using Form = Vector::Form;
   if (a.form == Form::real) {
-    kernels_.reals.compare[how](a.as<double>(), a.one, b.as<double>(), b.one, count_, to);
+    kernels_.reals.compare[static_cast<int>(how)](a.as<double>(), a.one, b.as<double>(), b.one, count_, to);
+  } else if (const int a_scale = scale_of(node.args[0]->type), b_scale = scale_of(node.args[1]->type);
+             a_scale != b_scale) {
+    compare_unlike(node, a_scale, b_scale, how, to);
   } else if (a.form == Form::narrow && b.form == Form::narrow) {
-    kernels_.integers.compare[how](a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, to);
+    kernels_.integers.compare[static_cast<int>(how)](a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_,
+                                                     to);
   } else if (a.form == Form::truth) {
     one_by_one([](const Vector& v, int i) { return v.as<std::uint8_t>()[v.one ? 0 : i]; });
   } else {
     one_by_one(exact_at);
+  }
+}
+
+/// Decimals with unlike digits behind the point: in 64 bits where they fit, in 256 else.
+void Evaluator::compare_unlike(const Expression& node, int a_scale, int b_scale, Comparison how, std::uint8_t* to) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  const Vector& coarse = a_scale < b_scale ? a : b;
+  const Int128 factor = power_of_ten(std::abs(a_scale - b_scale));
+  const bool narrow = a.form == Vector::Form::narrow && b.form == Vector::Form::narrow;
+  if (narrow && saturated_product(coarse.bound, magnitude(factor)) <= kNarrow) {
+    const auto f = static_cast<std::int64_t>(factor);
+    const std::int64_t up_a = a_scale < b_scale ? f : 1;
+    const std::int64_t up_b = a_scale < b_scale ? 1 : f;
+    for (int i = 0; i < count_; ++i) {
+      const std::int64_t x = a.as<std::int64_t>()[a.one ? 0 : i] * up_a;
+      const std::int64_t y = b.as<std::int64_t>()[b.one ? 0 : i] * up_b;
+      to[i] = how == Comparison::equal     ? x == y
+              : how == Comparison::unequal ? x != y
+              : how == Comparison::less    ? x < y
+                                           : x <= y;
+    }
+    return;
+  }
+  for (int i = 0; i < count_; ++i) {
+    const int order = query::compare(exact_at(a, i), a_scale, exact_at(b, i), b_scale);
+    to[i] = how == Comparison::equal     ? order == 0
+            : how == Comparison::unequal ? order != 0
+            : how == Comparison::less    ? order < 0
+                                         : order <= 0;
   }
 }
 
@@ -605,6 +633,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   std::vector<std::int32_t> left(static_cast<std::size_t>(count_));
   for (int i = 0; i < count_; ++i) left[static_cast<std::size_t>(i)] = i;
   std::uint8_t any_null = 0;
+  bool any_wide = false;
 
   const auto put = [&](const Node& from, const std::vector<std::int32_t>& places) {
     if (places.empty()) return;
@@ -623,6 +652,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
       }
     }
     if (v.form == Form::narrow || v.form == Form::wide) slot.vector.bound = std::max(slot.vector.bound, v.bound);
+    any_wide = any_wide || v.form == Form::wide;
   };
 
   std::vector<std::int32_t> taken;
@@ -641,7 +671,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   }
   put(node.args.back(), left);
   if (any_null == 0) slot.vector.nulls = nullptr;
-  if (slot.vector.form != Form::wide || slot.vector.bound > kNarrow) return;
+  if (slot.vector.form != Form::wide || slot.vector.bound > kNarrow || any_wide) return;
   // Narrow, in place: value i lies no further behind than it lay.
   auto* const narrow = static_cast<std::int64_t*>(to);
   for (int i = 0; i < count_; ++i) {

@@ -77,6 +77,7 @@ class Evaluator {
   void rescale(const Expression& node, Slot& slot);
   void to_real(const Expression& node, Slot& slot);
   void compare(const Expression& node, Slot& slot);
+  void compare_unlike(const Expression& node, int a_scale, int b_scale, Comparison how, std::uint8_t* to);
   void logic(const Expression& node, Slot& slot);
   void choose(const Expression& node, Slot& slot);
   void has_word(const Expression& node, Slot& slot);

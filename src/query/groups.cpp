@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "query/sql.hpp"
+
 namespace upsweep::query {
 namespace {
 
@@ -30,12 +32,6 @@ Int128 exact_at(const Vector& v, int i) {
       return v.as<std::int32_t>()[at];
     default:
       return v.as<std::int64_t>()[at];
-  }
-}
-
-void add_checked(Int128& sum, Int128 value) {
-  if (__builtin_add_overflow(sum, value, &sum)) {
-    throw Error(Code::overflow, "a sum has more than 38 digits");
   }
 }
 
@@ -239,6 +235,13 @@ void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool o
   }
 }
 
+void Groups::add_checked(std::size_t aggregate, std::int64_t group, Int128 value) {
+  Int128& sum = state(group, aggregate).exact;
+  if (!__builtin_add_overflow(sum, value, &sum)) return;
+  refuse(plan_->sql, plan_->aggregates[aggregate].input->location, Code::overflow,
+         "this adds up to more than 38 digits");
+}
+
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   const bool plain = v.nulls == nullptr && !v.one;
@@ -259,11 +262,11 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
     } else {
       kernels_->sum_few(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
-    for (std::int64_t g = 0; g < count_; ++g) add_checked(state(g, aggregate).exact, sums[g]);
+    for (std::int64_t g = 0; g < count_; ++g) add_checked(aggregate, g, sums[g]);
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (!null_at(v, i)) add_checked(state(group[i], aggregate).exact, exact_at(v, i));
+    if (!null_at(v, i)) add_checked(aggregate, group[i], exact_at(v, i));
   }
 }
 
@@ -345,7 +348,7 @@ void Groups::merge(const Groups& later) {
         if (kind == ValueKind::text && other.count > 0) other.exact = to[static_cast<std::size_t>(other.exact)];
         improve(all, other, aggregate.fold, kind);
       } else {
-        add_checked(all.exact, other.exact);
+        add_checked(a, mine, other.exact);
         all.real += other.real;
       }
       all.count += other.count;

@@ -67,6 +67,7 @@ class Groups {
   void assign(Evaluator& evaluator, int n);
   bool assign_by_words(const std::vector<const Vector*>& keys, int n);
   void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
+  void add_checked(std::size_t aggregate, std::int64_t group, Int128 value);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
   void include_words(std::size_t aggregate, const Vector& v, int n);

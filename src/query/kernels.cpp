@@ -199,9 +199,9 @@ inline bool is_equal(T a, T b) {
 template <class T, Comparison kHow>
 void compare(const T* a, bool one_a, const T* b, bool one_b, int n, std::uint8_t* out) {
   each(a, one_a, b, one_b, n, out, [](T x, T y) -> std::uint8_t {
-    if constexpr (kHow == kEqual) return is_equal(x, y);
-    if constexpr (kHow == kUnequal) return !is_equal(x, y);
-    if constexpr (kHow == kLess) return is_less(x, y);
+    if constexpr (kHow == Comparison::equal) return is_equal(x, y);
+    if constexpr (kHow == Comparison::unequal) return !is_equal(x, y);
+    if constexpr (kHow == Comparison::less) return is_less(x, y);
     return !is_less(y, x);
   });
 }
@@ -252,14 +252,14 @@ void sum_few(const std::int64_t* in, const std::int32_t* group, int n, int group
 }
 
 template <class T>
-constexpr TypedKernels<T> kTyped{
-    .add = add<T>,
-    .subtract = subtract<T>,
-    .multiply = multiply<T>,
-    .compare = {compare<T, kEqual>, compare<T, kUnequal>, compare<T, kLess>, compare<T, kLessEqual>},
-    .sum = sum<T>,
-    .least = least<T>,
-    .greatest = greatest<T>};
+constexpr TypedKernels<T> kTyped{.add = add<T>,
+                                 .subtract = subtract<T>,
+                                 .multiply = multiply<T>,
+                                 .compare = {compare<T, Comparison::equal>, compare<T, Comparison::unequal>,
+                                             compare<T, Comparison::less>, compare<T, Comparison::less_equal>},
+                                 .sum = sum<T>,
+                                 .least = least<T>,
+                                 .greatest = greatest<T>};
 
 constexpr Kernels kTable{.take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>,
                                   take<std::uint8_t>, take<std::uint16_t>, take<std::uint32_t>, take<std::uint64_t>,

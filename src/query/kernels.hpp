@@ -17,7 +17,8 @@ template <class T, class Out>
 using Binary = void (*)(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out);
 
 /// Comparisons, as they index their kernels.
-enum Comparison : std::uint8_t { kEqual, kUnequal, kLess, kLessEqual, kComparisonCount };
+enum class Comparison : std::uint8_t { equal, unequal, less, less_equal };
+inline constexpr int kComparisonCount = 4;
 
 /// The operations on one type of value, int64 or double.
 template <class T>

@@ -26,8 +26,11 @@ constexpr UInt128 magnitude(Int128 value) {
   return value < 0 ? UInt128{0} - static_cast<UInt128>(value) : static_cast<UInt128>(value);
 }
 
-/// The double nearest to numerator / denominator, ties to even. The denominator is not zero.
-double quotient(Int128 numerator, Int128 denominator) noexcept;
+/// The double nearest to 10^tens · numerator / denominator, ties to even. The denominator is not zero; |tens| <= 38.
+double quotient(Int128 numerator, Int128 denominator, int tens = 0) noexcept;
+
+/// -1, 0 or 1 as a / 10^a_scale is less than, equal to or greater than b / 10^b_scale.
+int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept;
 
 /// value / 10^scale as the nearest double.
 double to_double(Int128 value, int scale) noexcept;

@@ -6,17 +6,21 @@
 #include <pg_query.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <vector>
 
 namespace upsweep::query {
 namespace {
 
 // Longer ones could nest deeper than the parser's stack.
 constexpr std::size_t kLongestQuery = 1 << 14;
-// Of the line that an error shows, around the place it is about.
+// Columns of the line that an error shows, all and before the place it is about: behind two blanks it fits a terminal of 80.
+constexpr std::size_t kShown = 77;
 constexpr std::size_t kShownBefore = 60;
-constexpr std::size_t kShownAfter = 18;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool is_letter(char c) {
@@ -131,6 +135,7 @@ class Rewriter {
 
   std::string run(Syntax& syntax) {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      shorten(tokens_[i]);
       if (is_word(i, "from") && is(i + 1, Token::string) && sql_[tokens_[i + 1].begin] == '\'') {
         replace_path(tokens_[i + 1], syntax);
       }
@@ -143,7 +148,19 @@ class Rewriter {
     return text_;
   }
 
+  /// Puts the long names back into a tree of the short ones.
+  void lengthen(nlohmann::json& tree) const {
+    if (tree.is_string()) {
+      const auto found = names_.find(tree.get<std::string>());
+      if (found != names_.end()) tree = found->second;
+    } else if (tree.is_structured() && !names_.empty()) {
+      for (auto& child : tree) lengthen(child);
+    }
+  }
+
  private:
+  static constexpr std::size_t kLongestName = 63;
+
   [[nodiscard]] bool is(std::size_t i, Token::Kind kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
   [[nodiscard]] std::string_view text_of(const Token& token) const {
     return std::string_view(sql_).substr(token.begin, token.end - token.begin);
@@ -158,14 +175,31 @@ class Rewriter {
     for (std::size_t i = begin; i < end; ++i) text_[i] = ' ';
   }
 
+  /// The parser cuts names at 63 bytes: longer ones get a short stand-in.
+  void shorten(const Token& token) {
+    if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
+    std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(token);
+    if (name.size() <= kLongestName) return;
+    const std::string stand_in = fmt::format("_long_name_{}", names_.size());
+    blank(token.begin, token.end);
+    std::copy(stand_in.begin(), stand_in.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
+    names_.emplace(stand_in, std::move(name));
+  }
+  /// What stands between quotes; a quote in it is written twice.
+  [[nodiscard]] std::string unquoted(const Token& token) const {
+    std::string content;
+    for (std::size_t i = token.begin + 1; i + 1 < token.end; ++i) {
+      content += sql_[i];
+      if (sql_[i] == sql_[token.begin]) ++i;
+    }
+    return content;
+  }
+
   void replace_path(const Token& token, Syntax& syntax) {
     const int location = static_cast<int>(token.begin);
     if (!syntax.path.empty()) refuse(sql_, location, Code::unsupported_sql, "one table per query");
     if (token.end - token.begin < 3) refuse(sql_, location, Code::bad_sql, "a path is needed behind FROM");
-    for (std::size_t i = token.begin + 1; i + 1 < token.end; ++i) {
-      syntax.path += sql_[i];
-      if (sql_[i] == '\'') ++i;  // written twice
-    }
+    syntax.path = unquoted(token);
     syntax.path_location = location;
     blank(token.begin, token.end);
     std::copy(kPathName.begin(), kPathName.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
@@ -174,6 +208,7 @@ class Rewriter {
   const std::string& sql_;
   std::string text_;
   std::vector<Token> tokens_;
+  std::map<std::string, std::string> names_;  ///< long names by their stand-ins
 };
 
 /// What libpg_query answers, given back when this goes.
@@ -200,10 +235,73 @@ int byte_of_character(const std::string& text, int number) {
   return static_cast<int>(at);
 }
 
-/// Characters of UTF-8 text.
+/// The code point that begins at `at` and how many bytes it has; 0 bytes where there is no whole one.
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 0;
+};
+CodePoint code_point(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return {};
+  std::uint32_t value = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    value = (value << 6) | (byte(i) & 0x3FU);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  return value < kLeast[bytes] || value > 0x10FFFF || surrogate ? CodePoint{} : CodePoint{value, bytes};
+}
+
+/// The first byte that belongs to no code point; the end where all do.
+std::size_t first_broken(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t bytes = code_point(text, at).bytes;
+    if (bytes == 0) return at;
+    at += bytes;
+  }
+  return at;
+}
+
+/// Columns of a terminal: two for East Asian characters and pictures, none for accents that combine.
+std::size_t width_of(std::uint32_t c) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},
+                             {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F},
+                             {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
+  if (c >= 0x300 && c <= 0x36F) return 0;
+  return std::any_of(std::begin(kWide), std::end(kWide), [=](const Range& r) { return c >= r.first && c <= r.last; })
+             ? 2
+             : 1;
+}
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point(text, at);
+    width += c.bytes == 0 ? 1 : width_of(c.value);
+    at += std::max<std::size_t>(c.bytes, 1);
+  }
+  return width;
+}
+
+/// As many characters from the front, or the back, as fit so many columns; with "…" for the rest.
+std::string cut_behind(std::string_view text, std::size_t columns) {
+  if (width_of(text) <= columns) return std::string(text);
+  std::size_t end = 0;
+  while (width_of(text.substr(0, end + code_point(text, end).bytes)) < columns)
+    end += std::max<std::size_t>(code_point(text, end).bytes, 1);
+  return fmt::format("{}…", text.substr(0, end));
+}
+std::string cut_before(std::string_view text, std::size_t columns) {
+  if (width_of(text) <= columns) return std::string(text);
+  while (width_of(text) >= columns) text.remove_prefix(std::max<std::size_t>(code_point(text, 0).bytes, 1));
+  return fmt::format("…{}", text);
 }
 
 }  // namespace
@@ -216,26 +314,26 @@ std::string folded(std::string_view text) {
   return lower;
 }
 
+std::int64_t first_number(std::string_view text) {
+  Lexer lexer(text);
+  while (const auto token = lexer.next()) {
+    if (token->kind != Token::number) continue;
+    std::int64_t number = 0;
+    (void)std::from_chars(text.data() + token->begin, text.data() + token->end, number);
+    return number;
+  }
+  return 0;
+}
+
 void refuse(const std::string& sql, int location, Code code, const std::string& what, std::int64_t index) {
   const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), sql.size());
   const std::size_t line_begin = at == 0 ? 0 : sql.rfind('\n', at - 1) + 1;  // npos + 1 is 0
-  std::size_t line_end = std::min(sql.find('\n', at), sql.size());
-  std::size_t begin = line_begin;
-  std::string_view dots;
-  if (at - begin > kShownBefore) {
-    begin = at - kShownBefore;
-    while (begin < at && (static_cast<unsigned char>(sql[begin]) & 0xC0) == 0x80) ++begin;
-    dots = "…";
-  }
-  if (line_end - at > kShownAfter) {
-    line_end = at + kShownAfter;
-    while (line_end > at && line_end < sql.size() && (static_cast<unsigned char>(sql[line_end]) & 0xC0) == 0x80)
-      --line_end;
-  }
-  std::string shown = fmt::format("{}{}", dots, sql.substr(begin, line_end - begin));
+  const std::size_t line_end = std::min(sql.find('\n', at), sql.size());
+  const std::string before = cut_before(std::string_view(sql).substr(line_begin, at - line_begin), kShownBefore);
+  const std::string behind = cut_behind(std::string_view(sql).substr(at, line_end - at), kShown - width_of(before));
+  std::string shown = before + behind;
   std::replace_if(shown.begin(), shown.end(), is_blank, ' ');
-  const std::size_t before = width_of(dots) + width_of(std::string_view(sql).substr(begin, at - begin));
-  throw Error(code, fmt::format("{}\n  {}\n  {}^", what, shown, std::string(before, ' ')),
+  throw Error(code, fmt::format("{}\n  {}\n  {}^", what, shown, std::string(width_of(before), ' ')),
               index == kNoIndex ? static_cast<std::int64_t>(at) : index);
 }
 
@@ -243,11 +341,15 @@ Syntax parse(const std::string& sql) {
   if (sql.size() > kLongestQuery) {
     throw Error(Code::unsupported_sql, fmt::format("the query has {} bytes, more than {}", sql.size(), kLongestQuery));
   }
+  if (const std::size_t bad = first_broken(sql); bad < sql.size()) {
+    refuse(sql.substr(0, bad), static_cast<int>(bad), Code::bad_sql, "the query is not UTF-8 from here on");
+  }
   if (const std::size_t nul = sql.find('\0'); nul != std::string::npos) {
     refuse(sql.substr(0, nul), static_cast<int>(nul), Code::bad_sql, "the query holds a zero byte");
   }
   Syntax syntax;
-  const std::string text = Rewriter(sql).run(syntax);
+  Rewriter rewriter(sql);
+  const std::string text = rewriter.run(syntax);
   const Parsed parsed(text);
   if (const PgQueryError* error = parsed.get().error) {
     const int location = error->cursorpos > 0 ? byte_of_character(text, error->cursorpos - 1) : 0;
@@ -262,6 +364,7 @@ Syntax parse(const std::string& sql) {
   const auto& statement = (*statements)[0].at("stmt");
   if (!statement.contains("SelectStmt")) throw Error(Code::unsupported_sql, "only SELECT is understood");
   syntax.select = statement.at("SelectStmt");
+  rewriter.lengthen(syntax.select);
   return syntax;
 }
 

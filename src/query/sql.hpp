@@ -2,6 +2,7 @@
 // query/sql.hpp: from the text of a query to PostgreSQL's parse tree, and errors with a caret under what they are about.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Syntax {
 
 /// The name that stands for FROM '…' in the tree.
 inline constexpr std::string_view kPathName = "_t";
+
+/// The first whole number in text that is no comment: 3 of "- (3)"; 0 where it does not fit.
+std::int64_t first_number(std::string_view text);
 
 /// With ASCII letters in lower case, as SQL compares names.
 std::string folded(std::string_view text);
