@@ -21,6 +21,18 @@ namespace {
 constexpr auto kFirstAfter = std::chrono::milliseconds(500);
 constexpr auto kEvery = std::chrono::milliseconds(100);
 
+/// Where a message ends that shows a line of a query and a caret under it, on lines of their own; else its length. Other
+/// line breaks are parts of names, and not shown as such.
+std::size_t end_of_words(std::string_view message) {
+  const std::size_t caret = message.rfind('\n');
+  if (caret == std::string_view::npos || message.find_first_not_of(' ', caret + 1) != message.size() - 1 ||
+      message.back() != '^') {
+    return message.size();
+  }
+  const std::size_t line = message.rfind('\n', caret - 1);
+  return line == std::string_view::npos ? message.size() : line;
+}
+
 }  // namespace
 
 void print(std::string_view text) {
@@ -46,12 +58,11 @@ void hold_standard_streams() noexcept {
 }
 
 void complain(std::string_view message) noexcept {
-  std::string text = "upsweep: ";
-  for (;;) {
-    const std::string_view line = message.substr(0, message.find('\n'));
-    text += printable(line) + "\n";
-    if (line.size() == message.size()) break;
-    message.remove_prefix(line.size() + 1);
+  const std::size_t end = end_of_words(message);
+  std::string text = "upsweep: " + printable(message.substr(0, end)) + "\n";
+  if (end < message.size()) {
+    const std::size_t caret = message.rfind('\n');
+    text += printable(message.substr(end + 1, caret - end - 1)) + "\n" + std::string(message.substr(caret + 1)) + "\n";
   }
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());

@@ -16,7 +16,8 @@ void print(std::string_view text);
 /// would take its number, and messages would end up in that file.
 void hold_standard_streams() noexcept;
 
-/// Writes to standard error, line by line, other control characters blanked; whether it arrives does not matter.
+/// Writes one line to standard error, control characters blanked, and where a message ends with a query and a caret under it
+/// those lines as well; whether it arrives does not matter.
 void complain(std::string_view message) noexcept;
 
 /// Says something beside the result, where standard error is a terminal.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "query/builder.hpp"
@@ -137,7 +138,11 @@ int compare(ValueKind kind, const Cell& a, const Cell& b) {
 }
 
 void sort(const Plan& plan, Answer& answer) {
-  const auto precedes = [&](const std::vector<Cell>& a, const std::vector<Cell>& b) {
+  if (plan.order.empty()) return;
+  // Of rows that are equal the earlier one comes first.
+  const auto precedes = [&](std::size_t a_row, std::size_t b_row) {
+    const std::vector<Cell>& a = answer.rows[a_row];
+    const std::vector<Cell>& b = answer.rows[b_row];
     for (const OrderTerm& term : plan.order) {
       const auto which = static_cast<std::size_t>(term.output);
       if (a[which].null != b[which].null) return a[which].null == term.nulls_first;
@@ -145,9 +150,15 @@ void sort(const Plan& plan, Answer& answer) {
       const int order = compare(answer.columns[which].kind, a[which], b[which]);
       if (order != 0) return (order < 0) != term.descending;
     }
-    return false;
+    return a_row < b_row;
   };
-  if (!plan.order.empty()) std::stable_sort(answer.rows.begin(), answer.rows.end(), precedes);
+  std::vector<std::size_t> order(answer.rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), precedes);
+  std::vector<std::vector<Cell>> rows;
+  rows.reserve(order.size());
+  for (const std::size_t row : order) rows.push_back(std::move(answer.rows[row]));
+  answer.rows = std::move(rows);
 }
 
 }  // namespace

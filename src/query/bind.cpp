@@ -64,7 +64,7 @@ class Binder {
 
  private:
   /// Where an expression stands: over the table's rows, or over keys and aggregates.
-  enum class Level { rows, outputs };
+  enum class Level : std::uint8_t { rows, outputs };
 
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
     query::refuse(sql_, location, code, what);
@@ -600,7 +600,7 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
   }
   if (kind != "AEXPR_OP" || !body.contains("rexpr")) refuse(location, words_of_operator(kind) + " is not supported");
   if (const auto date = bind_date_arithmetic(body, symbol, level, location, depth)) return *date;
-  const Node right = bind(body.at("rexpr"), level, depth + 1);
+  Node right = bind(body.at("rexpr"), level, depth + 1);
   if (!body.contains("lexpr")) {
     if (symbol == "-") return make.negate(right, location);
     if (symbol == "+" && is_numeric(right->type)) return right;
@@ -691,7 +691,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   }
   if (!is_numeric(input->type))
     refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
-  const Node sum = aggregate(Fold::sum, input, input->type, location);
+  Node sum = aggregate(Fold::sum, input, input->type, location);
   if (name == "sum") return sum;
   return outputs_.average(sum, aggregate(Fold::count, input, {ValueKind::integer}, location), location);
 }

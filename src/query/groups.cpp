@@ -119,6 +119,7 @@ Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
 void Groups::assign(Evaluator& evaluator, int n) {
   const std::size_t width = plan_->keys.size();
   std::vector<const Vector*> keys;
+  keys.reserve(width);
   for (const Node& key : plan_->keys) keys.push_back(&evaluator.value(key));
   if (assign_by_words(keys, n)) return;
   std::vector<Int128> key(width);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -29,7 +30,7 @@ bool is_letter(char c) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Token {
-  enum Kind { word, quoted, string, number, symbol } kind;
+  enum Kind : std::uint8_t { word, quoted, string, number, symbol } kind;
   std::size_t begin;
   std::size_t end;
 };
