@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_fused.cuh: the one kernel of cuda.fused and cuda.zero_copy: keys by 16 bytes, a queue of kept rows per warp.
 //
-// A warp takes tiles of 512 rows, a stride of the whole grid apart. A lane loads four times 16 bytes of keys, those of the
+// A warp takes tiles of 256 rows, a stride of the whole grid apart. A lane loads twice 16 bytes of keys, those of the
 // next tile before it looks at this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
 //   nothing kept    one comparison, one vote
 //   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
@@ -20,10 +20,10 @@ namespace upsweep::aggregate {
 
 inline constexpr int kFusedThreads = 256;
 inline constexpr int kFusedWarps = kFusedThreads / 32;
-// Blocks on a multiprocessor: 80 registers per thread, of which 64 would spill some; 96 KB of keys are on their way, and
-// 40 KB hide the memory (35 KB per us and multiprocessor, about 1 us).
-inline constexpr int kFusedResident = 3;
-inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
+// Blocks on a multiprocessor, in 63 registers per thread; 64 KB of keys are on their way, and 40 KB hide the memory (35 KB
+// per us and multiprocessor, about 1 us). More blocks, or twice as many loads, spill registers: docs/tuning.md.
+inline constexpr int kFusedResident = 4;
+inline constexpr int kUnits = 2;  // loads of keys per lane and tile; twice as many are on their way
 inline constexpr int kUnitRows = 32 * 4;
 inline constexpr int kTileRows = kUnits * kUnitRows;
 // Kept rows of a unit from which it is streamed: then half of its sectors, of four rows, hold one.

@@ -487,21 +487,16 @@ class Pipeline {
     if (lane_ == 0) leave(call_.workspace, tag_);
   }
 
-  /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: those of small types
-  /// are all folded at the same time, as a tree of shuffles then takes little longer for six rows than for one.
+  /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: all are folded at
+  /// the same time, as a tree of shuffles takes little longer for six rows than for one.
   template <int kRows>
   __device__ __forceinline__ void append_rows(T (&rows)[kRows], int count, bool any, T& before) const {
-    constexpr int kTogether = sizeof(T) <= 8 ? kRows : 1;
 #pragma unroll
-    for (int first = 0; first < kRows; first += kTogether) {
-      if (first >= count) break;
+    for (int step = 1; step < 32; step *= 2) {
 #pragma unroll
-      for (int step = 1; step < 32; step *= 2) {
-#pragma unroll
-        for (int r = first; r < first + kTogether; ++r) {
-          const T right = shuffle_down(rows[r], step);
-          if (lane_ + step < 32) rows[r] = op_(rows[r], right);
-        }
+      for (int r = 0; r < kRows; ++r) {
+        const T right = shuffle_down(rows[r], step);
+        if (lane_ + step < 32) rows[r] = op_(rows[r], right);
       }
     }
 #pragma unroll
