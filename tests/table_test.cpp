@@ -113,27 +113,6 @@ Optionals<bool> truths(const Table& table, const std::string& name) {
   return all;
 }
 
-// Every index, of NULL rows too, is a word's, and every word is there once.
-Optionals<std::string> words(const Table& table, const std::string& name) {
-  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
-  EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
-  Optionals<std::string> all;
-  for (int part = 0; part < table.parts(); ++part) {
-    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
-      const ColumnData& data = batch.columns[0];
-      Words sorted = *data.words;
-      std::sort(sorted.begin(), sorted.end());
-      EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
-      for (std::int64_t i = 0; i < batch.rows; ++i) {
-        const std::string word(
-            data.words->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i])));
-        all.push_back(is_null(data, i) ? std::nullopt : std::optional(word));
-      }
-    });
-  }
-  return all;
-}
-
 // Reads whatever is there, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
 std::int64_t touch_all(const std::string& path) {
   const auto table = open_table(path);
@@ -251,6 +230,27 @@ TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
 }
 
 #if UPSWEEP_HAVE_ARROW
+
+// Every index, of NULL rows too, is a word's, and every word is there once.
+Optionals<std::string> words(const Table& table, const std::string& name) {
+  EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
+  EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
+  Optionals<std::string> all;
+  for (int part = 0; part < table.parts(); ++part) {
+    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+      const ColumnData& data = batch.columns[0];
+      Words sorted = *data.words;
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        const std::string word(
+            data.words->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i])));
+        all.push_back(is_null(data, i) ? std::nullopt : std::optional(word));
+      }
+    });
+  }
+  return all;
+}
 
 class TableTest : public IoTest {
  protected:

@@ -29,16 +29,11 @@ Isa best_isa() noexcept {
 bool has_isa(Isa isa) noexcept { return isa <= best_isa(); }
 
 const KernelTable& kernels(Isa isa) noexcept {
-  switch (isa == Isa::best ? best_isa() : isa) {
 #if defined(__x86_64__)
-    case Isa::avx512:
-      return kernels_avx512();
-    case Isa::avx2:
-      return kernels_avx2();
+  return table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
+#else
+  return table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
 #endif
-    default:
-      return kernels_baseline();
-  }
 }
 
 }  // namespace upsweep::cpu

@@ -69,6 +69,14 @@ bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) noexce
 /// The SIMD kernels of an instruction set that the CPU has.
 const KernelTable& kernels(Isa isa) noexcept;
 
+/// Of three tables the one for an instruction set that the CPU has.
+template <class Table>
+const Table& table_for(Isa isa, const Table& (*baseline)() noexcept, const Table& (*avx2)() noexcept,
+                       const Table& (*avx512)() noexcept) noexcept {
+  const Isa chosen = isa == Isa::best ? best_isa() : isa;
+  return chosen == Isa::avx512 ? avx512() : chosen == Isa::avx2 ? avx2() : baseline();
+}
+
 constexpr int at(Type type) { return static_cast<int>(type); }
 constexpr int at(Operator op) { return static_cast<int>(op); }
 

@@ -105,25 +105,15 @@ std::vector<Column> columns_of(const Plan& plan, const Groups& groups, const std
 }
 
 Cell cell_at(const Vector& v, int i) {
-  const int at = v.one ? 0 : i;
   Cell cell;
-  cell.null = v.nulls != nullptr && v.nulls[at] != 0;
+  cell.null = null_at(v, i);
   if (cell.null) return cell;
-  switch (v.form) {
-    case Form::real:
-      cell.real = v.as<double>()[at];
-      break;
-    case Form::words:
-      cell.word = (**v.words)[static_cast<std::size_t>(v.as<std::int32_t>()[at])];
-      break;
-    case Form::truth:
-      cell.exact = v.as<std::uint8_t>()[at];
-      break;
-    case Form::wide:
-      cell.exact = v.as<Int128>()[at];
-      break;
-    case Form::narrow:
-      cell.exact = v.as<std::int64_t>()[at];
+  if (v.form == Form::real) {
+    cell.real = v.as<double>()[v.one ? 0 : i];
+  } else if (v.form == Form::words) {
+    cell.word = (**v.words)[static_cast<std::size_t>(exact_at(v, i))];
+  } else {
+    cell.exact = exact_at(v, i);
   }
   return cell;
 }

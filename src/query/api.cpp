@@ -18,16 +18,11 @@ constexpr std::string_view kRung = "cpu.predicate_first";
 }  // namespace
 
 const Kernels& kernels(Isa isa) noexcept {
-  switch (isa == Isa::best ? cpu::best_isa() : isa) {
 #if defined(__x86_64__)
-    case Isa::avx512:
-      return kernels_avx512();
-    case Isa::avx2:
-      return kernels_avx2();
+  return cpu::table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
+#else
+  return cpu::table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
 #endif
-    default:
-      return kernels_baseline();
-  }
 }
 
 }  // namespace query

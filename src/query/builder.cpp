@@ -30,18 +30,6 @@ std::string identity(const Expression& e) {
   return key;
 }
 
-/// a op b in 128 bits; false where it does not fit.
-bool compute(Op op, Int128 a, Int128 b, Int128& result) {
-  switch (op) {
-    case Op::add:
-      return !__builtin_add_overflow(a, b, &result);
-    case Op::subtract:
-      return !__builtin_sub_overflow(a, b, &result);
-    default:
-      return !__builtin_mul_overflow(a, b, &result);
-  }
-}
-
 double compute(Op op, double a, double b) {
   switch (op) {
     case Op::add:
@@ -213,7 +201,7 @@ Node Builder::fold(Op op, const Node& a, const Node& b, ValueType type, int loca
       return make({.op = Op::literal, .type = type, .real = compute(op, a->real, b->real), .location = location});
     }
     Int128 value = 0;
-    const bool fits = compute(op, a->exact, b->exact, value);
+    const bool fits = compute_exact(op, a->exact, b->exact, value);
     const bool is_bigint = type.kind != ValueKind::integer || (value >= INT64_MIN && value <= INT64_MAX);
     const bool is_day = type.kind != ValueKind::date || (value >= kFirstDay && value <= kLastDay);
     if (fits && is_bigint && is_day) return exact(value, type, location);

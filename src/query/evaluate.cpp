@@ -26,24 +26,6 @@ constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far pas
 UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > kBoundless - b ? kBoundless : a + b; }
 UInt128 saturated_product(UInt128 a, UInt128 b) { return b != 0 && a > kBoundless / b ? kBoundless : a * b; }
 
-/// Value i of a vector of integers or decimals.
-Int128 exact_at(const Vector& v, int i) {
-  const int at = v.one ? 0 : i;
-  return v.form == Vector::Form::wide ? v.as<Int128>()[at] : Int128{v.as<std::int64_t>()[at]};
-}
-bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
-
-bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
-  switch (op) {
-    case Op::add:
-      return !__builtin_add_overflow(a, b, &result);
-    case Op::subtract:
-      return !__builtin_sub_overflow(a, b, &result);
-    default:
-      return !__builtin_mul_overflow(a, b, &result);
-  }
-}
-
 bool is_arithmetic(Op op) { return op == Op::add || op == Op::subtract || op == Op::multiply; }
 
 /// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.
@@ -120,7 +102,7 @@ const Vector& Evaluator::value(const Node& node) {
   return slot.vector;
 }
 
-const Vector& Evaluator::compute(const Expression& node, Slot& slot) {
+void Evaluator::compute(const Expression& node, Slot& slot) {
   switch (node.op) {
     case Op::column:
       load(node, slot);
@@ -168,7 +150,6 @@ const Vector& Evaluator::compute(const Expression& node, Slot& slot) {
       has_word(node, slot);
       break;
   }
-  return slot.vector;
 }
 
 // ------------------------------------------------------------------------------------------------------------- selection

@@ -41,6 +41,23 @@ struct Vector {
   }
 };
 
+inline bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
+
+/// Value i of anything but reals; of words, the index.
+inline Int128 exact_at(const Vector& v, int i) {
+  const int at = v.one ? 0 : i;
+  switch (v.form) {
+    case Vector::Form::wide:
+      return v.as<Int128>()[at];
+    case Vector::Form::truth:
+      return v.as<std::uint8_t>()[at];
+    case Vector::Form::words:
+      return v.as<std::int32_t>()[at];
+    default:
+      return v.as<std::int64_t>()[at];
+  }
+}
+
 /// Computes with the columns of one plan, on one thread.
 class Evaluator {
  public:
@@ -66,7 +83,7 @@ class Evaluator {
 
   void keep_rows(std::span<const std::int32_t> places);
   bool keep_range(const Expression& condition);
-  const Vector& compute(const Expression& node, Slot& slot);
+  void compute(const Expression& node, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);
   void negate(const Expression& node, Slot& slot);

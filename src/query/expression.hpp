@@ -52,6 +52,18 @@ enum class Op : std::uint8_t {
   has_word,  ///< a text column's word fulfils `word_test`
 };
 
+/// result ← a op b, of add, subtract and multiply; false where it does not fit.
+inline bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
+  switch (op) {
+    case Op::add:
+      return !__builtin_add_overflow(a, b, &result);
+    case Op::subtract:
+      return !__builtin_sub_overflow(a, b, &result);
+    default:
+      return !__builtin_mul_overflow(a, b, &result);
+  }
+}
+
 enum class WordTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
 
 struct Expression;

@@ -19,22 +19,6 @@ using Form = Vector::Form;
 constexpr std::size_t kMostByWords = 1 << 14;
 constexpr UInt128 kNarrow = std::numeric_limits<std::int64_t>::max();
 
-bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
-
-Int128 exact_at(const Vector& v, int i) {
-  const int at = v.one ? 0 : i;
-  switch (v.form) {
-    case Form::wide:
-      return v.as<Int128>()[at];
-    case Form::truth:
-      return v.as<std::uint8_t>()[at];
-    case Form::words:
-      return v.as<std::int32_t>()[at];
-    default:
-      return v.as<std::int64_t>()[at];
-  }
-}
-
 std::uint64_t mixed(std::uint64_t x) {
   x ^= x >> 32;
   x *= 0xD6E8FEB86659FD93U;
@@ -184,7 +168,6 @@ void Groups::add(Evaluator& evaluator) {
   const int n = evaluator.count();
   if (n == 0) return;
   if (!plan_->keys.empty()) assign(evaluator, n);
-  if (plan_->grouped && plan_->keys.empty()) (void)find(nullptr, nullptr);
   few_are_counted_ = false;
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_->aggregates[a];

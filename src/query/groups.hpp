@@ -19,8 +19,6 @@ struct State {
   Int128 exact = 0;  ///< the sum, the least or the greatest; of text: a word of the groups'
   double real = 0;
   std::int64_t count = 0;  ///< rows that went in
-
-  bool operator==(const State&) const = default;
 };
 
 /// More groups are no low-cardinality grouping: a query that has them is refused before memory runs out.
