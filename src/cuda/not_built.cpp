@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that say so.
 #include "cuda/device_call.hpp"
-#include "cuda/staging.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
@@ -48,16 +47,5 @@ bool has_lookahead(int) noexcept { return false; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 DeviceCall::~DeviceCall() { delete own_; }
-
-struct Staging::State {
-  StagingTimes times;
-};
-Staging::Staging() { refuse(); }
-Staging::~Staging() = default;
-void* Staging::array(int, std::int64_t) { refuse(); }
-void* Staging::upload(int, const void*, std::int64_t) { refuse(); }
-void Staging::download(void*, int, std::int64_t) { refuse(); }
-void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
-const StagingTimes& Staging::times() const { return state_->times; }
 
 }  // namespace upsweep::gpu

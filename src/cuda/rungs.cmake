@@ -61,10 +61,10 @@ set(rungs
   scan/cuda_thrust.cu
   scan/cuda_turn_taking.cu
 )
-target_sources(upsweep PRIVATE cuda/capability.cu cuda/runtime.cpp cuda/staging.cpp ${rungs})
+target_sources(upsweep PRIVATE cuda/capability.cu cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp ${rungs})
 set_source_files_properties(cuda/capability.cu ${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_CUDA=1)
-target_link_libraries(upsweep PRIVATE CUDA::cudart_static)
+target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 # A newer CUB than the toolkit's to compare with, where PyPI's nvidia-cuda-cccl is in .venv.
 file(GLOB newer_cub "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/include/cccl/cub/version.cuh")

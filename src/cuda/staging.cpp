@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -17,29 +18,47 @@ struct Staging::State {
     std::int64_t bytes = 0;
   };
 
-  CurrentDevice current{0};
+  int device;
+  MemoryResource& memory;
   cudaStream_t stream = nullptr;
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   std::vector<Array> arrays;
+  std::vector<Array> host_arrays;
   StagingTimes times;
 
-  State() {
+  explicit State(const Policy& policy)
+      : device(policy.device), memory(policy.memory != nullptr ? *policy.memory : pool()) {
+    const CurrentDevice current(device);
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
     require(cudaEventCreate(&begin), "creating an event");
     require(cudaEventCreate(&end), "creating an event");
   }
   ~State() {
-    for (const Array& array : arrays) (void)cudaFree(array.memory);
+    int before = 0;
+    (void)cudaGetDevice(&before);
+    restore_current(device);
+    for (const Array& array : arrays) {
+      if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream);
+    }
+    for (const Array& array : host_arrays) (void)cudaFreeHost(array.memory);
     (void)cudaEventDestroy(end);
     (void)cudaEventDestroy(begin);
     (void)cudaStreamDestroy(stream);
+    restore_current(before);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  static Array& at(std::vector<Array>& all, int which) {
+    const auto index = static_cast<std::size_t>(which);
+    if (index >= all.size()) all.resize(index + 1);
+    return all[index];
+  }
+
   template <class Work>
   void time(double& seconds, Work work) {
+    const CurrentDevice current(device);
     require(cudaEventRecord(begin, stream), "timing");
     work();
     require(cudaEventRecord(end, stream), "timing");
@@ -50,17 +69,32 @@ struct Staging::State {
   }
 };
 
-Staging::Staging() : state_(std::make_unique<State>()) {}
+Staging::Staging(const Policy& policy) : state_(std::make_unique<State>(policy)) {}
 Staging::~Staging() = default;
 
 void* Staging::array(int which, std::int64_t bytes) {
-  const auto index = static_cast<std::size_t>(which);
-  if (index >= state_->arrays.size()) state_->arrays.resize(index + 1);
-  State::Array& array = state_->arrays[index];
+  State::Array& array = State::at(state_->arrays, which);
   if (bytes > array.bytes) {
-    (void)cudaFree(array.memory);
+    const CurrentDevice current(state_->device);
+    if (array.memory != nullptr) state_->memory.deallocate(array.memory, array.bytes, state_->stream);
     array = {};
-    require(cudaMalloc(&array.memory, static_cast<std::size_t>(bytes)), "allocating a chunk on the device");
+    array.memory = state_->memory.allocate(bytes, state_->stream);
+    array.bytes = bytes;
+  }
+  return array.memory;
+}
+
+void* Staging::host_array(int which, std::int64_t bytes) {
+  State::Array& array = State::at(state_->host_arrays, which);
+  if (bytes > array.bytes) {
+    const CurrentDevice current(state_->device);
+    (void)cudaFreeHost(array.memory);
+    array = {};
+    if (cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
+      (void)cudaGetLastError();
+      array = {};
+      throw Error(Code::out_of_memory, "allocating " + std::to_string(bytes) + " pinned bytes");
+    }
     array.bytes = bytes;
   }
   return array.memory;
@@ -68,15 +102,20 @@ void* Staging::array(int which, std::int64_t bytes) {
 
 void* Staging::upload(int which, const void* from, std::int64_t bytes) {
   void* const to = array(which, bytes);
+  copy_in(to, from, bytes);
+  return to;
+}
+
+void Staging::download(void* to, int which, std::int64_t bytes) { copy_out(to, array(which, bytes), bytes); }
+
+void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
   state_->time(state_->times.to_device, [&] {
     require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream),
             "copying to the device");
   });
-  return to;
 }
 
-void Staging::download(void* to, int which, std::int64_t bytes) {
-  const void* const from = array(which, bytes);
+void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   state_->time(state_->times.to_host, [&] {
     require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream),
             "copying from the device");
@@ -84,7 +123,13 @@ void Staging::download(void* to, int which, std::int64_t bytes) {
 }
 
 void Staging::compute(const std::function<void(const Policy&)>& run) {
-  state_->time(state_->times.kernel, [&] { run(Policy{}.with_stream(state_->stream)); });
+  state_->time(state_->times.kernel, [&] {
+    run(Policy{}.with_device(state_->device).with_stream(state_->stream).with_memory(state_->memory));
+  });
+}
+
+void Staging::fill(void* to, int byte, std::int64_t bytes) {
+  require(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), state_->stream), "filling an array");
 }
 
 const StagingTimes& Staging::times() const { return state_->times; }

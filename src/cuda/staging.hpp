@@ -17,22 +17,29 @@ struct StagingTimes {
   double to_host = 0;
 };
 
-/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns.
+/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns. One thread at a time.
 class Staging {
  public:
-  /// Throws Error not_built, no_device, device_failed.
-  Staging();
+  /// On a policy's device, with memory of its resource. Throws Error not_built, no_device, device_failed.
+  explicit Staging(const Policy& policy = {});
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Array `which`, of at least so many bytes. Throws Error device_memory.
+  /// Array `which`, of at least so many bytes; what it held is lost where it has to grow. Throws Error device_memory.
   void* array(int which, std::int64_t bytes);
-  /// The same, with what lies at `from`.
+  /// The same on the host, pinned: it is copied faster. Throws Error out_of_memory.
+  void* host_array(int which, std::int64_t bytes);
+  /// array(which, bytes) with what lies at `from`.
   void* upload(int which, const void* from, std::int64_t bytes);
   void download(void* to, int which, std::int64_t bytes);
+  /// The same with any place in an array of the device.
+  void copy_in(void* to, const void* from, std::int64_t bytes);
+  void copy_out(void* to, const void* from, std::int64_t bytes);
   /// run(policy) puts work into the policy's stream.
   void compute(const std::function<void(const Policy&)>& run);
+  /// Bytes of the device, by the stream's order: inside compute().
+  void fill(void* to, int byte, std::int64_t bytes);
 
   [[nodiscard]] const StagingTimes& times() const;
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/nvrtc.cpp: NVRTC by dlopen, as a machine that runs no queries on its GPU needs none, and a folder of compiled code.
+#include "cuda/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The functions of nvrtc.h that are used here; it need not be there when upsweep is built.
+class Nvrtc {
+ public:
+  using Program = void*;
+
+  /// Throws Error unsupported.
+  static const Nvrtc& get() {
+    static const Nvrtc library;
+    return library;
+  }
+
+  std::string compile(const std::string& source, int major, int minor) const {
+    Program program = nullptr;
+    require(create(&program, source.c_str(), "query.cu", 0, nullptr, nullptr));
+    const std::string arch = "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
+    // No fused multiply-add: products of floats are rounded as on the CPU.
+    const std::array<const char*, 5> options = {arch.c_str(), "--std=c++17", "--device-int128", "--fmad=false",
+                                                "--disable-warnings"};
+    const int failed = compile_program(program, static_cast<int>(options.size()), options.data());
+    std::string code;
+    if (failed == 0) {
+      code = text(program, cubin_size, cubin);
+    } else {
+      code = text(program, log_size, log);
+    }
+    (void)destroy(&program);
+    if (failed != 0) {
+      throw Error(Code::device_failed, "NVRTC " + version_ +
+                                           " does not compile a query's code for compute capability " +
+                                           std::to_string(major) + "." + std::to_string(minor) + ": " + code);
+    }
+    return code;
+  }
+
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+ private:
+  Nvrtc() {
+    void* const library = open();
+    if (library == nullptr) {
+      throw Error(
+          Code::unsupported,
+          "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found: "
+          "install it and have LD_LIBRARY_PATH or CUDA_HOME lead to it, or run the query on the CPU");
+    }
+    find(library, "nvrtcVersion", version_of);
+    find(library, "nvrtcCreateProgram", create);
+    find(library, "nvrtcCompileProgram", compile_program);
+    find(library, "nvrtcDestroyProgram", destroy);
+    find(library, "nvrtcGetCUBINSize", cubin_size);
+    find(library, "nvrtcGetCUBIN", cubin);
+    find(library, "nvrtcGetProgramLogSize", log_size);
+    find(library, "nvrtcGetProgramLog", log);
+    find(library, "nvrtcGetErrorString", error_text);
+    int major = 0;
+    int minor = 0;
+    require(version_of(&major, &minor));
+    version_ = std::to_string(major) + "." + std::to_string(minor);
+  }
+
+  static void* open() {
+    std::vector<std::string> folders = {""};
+    for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+      const char* const root = std::getenv(variable);
+      if (root != nullptr) folders.push_back(std::string(root) + "/lib64/");
+    }
+    folders.emplace_back("/usr/local/cuda/lib64/");
+    for (const std::string& folder : folders) {
+      for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+        void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (library != nullptr) return library;
+      }
+    }
+    return nullptr;
+  }
+
+  template <class Function>
+  static void find(void* library, const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    if (function == nullptr) throw Error(Code::unsupported, std::string("the NVRTC library has no ") + name);
+  }
+
+  void require(int status) const {
+    if (status != 0) throw Error(Code::device_failed, std::string("NVRTC: ") + error_text(status));
+  }
+
+  std::string text(Program program, int (*size_of)(Program, std::size_t*), int (*copy)(Program, char*)) const {
+    std::size_t size = 0;
+    require(size_of(program, &size));
+    std::string all(size, '\0');
+    require(copy(program, all.data()));
+    return all;
+  }
+
+  int (*version_of)(int*, int*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile_program)(Program, int, const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*cubin_size)(Program, std::size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  std::string version_;
+};
+
+std::uint64_t hash_of(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
+}
+
+/// What a file of the cache starts with: all that its code follows from. Equal hashes do no harm.
+std::string head_of(const std::string& source, int major, int minor, const std::string& version) {
+  return "upsweep " + std::to_string(major) + "." + std::to_string(minor) + " NVRTC " + version + " " +
+         std::to_string(source.size()) + "\n" + source + "\n";
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// A cache that cannot be written is no error: the next run compiles again.
+void write(const fs::path& path, const std::string& content) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  const fs::path unfinished = path.string() + "." + std::to_string(::getpid());
+  {
+    std::ofstream file(unfinished, std::ios::binary);
+    file << content;
+    if (!file.flush()) {
+      fs::remove(unfinished, ignored);
+      return;
+    }
+  }
+  fs::rename(unfinished, path, ignored);
+  if (ignored) fs::remove(unfinished, ignored);
+}
+
+}  // namespace
+
+std::string cache_folder() {
+  if (const char* const own = std::getenv("UPSWEEP_CACHE"); own != nullptr) return own;
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/upsweep";
+  }
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.cache/upsweep" : std::string();
+}
+
+std::string compiled(const std::string& source, int major, int minor) {
+  const Nvrtc& nvrtc = Nvrtc::get();
+  const std::string head = head_of(source, major, minor, nvrtc.version());
+  const std::string folder = cache_folder();
+  const fs::path path = fs::path(folder) / (std::to_string(hash_of(head)) + ".cubin");
+  if (!folder.empty()) {
+    const std::string known = read(path);
+    if (known.size() > head.size() && known.starts_with(head)) return known.substr(head.size());
+  }
+  std::string code = nvrtc.compile(source, major, minor);
+  if (!folder.empty()) write(path, head + code);
+  return code;
+}
+
+}  // namespace upsweep::gpu

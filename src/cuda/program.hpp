@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/program.hpp: code that is compiled when it is needed, and its kernels, which take one array of 64-bit words.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "upsweep/gpu.hpp"
+
+namespace upsweep::gpu {
+
+class Program {
+ public:
+  /// Blocks × threads of the kernel of that name, which takes a struct of `words`, with that much dynamic shared memory.
+  /// Throws Error device_failed.
+  void launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream stream,
+              std::span<const std::uint64_t> words) const;
+
+  struct State;
+  explicit Program(std::unique_ptr<State> state);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// The source's program for the current device: what was loaded before is not loaded again. `seconds` grows by the time
+/// that it takes. Throws as compiled() does.
+std::shared_ptr<const Program> program_of(const std::string& source, double& seconds);
+
+/// What bounds a launch on the current device.
+struct LaunchLimits {
+  int multiprocessors = 0;
+  std::int64_t shared_per_block = 0;  ///< bytes, static and dynamic together
+  std::int64_t shared_per_multiprocessor = 0;
+};
+LaunchLimits launch_limits();
+
+}  // namespace upsweep::gpu
