@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
 #include "upsweep/types.hpp"
@@ -82,10 +83,20 @@ struct Cell {
   std::string word;
 };
 
+/// Seconds that a query on a GPU has taken there, added up over all threads; other queries have none.
+struct DeviceTimes {
+  double to_device = 0;
+  double kernel = 0;
+  double to_host = 0;
+  double compile = 0;  ///< making and loading code that was not loaded yet
+};
+
 struct Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   std::vector<std::vector<Cell>> rows;
   std::string_view rung;
+  DeviceTimes times;
+  std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
 };
 
 /// A cell as it is shown: "12.50", "1998-12-01", "NULL", the shortest text that reads back as the same float64.
@@ -135,7 +146,17 @@ class Query {
   /// 2^20 groups), those of reading the table, and those of policies.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
 
+  /// The same on a GPU: on a DeviceTable of the policy's device where its columns lie, on any other table by bringing it
+  /// there piece by piece. What the GPU cannot compute exactly (decimals beyond 2^53 as floats, sums that do not fit) the
+  /// CPU does, so that answers and errors are the same; but float sums are folded in another order, though the same one
+  /// on every run. Code is compiled when a query is first run, by NVRTC, and kept in ~/.cache/upsweep ($UPSWEEP_CACHE).
+  /// Waits; of the policy device, memory and rung count. Throws Error no_device, not_built, unsupported (no NVRTC),
+  /// device_memory, device_failed, and those of a run on the CPU.
+  [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+
  private:
+  void check(std::string_view asked_rung, std::string_view rung, const Table& table) const;
+
   std::vector<Field> fields_;
   std::unique_ptr<const query::Plan> plan_;
 };

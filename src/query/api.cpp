@@ -5,6 +5,7 @@
 #include "cpu/kernels.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
+#include "query/device_execute.hpp"
 #include "query/execute.hpp"
 #include "query/sql.hpp"
 #include "upsweep/error.hpp"
@@ -14,7 +15,8 @@ namespace upsweep {
 
 namespace query {
 namespace {
-constexpr std::string_view kRung = "cpu.predicate_first";
+constexpr std::string_view kCpuRung = "cpu.predicate_first";
+constexpr std::string_view kDeviceRung = "cuda.fused";
 }  // namespace
 
 const Kernels& kernels(Isa isa) noexcept {
@@ -48,7 +50,8 @@ Query::~Query() = default;
 Query::Query(Query&&) noexcept = default;
 Query& Query::operator=(Query&&) noexcept = default;
 
-Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+/// Throws where the table is another than the query was made for, or the rung asked for is not the one that runs there.
+void Query::check(std::string_view asked_rung, std::string_view rung, const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
     return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale;
   };
@@ -56,13 +59,27 @@ Answer Query::run(const Policy& policy, const Table& table, const QueryProgress&
   if (!std::equal(fields.begin(), fields.end(), fields_.begin(), fields_.end(), same)) {
     throw Error(Code::invalid_argument, "the query was made for a table with other columns");
   }
-  if (!policy.rung.empty() && policy.rung != query::kRung) {
-    throw Error(Code::unknown_rung,
-                "no rung is called '" + std::string(policy.rung) + "'; queries have: " + std::string(query::kRung));
-  }
+  if (asked_rung.empty() || asked_rung == rung) return;
+  throw Error(Code::unknown_rung,
+              "no rung is called '" + std::string(asked_rung) + "'; queries have here: " + std::string(rung));
+}
+
+Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  check(policy.rung, query::kCpuRung, table);
   const query::Groups groups = query::execute(*plan_, table, policy, progress);
   Answer answer = query::answer_of(*plan_, groups, query::kernels(policy.isa));
-  answer.rung = query::kRung;
+  answer.rung = query::kCpuRung;
+  return answer;
+}
+
+Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
+  check(policy.rung, query::kDeviceRung, table);
+  Answer told;
+  const query::Groups groups = query::execute(*plan_, table, policy, progress, told);
+  Answer answer = query::answer_of(*plan_, groups, query::kernels(Isa::best));
+  answer.rung = query::kDeviceRung;
+  answer.times = told.times;
+  answer.rows_by_cpu = told.rows_by_cpu;
   return answer;
 }
 

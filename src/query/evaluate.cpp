@@ -670,16 +670,7 @@ void Evaluator::has_word(const Expression& node, Slot& slot) {
   const auto& words = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].words;
   if (slot.tested != words) {
     slot.passes.clear();
-    for (const std::string_view word : *words) {
-      const std::string_view first = node.words[0];
-      const bool passes = node.word_test == WordTest::is_one_of
-                              ? std::find(node.words.begin(), node.words.end(), word) != node.words.end()
-                          : node.word_test == WordTest::less          ? word < first
-                          : node.word_test == WordTest::less_equal    ? word <= first
-                          : node.word_test == WordTest::greater_equal ? word >= first
-                                                                      : word > first;
-      slot.passes.push_back(passes ? 1 : 0);
-    }
+    for (const std::string_view word : *words) slot.passes.push_back(passes(node, word) ? 1 : 0);
     slot.tested = words;
   }
   slot.vector.form = Vector::Form::truth;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/execute.cpp: threads take parts of a table, or batches of a part that is left; carries merge in the table's order.
+// query/execute.cpp: threads take parts of a table, or pieces of a part that is left; carries merge in the table's order.
 //
-// A thread reads a part front to back and computes each batch while it lies in cache. Once every part is taken, threads that
-// are free help with the parts still open, one reading while the others compute: so a table of a single part, such as a CSV
-// file, keeps all of them busy too. Batches are folded alone and merged in order, whoever computed them: floats have the same
-// bits on any number of threads, and of several errors the one of the earliest batch is thrown.
+// A thread reads a part front to back and folds each piece at once: a batch, which then lies in cache, or for a GPU many.
+// Once every part is taken, threads that are free help with the parts still open, one reading while the others compute: so
+// a table of a single part, such as a CSV file, keeps all of them busy too. Pieces are folded alone and merged in order,
+// whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the earliest
+// piece is thrown.
 #include "query/execute.hpp"
 
 #include <algorithm>
@@ -56,10 +57,10 @@ bool may_match(const Plan& plan, const Table& table, int part) {
 
 // ---------------------------------------------------------------------------------------------------------------- pieces
 
-/// Where a batch stands in the table.
+/// Where a piece stands in the table.
 struct Place {
   int part;
-  std::int64_t batch;
+  std::int64_t piece;
   auto operator<=>(const Place&) const = default;
 };
 
@@ -80,18 +81,18 @@ class CountReader final : public BatchReader {
 struct Part {
   std::mutex reading;
   std::unique_ptr<BatchReader> reader;
-  std::int64_t batches = 0;  ///< handed out
+  std::int64_t pieces = 0;  ///< handed out
   bool ended = false;
   // Under the executor's lock:
-  std::map<std::int64_t, Groups> waiting;  ///< of batches whose predecessors are not merged
+  std::map<std::int64_t, Groups> waiting;  ///< of pieces whose predecessors are not merged
   std::int64_t merged = 0;
   std::optional<Groups> total;
 };
 
 class Executor {
  public:
-  Executor(const Plan& plan, const Table& table, const Kernels& kernels, const QueryProgress& progress)
-      : plan_(plan), table_(table), kernels_(kernels), progress_(progress), total_(plan, kernels) {
+  Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress)
+      : plan_(plan), table_(table), folding_(folding), progress_(progress), total_(plan, folding.kernels) {
     for (int part = 0; part < table.parts(); ++part) {
       if (may_match(plan, table, part)) matching_.push_back(part);
     }
@@ -109,21 +110,26 @@ class Executor {
 
  private:
   void work() noexcept {
-    Evaluator evaluator(plan_.fields, plan_.nodes, plan_.sql, kernels_);
     const int count = static_cast<int>(parts_.size());
-    for (int part = next_.fetch_add(1); part < count; part = next_.fetch_add(1)) take_batches(part, evaluator);
-    for (int part = 0; part < count; ++part) take_batches(part, evaluator);
+    try {
+      const std::unique_ptr<Folder> folder = folding_.make_folder();
+      for (int part = next_.fetch_add(1); part < count; part = next_.fetch_add(1)) take_pieces(part, *folder);
+      for (int part = 0; part < count; ++part) take_pieces(part, *folder);
+    } catch (...) {
+      fail({}, std::current_exception());
+    }
   }
 
-  void take_batches(int number, Evaluator& evaluator) noexcept {
+  void take_pieces(int number, Folder& folder) noexcept {
     Part& part = parts_[static_cast<std::size_t>(number)];
     for (;;) {
       Place place{number, 0};
       try {
-        Batch batch;
-        if (!read(part, place, batch)) return;
-        if (is_too_late(place)) return;
-        finish(part, place, fold(batch, evaluator), batch.rows);
+        const std::vector<Batch> batches = read(part, place);
+        if (batches.empty() || is_too_late(place)) return;
+        std::int64_t rows = 0;
+        for (const Batch& batch : batches) rows += batch.rows;
+        finish(part, place, folder.fold(batches), rows);
       } catch (...) {
         fail(place, std::current_exception());
         return;
@@ -131,19 +137,24 @@ class Executor {
     }
   }
 
-  bool read(Part& part, Place& place, Batch& batch) {
+  /// The part's next piece; none where it has ended, or where nobody waits for it.
+  std::vector<Batch> read(Part& part, Place& place) {
     const std::lock_guard lock(part.reading);
-    place.batch = part.batches;
-    if (part.ended || is_too_late(place)) return false;
+    std::vector<Batch> batches;
+    place.piece = part.pieces;
+    if (part.ended || is_too_late(place)) return batches;
     part.ended = true;  // should what follows throw
     if (!part.reader) part.reader = open(matching_[static_cast<std::size_t>(place.part)]);
-    part.ended = !part.reader->next(batch);
-    if (part.ended) {
-      part.reader.reset();
-    } else {
-      ++part.batches;
+    bool ended = false;
+    while (!ended && std::ssize(batches) < folding_.batches) {
+      Batch batch;
+      ended = !part.reader->next(batch);
+      if (!ended) batches.push_back(std::move(batch));
     }
-    return !part.ended;
+    part.ended = ended;
+    if (ended) part.reader.reset();
+    if (!batches.empty()) ++part.pieces;
+    return batches;
   }
 
   std::unique_ptr<BatchReader> open(int part) const {
@@ -153,19 +164,9 @@ class Executor {
     return table_.open(part, {0});
   }
 
-  Groups fold(const Batch& batch, Evaluator& evaluator) const {
-    Groups groups(plan_, kernels_);
-    for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
-      evaluator.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
-      for (const Node& filter : plan_.filters) evaluator.keep(filter);
-      groups.add(evaluator);
-    }
-    return groups;
-  }
-
   void finish(Part& part, Place place, Groups groups, std::int64_t rows) {
     const std::lock_guard lock(mutex_);
-    part.waiting.emplace(place.batch, std::move(groups));
+    part.waiting.emplace(place.piece, std::move(groups));
     for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.merged;
          next = part.waiting.erase(next), ++part.merged) {
       if (part.total) {
@@ -185,7 +186,7 @@ class Executor {
     failed_ = place;
     has_failed_ = true;
   }
-  /// Whether an earlier batch has failed.
+  /// Whether an earlier piece has failed.
   bool is_too_late(Place place) {
     if (!has_failed_) return false;
     const std::lock_guard lock(mutex_);
@@ -194,7 +195,7 @@ class Executor {
 
   const Plan& plan_;
   const Table& table_;
-  const Kernels& kernels_;
+  const Folding& folding_;
   const QueryProgress& progress_;
   Groups total_;
   std::vector<int> matching_;  ///< the parts that may have rows
@@ -209,11 +210,34 @@ class Executor {
 
 }  // namespace
 
+CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
+    : plan_(plan), kernels_(kernels), evaluator_(plan.fields, plan.nodes, plan.sql, kernels) {}
+
+Groups CpuFolder::fold(std::span<const Batch> batches) {
+  Groups groups(plan_, kernels_);
+  for (const Batch& batch : batches) {
+    for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
+      evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
+      for (const Node& filter : plan_.filters) evaluator_.keep(filter);
+      groups.add(evaluator_);
+    }
+  }
+  return groups;
+}
+
+Groups execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress) {
+  return Executor(plan, table, folding, progress).run(folding.workers);
+}
+
 Groups execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
   require_policy(policy);
   const std::int64_t rows = table.rows();
-  const int workers = rows >= 0 && rows <= kBatchRows ? 1 : cpu::worker_count(policy.threads);
-  return Executor(plan, table, kernels(policy.isa), progress).run(workers);
+  const Kernels& best = kernels(policy.isa);
+  const Folding folding{.kernels = best,
+                        .workers = rows >= 0 && rows <= kBatchRows ? 1 : cpu::worker_count(policy.threads),
+                        .batches = 1,
+                        .make_folder = [&] { return std::make_unique<CpuFolder>(plan, best); }};
+  return execute(plan, table, folding, progress);
 }
 
 }  // namespace upsweep::query

@@ -1,13 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/execute.hpp: runs a plan over a table on every core, and merges what its pieces come to in their order.
+// query/execute.hpp: runs a plan over a table, piece by piece, and merges what the pieces come to in their order.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "query/evaluate.hpp"
 #include "query/groups.hpp"
+#include "query/plan.hpp"
+#include "upsweep/policy.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep::query {
 
-/// What the table's rows come to. Throws as Query::run() does.
+/// Folds pieces of a table, on one thread.
+class Folder {
+ public:
+  virtual ~Folder() = default;
+  /// What the batches, which follow each other, come to.
+  virtual Groups fold(std::span<const Batch> batches) = 0;
+};
+
+class CpuFolder final : public Folder {
+ public:
+  /// The arguments outlive this.
+  CpuFolder(const Plan& plan, const Kernels& kernels);
+  Groups fold(std::span<const Batch> batches) override;
+
+ private:
+  const Plan& plan_;
+  const Kernels& kernels_;
+  Evaluator evaluator_;
+};
+
+/// How a table is folded.
+struct Folding {
+  const Kernels& kernels;
+  int workers;
+  int batches;                                           ///< of a piece, at most
+  std::function<std::unique_ptr<Folder>()> make_folder;  ///< called by each worker
+};
+
+Groups execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress);
 Groups execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress);
 
 }  // namespace upsweep::query

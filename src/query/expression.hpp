@@ -2,9 +2,11 @@
 // query/expression.hpp: a bound expression: columns, typed operators with SQL's NULLs, and where in the query each one stands.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query/number.hpp"
@@ -82,5 +84,22 @@ struct Expression {
   int location = 0;  ///< byte in the query
   int id = 0;        ///< 0, 1, 2, … within a query
 };
+
+/// Whether a word fulfils the test of a node of Op::has_word.
+inline bool passes(const Expression& node, std::string_view word) {
+  const std::string_view first = node.words[0];
+  switch (node.word_test) {
+    case WordTest::less:
+      return word < first;
+    case WordTest::less_equal:
+      return word <= first;
+    case WordTest::greater:
+      return word > first;
+    case WordTest::greater_equal:
+      return word >= first;
+    default:
+      return std::find(node.words.begin(), node.words.end(), word) != node.words.end();
+  }
+}
 
 }  // namespace upsweep::query

@@ -46,7 +46,6 @@ std::size_t Groups::hash(const Int128* key, const std::uint8_t* nulls) const {
   return static_cast<std::size_t>(all);
 }
 
-/// The group of a key, a new one where there is none. Keys that are NULL have the value 0.
 std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
   const std::size_t width = plan_->keys.size();
   const std::size_t mask = table_.size() - 1;

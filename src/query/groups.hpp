@@ -33,6 +33,14 @@ class Groups {
   /// Groups of rows that come later. Throws as add() does.
   void merge(const Groups& later);
 
+  /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
+  /// value 0, and text has its word's index. Throws Error unsupported_sql (too many groups).
+  std::int64_t find(const Int128* key, const std::uint8_t* nulls);
+  std::int32_t word(std::string_view text);
+  State& state(std::int64_t group, std::size_t aggregate) {
+    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
+  }
+
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// Groups have the order in which their first rows came.
   [[nodiscard]] const State& state(std::int64_t group, std::size_t aggregate) const {
@@ -54,13 +62,8 @@ class Groups {
     std::vector<std::int32_t> to;
   };
 
-  State& state(std::int64_t group, std::size_t aggregate) {
-    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
-  }
-  std::int64_t find(const Int128* key, const std::uint8_t* nulls);
   void grow();
   [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
-  std::int32_t word(std::string_view text);
   Int128 key_at(std::size_t which, const Vector& v, int i);
   void assign(Evaluator& evaluator, int n);
   bool assign_by_words(const std::vector<const Vector*>& keys, int n);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "query/kernels.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 
@@ -20,12 +21,6 @@ namespace {
 // Of a part: enough that opening it costs nothing, few enough that threads end together.
 constexpr std::int64_t kPartBatches = 4;
 constexpr std::int64_t kPartRows = kPartBatches * kBatchRows;
-
-/// Bits of an element.
-int width_of(Storage storage) {
-  constexpr int kWidths[] = {8, 16, 32, 64, 8, 16, 32, 64, 128, 32, 64, 1};
-  return kWidths[static_cast<int>(storage)];
-}
 
 bool suits(ValueKind kind, Storage storage) {
   switch (kind) {
@@ -55,7 +50,7 @@ class Reader final : public BatchReader {
     batch.columns.clear();
     for (const int which : wanted_) {
       ColumnData column = columns_[static_cast<std::size_t>(which)];
-      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
+      const int width = query::width_of(fields_[static_cast<std::size_t>(which)].storage);
       column.offset += at_;
       if (width >= 8) column.values = static_cast<const std::byte*>(column.values) + at_ * (width / 8);
       batch.columns.push_back(std::move(column));

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/device_table.hpp: a table's columns in a GPU's memory: brought there once, queried as often as you like.
+//
+//   const upsweep::DeviceTable there(upsweep::gpu::Policy{}, items);
+//   const upsweep::Answer answer = query.run(upsweep::gpu::Policy{}, there);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "upsweep/gpu.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep {
+
+class DeviceTable;
+namespace query {
+struct DeviceChunk;
+const DeviceChunk& chunk_of(const DeviceTable& table, int part);
+}  // namespace query
+
+/// Fields and rows are the source's. Queries on the CPU can read it too: batches are copied back.
+class DeviceTable final : public Table {
+ public:
+  /// Copies the columns of those names, or all that queries compute with, to the policy's device. Throws Error
+  /// unknown_column, device_memory (where a query on the source itself brings it there piece by piece), no_device,
+  /// not_built, and those of reading the source.
+  DeviceTable(const gpu::Policy& policy, const Table& source, const std::vector<std::string>& names = {});
+  ~DeviceTable() override;
+  DeviceTable(const DeviceTable&) = delete;
+  DeviceTable& operator=(const DeviceTable&) = delete;
+
+  [[nodiscard]] int device() const;
+  [[nodiscard]] const std::vector<Field>& fields() const override;
+  [[nodiscard]] int parts() const override;
+  [[nodiscard]] std::int64_t rows() const override;
+  [[nodiscard]] std::int64_t rows(int part) const override;
+  [[nodiscard]] ColumnRange range(int part, int column) const override;
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
+
+ private:
+  friend const query::DeviceChunk& query::chunk_of(const DeviceTable& table, int part);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace upsweep

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/device_chunk.cpp: batches are gathered in pinned memory, four at a time, and copied from there.
+#include "query/device_chunk.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "query/kernels.hpp"
+
+namespace upsweep::query {
+namespace {
+
+// 2 MB of 64-bit values: a copy of that takes far longer than to start it.
+constexpr std::int64_t kStagedRows = 4 * kBatchRows;
+
+/// n bits from `from` on, to `to`; returns whether all are 1.
+bool copy_bits(const std::uint8_t* in, std::int64_t from, std::uint8_t* out, std::int64_t to, std::int64_t n) {
+  bool all = true;
+  for (std::int64_t i = 0; i < n;) {
+    if (((from + i) | (to + i)) % 8 == 0 && n - i >= 8) {
+      const std::uint8_t eight = in[(from + i) / 8];
+      out[(to + i) / 8] = eight;
+      all = all && eight == 0xFF;
+      i += 8;
+      continue;
+    }
+    const bool bit = (in[(from + i) / 8] >> ((from + i) % 8) & 1) != 0;
+    const auto mask = static_cast<std::uint8_t>(1 << ((to + i) % 8));
+    std::uint8_t& byte = out[(to + i) / 8];
+    byte = static_cast<std::uint8_t>(bit ? byte | mask : byte & ~mask);
+    all = all && bit;
+    ++i;
+  }
+  return all;
+}
+
+void set_bits(std::uint8_t* out, std::int64_t to, std::int64_t n) {
+  for (std::int64_t i = 0; i < n;) {
+    if ((to + i) % 8 == 0 && n - i >= 8) {
+      std::memset(out + (to + i) / 8, 0xFF, static_cast<std::size_t>((n - i) / 8));
+      i += (n - i) / 8 * 8;
+      continue;
+    }
+    out[(to + i) / 8] |= static_cast<std::uint8_t>(1 << ((to + i) % 8));
+    ++i;
+  }
+}
+
+}  // namespace
+
+ChunkBuilder::ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std::int64_t capacity, int first_array)
+    : staging_(staging),
+      fields_(std::move(fields)),
+      capacity_(std::min(capacity, kMostChunkRows)),
+      first_array_(first_array),
+      columns_(fields_.size()) {
+  const std::int64_t rows = std::min(kStagedRows, capacity_);
+  for (std::size_t c = 0; c < fields_.size(); ++c) {
+    const int array = 2 * static_cast<int>(c);
+    columns_[c].values = static_cast<std::byte*>(staging_.host_array(array, bytes_of(c, rows)));
+    columns_[c].validity = static_cast<std::uint8_t*>(staging_.host_array(array + 1, (rows + 7) / 8));
+  }
+}
+
+std::int64_t ChunkBuilder::bytes_of(std::size_t which, std::int64_t rows) const {
+  return (rows * width_of(fields_[which].storage) + 7) / 8;
+}
+
+std::int64_t ChunkBuilder::append(const Batch& batch, std::int64_t first) {
+  if (rows() == 0) first_row_ = batch.first_row + first;
+  const std::int64_t fits = std::min(batch.rows - first, capacity_ - rows());
+  for (std::int64_t done = 0; done < fits;) {
+    const std::int64_t count = std::min(fits - done, kStagedRows - staged_);
+    for (std::size_t c = 0; c < fields_.size(); ++c) stage(batch.columns[c], c, first + done, count);
+    staged_ += count;
+    done += count;
+    if (staged_ == kStagedRows) flush();
+  }
+  return fits;
+}
+
+void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count) {
+  Column& column = columns_[which];
+  const Field& field = fields_[which];
+  if (from.validity != nullptr) {
+    const bool all = copy_bits(from.validity, from.offset + first, column.validity, staged_, count);
+    column.has_nulls = column.has_nulls || !all;
+  } else {
+    set_bits(column.validity, staged_, count);
+  }
+  if (field.storage == Storage::bit) {
+    (void)copy_bits(static_cast<const std::uint8_t*>(from.values), from.offset + first,
+                    reinterpret_cast<std::uint8_t*>(column.values), staged_, count);
+    return;
+  }
+  const std::int64_t size = width_of(field.storage) / 8;
+  std::byte* const to = column.values + staged_ * size;
+  if (field.kind != ValueKind::text) {
+    std::memcpy(to, static_cast<const std::byte*>(from.values) + first * size, static_cast<std::size_t>(count * size));
+  } else {
+    translate(column, from.words);
+    const auto* in = static_cast<const std::int32_t*>(from.values) + first;
+    auto* out = reinterpret_cast<std::int32_t*>(to);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = column.to[static_cast<std::size_t>(in[i])];
+  }
+  if (field.storage == Storage::int64) {
+    column.magnitude |=
+        kernels(Isa::best).magnitude(reinterpret_cast<const std::int64_t*>(to), static_cast<int>(count));
+  }
+}
+
+/// A batch's words as words of the chunk.
+void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Words>& words) {
+  if (column.translated == words) return;
+  column.translated = words;
+  column.to.clear();
+  for (const std::string_view word : *words) {
+    auto known = column.index.find(word);
+    if (known == column.index.end()) {
+      const std::string& kept = column.words.emplace_back(word);
+      known = column.index.emplace(kept, static_cast<std::int32_t>(column.words.size() - 1)).first;
+    }
+    column.to.push_back(known->second);
+  }
+}
+
+void ChunkBuilder::flush() {
+  for (std::size_t c = 0; c < fields_.size(); ++c) {
+    Column& column = columns_[c];
+    auto* const values = static_cast<std::byte*>(staging_.array(array_of(c), bytes_of(c, capacity_)));
+    staging_.copy_in(values + bytes_of(c, rows_), column.values, bytes_of(c, staged_));
+    if (!column.has_nulls) continue;
+    auto* const validity = static_cast<std::byte*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
+    if (!std::exchange(column.has_validity, true) && rows_ > 0) {
+      staging_.compute([&](const gpu::Policy&) { staging_.fill(validity, 0xFF, rows_ / 8); });
+    }
+    staging_.copy_in(validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
+  }
+  rows_ += staged_;
+  staged_ = 0;
+}
+
+DeviceChunk ChunkBuilder::finish(bool kept) {
+  if (staged_ > 0) flush();
+  DeviceChunk chunk{.rows = rows_, .first_row = first_row_};
+  for (std::size_t c = 0; c < fields_.size(); ++c) {
+    Column& column = columns_[c];
+    DeviceColumn& there = chunk.columns.emplace_back();
+    there.values = staging_.array(array_of(c), bytes_of(c, capacity_));
+    if (column.has_nulls) {
+      there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
+    }
+    there.bits = static_cast<int>(std::bit_width(column.magnitude));
+    if (fields_[c].kind == ValueKind::text) {
+      struct Owned {
+        std::deque<std::string> strings;
+        Words words;
+      };
+      const auto owned = std::make_shared<Owned>();
+      owned->strings = std::move(column.words);
+      owned->words.assign(owned->strings.begin(), owned->strings.end());
+      there.words = {owned, &owned->words};
+    }
+    column = {.values = column.values, .validity = column.validity};
+  }
+  rows_ = 0;
+  if (kept) first_array_ += arrays();
+  return chunk;
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/device_fold.cpp: makes and launches a chunk's kernels, and reads the groups' states from what they leave.
+#include "query/device_fold.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <string>
+
+namespace upsweep::query {
+namespace {
+
+constexpr std::int64_t kMostDirect = 4096;  // combinations of words: more are seldom met, and are numbered instead
+constexpr std::int64_t kWord = 8;
+constexpr int kBlockThreads = 256;
+constexpr std::int64_t kResidentThreads = 1024;   // as cuda_source.cpp has it
+constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
+constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
+constexpr std::int64_t kCopiesBytes = std::int64_t{1} << 30;
+constexpr int kChunkBits = 26;
+static_assert(std::int64_t{1} << kChunkBits == kMostChunkRows);
+
+/// In front of merged states.
+struct Control {
+  std::int32_t trouble = 0;
+  std::int32_t is_full = 0;
+  std::uint32_t found = 0;
+  std::uint32_t unused = 0;
+};
+constexpr std::int64_t kControlWords = sizeof(Control) / kWord;
+
+std::uint64_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast<UInt128>(words[1]) << 64 | words[0]); }
+
+/// Bounds in steps, so that chunks seldom need code of their own.
+int rounded_bits(int bits) { return bits > 56 ? (bits > 62 ? 63 : 62) : (bits + 7) / 8 * 8; }
+
+/// Words in order: place by word.
+std::vector<std::int32_t> order_of(const Words& words) {
+  std::vector<std::int32_t> order(words.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return words[static_cast<std::size_t>(a)] < words[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+}  // namespace
+
+DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array)
+    : plan_(plan), kernels_(kernels), staging_(staging), first_array_(first_array) {
+  staging_.compute([&](const gpu::Policy&) { limits_ = gpu::launch_limits(); });
+  options_.columns.resize(plan.columns.size(), {.bits = 0});
+}
+
+/// What was true of earlier chunks stays allowed for: so few chunks need code of their own.
+void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
+  for (std::size_t c = 0; c < chunk.columns.size(); ++c) {
+    ColumnShape& shape = options_.columns[c];
+    shape.bits = std::max(shape.bits, rounded_bits(chunk.columns[c].bits));
+    shape.nullable = shape.nullable || chunk.columns[c].validity != nullptr;
+  }
+}
+
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
+  if (chunk.rows == 0) return Groups(plan_, kernels_);
+  widen_shapes(chunk);
+  const std::int64_t most_by_block = chunk.rows / limits_.multiprocessors + 8 * kBlockThreads;
+  options_.copy_bits = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_by_block))) + 3) / 4 * 4;
+  options_.threads = kBlockThreads;
+  options_.keying = plan_.keys.empty() ? Keying::none : Keying::direct;
+  options_.copies = plan_.keys.empty() ? Copies::registers : Copies::threads;
+  if (plan_.keys.empty()) return fold(chunk, 1, nullptr);
+  if (const auto groups = direct_groups(chunk)) {
+    choose_copies(fold_source(plan_, options_), *groups);
+    if (options_.copies == Copies::threads) return fold(chunk, *groups, nullptr);
+  }
+  options_.threads = kBlockThreads;
+  options_.keying = Keying::hashed;
+  options_.copies = Copies::threads;
+  const auto numbered = number(chunk);
+  if (!numbered) return std::nullopt;
+  if (numbered->groups == 0) return Groups(plan_, kernels_);
+  choose_copies(fold_source(plan_, options_), numbered->groups);
+  return fold(chunk, numbered->groups, &*numbered);
+}
+
+// -------------------------------------------------------------------------------------------------------------- grouping
+
+/// How many values each key can have, NULL among them.
+std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
+  std::vector<std::int64_t> all;
+  for (const Node& key : plan_.keys) {
+    const auto column = static_cast<std::size_t>(key->column);
+    const auto& words = chunk.columns[column].words;
+    all.push_back((words ? std::ssize(*words) : 2) + (options_.columns[column].nullable ? 1 : 0));
+  }
+  return all;
+}
+
+/// The number of groups where it follows from the keys' words and truth values.
+std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) const {
+  for (const Node& key : plan_.keys) {
+    const ValueKind kind = key->type.kind;
+    if (key->op != Op::column || (kind != ValueKind::text && kind != ValueKind::boolean)) return std::nullopt;
+  }
+  std::int64_t groups = 1;
+  for (const std::int64_t slots : slots(chunk)) {
+    groups *= std::max<std::int64_t>(slots, 1);
+    if (groups > kMostDirect) return std::nullopt;
+  }
+  return groups;
+}
+
+/// The widest blocks whose threads can all have states of their own; else warps have.
+void DeviceFold::choose_copies(const Source& draft, std::int64_t groups) {
+  const std::int64_t bytes = groups * draft.own_words * kWord;  // of a thread
+  const std::int64_t most = limits_.shared_per_block - kStaticShared;
+  constexpr std::array kWidths = {256, 128, 64};
+  for (const int threads : kWidths) {
+    options_.threads = threads;
+    if (bytes * threads <= std::min(kEasilyShared, most)) return;
+  }
+  for (const int threads : {64, 32}) {
+    options_.threads = threads;
+    if (bytes * threads <= most) return;
+  }
+  options_.copies = Copies::warps;
+  options_.copy_bits = kChunkBits;
+  options_.threads = kBlockThreads;
+}
+
+/// Every row's group into kIds, and the groups' keys; empty where there are too many, or where a key cannot be computed.
+std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
+  Numbered all{.source = number_source(plan_, options_)};
+  const auto program = gpu::program_of(all.source.text, compile_seconds_);
+  for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostGroups}) {
+    const std::int64_t tags = 4 * limit;
+    auto* const control = array<std::uint64_t>(kMerged, kControlWords);
+    auto words = arguments(chunk, all.source);
+    words[argument::trouble] = address(control);
+    words[argument::found] = address(control) + offsetof(Control, found);
+    words[argument::ids] = address(array<std::int32_t>(kIds, chunk.rows));
+    words[argument::tags] = address(array<std::uint32_t>(kTags, tags));
+    words[argument::keys] = address(array<std::uint64_t>(kKeys, limit * all.source.words));
+    words[argument::mask] = static_cast<std::uint64_t>(tags - 1);
+    words[argument::limit] = static_cast<std::uint64_t>(limit);
+    staging_.compute([&](const gpu::Policy& policy) {
+      staging_.fill(control, 0, sizeof(Control));
+      staging_.fill(array<std::uint32_t>(kTags, tags), 0, tags * 4);
+      program->launch("number_rows", blocks_for(chunk.rows, all.source.rows_per_thread, 0), options_.threads, 0,
+                      policy.stream, words);
+    });
+    Control result;
+    staging_.copy_out(&result, control, sizeof result);
+    if (result.trouble != 0) return std::nullopt;
+    if (result.is_full != 0) continue;
+    all.groups = result.found;
+    all.keys.resize(static_cast<std::size_t>(all.groups * all.source.words));
+    if (all.groups > 0) {
+      staging_.copy_out(all.keys.data(), array<std::uint64_t>(kKeys, limit * all.source.words),
+                        std::ssize(all.keys) * kWord);
+    }
+    return all;
+  }
+  return std::nullopt;
+}
+
+void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
+                          std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const {
+  const std::vector<std::int64_t> all_slots = numbered == nullptr ? slots(chunk) : std::vector<std::int64_t>();
+  const std::uint64_t* words = numbered == nullptr ? nullptr : numbered->keys.data() + group * numbered->source.words;
+  const std::uint64_t null_bits = words == nullptr ? 0 : words[numbered->source.words - 1];
+  const std::size_t width = plan_.keys.size();
+  for (std::size_t i = 0; i < width; ++i) {
+    const std::size_t k = words == nullptr ? width - 1 - i : i;  // the last key's slots are next to each other
+    const Expression& node = *plan_.keys[k];
+    if (words == nullptr) {
+      const std::int64_t slot = group % all_slots[k];
+      group /= all_slots[k];
+      nulls[k] = options_.columns[static_cast<std::size_t>(node.column)].nullable && slot == all_slots[k] - 1 ? 1 : 0;
+      key[k] = slot;
+    } else {
+      const bool wide = numbered->source.wide_keys[k];
+      nulls[k] = static_cast<std::uint8_t>(null_bits >> k & 1);
+      key[k] = wide ? join(words) : Int128{static_cast<std::int64_t>(words[0])};
+      words += wide ? 2 : 1;
+    }
+    if (nulls[k] != 0) {
+      key[k] = 0;
+    } else if (node.type.kind == ValueKind::text) {
+      key[k] =
+          groups.word((*chunk.columns[static_cast<std::size_t>(node.column)].words)[static_cast<std::size_t>(key[k])]);
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- folding
+
+std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const {
+  const std::int64_t resident =
+      std::clamp<std::int64_t>(limits_.shared_per_multiprocessor / (shared_bytes + kStaticShared), 1,
+                               std::max<std::int64_t>(kResidentThreads / options_.threads, 1));
+  const std::int64_t tile = std::int64_t{options_.threads} * rows_per_thread;
+  return std::min((rows + tile - 1) / tile, resident * limits_.multiprocessors);
+}
+
+/// What kernels are called with, but for the words that belong to one of them; tables of words are on the device then.
+std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const Source& source) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
+  words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
+  std::size_t next = argument::first_column;
+  for (const DeviceColumn& column : chunk.columns) {
+    words[next++] = address(column.values);
+    words[next++] = address(column.validity);
+  }
+  int table = first_array_ + kTables;
+  for (const Expression* test : source.word_tests) {
+    std::vector<std::uint8_t> passing;
+    for (const std::string_view word : *chunk.columns[static_cast<std::size_t>(test->args[0]->column)].words) {
+      passing.push_back(passes(*test, word) ? 1 : 0);
+    }
+    passing.resize(std::max<std::size_t>(passing.size(), 1));
+    words[next++] = address(staging_.upload(table++, passing.data(), std::ssize(passing)));
+  }
+  for (const int column : source.ranked) {
+    const std::vector<std::int32_t> order = order_of(*chunk.columns[static_cast<std::size_t>(column)].words);
+    std::vector<std::int32_t> ranks(std::max<std::size_t>(order.size(), 1));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+    }
+    words[next++] = address(staging_.upload(table++, ranks.data(), std::ssize(ranks) * 4));
+  }
+  if (options_.keying == Keying::direct) {
+    for (const std::int64_t slots : slots(chunk)) words[next++] = static_cast<std::uint64_t>(slots);
+  }
+  return words;
+}
+
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, std::int64_t groups, const Numbered* numbered) {
+  const Source source = fold_source(plan_, options_);
+  const auto program = gpu::program_of(source.text, compile_seconds_);
+  const std::int64_t own_bytes = groups * source.own_words * kWord;
+  const bool by_warps = options_.copies == Copies::warps;
+  const std::int64_t shared = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
+  std::int64_t blocks = blocks_for(chunk.rows, source.rows_per_thread, shared);
+  std::int64_t copies = blocks;
+  if (by_warps) {
+    const std::int64_t warps = options_.threads / 32;
+    blocks = std::clamp<std::int64_t>(kCopiesBytes / (own_bytes * warps), 1, blocks);
+    copies = blocks * warps;
+  }
+  const std::int64_t merged_words = kControlWords + groups * source.words;
+  auto* const control = array<std::uint64_t>(kMerged, merged_words);
+  auto* const partials = array<std::uint64_t>(kPartials, copies * groups * source.own_words);
+  auto words = arguments(chunk, source);
+  words[argument::groups] = static_cast<std::uint64_t>(groups);
+  words[argument::copies] = static_cast<std::uint64_t>(copies);
+  words[argument::partials] = address(partials);
+  words[argument::merged] = address(control + kControlWords);
+  words[argument::trouble] = address(control);
+  words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(kIds, chunk.rows));
+  staging_.compute([&](const gpu::Policy& policy) {
+    staging_.fill(control, 0, sizeof(Control));
+    if (by_warps) staging_.fill(partials, 0, copies * own_bytes);
+    program->launch("fold", blocks, options_.threads, shared, policy.stream, words);
+    constexpr std::int64_t kMergeWarps = 4;
+    program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
+                    32 * kMergeWarps, 0, policy.stream, words);
+  });
+  std::vector<std::uint64_t> merged(static_cast<std::size_t>(merged_words));
+  staging_.copy_out(merged.data(), control, merged_words * kWord);
+  if (std::bit_cast<Control>(std::array{merged[0], merged[1]}).trouble != 0) return std::nullopt;
+  return groups_of(chunk, source, numbered, groups, merged.data() + kControlWords);
+}
+
+Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, const Numbered* numbered,
+                             std::int64_t groups, const std::uint64_t* merged) const {
+  const auto state_of = [&](std::int64_t g) { return merged + g * source.words; };
+  const auto at = [&](int cell) { return source.cells[static_cast<std::size_t>(cell)].at; };
+  std::vector<std::int64_t> met;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    if (state_of(g)[0] > 0) met.push_back(g);
+  }
+  if (plan_.grouped) {  // in the order of their first rows
+    std::sort(met.begin(), met.end(), [&](auto a, auto b) { return state_of(a)[at(1)] < state_of(b)[at(1)]; });
+  }
+  std::vector<std::vector<std::int32_t>> orders(plan_.columns.size());
+  for (const int column : source.ranked) {
+    orders[static_cast<std::size_t>(column)] = order_of(*chunk.columns[static_cast<std::size_t>(column)].words);
+  }
+  Groups all(plan_, kernels_);
+  std::vector<Int128> key(plan_.keys.size());
+  std::vector<std::uint8_t> nulls(plan_.keys.size());
+  for (const std::int64_t g : met) {
+    if (!plan_.keys.empty()) add_keys(chunk, numbered, g, all, key, nulls);
+    const std::int64_t place = all.find(key.data(), nulls.data());
+    const std::uint64_t* const words = state_of(g);
+    for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+      State& state = all.state(place, a);
+      state.count = static_cast<std::int64_t>(words[at(source.counts[a])]);
+      if (source.values[a] < 0 || state.count == 0) continue;
+      const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
+      const std::uint64_t* const value = words + cell.at;
+      if (cell.kind == StateCell::Kind::real_sum || cell.kind == StateCell::Kind::real_extreme) {
+        state.real = std::bit_cast<double>(*value);
+      } else {
+        state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
+      }
+      if (plan_.aggregates[a].type.kind != ValueKind::text || plan_.aggregates[a].fold == Fold::count) continue;
+      const auto column = static_cast<std::size_t>(plan_.aggregates[a].input->column);
+      const std::int32_t word = orders[column][static_cast<std::size_t>(state.exact)];
+      state.exact = all.word((*chunk.columns[column].words)[static_cast<std::size_t>(word)]);
+    }
+  }
+  return all;
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/device_fold.hpp: what a plan's aggregates come to over rows on a device, by kernels that are made for the plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cuda/program.hpp"
+#include "cuda/staging.hpp"
+#include "query/cuda_source.hpp"
+#include "query/device_chunk.hpp"
+#include "query/groups.hpp"
+#include "query/plan.hpp"
+
+namespace upsweep::query {
+
+class DeviceFold {
+ public:
+  /// Uses the arrays first_array, first_array + 1, … of `staging`. The arguments outlive this.
+  DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array);
+
+  /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
+  /// Error unsupported (no NVRTC), device_memory, device_failed.
+  std::optional<Groups> fold(const DeviceChunk& chunk);
+  [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
+
+ private:
+  enum Array : int { kMerged, kPartials, kIds, kTags, kKeys, kTables };
+  struct Numbered {
+    Source source;
+    std::int64_t groups = 0;
+    std::vector<std::uint64_t> keys;
+  };
+
+  void widen_shapes(const DeviceChunk& chunk);
+  [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
+  std::optional<Numbered> number(const DeviceChunk& chunk);
+  void choose_copies(const Source& draft, std::int64_t groups);
+  std::optional<Groups> fold(const DeviceChunk& chunk, std::int64_t groups, const Numbered* numbered);
+  Groups groups_of(const DeviceChunk& chunk, const Source& source, const Numbered* numbered, std::int64_t groups,
+                   const std::uint64_t* merged) const;
+  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const Source& source);
+  [[nodiscard]] std::vector<std::int64_t> slots(const DeviceChunk& chunk) const;
+  void add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
+                std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const;
+  [[nodiscard]] std::int64_t blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const;
+  template <class T>
+  T* array(Array which, std::int64_t count) {
+    return static_cast<T*>(staging_.array(first_array_ + which, count * static_cast<std::int64_t>(sizeof(T))));
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  gpu::Staging& staging_;
+  const int first_array_;
+  gpu::LaunchLimits limits_;
+  SourceOptions options_;
+  double compile_seconds_ = 0;
+};
+
+}  // namespace upsweep::query
