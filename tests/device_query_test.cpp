@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/device_query_test.cpp: queries by generated kernels give what the CPU gives: on a GPU, or with kernels emulated.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "upsweep/device_table.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+
+namespace upsweep {
+namespace {
+
+/// A table of every kind of column, with NULLs or without; small values in columns `s…`.
+class Columns {
+ public:
+  Columns(std::int64_t rows, bool with_nulls, unsigned seed) : rows_(rows), random_(seed) {
+    add<std::int8_t>("i8", Storage::int8);
+    add<std::int16_t>("i16", Storage::int16);
+    add<std::int32_t>("i32", Storage::int32);
+    add<std::int64_t>("i64", Storage::int64);
+    add<std::uint8_t>("u8", Storage::uint8);
+    add<std::uint16_t>("u16", Storage::uint16);
+    add<std::uint32_t>("u32", Storage::uint32);
+    add<std::uint64_t>("u64", Storage::uint64);
+    add<std::int64_t>("si", Storage::int64, ValueKind::integer, 0, -50, 50);
+    add<std::int64_t>("sd", Storage::int64, ValueKind::decimal, 2, 0, 10);
+    add<std::int64_t>("price", Storage::int64, ValueKind::decimal, 2, 90'000, 10'494'950);
+    add<std::int32_t>("d4", Storage::int32, ValueKind::decimal, 4, -99'999, 99'999);
+    add<Int128>("d16", Storage::int128, ValueKind::decimal, 3, -1'000'000, 1'000'000);
+    add<std::int32_t>("day", Storage::int32, ValueKind::date, 0, 8'000, 10'500);
+    add_reals<float>("f32", Storage::float32);
+    add_reals<double>("f64", Storage::float64);
+    add_bits("b");
+    add_text("few", {"N", "R", "A", "", "zwölf"});
+    add_text("flag", {"O", "F"});
+    if (with_nulls) validity_ = random_bits();
+    for (const auto& column : columns_) {
+      table_.add(column.field, column.bytes.data(), rows, with_nulls ? validity_.data() : nullptr, column.words);
+    }
+    // Columns that never have NULLs.
+    table_.add(Field{.name = "n"}, counted_.data(), rows);
+  }
+  [[nodiscard]] const MemoryTable& table() const { return table_; }
+
+ private:
+  struct Column {
+    Field field;
+    std::vector<char> bytes;
+    std::shared_ptr<const Words> words;
+  };
+
+  template <class T>
+  void add(const std::string& name, Storage storage, ValueKind kind = ValueKind::integer, int scale = 0,
+           std::int64_t least = 0, std::int64_t greatest = -1) {
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      if (least <= greatest) {
+        values.push_back(static_cast<T>(std::uniform_int_distribution<std::int64_t>(least, greatest)(random_)));
+      } else {
+        const auto any = random_();
+        values.push_back(any % 8 == 0   ? std::numeric_limits<T>::min()
+                         : any % 8 == 1 ? std::numeric_limits<T>::max()
+                                        : static_cast<T>(random_()));
+      }
+    }
+    put({.name = name, .kind = kind, .storage = storage, .scale = scale}, values);
+    if (counted_.empty()) {
+      for (std::int64_t i = 0; i < rows_; ++i) counted_.push_back(i);
+    }
+  }
+  template <class T>
+  void add_reals(const std::string& name, Storage storage) {
+    std::vector<T> values;
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const auto any = random_() % 64;
+      values.push_back(any == 0   ? std::numeric_limits<T>::quiet_NaN()
+                       : any == 1 ? kInfinity
+                       : any == 2 ? -kInfinity
+                       : any == 3 ? T{0}
+                                  : static_cast<T>(std::uniform_real_distribution<double>(-100, 100)(random_)));
+    }
+    put({.name = name, .kind = ValueKind::real, .storage = storage}, values);
+  }
+  void add_bits(const std::string& name) {
+    put({.name = name, .kind = ValueKind::boolean, .storage = Storage::bit}, random_bits());
+  }
+  void add_text(const std::string& name, std::vector<std::string> words) {
+    std::vector<std::int32_t> values;
+    for (std::int64_t i = 0; i < rows_; ++i) values.push_back(static_cast<std::int32_t>(random_() % words.size()));
+    put({.name = name, .kind = ValueKind::text, .storage = Storage::int32}, values);
+    struct Owned {
+      std::vector<std::string> strings;
+      Words words;
+    };
+    const auto owned = std::make_shared<Owned>();
+    owned->strings = std::move(words);
+    owned->words.assign(owned->strings.begin(), owned->strings.end());
+    columns_.back().words = {owned, &owned->words};
+  }
+  std::vector<std::uint8_t> random_bits() {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(rows_ / 8 + 1));
+    for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random_());
+    return bytes;
+  }
+  template <class T>
+  void put(Field field, const std::vector<T>& values) {
+    const auto* first = reinterpret_cast<const char*>(values.data());
+    columns_.push_back({std::move(field), {first, first + values.size() * sizeof(T)}, nullptr});
+  }
+
+  std::int64_t rows_;
+  std::mt19937_64 random_;
+  std::vector<Column> columns_;
+  std::vector<std::int64_t> counted_;
+  std::vector<std::uint8_t> validity_;
+  MemoryTable table_;
+};
+
+/// Cells by rows, or the error's code, row and words.
+struct Outcome {
+  std::vector<std::vector<std::string>> cells;
+  std::vector<std::vector<double>> reals;  ///< NaN where a cell is none
+  std::string error;
+  std::int64_t rows_by_cpu = 0;
+};
+
+template <class Policy>
+Outcome ask(const std::string& sql, const Policy& policy, const Table& table) {
+  Outcome outcome;
+  try {
+    const Answer answer = Query(sql, table).run(policy, table);
+    outcome.rows_by_cpu = answer.rows_by_cpu;
+    for (const auto& row : answer.rows) {
+      auto& cells = outcome.cells.emplace_back();
+      auto& reals = outcome.reals.emplace_back();
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        cells.push_back(text(answer.columns[c], row[c]));
+        const bool is_real = answer.columns[c].kind == ValueKind::real && !row[c].null;
+        reals.push_back(is_real ? row[c].real : std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  } catch (const Error& error) {
+    outcome.error = std::string(word(error.code())) + " at " + std::to_string(error.index()) + ": " + error.what();
+  }
+  return outcome;
+}
+
+/// Floats may be folded in another order.
+bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+
+void expect_same(const Outcome& there, const Outcome& here, const std::string& what) {
+  EXPECT_EQ(there.error, here.error) << what;
+  ASSERT_EQ(there.cells.size(), here.cells.size()) << what;
+  for (std::size_t row = 0; row < here.cells.size(); ++row) {
+    for (std::size_t c = 0; c < here.cells[row].size(); ++c) {
+      if (is_near(there.reals[row][c], here.reals[row][c])) continue;
+      EXPECT_EQ(there.cells[row][c], here.cells[row][c]) << what << ", row " << row << ", column " << c;
+    }
+  }
+}
+
+#if UPSWEEP_EMULATED_GPU
+bool has_device() { return true; }
+constexpr std::int64_t kRows[] = {1, 900};
+constexpr std::int64_t kManyRows = 5'000;
+#else
+bool has_device() { return !gpu::devices().empty(); }
+constexpr std::int64_t kRows[] = {0, 1, 33, 70'000};
+constexpr std::int64_t kManyRows = 3'000'000;
+#endif
+
+class DeviceQuery : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (has_device()) return;
+    std::cout << "skipped: no device\n";
+    GTEST_SKIP();
+  }
+};
+
+enum class By { device, either };  ///< who may compute the rows
+
+void compare(const std::vector<std::string>& queries, const Columns& columns, const std::string& what, By by) {
+  const Table& table = columns.table();
+  const DeviceTable there(gpu::Policy{}, table);
+  for (const std::string& query : queries) {
+    const std::string sql = "SELECT " + query;
+    const Outcome expected = ask(sql, par, table);
+    for (const Table* from : {&table, static_cast<const Table*>(&there)}) {
+      const Outcome found = ask(sql, gpu::Policy{}, *from);
+      expect_same(found, expected, what + (from == &table ? ", brought: " : ", there: ") + sql);
+      if (by == By::device) {
+        EXPECT_EQ(found.rows_by_cpu, 0) << what << ": " << sql;
+      }
+    }
+  }
+}
+
+void compare(const std::vector<std::string>& queries, By by = By::device) {
+  for (const bool with_nulls : {false, true}) {
+    for (const std::int64_t rows : kRows) {
+      const Columns columns(rows, with_nulls, static_cast<unsigned>(rows) + 17);
+      compare(queries, columns, std::to_string(rows) + (with_nulls ? " rows with NULLs" : " rows"), by);
+    }
+  }
+}
+
+TEST_F(DeviceQuery, SumsAndCounts) {
+  compare({
+      "COUNT(*) FROM t",
+      "COUNT(*), COUNT(i8), SUM(i8), SUM(i16), SUM(i32), SUM(i64), SUM(u8), SUM(u16), SUM(u32), SUM(u64) FROM t",
+      "SUM(sd), SUM(price), SUM(d4), SUM(d16), AVG(price), AVG(i64), SUM(price * (1 - sd)) FROM t WHERE n % 2 = 0 OR n "
+      "< 5",
+      "SUM(sd), SUM(price), SUM(d4), SUM(d16), AVG(price), AVG(i64), SUM(price * (1 - sd) * (1 + sd)) FROM t",
+      "SUM(f32), SUM(f64), AVG(f64), COUNT(f64) FROM t WHERE f64 < 1000 AND f64 > -1000 AND f32 < 1000 AND f32 > -1000",
+      "SUM(n), SUM(n), COUNT(n), SUM(n + 1) FROM t",
+  });
+}
+
+TEST_F(DeviceQuery, Extremes) {
+  compare({
+      "MIN(i8), MAX(i8), MIN(i16), MAX(i32), MIN(i64), MAX(i64), MIN(u64), MAX(u64), MIN(u32) FROM t",
+      "MIN(f32), MAX(f32), MIN(f64), MAX(f64), MIN(d16), MAX(d16), MIN(day), MAX(day), MIN(price) FROM t",
+      "MIN(few), MAX(few), MIN(flag), MAX(few) FROM t WHERE si > 0",
+      "MIN(f64), MAX(f64) FROM t WHERE f64 <> f64 + 1",
+      "MIN(u64 + i8), MAX(d4 * d4), MIN(si * si) FROM t",
+  });
+}
+
+TEST_F(DeviceQuery, Conditions) {
+  compare({
+      "SUM(si * n) FROM t WHERE day < date '1995-03-01'",
+      "SUM(price * sd) FROM t WHERE day >= date '1994-01-01' AND day < date '1994-01-01' + interval '1' year AND "
+      "sd BETWEEN 0.05 AND 0.07 AND si < 24",
+      "COUNT(*), SUM(n) FROM t WHERE i8 < 0 OR (i16 > 5 AND NOT b)",
+      "COUNT(*) FROM t WHERE i8 IS NULL",
+      "COUNT(*), SUM(n) FROM t WHERE NOT (si > 10 AND sd IS NOT NULL) OR few IS NULL",
+      "COUNT(*) FROM t WHERE few IN ('N', 'A', 'x') AND flag = 'O'",
+      "COUNT(*) FROM t WHERE few >= 'N' OR few < 'A' OR few <> 'R'",
+      "COUNT(*) FROM t WHERE f64 > 0 OR f32 <= f64",
+      "COUNT(*) FROM t WHERE f64 = f64 AND f32 <> 1",
+      "COUNT(*) FROM t WHERE sd < d4 AND d16 >= price",
+      "COUNT(*) FROM t WHERE i64 * 2 > 5 OR TRUE",
+      "COUNT(*) FROM t WHERE FALSE",
+      "COUNT(*) FROM t WHERE NULL",
+      "COUNT(*) FROM t WHERE u64 > 9223372036854775807 AND i64 < 9223372036854775807",
+      "COUNT(*) FROM t WHERE b = TRUE AND b IS NOT NULL",
+      "COUNT(*) FROM t WHERE si IN (1, 2, NULL, 3) OR si NOT IN (4, 5)",
+      "SUM(n) FROM t WHERE si <> 0 AND 100 / si > 3",
+      "SUM(n) FROM t WHERE si = 0 OR 100 / si > 3",
+  });
+}
+
+TEST_F(DeviceQuery, Expressions) {
+  compare({
+      "SUM(CASE WHEN si > 0 THEN price ELSE 0 END), SUM(CASE WHEN few = 'N' THEN 1 WHEN b THEN 2 END) FROM t",
+      "SUM(CASE WHEN si <> 0 THEN 1000 / si END), SUM(CASE WHEN si = 0 THEN -1 ELSE n / si END) FROM t",
+      "SUM(CASE WHEN b THEN f64 ELSE 1.5e0 END) FROM t WHERE f64 < 1000 AND f64 > -1000",
+      "SUM(CASE WHEN f32 < 0 THEN u64 ELSE i8 END) FROM t",
+      "SUM(CASE WHEN b THEN CASE WHEN si > 3 THEN 1 ELSE 2 END ELSE 3 END * n) FROM t",
+      "SUM(-si), SUM(-price), SUM(i32 - i16), SUM(i32 * i16 + i8), SUM(si / 7) FROM t",
+      "SUM(price / 3), AVG(sd / (price + 1)), SUM(si / 3e0) FROM t",
+      "SUM(d16 * d16), SUM(d16 * price * d4), SUM(price - d4) FROM t",
+      "SUM(day - date '1990-01-01'), MIN(day + 30), MAX(day - 30) FROM t",
+      "SUM(f64 * f64 - f64 / 2), SUM(-f64) FROM t WHERE f64 < 1000 AND f64 > -1000",
+      "SUM(n) + COUNT(*), SUM(si) * 2, MAX(si) - MIN(si) FROM t",
+      "SUM(price * 1.000000000000000001), SUM(u64 / 3), SUM(i64 / 3) FROM t",
+  });
+}
+
+TEST_F(DeviceQuery, Groups) {
+  compare({
+      "few, flag, SUM(si), SUM(price), SUM(price * (1 - sd)), SUM(price * (1 - sd) * (1 + sd)), AVG(si), AVG(price), "
+      "AVG(sd), COUNT(*) FROM t WHERE day <= date '1998-12-01' - interval '90' day GROUP BY few, flag ORDER BY few, "
+      "flag",
+      "few, COUNT(*), MIN(i64), MAX(f64), MIN(flag) FROM t GROUP BY few",
+      "b, COUNT(*), SUM(d16) FROM t GROUP BY b",
+      "few, b, flag, SUM(n) FROM t GROUP BY few, b, flag",
+      "si, COUNT(*), SUM(price) FROM t GROUP BY si",
+      "day, si, COUNT(*), MIN(few) FROM t WHERE si > 40 GROUP BY day, si",
+      "d16, SUM(si) FROM t GROUP BY d16 ORDER BY d16 LIMIT 20",
+      "u64, COUNT(*) FROM t GROUP BY u64 ORDER BY u64 LIMIT 10",
+      "si + 1, few, SUM(n), SUM(f64) FROM t WHERE f64 < 1000 AND f64 > -1000 GROUP BY si + 1, few",
+      "i8, COUNT(i8), COUNT(*), SUM(i16) FROM t GROUP BY i8 ORDER BY i8 DESC LIMIT 7",
+      "few, SUM(si) FROM t WHERE si > 1000 GROUP BY few",
+      "n, SUM(si) FROM t GROUP BY n ORDER BY n DESC LIMIT 3",
+      "si, SUM(f64) FROM t WHERE few = 'none' GROUP BY si",
+  });
+}
+
+// What a kernel cannot do is told as the CPU tells it, and what it leaves undone is done.
+TEST_F(DeviceQuery, ErrorsAreTheCpus) {
+  compare(
+      {
+          "SUM(1 / si) FROM t",
+          "SUM(i64 + 1) FROM t",
+          "SUM(i64 * 3) FROM t WHERE n > 5",
+          "SUM(-i64) FROM t",
+          "si, SUM(n / si) FROM t GROUP BY si",
+          "n / si, COUNT(*) FROM t GROUP BY n / si",
+          "SUM(f64 / (si - si)) FROM t",
+          "SUM(i64 / (0 - 1)) FROM t",
+          "SUM(u64 * u64 * u64) FROM t",
+          "COUNT(*) FROM t WHERE n / si > 0 AND si <> 0",
+          "AVG(price / d16) FROM t WHERE d16 <> 0",
+          "SUM(u64 / 1e0) FROM t",
+      },
+      By::either);
+}
+
+TEST_F(DeviceQuery, ManyGroupsOfManyRows) {
+  const Columns columns(kManyRows, true, 5);
+  compare({"si, few, COUNT(*), SUM(n), SUM(price), MIN(f64), MAX(day) FROM t GROUP BY si, few",
+           "i16, COUNT(*), SUM(i64), SUM(d16) FROM t GROUP BY i16", "n, COUNT(*) FROM t WHERE n < 9000 GROUP BY n"},
+          columns, "many", By::device);
+}
+
+// The same bits on every run, and from a table that lies there.
+TEST_F(DeviceQuery, FloatsAreTheSameBitsOnEveryRun) {
+  const Columns columns(kManyRows, false, 6);
+  const std::string sql =
+      "SELECT few, SUM(f64), SUM(f32) FROM t WHERE f64 < 1000 AND f64 > -1000 AND f32 < 1000 AND "
+      "f32 > -1000 GROUP BY few";
+  const DeviceTable there(gpu::Policy{}, columns.table());
+  const Outcome first = ask(sql, gpu::Policy{}, there);
+  const Outcome brought = ask(sql, gpu::Policy{}, columns.table());
+  EXPECT_EQ(first.error, "");
+  for (int run = 0; run < 5; ++run) {
+    EXPECT_EQ(ask(sql, gpu::Policy{}, there).cells, first.cells);
+    EXPECT_EQ(ask(sql, gpu::Policy{}, columns.table()).cells, brought.cells);
+  }
+}
+
+TEST_F(DeviceQuery, ATableThereIsReadByTheCpuToo) {
+  const Columns columns(3'000, true, 7);
+  const DeviceTable there(gpu::Policy{}, columns.table(), {"si", "few", "b", "n"});
+  EXPECT_EQ(there.fields().size(), 4U);
+  EXPECT_EQ(there.rows(), 3'000);
+  const std::string sql = "SELECT few, b, COUNT(*), SUM(si * n) FROM t WHERE si < 40 GROUP BY few, b";
+  expect_same(ask(sql, par, there), ask(sql, par, columns.table()), sql);
+  try {
+    const DeviceTable none(gpu::Policy{}, columns.table(), {"si", "nowhere"});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unknown_column);
+    EXPECT_NE(std::string(error.what()).find("'nowhere'"), std::string::npos);
+  }
+}
+
+TEST_F(DeviceQuery, OtherRungsAreRefused) {
+  const Columns columns(10, false, 8);
+  const Query query("SELECT SUM(si) FROM t", columns.table());
+  EXPECT_EQ(query.run(gpu::Policy{}, columns.table()).rung, "cuda.fused");
+  try {
+    (void)query.run(gpu::Policy{}.with_rung("cuda.lookback"), columns.table());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unknown_rung);
+  }
+}
+
+}  // namespace
+}  // namespace upsweep

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/emulated_gpu.cpp: stands in for src/cuda's staging and programs: kernels run on the CPU, so that tests need no GPU.
+//
+// A program is compiled by the C++ compiler and loaded. A block's threads are fibers: one runs until it has to wait for its
+// warp or its block, then the next does. That finds wrong answers, not races: no two threads ever run at a time.
+#include <dlfcn.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/nvrtc.hpp"
+#include "cuda/program.hpp"
+#include "cuda/staging.hpp"
+
+namespace upsweep::gpu {
+namespace {
+
+// ---------------------------------------------------------------------------------------------------------------- fibers
+
+constexpr std::size_t kStackBytes = 256 << 10;
+constexpr int kWarp = 32;
+
+struct Barrier {
+  int waiting = 0;
+  int passed = 0;
+};
+
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack = std::vector<char>(kStackBytes);
+  bool done = false;
+};
+
+/// The block that runs.
+struct Block {
+  std::vector<Fiber> fibers;
+  std::vector<Barrier> warps;
+  std::vector<std::array<std::uint64_t, kWarp>> exchange;
+  Barrier all;
+  ucontext_t scheduler;
+  int now = 0;
+  const std::function<void()>* kernel = nullptr;
+};
+Block block;
+
+void yield() { swapcontext(&block.fibers[static_cast<std::size_t>(block.now)].context, &block.scheduler); }
+
+void wait(Barrier& barrier, int threads) {
+  const int turn = barrier.passed;
+  if (++barrier.waiting == threads) {
+    barrier.waiting = 0;
+    ++barrier.passed;
+    return;
+  }
+  while (barrier.passed == turn) yield();
+}
+
+void run_fiber() {
+  (*block.kernel)();
+  block.fibers[static_cast<std::size_t>(block.now)].done = true;
+  yield();
+}
+
+void run_block(int threads, const std::function<void()>& kernel) {
+  const auto count = static_cast<std::size_t>(threads);
+  if (block.fibers.size() != count) block.fibers = std::vector<Fiber>(count);
+  block.warps.assign(count / kWarp, {});
+  block.exchange.resize(count / kWarp);
+  block.all = {};
+  block.kernel = &kernel;
+  for (Fiber& fiber : block.fibers) {
+    fiber.done = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, run_fiber, 0);
+  }
+  for (int left = threads; left > 0;) {
+    for (block.now = 0; block.now < threads; ++block.now) {
+      Fiber& fiber = block.fibers[static_cast<std::size_t>(block.now)];
+      if (fiber.done) continue;
+      swapcontext(&block.scheduler, &fiber.context);
+      if (fiber.done) --left;
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------- what programs are linked to
+
+/// Every lane's value, once all lanes are here.
+const std::uint64_t* exchange(std::uint64_t value) {
+  const auto warp = static_cast<std::size_t>(block.now / kWarp);
+  wait(block.warps[warp], kWarp);  // what was exchanged before has been read
+  block.exchange[warp][static_cast<std::size_t>(block.now % kWarp)] = value;
+  wait(block.warps[warp], kWarp);
+  return block.exchange[warp].data();
+}
+
+struct Runtime {
+  int (*thread)() = [] { return block.now; };
+  void (*sync_block)() = [] { wait(block.all, static_cast<int>(block.fibers.size())); };
+  void (*sync_warp)() = [] { wait(block.warps[static_cast<std::size_t>(block.now / kWarp)], kWarp); };
+  const std::uint64_t* (*exchange)(std::uint64_t) = &gpu::exchange;
+};
+
+constexpr const char* kPrelude = R"(
+#define __device__
+#define __global__
+#define __grid_constant__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+struct Runtime {
+  int (*thread)();
+  void (*sync_block)();
+  void (*sync_warp)();
+  const unsigned long* (*exchange)(unsigned long);
+};
+extern "C" { Runtime runtime; unsigned emulated_block, emulated_blocks; unsigned long long cells[1 << 15]; }
+struct Index { unsigned x; };
+#define threadIdx (Index{(unsigned)runtime.thread()})
+#define blockIdx (Index{emulated_block})
+#define gridDim (Index{emulated_blocks})
+static inline void __syncthreads() { runtime.sync_block(); }
+static inline void __syncwarp() { runtime.sync_warp(); }
+static inline void __threadfence() {}
+template <class T> static T __ldg(const T* p) { return *p; }
+template <class T> static T __ldcg(const T* p) { return *p; }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
+static inline double __longlong_as_double(long long x) { double d; __builtin_memcpy(&d, &x, 8); return d; }
+static inline long long __double_as_longlong(double d) { long long x; __builtin_memcpy(&x, &d, 8); return x; }
+static inline unsigned long long __shfl_down_sync(unsigned, unsigned long long x, int d) {
+  const int lane = runtime.thread() % 32;
+  return runtime.exchange(x)[lane + d < 32 ? lane + d : lane];
+}
+static inline bool __any_sync(unsigned, bool x) {
+  const unsigned long* all = runtime.exchange(x);
+  bool any = false;
+  for (int i = 0; i < 32; ++i) any |= all[i] != 0;
+  return any;
+}
+static inline unsigned __match_any_sync(unsigned, long long x) {
+  const unsigned long* all = runtime.exchange((unsigned long)x);
+  unsigned same = 0;
+  for (int i = 0; i < 32; ++i) same |= (unsigned)(all[i] == (unsigned long)x) << i;
+  return same;
+}
+template <class T> static T atomicCAS(T* p, T old, T value) { const T was = *p; if (was == old) *p = value; return was; }
+template <class T> static T atomicAdd(T* p, T value) { const T was = *p; *p += value; return was; }
+template <class T> static T atomicExch(T* p, T value) { const T was = *p; *p = value; return was; }
+)";
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------------------------------- program
+
+struct Program::State {
+  void* library = nullptr;
+
+  explicit State(std::string source) {
+    if (std::getenv("UPSWEEP_TEST_NVRTC") != nullptr) (void)compiled(source, 9, 0);
+    static int number = 0;
+    const auto stem = std::filesystem::temp_directory_path() /
+                      ("upsweep-emulated-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
+    const std::string file = stem.string() + ".cpp";
+    const std::string object = stem.string() + ".so";
+    replace(source, "extern __shared__", "extern");
+    replace(source, "__shared__", "static");
+    std::ofstream(file) << kPrelude << source;
+    const char* const compiler = std::getenv("UPSWEEP_TEST_CXX");
+    const std::string command = std::string(compiler != nullptr ? compiler : "c++") +
+                                " -std=c++20 -O0 -w -ffp-contract=off -fwrapv -fPIC -shared -o " + object + " " + file;
+    if (std::system(command.c_str()) != 0) throw std::runtime_error("not compiled: " + file);
+    library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+    *find<Runtime>("runtime") = Runtime{};
+    std::filesystem::remove(file);
+    std::filesystem::remove(object);
+  }
+  template <class T>
+  [[nodiscard]] T* find(const char* name) const {
+    void* const symbol = dlsym(library, name);
+    if (symbol == nullptr) throw std::runtime_error(std::string("no ") + name);
+    return reinterpret_cast<T*>(symbol);
+  }
+};
+
+Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Program::~Program() = default;
+
+void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream,
+                     std::span<const std::uint64_t> words) const {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  // A struct of that many words lies on the stack as an array does.
+  struct Words {
+    std::uint64_t w[256];
+  };
+  Words all = {};
+  if (words.size() > std::size(all.w) || shared_bytes > (1 << 18))
+    throw std::runtime_error("too much for the emulation");
+  std::copy(words.begin(), words.end(), all.w);
+  const auto function = state_->find<void(Words)>(kernel);
+  *state_->find<unsigned>("emulated_blocks") = static_cast<unsigned>(blocks);
+  const std::function<void()> thread = [&] { function(all); };
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    *state_->find<unsigned>("emulated_block") = static_cast<unsigned>(b);
+    std::memset(state_->find<void>("cells"), 0xA5, 1 << 18);  // shared memory holds anything
+    run_block(threads, thread);
+  }
+}
+
+std::shared_ptr<const Program> program_of(const std::string& source, double& seconds) {
+  static std::map<std::string, std::shared_ptr<const Program>> all;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto& program = all[source];
+  if (!program) program = std::make_shared<const Program>(std::make_unique<Program::State>(source));
+  seconds += 1e-9;
+  return program;
+}
+
+LaunchLimits launch_limits() {
+  return {.multiprocessors = 2, .shared_per_block = 64 << 10, .shared_per_multiprocessor = 100 << 10};
+}
+
+// --------------------------------------------------------------------------------------------------------------- staging
+
+struct Staging::State {
+  std::map<int, std::vector<char>> arrays;
+  std::map<int, std::vector<char>> host_arrays;
+  StagingTimes times;
+
+  static void* grown(std::vector<char>& array, std::int64_t bytes) {
+    // New memory each time that it grows, filled with what no test expects.
+    if (static_cast<std::int64_t>(array.size()) < bytes)
+      array = std::vector<char>(static_cast<std::size_t>(bytes), '\x5A');
+    return array.data();
+  }
+};
+
+Staging::Staging(const Policy&) : state_(std::make_unique<State>()) {}
+Staging::~Staging() = default;
+void* Staging::array(int which, std::int64_t bytes) { return State::grown(state_->arrays[which], bytes); }
+void* Staging::host_array(int which, std::int64_t bytes) { return State::grown(state_->host_arrays[which], bytes); }
+void* Staging::upload(int which, const void* from, std::int64_t bytes) {
+  return std::memcpy(array(which, bytes), from, static_cast<std::size_t>(bytes));
+}
+void Staging::download(void* to, int which, std::int64_t bytes) {
+  std::memcpy(to, array(which, bytes), static_cast<std::size_t>(bytes));
+}
+void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+void Staging::compute(const std::function<void(const Policy&)>& run) { run({}); }
+void Staging::fill(void* to, int byte, std::int64_t bytes) { std::memset(to, byte, static_cast<std::size_t>(bytes)); }
+const StagingTimes& Staging::times() const { return state_->times; }
+
+}  // namespace upsweep::gpu
