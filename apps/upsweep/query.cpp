@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "io/table.hpp"
+#include "on_device.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
@@ -74,8 +75,14 @@ void print_as_json(const Answer& answer, double seconds) {
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
     return "[" + cells + "]";
   });
-  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}}}\n", names, types, rows,
-                    quoted(std::string(answer.rung)), Json(seconds).dump()));
+  std::string times;
+  if (answer.rung.starts_with("cuda.")) {
+    times = fmt::format(",\"kernel_s\":{},\"to_device_s\":{},\"to_host_s\":{},\"compile_s\":{},\"rows_by_cpu\":{}",
+                        Json(answer.times.kernel).dump(), Json(answer.times.to_device).dump(),
+                        Json(answer.times.to_host).dump(), Json(answer.times.compile).dump(), answer.rows_by_cpu);
+  }
+  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}{}}}\n", names, types, rows,
+                    quoted(std::string(answer.rung)), Json(seconds).dump(), times));
 }
 
 std::size_t width_of(std::string_view text) {
@@ -109,13 +116,22 @@ void print_as_text(const Answer& answer) {
   print(all);
 }
 
+/// What a query on a GPU has taken there.
+void remark_times(const Answer& answer) {
+  if (!answer.rung.starts_with("cuda.")) return;
+  const DeviceTimes& times = answer.times;
+  remark(times_text({.to_device = times.to_device, .kernel = times.kernel, .to_host = times.to_host}) +
+         (times.compile > 0 ? fmt::format(", {} to make the code ready", duration(times.compile)) : ""));
+  if (answer.rows_by_cpu > 0) {
+    remark(fmt::format("{} rows were computed on the CPU, as the GPU could not do it exactly",
+                       grouped(answer.rows_by_cpu)));
+  }
+}
+
 }  // namespace
 
 int run_query(const Common& common, const QueryOptions& options) {
-  if (common.on_gpu()) {
-    (void)common.policy();  // refuses a device that is not there
-    throw Error(Code::unsupported, "queries run on the CPU");
-  }
+  const Policy policy = common.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
   const auto table = io::open_table(path_of(statement, options.tables));
   const Query query(statement, *table);
@@ -123,19 +139,20 @@ int run_query(const Common& common, const QueryOptions& options) {
   Answer answer;
   {
     Progress progress(common.quiet);
-    answer = query.run(common.policy(), *table,
-                       [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); });
+    const auto tell = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, tell)
+                             : query.run(policy, *table, tell);
   }
   const double seconds = watch.seconds();
   if (common.json) {
     print_as_json(answer, seconds);
-  } else {
-    print_as_text(answer);
-    if (!common.quiet)
-      remark(fmt::format("{} in {} by {}",
-                         answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
-                         duration(seconds), answer.rung));
+    return 0;
   }
+  print_as_text(answer);
+  if (common.quiet) return 0;
+  remark(fmt::format("{} in {} by {}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
+                     duration(seconds), answer.rung));
+  remark_times(answer);
   return 0;
 }
 

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/query_bench.cpp: queries on columns in memory, beside reading the bytes they must touch: by the CPU, or on a GPU.
+//
+//   query_bench [--input lineitem.parquet] [--rows N] [--copies N] [--threads N] [--cuda] [--seconds S]
+//
+// Without --input the columns are made, with TPC-H's ranges. With --copies 10 every run takes the next of ten copies of the
+// table, so that it finds none of it in cache. Prints one JSON object per query; bench/query_peers.py runs others' engines.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "buffer.hpp"
+#include "clock.hpp"
+#include "io/table.hpp"
+#include "query/kernels.hpp"
+#include "upsweep/device_table.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+#include "upsweep/reduce.hpp"
+
+namespace upsweep::bench {
+namespace {
+
+constexpr std::int64_t kLine = 64;  // bytes of a cache line, which is what the CPU reads
+
+struct Ask {
+  std::string name;
+  std::string sql;
+  std::vector<std::string> keys;     ///< columns that every row is read of
+  std::vector<std::string> payload;  ///< columns that are read where `limit` keeps a row
+  std::int64_t limit = 0;
+};
+
+std::vector<Ask> asks() {
+  std::vector<Ask> all;
+  for (const std::int64_t z : {30, 100, 500, 1500, 5000, 10001}) {
+    all.push_back({fmt::format("lecture, Z = {}", z),
+                   fmt::format("SELECT SUM(l_quantity * l_extendedprice) FROM t WHERE l_suppkey < {}", z),
+                   {"l_suppkey"},
+                   {"l_quantity", "l_extendedprice"},
+                   z});
+  }
+  all.push_back(
+      {"TPC-H Q6",
+       "SELECT SUM(l_extendedprice * l_discount) FROM t WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < "
+       "date '1994-01-01' + interval '1' year AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24",
+       {"l_shipdate", "l_discount", "l_quantity", "l_extendedprice"},
+       {}});
+  all.push_back(
+      {"TPC-H Q1",
+       "SELECT l_returnflag, l_linestatus, SUM(l_quantity), SUM(l_extendedprice), SUM(l_extendedprice * (1 - "
+       "l_discount)), SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)), AVG(l_quantity), "
+       "AVG(l_extendedprice), AVG(l_discount), COUNT(*) FROM t WHERE l_shipdate <= date '1998-12-01' - interval "
+       "'90' day GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus",
+       {"l_returnflag", "l_linestatus", "l_shipdate", "l_quantity", "l_extendedprice", "l_discount", "l_tax"},
+       {}});
+  return all;
+}
+
+const std::vector<std::string> kColumns = {"l_suppkey", "l_quantity", "l_extendedprice", "l_discount",
+                                           "l_tax",     "l_shipdate", "l_returnflag",    "l_linestatus"};
+
+/// A table's columns, each in one piece.
+class Columns {
+ public:
+  explicit Columns(const Table& source) {
+    std::vector<int> wanted;
+    for (std::size_t c = 0; c < source.fields().size(); ++c) {
+      const Field& field = source.fields()[c];
+      if (std::find(kColumns.begin(), kColumns.end(), field.name) == kColumns.end()) continue;
+      wanted.push_back(static_cast<int>(c));
+      columns_.push_back({.field = field});
+    }
+    for (int part = 0; part < source.parts(); ++part) {
+      const auto reader = source.open(part, wanted);
+      for (Batch batch; reader->next(batch);) append(batch);
+    }
+  }
+  /// TPC-H's ranges and types: a 32-bit supplier, decimals in cents, days, dictionaries.
+  Columns(std::int64_t rows, unsigned seed) : rows_(rows) {
+    std::mt19937_64 random(seed);
+    const auto add = [&]<class T>(Field field, T least, T greatest) {
+      std::uniform_int_distribution<std::int64_t> any(least, greatest);
+      Column& column = columns_.emplace_back(Column{.field = std::move(field)});
+      column.bytes.resize(static_cast<std::size_t>(rows) * sizeof(T));
+      for (std::int64_t i = 0; i < rows; ++i)
+        reinterpret_cast<T*>(column.bytes.data())[i] = static_cast<T>(any(random));
+    };
+    const auto decimal = [](const char* name) {
+      return Field{.name = name, .kind = ValueKind::decimal, .storage = Storage::int64, .scale = 2};
+    };
+    const auto words = [&](const char* name, std::vector<std::string> all) {
+      add(Field{.name = name, .kind = ValueKind::text, .storage = Storage::int32}, std::int32_t{0},
+          static_cast<std::int32_t>(all.size()) - 1);
+      for (auto& word : all) columns_.back().words.push_back(std::move(word));
+    };
+    add(Field{.name = "l_suppkey", .storage = Storage::uint32}, std::uint32_t{1}, std::uint32_t{10'000});
+    add(decimal("l_quantity"), std::int64_t{1}, std::int64_t{50});
+    for (std::int64_t i = 0; i < rows; ++i) reinterpret_cast<std::int64_t*>(columns_.back().bytes.data())[i] *= 100;
+    add(decimal("l_extendedprice"), std::int64_t{90'100}, std::int64_t{10'494'950});
+    add(decimal("l_discount"), std::int64_t{0}, std::int64_t{10});
+    add(decimal("l_tax"), std::int64_t{0}, std::int64_t{8});
+    add(Field{.name = "l_shipdate", .kind = ValueKind::date, .storage = Storage::int32}, std::int32_t{8'036},
+        std::int32_t{10'561});
+    words("l_returnflag", {"A", "N", "R"});
+    words("l_linestatus", {"F", "O"});
+  }
+
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+
+  /// A copy in memory of its own.
+  [[nodiscard]] std::unique_ptr<MemoryTable> copied(std::deque<Buffer<std::byte>>& memory) const {
+    auto table = std::make_unique<MemoryTable>();
+    for (const Column& column : columns_) {
+      Buffer<std::byte>& copy = memory.emplace_back(std::ssize(column.bytes));
+      std::memcpy(copy.data(), column.bytes.data(), column.bytes.size());
+      std::shared_ptr<const Words> words;
+      if (column.field.kind == ValueKind::text) {
+        words = std::make_shared<Words>(column.words.begin(), column.words.end());
+      }
+      table->add(column.field, copy.data(), rows_, nullptr, words);
+    }
+    return table;
+  }
+
+  /// Bytes that a query must read: its keys whole, and the lines of the payload that hold a row that is kept.
+  [[nodiscard]] std::int64_t bytes_of(const Ask& ask) const {
+    std::int64_t bytes = 0;
+    for (const std::string& name : ask.keys) bytes += std::ssize(column(name).bytes);
+    for (const std::string& name : ask.payload) {
+      const std::int64_t in_line = kLine / (query::width_of(column(name).field.storage) / 8);
+      std::int64_t last = -1;
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        if (key(i) >= ask.limit || i / in_line == last) continue;
+        last = i / in_line;
+        bytes += kLine;
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  struct Column {
+    Field field;
+    std::vector<std::byte> bytes;
+    std::deque<std::string> words;
+    std::unordered_map<std::string, std::int32_t> index;
+  };
+
+  [[nodiscard]] const Column& column(const std::string& name) const {
+    for (const Column& column : columns_) {
+      if (column.field.name == name) return column;
+    }
+    throw Error(Code::unknown_column, "the table has no column '" + name + "'");
+  }
+  [[nodiscard]] std::int64_t key(std::int64_t i) const {
+    const Column& keys = column("l_suppkey");
+    if (query::width_of(keys.field.storage) == 64) return reinterpret_cast<const std::int64_t*>(keys.bytes.data())[i];
+    return reinterpret_cast<const std::uint32_t*>(keys.bytes.data())[i];
+  }
+
+  void append(const Batch& batch) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      Column& column = columns_[c];
+      const ColumnData& from = batch.columns[c];
+      if (from.validity != nullptr) throw Error(Code::null_value, column.field.name + " has NULLs");
+      const auto size = static_cast<std::size_t>(query::width_of(column.field.storage) / 8);
+      const std::size_t before = column.bytes.size();
+      column.bytes.resize(before + static_cast<std::size_t>(batch.rows) * size);
+      std::memcpy(column.bytes.data() + before, from.values, static_cast<std::size_t>(batch.rows) * size);
+      if (!from.words) continue;
+      auto* const indices = reinterpret_cast<std::int32_t*>(column.bytes.data() + before);
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        const std::string word((*from.words)[static_cast<std::size_t>(indices[i])]);
+        const auto [known, is_new] = column.index.emplace(word, static_cast<std::int32_t>(column.words.size()));
+        if (is_new) column.words.push_back(word);
+        indices[i] = known->second;
+      }
+    }
+    rows_ += batch.rows;
+  }
+
+  std::int64_t rows_ = 0;
+  std::vector<Column> columns_;
+};
+
+struct Options {
+  std::string input;
+  std::int64_t rows = 6'001'215;
+  int copies = 1;
+  int threads = 0;
+  double seconds = 2;
+  bool cuda = false;
+};
+
+std::string cells_of(const Answer& answer) {
+  std::string all;
+  for (const auto& row : answer.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) all += text(answer.columns[c], row[c]) + " ";
+  }
+  return all;
+}
+
+void time_on_cpu(const Options& options, const Columns& columns) {
+  std::deque<Buffer<std::byte>> memory;
+  std::vector<std::unique_ptr<MemoryTable>> tables;
+  for (int copy = 0; copy < options.copies; ++copy) tables.push_back(columns.copied(memory));
+  const Policy policy = par.with_threads(options.threads);
+  for (const Ask& ask : asks()) {
+    const Query query(ask.sql, *tables[0]);
+    const std::int64_t bytes = columns.bytes_of(ask);
+    std::vector<std::unique_ptr<Buffer<std::int64_t>>> arrays;
+    for (int copy = 0; copy < options.copies; ++copy) {
+      auto& array = arrays.emplace_back(std::make_unique<Buffer<std::int64_t>>(bytes / 8));
+      for (std::int64_t i = 0; i < bytes / 8; ++i) (*array)[i] = i;
+    }
+    std::size_t turn = 0;
+    std::size_t read_turn = 0;
+    std::int64_t unused = 0;
+    std::vector<Contender> contenders;
+    contenders.push_back({.name = "query", .run = [&] { (void)query.run(policy, *tables[turn++ % tables.size()]); }});
+    contenders.push_back({.name = "read", .run = [&] {
+                            const auto& array = *arrays[read_turn++ % arrays.size()];
+                            unused += reduce(policy, array.data(), bytes / 8, std::int64_t{0}).value;
+                          }});
+    time_in_turn(contenders, options.seconds);
+    const double seconds = median(contenders[0].samples);
+    const double read = median(contenders[1].samples);
+    fmt::print(
+        "{{\"query\":\"{}\",\"rung\":\"cpu.predicate_first\",\"rows\":{},\"copies\":{},\"threads\":{},\"bytes\":{},"
+        "\"seconds\":{},\"read_s\":{},\"of_read\":{:.3f}}}\n",
+        ask.name, columns.rows(), options.copies, options.threads, bytes, seconds, read, read / seconds);
+    std::fflush(stdout);
+  }
+}
+
+void time_on_gpu(const Options& options, const Columns& columns) {
+  std::deque<Buffer<std::byte>> memory;
+  const auto table = columns.copied(memory);
+  const gpu::Policy policy;
+  std::vector<std::unique_ptr<DeviceTable>> tables;
+  for (int copy = 0; copy < options.copies; ++copy) tables.push_back(std::make_unique<DeviceTable>(policy, *table));
+  for (const Ask& ask : asks()) {
+    const Query query(ask.sql, *table);
+    const Answer first = query.run(policy, *tables[0]);
+    if (cells_of(first) != cells_of(query.run(par, *table)) || first.rows_by_cpu != 0) {
+      throw Error(Code::malformed, ask.name + ": the GPU's answer is another than the CPU's");
+    }
+    std::size_t turn = 0;
+    std::vector<double> kernel;
+    std::vector<Contender> contenders;
+    contenders.push_back({.name = "query", .run = [&] {
+                            kernel.push_back(query.run(policy, *tables[turn++ % tables.size()]).times.kernel);
+                          }});
+    time_in_turn(contenders, options.seconds);
+    fmt::print(
+        "{{\"query\":\"{}\",\"rung\":\"cuda.fused\",\"rows\":{},\"copies\":{},\"bytes\":{},\"seconds\":{},"
+        "\"kernel_s\":{},\"compile_s\":{}}}\n",
+        ask.name, columns.rows(), options.copies, columns.bytes_of(ask), median(contenders[0].samples), median(kernel),
+        first.times.compile);
+    std::fflush(stdout);
+  }
+}
+
+int run(const Options& options) {
+  const Columns columns = options.input.empty() ? Columns(options.rows, 1) : Columns(*io::open_table(options.input));
+  if (options.cuda) {
+    time_on_gpu(options, columns);
+  } else {
+    time_on_cpu(options, columns);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace upsweep::bench
+
+int main(int argc, char** argv) {
+  upsweep::bench::Options options;
+  CLI::App app("Times queries on columns in memory.");
+  app.add_option("--input", options.input, "a lineitem table; else columns are made");
+  app.add_option("--rows", options.rows, "of made columns");
+  app.add_option("--copies", options.copies, "of the table, taken in turn");
+  app.add_option("--threads", options.threads, "0: all cores");
+  app.add_option("--seconds", options.seconds, "for each query");
+  app.add_flag("--cuda", options.cuda, "on the first GPU");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return upsweep::bench::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "query_bench: {}\n", error.what());
+    return 1;
+  }
+}
