@@ -65,8 +65,8 @@ std::vector<Ask> asks() {
   return all;
 }
 
-const std::vector<std::string> kColumns = {"l_suppkey", "l_quantity", "l_extendedprice", "l_discount",
-                                           "l_tax",     "l_shipdate", "l_returnflag",    "l_linestatus"};
+constexpr std::string_view kColumns[] = {"l_suppkey", "l_quantity", "l_extendedprice", "l_discount",
+                                         "l_tax",     "l_shipdate", "l_returnflag",    "l_linestatus"};
 
 /// A table's columns, each in one piece.
 class Columns {
@@ -75,7 +75,7 @@ class Columns {
     std::vector<int> wanted;
     for (std::size_t c = 0; c < source.fields().size(); ++c) {
       const Field& field = source.fields()[c];
-      if (std::find(kColumns.begin(), kColumns.end(), field.name) == kColumns.end()) continue;
+      if (std::find(std::begin(kColumns), std::end(kColumns), field.name) == std::end(kColumns)) continue;
       wanted.push_back(static_cast<int>(c));
       columns_.push_back({.field = field});
     }
@@ -212,6 +212,7 @@ std::string cells_of(const Answer& answer) {
 void time_on_cpu(const Options& options, const Columns& columns) {
   std::deque<Buffer<std::byte>> memory;
   std::vector<std::unique_ptr<MemoryTable>> tables;
+  tables.reserve(static_cast<std::size_t>(options.copies));
   for (int copy = 0; copy < options.copies; ++copy) tables.push_back(columns.copied(memory));
   const Policy policy = par.with_threads(options.threads);
   for (const Ask& ask : asks()) {
@@ -247,6 +248,7 @@ void time_on_gpu(const Options& options, const Columns& columns) {
   const auto table = columns.copied(memory);
   const gpu::Policy policy;
   std::vector<std::unique_ptr<DeviceTable>> tables;
+  tables.reserve(static_cast<std::size_t>(options.copies));
   for (int copy = 0; copy < options.copies; ++copy) tables.push_back(std::make_unique<DeviceTable>(policy, *table));
   for (const Ask& ask : asks()) {
     const Query query(ask.sql, *table);
@@ -284,19 +286,19 @@ int run(const Options& options) {
 }  // namespace upsweep::bench
 
 int main(int argc, char** argv) {
-  upsweep::bench::Options options;
-  CLI::App app("Times queries on columns in memory.");
-  app.add_option("--input", options.input, "a lineitem table; else columns are made");
-  app.add_option("--rows", options.rows, "of made columns");
-  app.add_option("--copies", options.copies, "of the table, taken in turn");
-  app.add_option("--threads", options.threads, "0: all cores");
-  app.add_option("--seconds", options.seconds, "for each query");
-  app.add_flag("--cuda", options.cuda, "on the first GPU");
-  CLI11_PARSE(app, argc, argv);
   try {
+    upsweep::bench::Options options;
+    CLI::App app("Times queries on columns in memory.");
+    app.add_option("--input", options.input, "a lineitem table; else columns are made");
+    app.add_option("--rows", options.rows, "of made columns");
+    app.add_option("--copies", options.copies, "of the table, taken in turn");
+    app.add_option("--threads", options.threads, "0: all cores");
+    app.add_option("--seconds", options.seconds, "for each query");
+    app.add_flag("--cuda", options.cuda, "on the first GPU");
+    CLI11_PARSE(app, argc, argv);
     return upsweep::bench::run(options);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "query_bench: {}\n", error.what());
+    std::fprintf(stderr, "query_bench: %s\n", error.what());
     return 1;
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/device_query_test.cpp: queries by generated kernels give what the CPU gives: on a GPU, or with kernels emulated.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,8 +95,8 @@ class Columns {
     put({.name = name, .kind = ValueKind::boolean, .storage = Storage::bit}, random_bits());
   }
   void add_text(const std::string& name, std::vector<std::string> words) {
-    std::vector<std::int32_t> values;
-    for (std::int64_t i = 0; i < rows_; ++i) values.push_back(static_cast<std::int32_t>(random_() % words.size()));
+    std::vector<std::int32_t> values(static_cast<std::size_t>(rows_));
+    for (std::int32_t& value : values) value = static_cast<std::int32_t>(random_() % words.size());
     put({.name = name, .kind = ValueKind::text, .storage = Storage::int32}, values);
     struct Owned {
       std::vector<std::string> strings;
@@ -187,7 +188,7 @@ class DeviceQuery : public testing::Test {
   }
 };
 
-enum class By { device, either };  ///< who may compute the rows
+enum class By : std::uint8_t { device, either };  ///< who may compute the rows
 
 void compare(const std::vector<std::string>& queries, const Columns& columns, const std::string& what, By by) {
   const Table& table = columns.table();
@@ -197,7 +198,7 @@ void compare(const std::vector<std::string>& queries, const Columns& columns, co
     const Outcome expected = ask(sql, par, table);
     for (const Table* from : {&table, static_cast<const Table*>(&there)}) {
       const Outcome found = ask(sql, gpu::Policy{}, *from);
-      expect_same(found, expected, what + (from == &table ? ", brought: " : ", there: ") + sql);
+      expect_same(found, expected, fmt::format("{}, {}: {}", what, from == &table ? "brought" : "there", sql));
       if (by == By::device) {
         EXPECT_EQ(found.rows_by_cpu, 0) << what << ": " << sql;
       }
@@ -214,12 +215,24 @@ void compare(const std::vector<std::string>& queries, By by = By::device) {
   }
 }
 
+// Of TPC-H: queries 6 and 1.
+constexpr const char* kForecast =
+    "SUM(price * sd) FROM t WHERE day >= date '1994-01-01' AND day < date '1994-01-01' + interval '1' year AND "
+    "sd BETWEEN 0.05 AND 0.07 AND si < 24";
+constexpr const char* kPricing =
+    "few, flag, SUM(si), SUM(price), SUM(price * (1 - sd)), SUM(price * (1 - sd) * (1 + sd)), AVG(si), AVG(price), "
+    "AVG(sd), COUNT(*) FROM t WHERE day <= date '1998-12-01' - interval '90' day GROUP BY few, flag ORDER BY few, "
+    "flag";
+constexpr const char* kSumsOfSome =
+    "SUM(sd), SUM(price), SUM(d4), SUM(d16), AVG(price), AVG(i64), SUM(price * (1 - sd)) FROM t WHERE n % 2 = 0 OR n "
+    "< 5";
+
 TEST_F(DeviceQuery, SumsAndCounts) {
   compare({
       "COUNT(*) FROM t",
       "COUNT(*), COUNT(i8), SUM(i8), SUM(i16), SUM(i32), SUM(i64), SUM(u8), SUM(u16), SUM(u32), SUM(u64) FROM t",
-      "SUM(sd), SUM(price), SUM(d4), SUM(d16), AVG(price), AVG(i64), SUM(price * (1 - sd)) FROM t WHERE n % 2 = 0 OR n "
-      "< 5",
+
+      kSumsOfSome,
       "SUM(sd), SUM(price), SUM(d4), SUM(d16), AVG(price), AVG(i64), SUM(price * (1 - sd) * (1 + sd)) FROM t",
       "SUM(f32), SUM(f64), AVG(f64), COUNT(f64) FROM t WHERE f64 < 1000 AND f64 > -1000 AND f32 < 1000 AND f32 > -1000",
       "SUM(n), SUM(n), COUNT(n), SUM(n + 1) FROM t",
@@ -239,8 +252,8 @@ TEST_F(DeviceQuery, Extremes) {
 TEST_F(DeviceQuery, Conditions) {
   compare({
       "SUM(si * n) FROM t WHERE day < date '1995-03-01'",
-      "SUM(price * sd) FROM t WHERE day >= date '1994-01-01' AND day < date '1994-01-01' + interval '1' year AND "
-      "sd BETWEEN 0.05 AND 0.07 AND si < 24",
+
+      kForecast,
       "COUNT(*), SUM(n) FROM t WHERE i8 < 0 OR (i16 > 5 AND NOT b)",
       "COUNT(*) FROM t WHERE i8 IS NULL",
       "COUNT(*), SUM(n) FROM t WHERE NOT (si > 10 AND sd IS NOT NULL) OR few IS NULL",
@@ -279,9 +292,7 @@ TEST_F(DeviceQuery, Expressions) {
 
 TEST_F(DeviceQuery, Groups) {
   compare({
-      "few, flag, SUM(si), SUM(price), SUM(price * (1 - sd)), SUM(price * (1 - sd) * (1 + sd)), AVG(si), AVG(price), "
-      "AVG(sd), COUNT(*) FROM t WHERE day <= date '1998-12-01' - interval '90' day GROUP BY few, flag ORDER BY few, "
-      "flag",
+      kPricing,
       "few, COUNT(*), MIN(i64), MAX(f64), MIN(flag) FROM t GROUP BY few",
       "b, COUNT(*), SUM(d16) FROM t GROUP BY b",
       "few, b, flag, SUM(n) FROM t GROUP BY few, b, flag",

@@ -38,7 +38,7 @@ struct Barrier {
 };
 
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context = {};
   std::vector<char> stack = std::vector<char>(kStackBytes);
   bool done = false;
 };
@@ -49,7 +49,7 @@ struct Block {
   std::vector<Barrier> warps;
   std::vector<std::array<std::uint64_t, kWarp>> exchange;
   Barrier all;
-  ucontext_t scheduler;
+  ucontext_t scheduler = {};
   int now = 0;
   const std::function<void()>* kernel = nullptr;
 };
@@ -189,6 +189,7 @@ struct Program::State {
     const char* const compiler = std::getenv("UPSWEEP_TEST_CXX");
     const std::string command = std::string(compiler != nullptr ? compiler : "c++") +
                                 " -std=c++20 -O0 -w -ffp-contract=off -fwrapv -fPIC -shared -o " + object + " " + file;
+    // NOLINTNEXTLINE(bugprone-command-processor): the compiler that built this test
     if (std::system(command.c_str()) != 0) throw std::runtime_error("not compiled: " + file);
     library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());

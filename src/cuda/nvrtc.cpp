@@ -35,19 +35,19 @@ class Nvrtc {
 
   std::string compile(const std::string& source, int major, int minor) const {
     Program program = nullptr;
-    require(create(&program, source.c_str(), "query.cu", 0, nullptr, nullptr));
+    require(create_(&program, source.c_str(), "query.cu", 0, nullptr, nullptr));
     const std::string arch = "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
     // No fused multiply-add: products of floats are rounded as on the CPU.
     const std::array<const char*, 5> options = {arch.c_str(), "--std=c++17", "--device-int128", "--fmad=false",
                                                 "--disable-warnings"};
-    const int failed = compile_program(program, static_cast<int>(options.size()), options.data());
+    const int failed = compile_program_(program, static_cast<int>(options.size()), options.data());
     std::string code;
     if (failed == 0) {
-      code = text(program, cubin_size, cubin);
+      code = text(program, cubin_size_, cubin_);
     } else {
-      code = text(program, log_size, log);
+      code = text(program, log_size_, log_);
     }
-    (void)destroy(&program);
+    (void)destroy_(&program);
     if (failed != 0) {
       throw Error(Code::device_failed, "NVRTC " + version_ +
                                            " does not compile a query's code for compute capability " +
@@ -67,18 +67,18 @@ class Nvrtc {
           "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found: "
           "install it and have LD_LIBRARY_PATH or CUDA_HOME lead to it, or run the query on the CPU");
     }
-    find(library, "nvrtcVersion", version_of);
-    find(library, "nvrtcCreateProgram", create);
-    find(library, "nvrtcCompileProgram", compile_program);
-    find(library, "nvrtcDestroyProgram", destroy);
-    find(library, "nvrtcGetCUBINSize", cubin_size);
-    find(library, "nvrtcGetCUBIN", cubin);
-    find(library, "nvrtcGetProgramLogSize", log_size);
-    find(library, "nvrtcGetProgramLog", log);
-    find(library, "nvrtcGetErrorString", error_text);
+    find(library, "nvrtcVersion", version_of_);
+    find(library, "nvrtcCreateProgram", create_);
+    find(library, "nvrtcCompileProgram", compile_program_);
+    find(library, "nvrtcDestroyProgram", destroy_);
+    find(library, "nvrtcGetCUBINSize", cubin_size_);
+    find(library, "nvrtcGetCUBIN", cubin_);
+    find(library, "nvrtcGetProgramLogSize", log_size_);
+    find(library, "nvrtcGetProgramLog", log_);
+    find(library, "nvrtcGetErrorString", error_text_);
     int major = 0;
     int minor = 0;
-    require(version_of(&major, &minor));
+    require(version_of_(&major, &minor));
     version_ = std::to_string(major) + "." + std::to_string(minor);
   }
 
@@ -105,7 +105,7 @@ class Nvrtc {
   }
 
   void require(int status) const {
-    if (status != 0) throw Error(Code::device_failed, std::string("NVRTC: ") + error_text(status));
+    if (status != 0) throw Error(Code::device_failed, std::string("NVRTC: ") + error_text_(status));
   }
 
   std::string text(Program program, int (*size_of)(Program, std::size_t*), int (*copy)(Program, char*)) const {
@@ -116,15 +116,15 @@ class Nvrtc {
     return all;
   }
 
-  int (*version_of)(int*, int*) = nullptr;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*compile_program)(Program, int, const char* const*) = nullptr;
-  int (*destroy)(Program*) = nullptr;
-  int (*cubin_size)(Program, std::size_t*) = nullptr;
-  int (*cubin)(Program, char*) = nullptr;
-  int (*log_size)(Program, std::size_t*) = nullptr;
-  int (*log)(Program, char*) = nullptr;
-  const char* (*error_text)(int) = nullptr;
+  int (*version_of_)(int*, int*) = nullptr;
+  int (*create_)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile_program_)(Program, int, const char* const*) = nullptr;
+  int (*destroy_)(Program*) = nullptr;
+  int (*cubin_size_)(Program, std::size_t*) = nullptr;
+  int (*cubin_)(Program, char*) = nullptr;
+  int (*log_size_)(Program, std::size_t*) = nullptr;
+  int (*log_)(Program, char*) = nullptr;
+  const char* (*error_text_)(int) = nullptr;
   std::string version_;
 };
 

@@ -44,7 +44,7 @@ struct SourceOptions {
 
 /// The words that kernels take, from the front; addresses are the device's.
 namespace argument {
-enum : int {
+enum : std::uint8_t {
   rows,
   groups,
   copies,    ///< sets of states that `merge` puts together
@@ -64,7 +64,7 @@ enum : int {
 /// One value of a group's state.
 struct StateCell {
   enum class Kind : std::uint8_t { rows, first_row, count, sum, real_sum, extreme, real_extreme };
-  Kind kind;
+  Kind kind = Kind::rows;
   bool least = false;     ///< of extremes
   bool own_wide = false;  ///< two words in a copy; the low one first
   bool wide = false;      ///< two words where merged

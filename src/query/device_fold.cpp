@@ -131,24 +131,24 @@ void DeviceFold::choose_copies(const Source& draft, std::int64_t groups) {
   options_.threads = kBlockThreads;
 }
 
-/// Every row's group into kIds, and the groups' keys; empty where there are too many, or where a key cannot be computed.
+/// Every row's group into Array::ids, and the groups' keys; empty where there are too many, or where a key cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   Numbered all{.source = number_source(plan_, options_)};
   const auto program = gpu::program_of(all.source.text, compile_seconds_);
   for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostGroups}) {
     const std::int64_t tags = 4 * limit;
-    auto* const control = array<std::uint64_t>(kMerged, kControlWords);
+    auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
     auto words = arguments(chunk, all.source);
     words[argument::trouble] = address(control);
     words[argument::found] = address(control) + offsetof(Control, found);
-    words[argument::ids] = address(array<std::int32_t>(kIds, chunk.rows));
-    words[argument::tags] = address(array<std::uint32_t>(kTags, tags));
-    words[argument::keys] = address(array<std::uint64_t>(kKeys, limit * all.source.words));
+    words[argument::ids] = address(array<std::int32_t>(Array::ids, chunk.rows));
+    words[argument::tags] = address(array<std::uint32_t>(Array::tags, tags));
+    words[argument::keys] = address(array<std::uint64_t>(Array::keys, limit * all.source.words));
     words[argument::mask] = static_cast<std::uint64_t>(tags - 1);
     words[argument::limit] = static_cast<std::uint64_t>(limit);
     staging_.compute([&](const gpu::Policy& policy) {
       staging_.fill(control, 0, sizeof(Control));
-      staging_.fill(array<std::uint32_t>(kTags, tags), 0, tags * 4);
+      staging_.fill(array<std::uint32_t>(Array::tags, tags), 0, tags * 4);
       program->launch("number_rows", blocks_for(chunk.rows, all.source.rows_per_thread, 0), options_.threads, 0,
                       policy.stream, words);
     });
@@ -159,7 +159,7 @@ std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk)
     all.groups = result.found;
     all.keys.resize(static_cast<std::size_t>(all.groups * all.source.words));
     if (all.groups > 0) {
-      staging_.copy_out(all.keys.data(), array<std::uint64_t>(kKeys, limit * all.source.words),
+      staging_.copy_out(all.keys.data(), array<std::uint64_t>(Array::keys, limit * all.source.words),
                         std::ssize(all.keys) * kWord);
     }
     return all;
@@ -215,7 +215,7 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
     words[next++] = address(column.values);
     words[next++] = address(column.validity);
   }
-  int table = first_array_ + kTables;
+  int table = first_array_ + static_cast<int>(Array::tables);
   for (const Expression* test : source.word_tests) {
     std::vector<std::uint8_t> passing;
     for (const std::string_view word : *chunk.columns[static_cast<std::size_t>(test->args[0]->column)].words) {
@@ -252,15 +252,15 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, std::int64_t gr
     copies = blocks * warps;
   }
   const std::int64_t merged_words = kControlWords + groups * source.words;
-  auto* const control = array<std::uint64_t>(kMerged, merged_words);
-  auto* const partials = array<std::uint64_t>(kPartials, copies * groups * source.own_words);
+  auto* const control = array<std::uint64_t>(Array::merged, merged_words);
+  auto* const partials = array<std::uint64_t>(Array::partials, copies * groups * source.own_words);
   auto words = arguments(chunk, source);
   words[argument::groups] = static_cast<std::uint64_t>(groups);
   words[argument::copies] = static_cast<std::uint64_t>(copies);
   words[argument::partials] = address(partials);
   words[argument::merged] = address(control + kControlWords);
   words[argument::trouble] = address(control);
-  words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(kIds, chunk.rows));
+  words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(Array::ids, chunk.rows));
   staging_.compute([&](const gpu::Policy& policy) {
     staging_.fill(control, 0, sizeof(Control));
     if (by_warps) staging_.fill(partials, 0, copies * own_bytes);

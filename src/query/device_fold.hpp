@@ -27,7 +27,7 @@ class DeviceFold {
   [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
 
  private:
-  enum Array : int { kMerged, kPartials, kIds, kTags, kKeys, kTables };
+  enum class Array : std::uint8_t { merged, partials, ids, tags, keys, tables };
   struct Numbered {
     Source source;
     std::int64_t groups = 0;
@@ -48,7 +48,8 @@ class DeviceFold {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const;
   template <class T>
   T* array(Array which, std::int64_t count) {
-    return static_cast<T*>(staging_.array(first_array_ + which, count * static_cast<std::int64_t>(sizeof(T))));
+    return static_cast<T*>(
+        staging_.array(first_array_ + static_cast<int>(which), count * static_cast<std::int64_t>(sizeof(T))));
   }
 
   const Plan& plan_;

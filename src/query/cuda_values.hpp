@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/cuda_values.hpp: writes what a row's expressions come to as CUDA C++, with SQL's NULLs and the CPU's rules of overflow.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query/cuda_source.hpp"
+
+namespace upsweep::query {
+
+enum class Form : std::uint8_t { narrow, wide, real, truth };
+
+/// An expression's value in the text: names, or constants. `null` is empty where it never is NULL.
+struct Value {
+  std::string text;
+  std::string null;
+  Form form = Form::narrow;
+  int bits = 0;  ///< of narrow and wide ones: |value| <= 2^bits
+};
+
+inline constexpr int kNarrowBits = 62;  // |value| <= 2^62 fits an int64, with room for the rounding up of bounds
+inline constexpr int kWideBits = 126;
+
+/// "i64", "i128", "double" or "bool".
+const char* type_of(Form form);
+/// As an i128.
+std::string widened(const Value& v);
+
+/// Writes lines, and the values of expressions for row u of a thread, each once as long as its name is in sight.
+///
+/// column3[u] is column 3's value, absent3[u] whether it is NULL. `bad` becomes true where the CPU has to do it.
+class ValueWriter {
+ public:
+  ValueWriter(const Plan& plan, const SourceOptions& options) : plan_(plan), options_(options) {}
+
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+  void text(std::string_view some) { out_ += some; }
+  /// What has been written so far, which is then no more.
+  std::string take() { return std::exchange(out_, {}); }
+  /// What `write` writes, apart.
+  template <class Write>
+  std::string apart(Write write) {
+    std::string before = take();
+    write();
+    return std::exchange(out_, std::move(before));
+  }
+
+  /// Of values that have names only inside braces.
+  void open_scope() { scopes_.emplace_back(); }
+  void close_scope() { scopes_.pop_back(); }
+  const Value& value(const Node& node);
+  /// A constant of that name.
+  Value named(Form form, const std::string& text, std::string null, int bits);
+
+  [[nodiscard]] const Field& field(int column) const { return plan_.fields[static_cast<std::size_t>(column)]; }
+  [[nodiscard]] const ColumnShape& shape(int column) const {
+    return options_.columns[static_cast<std::size_t>(column)];
+  }
+  /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, word) is whether test i passes.
+  [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
+
+ private:
+  std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
+  Value compute(const Expression& node);
+  std::string null_of(const Value& a, const Value& b);
+  Value column(const Expression& node);
+  static Value literal(const Expression& node);
+  Value exact(Op op, const Value& a, const Value& b, ValueType type);
+  Value arithmetic(const Expression& node);
+  Value divide(const Expression& node);
+  Value ratio(const Expression& node);
+  Value to_real(const Expression& node);
+  Value compare(const Expression& node);
+  Value both_or_either(const Expression& node);
+  Value choose(const Expression& node);
+  Value has_word(const Expression& node);
+  void trouble(const std::string& condition, const std::string& null);
+
+  const Plan& plan_;
+  const SourceOptions& options_;
+  std::string out_;
+  int names_ = 0;
+  int troubles_ = 0;
+  std::vector<std::map<int, Value>> scopes_{1};
+  std::vector<const Expression*> word_tests_;
+};
+
+}  // namespace upsweep::query
