@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/query_bench.cpp: queries on columns in memory, beside reading the bytes they must touch: by the CPU, or on a GPU.
 //
-//   query_bench [--input lineitem.parquet] [--rows N] [--copies N] [--threads N] [--cuda] [--seconds S]
+//   query_bench [--input lineitem.parquet] [--rows N] [--copies N] [--threads N] [--cuda] [--seconds S] [--only NAME]
 //
 // Without --input the columns are made, with TPC-H's ranges. With --copies 10 every run takes the next of ten copies of the
 // table, so that it finds none of it in cache. Prints one JSON object per query; bench/query_peers.py runs others' engines.
@@ -39,7 +39,7 @@ struct Ask {
   std::int64_t limit = 0;
 };
 
-std::vector<Ask> asks() {
+std::vector<Ask> asks(const std::string& only) {
   std::vector<Ask> all;
   for (const std::int64_t z : {30, 100, 500, 1500, 5000, 10001}) {
     all.push_back({fmt::format("lecture, Z = {}", z),
@@ -62,6 +62,7 @@ std::vector<Ask> asks() {
        "'90' day GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus",
        {"l_returnflag", "l_linestatus", "l_shipdate", "l_quantity", "l_extendedprice", "l_discount", "l_tax"},
        {}});
+  std::erase_if(all, [&](const Ask& ask) { return ask.name.find(only) == std::string::npos; });
   return all;
 }
 
@@ -198,6 +199,7 @@ struct Options {
   int copies = 1;
   int threads = 0;
   double seconds = 2;
+  std::string only;
   bool cuda = false;
 };
 
@@ -215,7 +217,7 @@ void time_on_cpu(const Options& options, const Columns& columns) {
   tables.reserve(static_cast<std::size_t>(options.copies));
   for (int copy = 0; copy < options.copies; ++copy) tables.push_back(columns.copied(memory));
   const Policy policy = par.with_threads(options.threads);
-  for (const Ask& ask : asks()) {
+  for (const Ask& ask : asks(options.only)) {
     const Query query(ask.sql, *tables[0]);
     const std::int64_t bytes = columns.bytes_of(ask);
     std::vector<std::unique_ptr<Buffer<std::int64_t>>> arrays;
@@ -250,7 +252,7 @@ void time_on_gpu(const Options& options, const Columns& columns) {
   std::vector<std::unique_ptr<DeviceTable>> tables;
   tables.reserve(static_cast<std::size_t>(options.copies));
   for (int copy = 0; copy < options.copies; ++copy) tables.push_back(std::make_unique<DeviceTable>(policy, *table));
-  for (const Ask& ask : asks()) {
+  for (const Ask& ask : asks(options.only)) {
     const Query query(ask.sql, *table);
     const Answer first = query.run(policy, *tables[0]);
     if (cells_of(first) != cells_of(query.run(par, *table)) || first.rows_by_cpu != 0) {
@@ -294,6 +296,7 @@ int main(int argc, char** argv) {
     app.add_option("--copies", options.copies, "of the table, taken in turn");
     app.add_option("--threads", options.threads, "0: all cores");
     app.add_option("--seconds", options.seconds, "for each query");
+    app.add_option("--only", options.only, "queries whose name has this in it");
     app.add_flag("--cuda", options.cuda, "on the first GPU");
     CLI11_PARSE(app, argc, argv);
     return upsweep::bench::run(options);

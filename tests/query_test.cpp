@@ -79,6 +79,35 @@ TEST(Query, IntegersThatDoNotFitAreErrorsAtTheirRow) {
   EXPECT_EQ(ask("SELECT SUM(x - 1 + 1) FROM t", t), ask("SELECT SUM(x) FROM t", t));
 }
 
+// Rows of blocks in which few are left are computed together, many blocks at a time.
+TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
+  constexpr std::int64_t kRows = 200'000;
+  Longs x;
+  Longs y;
+  Longs k;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    x.push_back(i);
+    const bool dense = i / 5'000 % 2 == 1;  // stretches where most rows are kept, and others where few are
+    y.push_back((dense ? i % 10 != 0 : i % 97 == 0) ? 1 : 0);
+    k.push_back(i == 150'035 ? 0 : 1);
+    if (y.back() == 1) sum += i;
+  }
+  Longs group(x);
+  for (auto& value : group) value = (kRows - value) / 20'000;
+  MemoryTable t;
+  t.add("x", x).add("y", y).add("k", k).add("g", group);
+  EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE y = 1", t), std::to_string(sum));
+  EXPECT_EQ(ask("SELECT g, MIN(x) FROM t WHERE y = 1 AND x > 19000 GROUP BY g LIMIT 3", t), "9|19001;8|20079;7|40061");
+  for (const std::int64_t row : {150'034, 150'035, 152'000}) y[static_cast<std::size_t>(row)] = 1;
+  const Failure failed = failure("SELECT SUM(x / k) FROM t WHERE y = 1", t);
+  EXPECT_EQ(failed.code, Code::division_by_zero);
+  EXPECT_EQ(failed.index, 150'035);
+  // A condition that fails is told where an aggregate that fails comes behind it, and not where it comes before.
+  EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 150034) < 100", t).index, 150'034);
+  EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 152000) < 100", t).index, 150'035);
+}
+
 TEST(Query, DecimalsGoOnIn128Bits) {
   const Longs x{kMax, -kMax, 5};
   MemoryTable t;

@@ -43,7 +43,20 @@ double compute(Op op, double a, double b) {
 
 std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_days(std::chrono::days(days)); }
 
+void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) {
+  if (!seen.insert(node->id).second) return;
+  if (node->op == Op::column) columns.insert(node->column);
+  for (const Node& arg : node->args) add_columns(arg, columns, seen);
+}
+
 }  // namespace
+
+std::set<int> columns_of(const std::vector<Node>& nodes) {
+  std::set<int> columns;
+  std::set<int> seen;
+  for (const Node& node : nodes) add_columns(node, columns, seen);
+  return columns;
+}
 
 std::string name(ValueType type) {
   return type.kind == ValueKind::decimal ? fmt::format("decimal with {} digits behind the point", type.scale)

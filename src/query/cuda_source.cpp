@@ -47,24 +47,12 @@ Loaded loading(Storage storage) {
   return kAll[static_cast<int>(storage)];
 }
 
-void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) {
-  if (!seen.insert(node->id).second) return;
-  if (node->op == Op::column) columns.insert(node->column);
-  for (const Node& arg : node->args) add_columns(arg, columns, seen);
-}
-
 class Generator : ValueWriter {
  public:
   Generator(const Plan& plan, const SourceOptions& options)
       : ValueWriter(plan, options), plan_(plan), options_(options) {
-    std::set<int> columns;
-    for (const Node& filter : plan.filters) add_columns(filter, columns, seen_by_rows_);
-    for (const Node& key : plan.keys) add_columns(key, columns, seen_by_rows_);
-    for (const Aggregate& aggregate : plan.aggregates) {
-      if (aggregate.input) add_columns(aggregate.input, columns, seen_by_rows_);
-    }
     int bytes = 0;
-    for (const int column : columns) bytes += loading(field(column).storage).bytes;
+    for (const Field& field : plan.fields) bytes += loading(field.storage).bytes;
     // What a thread has loaded fills at most about half of its registers.
     source_.rows_per_thread = bytes <= 24 ? 8 : bytes <= 48 ? 4 : bytes <= 96 ? 2 : 1;
   }
@@ -94,7 +82,6 @@ class Generator : ValueWriter {
 
   const Plan& plan_;
   const SourceOptions& options_;
-  std::set<int> seen_by_rows_;
   Source source_;
   std::set<int> loaded_;
   std::map<int, int> count_cells_;  ///< by the input's id
@@ -104,10 +91,7 @@ class Generator : ValueWriter {
 
 /// What the nodes are the first to need, of the rows that are kept.
 void Generator::load(const std::vector<Node>& nodes) {
-  std::set<int> columns;
-  std::set<int> seen;
-  for (const Node& node : nodes) add_columns(node, columns, seen);
-  for (const int c : columns) {
+  for (const int c : columns_of(nodes)) {
     if (!loaded_.insert(c).second) continue;
     const Loaded how = loading(field(c).storage);
     line("{} column{}[U];", how.type, c);

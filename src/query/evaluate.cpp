@@ -92,6 +92,25 @@ void Evaluator::start(const Batch& batch, std::int64_t first, int count) {
   ++now_;
 }
 
+void Evaluator::start(const Batch& batch, std::span<const std::int32_t> rows) {
+  start(batch, 0, static_cast<int>(rows.size()));
+  std::copy(rows.begin(), rows.end(), kept_.begin());
+  rows_ = kept_.data();
+}
+
+void Evaluator::append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const {
+  const auto before = static_cast<std::ptrdiff_t>(rows.size());
+  const auto first = static_cast<std::int32_t>(first_);
+  for (int i = 0; i < count_; ++i) rows.push_back(first + (rows_ != nullptr ? rows_[i] : i));
+  for (const int column : columns) {
+    const auto* values = static_cast<const std::byte*>(batch_->columns[static_cast<std::size_t>(column)].values);
+    const int bits = width_of(fields_[static_cast<std::size_t>(column)].storage);
+    for (auto row = rows.begin() + before; row != rows.end(); ++row) {
+      __builtin_prefetch(values + std::int64_t{*row} * bits / 8);
+    }
+  }
+}
+
 const Vector& Evaluator::value(const Node& node) {
   Slot& slot = slots_[static_cast<std::size_t>(node->id)];
   if (slot.filled == now_) return slot.vector;

@@ -70,8 +70,14 @@ class Evaluator {
 
   /// Rows first … first + count - 1 of the batch, at most kBlock, are at hand.
   void start(const Batch& batch, std::int64_t first, int count);
+  /// Those rows of the batch, at most kBlock, are at hand.
+  void start(const Batch& batch, std::span<const std::int32_t> rows);
   /// Of the rows at hand, only those where the condition is true stay.
   void keep(const Node& condition);
+  /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
+  void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
+  /// Whether computing it can throw, for some values.
+  bool can_fail(const Expression& node);
 
   [[nodiscard]] int count() const { return count_; }
   /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero; index:
@@ -102,7 +108,6 @@ class Evaluator {
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
-  bool can_fail(const Expression& node);
   /// Number in the table of a row at hand.
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/ladder.hpp"
@@ -210,8 +211,22 @@ class Executor {
 
 }  // namespace
 
+// A block with fewer rows left than that gives them away: what an operator costs per block, however few rows it has, is
+// then paid once for many blocks.
+constexpr int kFew = kBlock / 4;
+
 CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
-    : plan_(plan), kernels_(kernels), evaluator_(plan.fields, plan.nodes, plan.sql, kernels) {}
+    : plan_(plan),
+      kernels_(kernels),
+      evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
+      gathered_(plan.fields, plan.nodes, plan.sql, kernels) {
+  // Of two rows that fail, the first is told: no condition is tried ahead of what precedes it if that could show.
+  for (const Node& filter : plan.filters) gathers_ = gathers_ && !evaluator_.can_fail(*filter);
+  const std::set<int> early = columns_of(plan.filters);
+  for (int column = 0; column < std::ssize(plan.columns); ++column) {
+    if (!early.contains(column)) later_columns_.push_back(column);
+  }
+}
 
 Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups(plan_, kernels_);
@@ -219,10 +234,24 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
       for (const Node& filter : plan_.filters) evaluator_.keep(filter);
-      groups.add(evaluator_);
+      if (gathers_ && evaluator_.count() < kFew) {
+        evaluator_.append_rows(rows_, later_columns_);
+        if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
+      } else {
+        add_gathered(batch, groups);
+        groups.add(evaluator_);
+      }
     }
+    add_gathered(batch, groups);
   }
   return groups;
+}
+
+void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {
+  if (rows_.empty()) return;
+  gathered_.start(batch, rows_);
+  rows_.clear();
+  groups.add(gathered_);
 }
 
 Groups execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "query/evaluate.hpp"
 #include "query/groups.hpp"
@@ -29,9 +30,15 @@ class CpuFolder final : public Folder {
   Groups fold(std::span<const Batch> batches) override;
 
  private:
+  void add_gathered(const Batch& batch, Groups& groups);
+
   const Plan& plan_;
   const Kernels& kernels_;
   Evaluator evaluator_;
+  Evaluator gathered_;  ///< of rows that blocks with few left have given
+  std::vector<std::int32_t> rows_;
+  std::vector<int> later_columns_;  ///< that no condition reads
+  bool gathers_ = true;
 };
 
 /// How a table is folded.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,9 @@ struct Expression {
   int location = 0;  ///< byte in the query
   int id = 0;        ///< 0, 1, 2, … within a query
 };
+
+/// The plan's columns that expressions read.
+std::set<int> columns_of(const std::vector<Node>& nodes);
 
 /// Whether a word fulfils the test of a node of Op::has_word.
 inline bool passes(const Expression& node, std::string_view word) {
