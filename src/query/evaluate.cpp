@@ -42,6 +42,55 @@ bool spread_bits(const std::uint8_t* bits, std::int64_t first, const std::int32_
 
 }  // namespace
 
+namespace {
+
+/// A comparison of a column with a number of its own scale, as bounds of the column.
+std::optional<ColumnBounds> bounds_of(const Expression& condition) {
+  if (condition.op != Op::equal && condition.op != Op::less && condition.op != Op::less_equal) return std::nullopt;
+  const bool turned = condition.args[0]->op == Op::literal;
+  const Expression& column = *condition.args[turned ? 1 : 0];
+  const Expression& bound = *condition.args[turned ? 0 : 1];
+  const bool is_exact_column = is_exact(column.type) || column.type.kind == ValueKind::date;
+  if (column.op != Op::column || bound.op != Op::literal || !is_exact_column) return std::nullopt;
+  if (scale_of(column.type) != scale_of(bound.type)) return std::nullopt;
+  ColumnBounds bounds{.column = column.column};
+  const bool open = condition.op == Op::less;
+  if (condition.op == Op::equal || turned) {
+    if (open && bound.exact == kInt128Max) return std::nullopt;
+    bounds.least = bound.exact + (open ? 1 : 0);
+  }
+  if (condition.op == Op::equal || !turned) {
+    if (open && bound.exact == kInt128Min) return std::nullopt;
+    bounds.greatest = bound.exact - (open ? 1 : 0);
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
+  std::vector<Condition> all;
+  std::size_t run = 0;  // where the bounds begin that nothing else stands between
+  for (const Node& filter : filters) {
+    const auto bounds = bounds_of(*filter);
+    if (!bounds) {
+      all.push_back({.nodes = {filter}});
+      run = all.size();
+      continue;
+    }
+    const auto same = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(run), all.end(),
+                                   [&](const Condition& other) { return other.bounds->column == bounds->column; });
+    if (same == all.end()) {
+      all.push_back({.nodes = {filter}, .bounds = bounds});
+      continue;
+    }
+    same->nodes.push_back(filter);
+    same->bounds->least = std::max(same->bounds->least, bounds->least);
+    same->bounds->greatest = std::min(same->bounds->greatest, bounds->greatest);
+  }
+  return all;
+}
+
 /// Where a node's values are kept.
 struct Evaluator::Slot {
   Vector vector;
@@ -185,8 +234,12 @@ void Evaluator::keep_rows(std::span<const std::int32_t> places) {
   ++now_;
 }
 
-void Evaluator::keep(const Node& condition) {
-  if (count_ == 0 || keep_range(*condition)) return;
+void Evaluator::keep(const Condition& condition) {
+  if (count_ == 0 || (condition.bounds && keep_range(*condition.bounds))) return;
+  for (const Node& node : condition.nodes) keep_true(node);
+}
+
+void Evaluator::keep_true(const Node& condition) {
   const Vector& truth = value(condition);
   if (truth.one) {
     if (*truth.as<std::uint8_t>() == 0 || null_at(truth, 0)) keep_rows({});
@@ -202,32 +255,16 @@ void Evaluator::keep(const Node& condition) {
   keep_rows({places_.data(), static_cast<std::size_t>(kept)});
 }
 
-/// A comparison of a column with a number, without NULLs: on the column as it lies in memory. False where it is none.
-bool Evaluator::keep_range(const Expression& condition) {
-  if (condition.op < Op::equal || condition.op > Op::less_equal || condition.op == Op::unequal) return false;
-  const bool turned = condition.args[0]->op == Op::literal;
-  const Expression& column = *condition.args[turned ? 1 : 0];
-  const Expression& bound = *condition.args[turned ? 0 : 1];
-  if (column.op != Op::column || bound.op != Op::literal) return false;
-  if (scale_of(column.type) != scale_of(bound.type)) return false;
-  const ColumnData& data = batch_->columns[static_cast<std::size_t>(column.column)];
-  const Storage storage = fields_[static_cast<std::size_t>(column.column)].storage;
+/// On the column as it lies in memory; false where NULLs or its storage forbid that.
+bool Evaluator::keep_range(const ColumnBounds& bounds) {
+  const ColumnData& data = batch_->columns[static_cast<std::size_t>(bounds.column)];
+  const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
   const auto select = kernels_.select[at(storage)];
   if (select == nullptr || data.validity != nullptr) return false;
   constexpr Int128 kLeast[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, 0, 0, 0};
   constexpr Int128 kGreatest[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX, UINT8_MAX, UINT16_MAX, UINT32_MAX};
-  Int128 least = kLeast[at(storage)];
-  Int128 greatest = kGreatest[at(storage)];
-  if (condition.op == Op::equal || turned) {
-    const bool open = condition.op == Op::less && bound.exact != kInt128Max;
-    least = std::max(least, bound.exact + (open ? 1 : 0));
-    if (condition.op == Op::less && !open) least = kInt128Max;
-  }
-  if (condition.op == Op::equal || !turned) {
-    const bool open = condition.op == Op::less && bound.exact != kInt128Min;
-    greatest = std::min(greatest, bound.exact - (open ? 1 : 0));
-    if (condition.op == Op::less && !open) greatest = kInt128Min;
-  }
+  const Int128 least = std::max(kLeast[at(storage)], bounds.least);
+  const Int128 greatest = std::min(kGreatest[at(storage)], bounds.greatest);
   if (least > greatest) {
     keep_rows({});
     return true;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,22 @@ inline Int128 exact_at(const Vector& v, int i) {
   }
 }
 
+/// From where to where a column's integers, decimals or dates may go.
+struct ColumnBounds {
+  int column;
+  Int128 least = kInt128Min;
+  Int128 greatest = kInt128Max;
+};
+
+/// What rows have to fulfil: one condition, or all that bound one column, which are tried as one.
+struct Condition {
+  std::vector<Node> nodes;
+  std::optional<ColumnBounds> bounds = std::nullopt;
+};
+
+/// In their order, but for bounds that move in front of others: these cannot fail.
+std::vector<Condition> conditions_of(const std::vector<Node>& filters);
+
 /// Computes with the columns of one plan, on one thread.
 class Evaluator {
  public:
@@ -73,7 +90,7 @@ class Evaluator {
   /// Those rows of the batch, at most kBlock, are at hand.
   void start(const Batch& batch, std::span<const std::int32_t> rows);
   /// Of the rows at hand, only those where the condition is true stay.
-  void keep(const Node& condition);
+  void keep(const Condition& condition);
   /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
   /// Whether computing it can throw, for some values.
@@ -88,7 +105,8 @@ class Evaluator {
   struct Slot;
 
   void keep_rows(std::span<const std::int32_t> places);
-  bool keep_range(const Expression& condition);
+  void keep_true(const Node& condition);
+  bool keep_range(const ColumnBounds& bounds);
   void compute(const Expression& node, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);

@@ -218,6 +218,7 @@ constexpr int kFew = kBlock / 4;
 CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
     : plan_(plan),
       kernels_(kernels),
+      conditions_(conditions_of(plan.filters)),
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels) {
   // Of two rows that fail, the first is told: no condition is tried ahead of what precedes it if that could show.
@@ -233,7 +234,7 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
   for (const Batch& batch : batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
-      for (const Node& filter : plan_.filters) evaluator_.keep(filter);
+      for (const Condition& condition : conditions_) evaluator_.keep(condition);
       if (gathers_ && evaluator_.count() < kFew) {
         evaluator_.append_rows(rows_, later_columns_);
         if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);

@@ -34,6 +34,7 @@ class CpuFolder final : public Folder {
 
   const Plan& plan_;
   const Kernels& kernels_;
+  std::vector<Condition> conditions_;
   Evaluator evaluator_;
   Evaluator gathered_;  ///< of rows that blocks with few left have given
   std::vector<std::int32_t> rows_;
