@@ -132,7 +132,7 @@ class Climb {
 Group Climb::empty_group() const {
   Group group{.problem = Problem::aggregate, .input = table_.name(), .type = Type::int64, .n = n_};
   group.device = gpu::devices()[0].name;
-  group.filter = Filter{request_.limit, aggregate::expected_rows(table_.key(), n_, request_.limit)};
+  group.filter = Filter{request_.limit, aggregate::expected_rows(table_.key(), n_, request_.limit), expected_};
   return group;
 }
 

@@ -290,8 +290,8 @@ Group climb_aggregate(Climber& climber, Group group, const Table& table, const L
   const std::int64_t n = group.n;
   const std::uint32_t limit = request.limit;
   constexpr std::int64_t kLine = 64;
-  group.filter = Filter{limit, aggregate::expected_rows(table.key(), n, limit)};
   const std::int64_t expected = aggregate::expected_sum(table.key(), table.quantity(), table.price(), n, limit);
+  group.filter = Filter{limit, aggregate::expected_rows(table.key(), n, limit), expected};
   std::int64_t sum = 0;
   Course course;
   course.bytes =

@@ -87,6 +87,7 @@ struct Row {
 struct Filter {
   std::uint32_t limit = 0;
   std::int64_t kept = 0;  ///< rows
+  std::int64_t sum = 0;   ///< of their products, which every rung comes to
 };
 
 /// All rungs at one type and size, timed in one run.

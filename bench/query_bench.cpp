@@ -19,6 +19,7 @@
 
 #include "buffer.hpp"
 #include "clock.hpp"
+#include "cuda/staging.hpp"
 #include "io/table.hpp"
 #include "query/kernels.hpp"
 #include "upsweep/device_table.hpp"
@@ -245,6 +246,30 @@ void time_on_cpu(const Options& options, const Columns& columns) {
   }
 }
 
+/// Seconds by events that a GPU takes to read `bytes`, from one of `copies` arrays after the other.
+class DeviceRead {
+ public:
+  DeviceRead(std::int64_t bytes, int copies) : n_(bytes / 8), copies_(copies) {
+    for (int copy = 0; copy <= copies; ++copy) {
+      void* const array = staging_.array(copy, n_ * 8);
+      staging_.compute([&](const gpu::Policy&) { staging_.fill(array, 1, n_ * 8); });
+    }
+  }
+  double seconds() {
+    const double before = staging_.times().kernel;
+    const auto* const from = static_cast<const std::int64_t*>(staging_.array(turn_++ % copies_, n_ * 8));
+    auto* const sum = static_cast<std::int64_t*>(staging_.array(copies_, 8));
+    staging_.compute([&](const gpu::Policy& policy) { (void)reduce_async(policy, from, n_, sum, std::int64_t{0}); });
+    return staging_.times().kernel - before;
+  }
+
+ private:
+  gpu::Staging staging_;
+  std::int64_t n_;
+  int copies_;
+  int turn_ = 0;
+};
+
 void time_on_gpu(const Options& options, const Columns& columns) {
   std::deque<Buffer<std::byte>> memory;
   const auto table = columns.copied(memory);
@@ -258,18 +283,22 @@ void time_on_gpu(const Options& options, const Columns& columns) {
     if (cells_of(first) != cells_of(query.run(par, *table)) || first.rows_by_cpu != 0) {
       throw Error(Code::malformed, ask.name + ": the GPU's answer is another than the CPU's");
     }
+    const std::int64_t bytes = columns.bytes_of(ask);
+    DeviceRead read(bytes, options.copies);
     std::size_t turn = 0;
     std::vector<double> kernel;
+    std::vector<double> reading;
     std::vector<Contender> contenders;
     contenders.push_back({.name = "query", .run = [&] {
                             kernel.push_back(query.run(policy, *tables[turn++ % tables.size()]).times.kernel);
                           }});
+    contenders.push_back({.name = "read", .run = [&] { reading.push_back(read.seconds()); }});
     time_in_turn(contenders, options.seconds);
     fmt::print(
         "{{\"query\":\"{}\",\"rung\":\"cuda.fused\",\"rows\":{},\"copies\":{},\"bytes\":{},\"seconds\":{},"
-        "\"kernel_s\":{},\"compile_s\":{}}}\n",
-        ask.name, columns.rows(), options.copies, columns.bytes_of(ask), median(contenders[0].samples), median(kernel),
-        first.times.compile);
+        "\"kernel_s\":{},\"read_s\":{},\"of_read\":{:.3f},\"compile_s\":{}}}\n",
+        ask.name, columns.rows(), options.copies, bytes, median(contenders[0].samples), median(kernel), median(reading),
+        median(reading) / median(kernel), first.times.compile);
     std::fflush(stdout);
   }
 }

@@ -298,6 +298,7 @@ std::string group_text(const bench::Group& group) {
   std::string text = title(group);
   if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
   if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
+  if (group.filter) text += fmt::format("  the sum: {}\n", grouped(group.filter->sum));
   if (!group.transfer.empty()) text += fmt::format("  columns are sent: {}\n", group.transfer);
   if (group.host_resident) text += "  columns stay in pinned memory of the host\n";
   text += limit_text(group) + header(group);
@@ -319,6 +320,7 @@ Json or_null(const std::optional<double>& value) { return value ? Json(*value) :
 void add_aggregate(Json& json, const bench::Group& group, const bench::Row& row, bool timed) {
   json["limit"] = group.filter->limit;
   json["kept"] = group.filter->kept;
+  json["sum"] = group.filter->sum;
   json["bytes"] = row.bytes;
   json["host_resident"] = group.host_resident;
   json["transfer"] = group.transfer.empty() ? Json() : Json(group.transfer);

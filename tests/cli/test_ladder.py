@@ -228,7 +228,12 @@ def test_aggregate_on_decimals(upsweep, arrow):
     }
     upsweep.table("t.parquet", columns)
     rows = upsweep.json("ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:q", "t.parquet:p")
-    check_aggregate(check_rows(rows, "aggregate"), 30, 2, 3)
+    rows = check_rows(rows, "aggregate")
+    check_aggregate(rows, 30, 2, 3)
+    # Prices are in cents on the ladder: the same sum as the query's.
+    answer = upsweep.json("query", "SELECT SUM(q * p) FROM 't.parquet' WHERE k < 30")["rows"]
+    assert {row["sum"] for row in rows} == {-12980}
+    assert answer == [["-129.8000"]]
     # Quantities are whole units.
     error = upsweep.fails(
         "unsupported_type", "ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:p", "t.parquet:p", index=0
