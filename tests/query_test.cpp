@@ -133,6 +133,15 @@ TEST(Query, WhatIsNotReachedIsNotComputed) {
       << failed.message;
 }
 
+TEST(Query, MessagesHoldWholeCharacters) {
+  const Longs x{1};
+  MemoryTable t;
+  t.add("x", x);
+  const Failure failed = failure("11ä", t);  // the parser quotes the number and half of the letter behind it
+  EXPECT_EQ(failed.code, Code::bad_sql);
+  EXPECT_NE(failed.message.find("near \"11\"\n  11ä\n"), std::string::npos) << failed.message;
+}
+
 TEST(Query, FloatsOrderNanLast) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
