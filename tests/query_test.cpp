@@ -79,6 +79,21 @@ TEST(Query, IntegersThatDoNotFitAreErrorsAtTheirRow) {
   EXPECT_EQ(ask("SELECT SUM(x - 1 + 1) FROM t", t), ask("SELECT SUM(x) FROM t", t));
 }
 
+// Whether an integer has 64 bits or 128 is for its expression to say, not for other rows or the values.
+TEST(Query, IntegersHave64BitsUnlessUnsignedOnesAreAmongThem) {
+  const Longs x{kMin, kMin, 3, kMax};
+  const std::vector<std::uint64_t> u{1, 2, 3, 4};
+  MemoryTable t;
+  t.add("x", x).add("u", u);
+  const std::string least = "(-9223372036854775808)";
+  for (const std::string& sum : {std::string("(CASE WHEN x < 5 THEN x ELSE 1 END) * 2"), "1 - " + least + " + 0 * x",
+                                 least + " - x / x", std::string("x - (-(0 - 9223372036854775807 - 1))")}) {
+    EXPECT_EQ(failure("SELECT MIN(" + sum + ") FROM t", t).code, Code::overflow) << sum;
+  }
+  EXPECT_EQ(ask("SELECT MIN(" + least + " - u) FROM t", t), "-9223372036854775812");
+  EXPECT_EQ(ask("SELECT MAX((CASE WHEN x = 5 THEN u ELSE x END) + x) FROM t WHERE x > 3", t), "18446744073709551614");
+}
+
 TEST(Query, DecimalsGoOnIn128Bits) {
   const Longs x{kMax, -kMax, 5};
   MemoryTable t;

@@ -51,6 +51,7 @@ struct Evaluator::Slot {
   std::shared_ptr<const Words> tested;  ///< the words that `passes` tells of
   std::vector<std::uint8_t> passes;
   std::optional<bool> can_fail;
+  std::optional<bool> is_wide;
 
   template <class T>
   T* room() {
@@ -251,6 +252,26 @@ bool Evaluator::can_fail(const Expression& node) {
   return *known;
 }
 
+/// Whether an integer has 128 bits: by what it is made of, so that what overflows depends on no other row.
+bool Evaluator::is_wide(const Expression& node) {
+  auto& known = slots_[static_cast<std::size_t>(node.id)].is_wide;
+  if (!known) {
+    if (node.op == Op::column) {
+      const Storage storage = fields_[static_cast<std::size_t>(node.column)].storage;
+      known = storage == Storage::uint64 || storage == Storage::int128;
+    } else if (node.op == Op::literal) {
+      known = node.exact > INT64_MAX || node.exact < INT64_MIN;
+    } else if (node.op == Op::choose) {
+      bool wide = is_wide(*node.args.back());
+      for (std::size_t i = 1; i < node.args.size(); i += 2) wide = is_wide(*node.args[i]) || wide;
+      known = wide;
+    } else {
+      known = std::any_of(node.args.begin(), node.args.end(), [&](const Node& arg) { return is_wide(*arg); });
+    }
+  }
+  return *known;
+}
+
 // ----------------------------------------------------------------------------------------------------------------- atoms
 
 void Evaluator::load(const Expression& node, Slot& slot) {
@@ -313,7 +334,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
 
 void Evaluator::literal(const Expression& node, Slot& slot) {
   using Form = Vector::Form;
-  const bool wide = magnitude(node.exact) > kNarrow;
+  const bool wide = is_wide(node);
   switch (node.type.kind) {
     case ValueKind::real:
       *slot.room<double>() = node.real;
@@ -652,7 +673,9 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   }
   put(node.args.back(), left);
   if (any_null == 0) slot.vector.nulls = nullptr;
-  if (slot.vector.form != Form::wide || slot.vector.bound > kNarrow || any_wide) return;
+  if (slot.vector.form != Form::wide) return;
+  // Decimals have 128 bits in either form.
+  if (kind == ValueKind::decimal ? slot.vector.bound > kNarrow || any_wide : is_wide(node)) return;
   // Narrow, in place: value i lies no further behind than it lay.
   auto* const narrow = static_cast<std::int64_t*>(to);
   for (int i = 0; i < count_; ++i) {
