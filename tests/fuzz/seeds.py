@@ -47,7 +47,7 @@ def words(count):
 
 def write(name, table, **options):
     path = FOLDER / f"{name}.parquet"
-    pq.write_table(table, path, store_schema=False, **options)
+    pq.write_table(table, path, **{"store_schema": False, **options})
     assert path.stat().st_size < 4096, path
 
 
@@ -61,6 +61,7 @@ if __name__ == "__main__":
     write("words", words(5), compression="none", row_group_size=8)  # several parts, dictionaries
     write("words_plain", words(2), **plain, write_statistics=False)
     write("pages", words(40), compression="none", data_page_size=64, data_page_version="2.0")
-    write("snappy", numbers(), compression="snappy")
+    write("snappy", numbers(), compression="snappy", store_schema=True)
+    write("long_decimals", pa.table({"x": pa.array([decimal.Decimal("1.50")], pa.decimal256(40, 2))}), **plain)
     write("zstd", words(20), compression="zstd", use_dictionary=["w"], column_encoding={"x": "DELTA_BINARY_PACKED"})
     write("split", words(3), compression="none", use_dictionary=False, column_encoding={"w": "DELTA_BYTE_ARRAY", "x": "BYTE_STREAM_SPLIT"})

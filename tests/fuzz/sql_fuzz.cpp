@@ -72,117 +72,65 @@ std::string outcome(const Query& query, const Policy& policy, const std::string&
 
 using Tokens = std::vector<std::string>;
 
-/// Words and numbers; every other byte alone.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// Words, numbers, and every other byte alone; blanks go with what stands before them.
 Tokens tokens_of(std::string_view text) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  };
   Tokens tokens;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool joins = at > 0 && is_word(text[at]) && is_word(text[at - 1]);
-    if (!joins) tokens.emplace_back();
+    const auto joins = [](char c) { return is_letter(c) || is_digit(c) || c == '.'; };
+    const bool goes_on = at > 0 && (text[at] == ' ' || (joins(text[at]) && joins(text[at - 1])));
+    if (!goes_on) tokens.emplace_back();
     tokens.back() += text[at];
   }
   return tokens;
 }
 
-std::string word_for(std::mt19937& random) {
-  static const char* const kWords[] = {"SELECT",
-                                       "FROM t",
-                                       "WHERE",
-                                       "GROUP BY",
-                                       "ORDER BY",
-                                       "LIMIT",
-                                       "AND",
-                                       "OR",
-                                       "NOT",
-                                       "BETWEEN",
-                                       "IN (1, 2)",
-                                       "IS NULL",
-                                       "CASE WHEN",
-                                       "THEN",
-                                       "ELSE",
-                                       "END",
-                                       "SUM(",
-                                       "COUNT(*)",
-                                       "MIN(",
-                                       "MAX(",
-                                       "AVG(",
-                                       "AS",
-                                       "DESC",
-                                       "NULLS FIRST",
-                                       "TRUE",
-                                       "NULL",
-                                       "DISTINCT",
-                                       "HAVING",
-                                       "OFFSET",
-                                       "date '1998-12-01'",
-                                       "interval '90' day",
-                                       "interval '1 mon'",
-                                       "::int",
-                                       "||",
-                                       "--",
-                                       "/*",
-                                       "*/",
-                                       "$$",
-                                       "E'\\'",
-                                       "'it''s'",
-                                       "''",
-                                       "\"a\"",
-                                       "+",
-                                       "-",
-                                       "*",
-                                       "/",
-                                       "(",
-                                       ")",
-                                       ",",
-                                       "=",
-                                       "<>",
-                                       "<",
-                                       ">=",
-                                       "1",
-                                       "2",
-                                       "3",
-                                       "9",
-                                       "0",
-                                       "-1",
-                                       "0.01",
-                                       "1e6",
-                                       ".5",
-                                       "1e-40",
-                                       "9223372036854775807",
-                                       "9223372036854775808",
-                                       "99999999999999999999999999999999999999",
-                                       "1e400",
-                                       "LIKE",
-                                       "UNION",
-                                       "WITH",
-                                       "FILTER",
-                                       "OVER",
-                                       "ü",
-                                       "日"};
-  constexpr std::string_view kColumns = "acdefghijklmnopqrstuw";
-  if (random() % 3 == 0) return std::string(1, kColumns[random() % kColumns.size()]);
-  return kWords[random() % std::size(kWords)];
+Tokens split(std::string_view list) {
+  Tokens items;
+  for (std::size_t at = 0; at <= list.size(); at += items.back().size() + 1) {
+    items.emplace_back(list.substr(at, list.find('~', at) - at));
+  }
+  return items;
+}
+
+/// Something that may well stand where `token` stands, or anything.
+std::string word_like(const std::string& token, std::mt19937& random) {
+  static const Tokens kColumns = split("a~c~d~e~f~g~h~i~j~k~l~m~n~o~p~q~r~s~t~u~w");
+  static const Tokens kNumbers = split(
+      "0~1~2~3~4~9~100~0.01~.5~1e6~1e-40~1e400~9223372036854775807~9223372036854775808~4294967296~1.5~'it''s'~''~"
+      "99999999999999999999999999999999999999~date '1998-12-01'~interval '90' day~interval '1 mon'~NULL~TRUE");
+  static const Tokens kSigns = split("+~-~*~/~=~<>~<~<=~>~>=~AND~OR~,~(~)~||~::int~--~/*~*/~$$~%");
+  static const Tokens kWords = split(
+      "SELECT~FROM t~WHERE~GROUP BY~ORDER BY~LIMIT~NOT~BETWEEN~IN (1, 2)~IS NULL~CASE "
+      "WHEN~THEN~ELSE~END~SUM(~COUNT(*)~MIN(~"
+      "MAX(~AVG(~AS~DESC~NULLS FIRST~DISTINCT~HAVING~OFFSET~LIKE~UNION~WITH~FILTER~OVER~E'\\'~\"a\"~ü~日");
+  const char first = token.empty() ? ' ' : token[0];
+  const bool is_column = is_letter(first) && (token.size() == 1 || token[1] == ' ');
+  const Tokens* lists[] = {&kColumns, &kNumbers, &kSigns, &kWords};
+  const std::size_t alike = is_column ? 0 : is_digit(first) ? 1 : is_letter(first) ? 3 : 2;
+  const Tokens& list = *lists[random() % 4 != 0 ? alike : random() % std::size(lists)];
+  return list[random() % list.size()] + " ";
 }
 
 void mutate(Tokens& tokens, std::mt19937& random) {
   const auto place = [&] { return static_cast<std::ptrdiff_t>(random() % (tokens.size() + 1)); };
-  const auto [first, last] = std::minmax({place(), place()});
-  const std::ptrdiff_t end = std::min(last, first + 1 + static_cast<std::ptrdiff_t>(random() % 12));
-  const Tokens piece(tokens.begin() + first, tokens.begin() + end);
-  switch (random() % 4) {
+  const std::ptrdiff_t first = place();
+  const std::ptrdiff_t end = std::min(first + 1 + static_cast<std::ptrdiff_t>(random() % 8), std::ssize(tokens));
+  const Tokens piece(tokens.begin() + first, tokens.begin() + std::max(first, end));
+  switch (piece.empty() ? 1 : random() % 6) {
     case 0:
-      tokens.insert(tokens.begin() + first, " " + word_for(random) + " ");
-      break;
-    case 1:
-      if (!piece.empty()) tokens[static_cast<std::size_t>(first)] = word_for(random);
-      break;
-    case 2:
       tokens.erase(tokens.begin() + first, tokens.begin() + end);
       break;
-    default:
+    case 1:
+      tokens.insert(tokens.begin() + first, word_like("", random));
+      break;
+    case 2:
       tokens.insert(tokens.begin() + place(), piece.begin(), piece.end());
+      break;
+    default:
+      tokens[static_cast<std::size_t>(first)] = word_like(piece[0], random);
   }
 }
 
