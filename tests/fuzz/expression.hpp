@@ -247,7 +247,7 @@ class Generator {
     if (which == 3 && kind == ValueKind::integer) return days();
     static const std::string kSymbols[] = {"+", "-", "*", "/"};
     const std::string& symbol = kSymbols[which % 4];
-    const NodePtr a = any(kind, depth);
+    NodePtr a = any(kind, depth);
     // Of two decimals the quotient is a float, and products have more digits: one operand is an integer then.
     const bool other = kind == ValueKind::decimal && (symbol == "*" || bytes_.below(3) == 0);
     if (kind == ValueKind::decimal && symbol == "/") return a;
@@ -341,7 +341,7 @@ class Generator {
   }
   NodePtr null_test(int depth) {
     const NodePtr a = any(comparable(), depth);
-    const NodePtr test = operator_of(Op::is_null, ValueKind::boolean, "(" + a->sql + " IS NULL)", {a});
+    NodePtr test = operator_of(Op::is_null, ValueKind::boolean, "(" + a->sql + " IS NULL)", {a});
     if (bytes_.below(2) == 0) return test;
     Node node = *inverted(test);
     node.sql = "(" + a->sql + " IS NOT NULL)";

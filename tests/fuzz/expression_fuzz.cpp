@@ -186,6 +186,7 @@ class Expectation {
     Interpreter interpreter(rows, row, failures_);
     if (query_.where && !interpreter.keeps(*query_.where)) return;
     std::vector<Value> key;
+    key.reserve(query_.keys.size());
     for (const NodePtr& node : query_.keys) key.push_back(interpreter.value(*node));
     Group& group = group_at(key);
     for (std::size_t a = 0; a < query_.aggregates.size(); ++a) {
@@ -199,6 +200,7 @@ class Expectation {
   }
   Group& group_at(const std::vector<Value>& key) {
     std::vector<std::pair<bool, Int128>> name;
+    name.reserve(key.size());
     for (const Value& value : key) name.emplace_back(value.null, value.null ? 0 : value.exact);
     const auto [found, is_new] = places_.emplace(name, groups_.size());
     if (is_new) groups_.push_back({key, std::vector<Folded>(query_.aggregates.size())});

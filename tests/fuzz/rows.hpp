@@ -111,8 +111,8 @@ class Pool {
     if (shape == Shape::small) return within(any % 201 - 100);
     if (shape == Shape::full)
       return least + (Int128{any} * static_cast<std::int64_t>(random() >> 1)) % (greatest - least + 1);
-    const Int128 kEnds[] = {least, least + 1, within(-1), 0, 1, greatest - 1, greatest};
-    return std::clamp(kEnds[any % 7], least, greatest);
+    const Int128 extremes[] = {least, least + 1, within(-1), 0, 1, greatest - 1, greatest};
+    return std::clamp(extremes[any % 7], least, greatest);
   }
   static double draw_real(Shape shape, Random& random) {
     const auto any = static_cast<std::int64_t>(random() >> 1);
@@ -158,6 +158,7 @@ class Pool {
 class Rows {
  public:
   Rows(Bytes& bytes, std::int64_t count) : count_(count), start_(bytes.byte()), fields_(fields_of_schema()) {
+    pools_.reserve(fields_.size());
     for (std::size_t c = 0; c < fields_.size(); ++c)
       pools_.push_back(&pools()[static_cast<std::size_t>(bytes.below(kPools))]);
   }
