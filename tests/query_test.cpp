@@ -184,6 +184,13 @@ TEST(Query, DatesReachTheirEnds) {
   EXPECT_EQ(ask("SELECT MIN(d), MAX(d) FROM t WHERE d >= date '1970-01-01'", t), "1970-01-01|5881580-07-11");
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE d < date '1970-03-31' - interval '1' month", t), "2");
   EXPECT_EQ(ask("SELECT MAX(d) - MIN(d) FROM t WHERE d >= '1970-01-01'", t), "2147483647");
+  const std::vector<std::uint64_t> u{~std::uint64_t{0}, 7, ~std::uint64_t{0}};
+  const Longs x{kMin, 1, kMax};
+  t.add("u", u).add("x", x);
+  EXPECT_EQ(ask("SELECT MAX(d + u), MAX(u + d - x) FROM t WHERE d = '1970-01-01'", t), "1970-01-08|1970-01-07");
+  for (const char* sum : {"d + u", "d + x", "u + d", "d + 1", "d - 1"}) {
+    EXPECT_EQ(failure("SELECT MAX(" + std::string(sum) + ") FROM t", t).code, Code::overflow) << sum;
+  }
 }
 
 TEST(Query, TextIsComparedAndGrouped) {

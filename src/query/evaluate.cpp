@@ -256,7 +256,9 @@ bool Evaluator::can_fail(const Expression& node) {
 bool Evaluator::is_wide(const Expression& node) {
   auto& known = slots_[static_cast<std::size_t>(node.id)].is_wide;
   if (!known) {
-    if (node.op == Op::column) {
+    if (node.type.kind == ValueKind::date) {
+      known = false;
+    } else if (node.op == Op::column) {
       const Storage storage = fields_[static_cast<std::size_t>(node.column)].storage;
       known = storage == Storage::uint64 || storage == Storage::int128;
     } else if (node.op == Op::literal) {
@@ -384,17 +386,21 @@ void Evaluator::arithmetic(const Expression& node, Slot& slot) {
 void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot) {
   using Form = Vector::Form;
   const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
+  const bool date = node.type.kind == ValueKind::date;  // has 32 bits, as columns of dates do
   const UInt128 bound = op == Op::multiply ? saturated_product(a.bound, b.bound) : saturated_sum(a.bound, b.bound);
   if (narrow && bound <= kNarrow) {
     const auto& kernels = kernels_.integers;
     const auto run = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
     slot.vector.form = Form::narrow;
     slot.vector.bound = bound;
-    run(a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, slot.room<std::int64_t>());
-    return;
+    auto* const to = slot.room<std::int64_t>();
+    run(a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, to);
+    if (!date || kernels_.magnitude(to, count_) <= INT32_MAX) return;
   }
-  // Decimals, and integers that are wider than 64 bits to begin with, have 128 bits; other integers, and dates, have 64.
-  const bool to_narrow = narrow && node.type.kind != ValueKind::decimal;
+  // Decimals, and integers that are wider than 64 bits to begin with, have 128 bits; other integers have 64.
+  const bool to_narrow = date || (narrow && node.type.kind != ValueKind::decimal);
+  const Int128 least = date ? INT32_MIN : INT64_MIN;
+  const Int128 greatest = date ? INT32_MAX : INT64_MAX;
   auto* const wide = to_narrow ? nullptr : slot.room<Int128>();
   auto* const small = to_narrow ? slot.room<std::int64_t>() : nullptr;
   UInt128 largest = 0;
@@ -402,9 +408,12 @@ void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a,
     Int128 result = 0;
     const bool null = slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0;
     const bool fits = null || compute_exact(op, exact_at(a, i), exact_at(b, i), result);
-    if (!fits || (to_narrow && (result > INT64_MAX || result < INT64_MIN))) {
+    if (!fits || (to_narrow && (result > greatest || result < least))) {
       fail(node, Code::overflow,
-           to_narrow ? "the result does not fit a 64-bit integer" : "the result has more than 38 digits", i);
+           date        ? "the result is no date"
+           : to_narrow ? "the result does not fit a 64-bit integer"
+                       : "the result has more than 38 digits",
+           i);
     }
     largest = std::max(largest, magnitude(result));
     if (to_narrow) {
