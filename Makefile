@@ -4,10 +4,11 @@
 # AUTO builds CUDA where nvcc and an NVIDIA driver are both found; ON forces it, OFF leaves it out.
 UPSWEEP_CUDA ?= AUTO
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-release test-asan test-tsan test-large cuda bundle lint format clean
+.PHONY: help setup configure build tour test test-release test-asan test-tsan test-fuzz test-large cuda bundle lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -25,7 +26,7 @@ tour: setup configure  ## build, make real data and climb the ladders on it
 	cmake --build build --parallel $(JOBS) --target upsweep_command
 	bash tools/tour.sh
 
-test: test-release test-asan test-tsan  ## every test: the release build, then the sanitizer builds
+test: test-release test-asan test-tsan test-fuzz  ## every test: the release build, the sanitizer builds, a minute of fuzzing
 
 test-release: build
 	ctest --preset cpu-release --parallel $(JOBS)
@@ -35,6 +36,11 @@ test-asan test-tsan: test-%: setup
 	cmake --preset cpu-$*
 	cmake --build build-$* --parallel $(JOBS)
 	ctest --preset cpu-$* --parallel $(JOBS)
+
+test-fuzz: setup  ## SQL, Parquet files and expressions that nobody wrote, FUZZ_SECONDS of each; needs Clang
+	cmake --preset cpu-fuzz -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)
+	cmake --build build-fuzz --parallel $(JOBS)
+	ctest --preset cpu-fuzz --parallel $(JOBS)
 
 # Compiles without a GPU; the tests that need one are then skipped.
 cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
@@ -55,4 +61,4 @@ format: setup  ## bring every C++ file into the format
 	bash tools/format.sh
 
 clean:  ## remove the build folders
-	rm -rf build build-asan build-tsan build-debug build-cuda build-bundle build-bundle.away dist
+	rm -rf build build-asan build-tsan build-fuzz build-debug build-cuda build-bundle build-bundle.away dist

@@ -108,6 +108,21 @@ TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
   EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 152000) < 100", t).index, 150'035);
 }
 
+// Whether an integer has 64 bits or 128 is for its expression to say, not for other rows or the values.
+TEST(Query, IntegersHave64BitsUnlessUnsignedOnesAreAmongThem) {
+  const Longs x{kMin, kMin, 3, kMax};
+  const std::vector<std::uint64_t> u{1, 2, 3, 4};
+  MemoryTable t;
+  t.add("x", x).add("u", u);
+  const std::string least = "(-9223372036854775808)";
+  for (const std::string& sum : {std::string("(CASE WHEN x < 5 THEN x ELSE 1 END) * 2"), "1 - " + least + " + 0 * x",
+                                 least + " - x / x", std::string("x - (-(0 - 9223372036854775807 - 1))")}) {
+    EXPECT_EQ(failure("SELECT MIN(" + sum + ") FROM t", t).code, Code::overflow) << sum;
+  }
+  EXPECT_EQ(ask("SELECT MIN(" + least + " - u) FROM t", t), "-9223372036854775812");
+  EXPECT_EQ(ask("SELECT MAX((CASE WHEN x = 5 THEN u ELSE x END) + x) FROM t WHERE x > 3", t), "18446744073709551614");
+}
+
 TEST(Query, DecimalsGoOnIn128Bits) {
   const Longs x{kMax, -kMax, 5};
   MemoryTable t;
@@ -162,6 +177,15 @@ TEST(Query, WhatIsNotReachedIsNotComputed) {
       << failed.message;
 }
 
+TEST(Query, MessagesHoldWholeCharacters) {
+  const Longs x{1};
+  MemoryTable t;
+  t.add("x", x);
+  const Failure failed = failure("11ä", t);  // the parser quotes the number and half of the letter behind it
+  EXPECT_EQ(failed.code, Code::bad_sql);
+  EXPECT_NE(failed.message.find("near \"11\"\n  11ä\n"), std::string::npos) << failed.message;
+}
+
 TEST(Query, FloatsOrderNanLast) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
@@ -189,6 +213,13 @@ TEST(Query, DatesReachTheirEnds) {
   EXPECT_EQ(ask("SELECT MIN(d), MAX(d) FROM t WHERE d >= date '1970-01-01'", t), "1970-01-01|5881580-07-11");
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE d < date '1970-03-31' - interval '1' month", t), "2");
   EXPECT_EQ(ask("SELECT MAX(d) - MIN(d) FROM t WHERE d >= '1970-01-01'", t), "2147483647");
+  const std::vector<std::uint64_t> u{~std::uint64_t{0}, 7, ~std::uint64_t{0}};
+  const Longs x{kMin, 1, kMax};
+  t.add("u", u).add("x", x);
+  EXPECT_EQ(ask("SELECT MAX(d + u), MAX(u + d - x) FROM t WHERE d = '1970-01-01'", t), "1970-01-08|1970-01-07");
+  for (const char* sum : {"d + u", "d + x", "u + d", "d + 1", "d - 1"}) {
+    EXPECT_EQ(failure("SELECT MAX(" + std::string(sum) + ") FROM t", t).code, Code::overflow) << sum;
+  }
 }
 
 TEST(Query, TextIsComparedAndGrouped) {

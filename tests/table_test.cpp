@@ -23,6 +23,8 @@
 #include "upsweep/error.hpp"
 
 #if UPSWEEP_HAVE_ARROW
+#include <parquet/file_writer.h>
+
 #include "io/parquet_range.hpp"
 #endif
 
@@ -507,6 +509,16 @@ TEST_F(TableTest, DecimalsStoredAsIntegersAreRead) {
     EXPECT_NEAR(table->range(0, 0).least, -12.34, 1e-12);
     EXPECT_NEAR(table->range(0, 0).greatest, 9.99, 1e-12);
   }
+}
+
+TEST_F(TableTest, DecimalsOfMoreDigitsThanArrowHasAreRefused) {
+  using parquet::schema::GroupNode;
+  const auto leaf = parquet::schema::PrimitiveNode::Make(
+      "x", parquet::Repetition::OPTIONAL, parquet::LogicalType::Decimal(77, 2), parquet::Type::BYTE_ARRAY);
+  const auto schema =
+      std::static_pointer_cast<GroupNode>(GroupNode::Make("schema", parquet::Repetition::REQUIRED, {leaf}));
+  parquet::ParquetFileWriter::Open(require(arrow::io::FileOutputStream::Open(path("table"))), schema)->Close();
+  expect_error(Code::unsupported_type, "column x has decimals of 77 digits", [&] { open_table(path("table")); });
 }
 
 TEST_F(TableTest, DecimalsPastTheirDigitsNameTheirRow) {

@@ -9,6 +9,7 @@ packages=(
   python3 python3-venv
   libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev
   libgtest-dev librapidcheck-dev
+  clang libclang-rt-dev # libFuzzer is in the latter
 )
 python=/usr/bin/python3 # not the first on PATH: the .venv must outlive version managers and other environments
 

@@ -4,9 +4,12 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/csv/options.h>
+#include <arrow/type.h>
 #include <arrow/util/io_util.h>
 #include <fmt/format.h>
 #include <parquet/properties.h>
+#include <parquet/schema.h>
+#include <parquet/types.h>
 
 #include <algorithm>
 #include <charconv>
@@ -27,6 +30,20 @@ void keep_decimals_narrow(Properties& properties) {
   if constexpr (requires { properties.set_smallest_decimal_enabled(true); }) {
     properties.set_smallest_decimal_enabled(true);
   }
+}
+
+// Arrow ends the program over a decimal type with more digits than it has.
+arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    const auto& type = schema.Column(leaf)->logical_type();
+    if (!type || !type->is_decimal()) continue;
+    const int digits = static_cast<const parquet::DecimalLogicalType&>(*type).precision();
+    if (digits > arrow::Decimal256Type::kMaxPrecision) {
+      return arrow::Status::NotImplemented("column ", schema.Column(leaf)->path()->ToDotString(), " has decimals of ",
+                                           digits, " digits");
+    }
+  }
+  return arrow::Status::OK();
 }
 
 }  // namespace
@@ -59,6 +76,7 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(
   parquet::arrow::FileReaderBuilder builder;
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
   ARROW_RETURN_NOT_OK(builder.Open(std::move(file), pages, std::move(metadata)));
+  ARROW_RETURN_NOT_OK(check_decimals(*builder.raw_reader()->metadata()->schema()));
   return builder.properties(rows)->Build();
 }
 

@@ -173,7 +173,7 @@ Node Builder::negate(const Node& a, int location) {
   if (is_literal(a) && a->type.kind == ValueKind::real) {
     return make({.op = Op::literal, .type = a->type, .real = -a->real, .location = location});
   }
-  if (is_literal(a) && a->exact != kInt128Min) return exact(-a->exact, a->type, location);
+  if (is_literal(a)) return fold(Op::subtract, exact(0, a->type, location), a, a->type, location);
   return make({.op = Op::negate, .type = a->type, .args = {a}, .location = location});
 }
 

@@ -134,16 +134,15 @@ Value ValueWriter::column(const Expression& node) {
 
 Value ValueWriter::literal(const Expression& node) {
   Value v;
-  const UInt128 size = magnitude(node.exact);
   if (node.type.kind == ValueKind::real) {
     v.form = Form::real;
     v.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real));
   } else if (node.type.kind == ValueKind::boolean) {
     v.form = Form::truth;
     v.text = node.exact != 0 ? "true" : "false";
-  } else if (size <= static_cast<UInt128>(INT64_MAX)) {
-    v.text = fmt::format("(i64){}LL", static_cast<std::int64_t>(node.exact));
-    v.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
+  } else if (node.exact >= INT64_MIN && node.exact <= INT64_MAX) {
+    v.text = fmt::format("(i64){}ULL", static_cast<std::uint64_t>(node.exact));
+    v.bits = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(magnitude(node.exact)))), 63);
   } else {
     const auto bits = static_cast<UInt128>(node.exact);
     v.form = Form::wide;
@@ -157,6 +156,7 @@ Value ValueWriter::literal(const Expression& node) {
 
 /// Integers and decimals: in 64 bits, in 64 checked, in 128, in 128 checked; the rules are evaluate.cpp's.
 Value ValueWriter::exact(Op op, const Value& a, const Value& b, ValueType type) {
+  if (type.kind == ValueKind::date) return date(op, a, b);
   const char* const names[] = {"add", "subtract", "multiply"};
   const char* const signs[] = {"+", "-", "*"};
   const int which = static_cast<int>(op) - static_cast<int>(Op::add);
@@ -179,6 +179,15 @@ Value ValueWriter::exact(Op op, const Value& a, const Value& b, ValueType type) 
                   127);
   trouble(over, null);
   return v;
+}
+
+/// Dates have 32 bits, as columns of them do.
+Value ValueWriter::date(Op op, const Value& a, const Value& b) {
+  constexpr int kDateBits = 31;
+  const Value v = exact(op, a, b, {ValueKind::decimal});
+  if (v.bits <= kDateBits) return v;
+  trouble(fmt::format("{} != (int){}", v.text, v.text), v.null);
+  return named(Form::narrow, fmt::format("(i64)(int){}", v.text), v.null, kDateBits);
 }
 
 Value ValueWriter::arithmetic(const Expression& node) {

@@ -77,6 +77,7 @@ class ValueWriter {
   Value column(const Expression& node);
   static Value literal(const Expression& node);
   Value exact(Op op, const Value& a, const Value& b, ValueType type);
+  Value date(Op op, const Value& a, const Value& b);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
   Value ratio(const Expression& node);

@@ -100,6 +100,7 @@ struct Evaluator::Slot {
   std::shared_ptr<const Words> tested;  ///< the words that `passes` tells of
   std::vector<std::uint8_t> passes;
   std::optional<bool> can_fail;
+  std::optional<bool> is_wide;
 
   template <class T>
   T* room() {
@@ -307,6 +308,28 @@ bool Evaluator::can_fail(const Expression& node) {
   return *known;
 }
 
+/// Whether an integer has 128 bits: by what it is made of, so that what overflows depends on no other row.
+bool Evaluator::is_wide(const Expression& node) {
+  auto& known = slots_[static_cast<std::size_t>(node.id)].is_wide;
+  if (!known) {
+    if (node.type.kind == ValueKind::date) {
+      known = false;
+    } else if (node.op == Op::column) {
+      const Storage storage = fields_[static_cast<std::size_t>(node.column)].storage;
+      known = storage == Storage::uint64 || storage == Storage::int128;
+    } else if (node.op == Op::literal) {
+      known = node.exact > INT64_MAX || node.exact < INT64_MIN;
+    } else if (node.op == Op::choose) {
+      bool wide = is_wide(*node.args.back());
+      for (std::size_t i = 1; i < node.args.size(); i += 2) wide = is_wide(*node.args[i]) || wide;
+      known = wide;
+    } else {
+      known = std::any_of(node.args.begin(), node.args.end(), [&](const Node& arg) { return is_wide(*arg); });
+    }
+  }
+  return *known;
+}
+
 // ----------------------------------------------------------------------------------------------------------------- atoms
 
 void Evaluator::load(const Expression& node, Slot& slot) {
@@ -369,7 +392,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
 
 void Evaluator::literal(const Expression& node, Slot& slot) {
   using Form = Vector::Form;
-  const bool wide = magnitude(node.exact) > kNarrow;
+  const bool wide = is_wide(node);
   switch (node.type.kind) {
     case ValueKind::real:
       *slot.room<double>() = node.real;
@@ -419,17 +442,21 @@ void Evaluator::arithmetic(const Expression& node, Slot& slot) {
 void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot) {
   using Form = Vector::Form;
   const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
+  const bool date = node.type.kind == ValueKind::date;  // has 32 bits, as columns of dates do
   const UInt128 bound = op == Op::multiply ? saturated_product(a.bound, b.bound) : saturated_sum(a.bound, b.bound);
   if (narrow && bound <= kNarrow) {
     const auto& kernels = kernels_.integers;
     const auto run = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
     slot.vector.form = Form::narrow;
     slot.vector.bound = bound;
-    run(a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, slot.room<std::int64_t>());
-    return;
+    auto* const to = slot.room<std::int64_t>();
+    run(a.as<std::int64_t>(), a.one, b.as<std::int64_t>(), b.one, count_, to);
+    if (!date || kernels_.magnitude(to, count_) <= INT32_MAX) return;
   }
-  // Decimals, and integers that are wider than 64 bits to begin with, have 128 bits; other integers, and dates, have 64.
-  const bool to_narrow = narrow && node.type.kind != ValueKind::decimal;
+  // Decimals, and integers that are wider than 64 bits to begin with, have 128 bits; other integers have 64.
+  const bool to_narrow = date || (narrow && node.type.kind != ValueKind::decimal);
+  const Int128 least = date ? INT32_MIN : INT64_MIN;
+  const Int128 greatest = date ? INT32_MAX : INT64_MAX;
   auto* const wide = to_narrow ? nullptr : slot.room<Int128>();
   auto* const small = to_narrow ? slot.room<std::int64_t>() : nullptr;
   UInt128 largest = 0;
@@ -437,9 +464,12 @@ void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a,
     Int128 result = 0;
     const bool null = slot.vector.nulls != nullptr && slot.vector.nulls[i] != 0;
     const bool fits = null || compute_exact(op, exact_at(a, i), exact_at(b, i), result);
-    if (!fits || (to_narrow && (result > INT64_MAX || result < INT64_MIN))) {
+    if (!fits || (to_narrow && (result > greatest || result < least))) {
       fail(node, Code::overflow,
-           to_narrow ? "the result does not fit a 64-bit integer" : "the result has more than 38 digits", i);
+           date        ? "the result is no date"
+           : to_narrow ? "the result does not fit a 64-bit integer"
+                       : "the result has more than 38 digits",
+           i);
     }
     largest = std::max(largest, magnitude(result));
     if (to_narrow) {
@@ -708,7 +738,9 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   }
   put(node.args.back(), left);
   if (any_null == 0) slot.vector.nulls = nullptr;
-  if (slot.vector.form != Form::wide || slot.vector.bound > kNarrow || any_wide) return;
+  if (slot.vector.form != Form::wide) return;
+  // Decimals have 128 bits in either form.
+  if (kind == ValueKind::decimal ? slot.vector.bound > kNarrow || any_wide : is_wide(node)) return;
   // Narrow, in place: value i lies no further behind than it lay.
   auto* const narrow = static_cast<std::int64_t*>(to);
   for (int i = 0; i < count_; ++i) {

@@ -126,6 +126,7 @@ class Evaluator {
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
+  bool is_wide(const Expression& node);
   /// Number in the table of a row at hand.
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;

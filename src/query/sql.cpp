@@ -268,6 +268,13 @@ std::size_t first_broken(std::string_view text) {
   return at;
 }
 
+/// What the parser says of an error. It quotes up to the byte that it did not expect, which may be amid a character.
+std::string message_of(const PgQueryError& error) {
+  std::string message = error.message;
+  for (std::size_t at = first_broken(message); at < message.size(); at = first_broken(message)) message.erase(at, 1);
+  return message;
+}
+
 /// Columns of a terminal: two for East Asian characters and pictures, none for accents that combine.
 std::size_t width_of(std::uint32_t c) {
   struct Range {
@@ -300,8 +307,13 @@ std::string cut_behind(std::string_view text, std::size_t columns) {
   return fmt::format("{}…", text.substr(0, end));
 }
 std::string cut_before(std::string_view text, std::size_t columns) {
-  if (width_of(text) <= columns) return std::string(text);
-  while (width_of(text) >= columns) text.remove_prefix(std::max<std::size_t>(code_point(text, 0).bytes, 1));
+  std::size_t width = width_of(text);
+  if (width <= columns) return std::string(text);
+  while (width >= columns) {
+    const std::size_t bytes = std::max<std::size_t>(code_point(text, 0).bytes, 1);
+    width -= width_of(text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
   return fmt::format("…{}", text);
 }
 
@@ -354,7 +366,7 @@ Syntax parse(const std::string& sql) {
   const Parsed parsed(text);
   if (const PgQueryError* error = parsed.get().error) {
     const int location = error->cursorpos > 0 ? byte_of_character(text, error->cursorpos - 1) : 0;
-    refuse(sql, location, Code::bad_sql, error->message);
+    refuse(sql, location, Code::bad_sql, message_of(*error));
   }
   const auto tree = nlohmann::json::parse(parsed.get().parse_tree);
   const auto statements = tree.find("stmts");

@@ -1,0 +1,1 @@
+SELECT MIN(r), MAX(s), MAX(r) - MIN(s), MAX(r + 5) FROM t WHERE r < date '1970-03-31' - interval '1' month AND s >= '1970-01-01'

@@ -1,0 +1,1 @@
+SELECT MAX(n * m), MIN(n + o), SUM(m * 1000000), SUM(n / m) FROM t WHERE m <> 0

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM t WHERE r <= date '1998-12-01' - interval '90' day (3) OR s > date '2024-02-29' + interval '3 weeks'

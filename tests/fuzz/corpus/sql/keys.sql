@@ -1,0 +1,1 @@
+SELECT a + c AS x, a + c - 1, SUM(e) total FROM t GROUP BY x HAVING COUNT(*) > 1

@@ -1,0 +1,1 @@
+SELECT COUNT(*), COUNT(j), SUM(j), MIN(j), AVG(j) FROM t WHERE NOT (j > 1 AND d > 100) OR k IS NULL

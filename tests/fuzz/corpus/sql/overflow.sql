@@ -1,0 +1,1 @@
+SELECT SUM(e + 1), SUM(- k), SUM(k / (0 - 1)) FROM t WHERE e < 100

@@ -1,0 +1,1 @@
+SELECT sum("a") "Sum of ""a""", E'\\n' FROM "t" WHERE $$b$$ = w

@@ -1,0 +1,1 @@
+SELECT MIN(p), MAX(q), SUM(p * q), COUNT(p) FROM t WHERE p <= 2e3 AND NOT p = q

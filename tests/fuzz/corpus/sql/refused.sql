@@ -1,0 +1,1 @@
+SELECT DISTINCT COUNT(DISTINCT a), SUM(ABS(c)), COALESCE(d, 0), CAST(e AS bigint), f::int, g % 2, h || 'x' FROM t a, t b LIMIT 1 OFFSET 1

@@ -1,0 +1,1 @@
+SELECT SUM(e), SUM(m), MAX(e), AVG(e) FROM t

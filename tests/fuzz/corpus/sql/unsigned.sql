@@ -1,0 +1,1 @@
+SELECT SUM(i), MIN(l), MAX(i - l), COUNT(*) FROM t WHERE i > 1

@@ -1,0 +1,1 @@
+SELECT w, SUM(d) AS s FROM t WHERE w <> 'it''s' AND 'p' > w AND w IN ('', 'äpfel', 'a') GROUP BY w ORDER BY s LIMIT 2

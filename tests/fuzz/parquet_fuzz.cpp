@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/parquet_fuzz.cpp: bytes as a Parquet file: every column of every part is read, or refused as promised.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/posix.hpp"
+#include "io/table.hpp"
+#include "tests/fuzz/input.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::fuzz {
+namespace {
+
+// A few bytes of a file may stand for billions of rows, and for as many parts: no more than these are read.
+constexpr int kMostParts = 8;
+constexpr int kMostBatches = 4;
+
+bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0; }
+
+/// Touches every byte, so that the sanitizers see it, and holds the column to what upsweep/table.hpp says of it.
+std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows) {
+  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
+  const std::int64_t width = kWidths[static_cast<int>(field.storage)];
+  std::int64_t sum = 0;
+  require(data.values != nullptr, "no values");
+  require(width == 0 || reinterpret_cast<std::uintptr_t>(data.values) % static_cast<std::uintptr_t>(width) == 0,
+          "values are not aligned");
+  for (std::int64_t i = 0; data.validity != nullptr && i < rows; ++i)
+    sum += bit(data.validity, data.offset + i) ? 1 : 0;
+  for (std::int64_t i = 0; i < rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
+  for (std::int64_t i = 0; width == 0 && i < rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;
+  require((field.kind == ValueKind::text) == (data.words != nullptr), "text and words do not go together");
+  for (std::int64_t i = 0; data.words && i < rows; ++i) {
+    const std::int32_t index = static_cast<const std::int32_t*>(data.values)[i];
+    require(index >= 0 && index < std::ssize(*data.words), "an index past the words");
+    for (const char letter : (*data.words)[static_cast<std::size_t>(index)]) sum += letter;
+  }
+  return sum;
+}
+
+void read_part(const Table& table, int part, const std::vector<int>& columns) {
+  const auto reader = table.open(part, columns);
+  Batch batch;
+  std::int64_t rows = 0;
+  for (int batches = 0; batches < kMostBatches; ++batches) {
+    if (!reader->next(batch)) {
+      require(rows == table.rows(part), "a part with other rows than it tells");
+      return;
+    }
+    require(rows % kBatchRows == 0, "a batch behind one that is not full");
+    require(batch.rows > 0 && batch.rows <= kBatchRows, "a batch of so many rows");
+    require(batch.columns.size() == columns.size(), "other columns than asked for");
+    rows += batch.rows;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      touch(table.fields()[static_cast<std::size_t>(columns[c])], batch.columns[c], batch.rows);
+    }
+  }
+}
+
+void read_all(const std::string& path) {
+  const auto table = io::open_table(path);
+  std::vector<int> columns;
+  for (std::size_t i = 0; i < table->fields().size(); ++i) {
+    if (table->fields()[i].unsupported.empty()) columns.push_back(static_cast<int>(i));
+  }
+  const int parts = std::min(table->parts(), kMostParts);
+  for (int part = 0; part < parts; ++part) {
+    for (const int column : columns) (void)table->range(part, column);
+    if (!columns.empty()) read_part(*table, part, columns);
+  }
+  // One by one too: what is wrong with one column must not keep the others from being read.
+  for (const int column : columns) {
+    try {
+      if (parts > 0) read_part(*table, 0, {column});
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+/// A file that is nowhere but in memory.
+io::Descriptor memory_file(const std::uint8_t* data, std::size_t size) {
+  io::Descriptor file(::memfd_create("fuzz", MFD_CLOEXEC));
+  require(file.get() >= 0 && ::write(file.get(), data, size) == static_cast<ssize_t>(size), "no file in memory");
+  return file;
+}
+
+}  // namespace
+}  // namespace upsweep::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace upsweep;
+  if (size < 4 || std::string(data, data + 4) != "PAR1") return 0;
+  const io::Descriptor file = fuzz::memory_file(data, size);
+  try {
+    fuzz::read_all("/proc/self/fd/" + std::to_string(file.get()));
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    fuzz::require(!message.empty() && error.code() != Code::ok, "an error that says nothing");
+  }
+  return 0;
+}
