@@ -324,10 +324,10 @@ TEST_F(DeviceQuery, ErrorsAreTheCpus) {
           "COUNT(*) FROM t WHERE n / si > 0 AND si <> 0",
           "AVG(price / d16) FROM t WHERE d16 <> 0",
           "SUM(u64 / 1e0) FROM t",
-      "MAX(day + u64) FROM t",
-      "MAX(day + i32) FROM t WHERE i32 < 0",
-      "MIN((-9223372036854775808) - si) FROM t",
-      "MIN((-9223372036854775808) - u64), MAX(CASE WHEN b THEN u64 ELSE si END + si) FROM t",
+          "MAX(day + u64) FROM t",
+          "MAX(day + i32) FROM t WHERE i32 < 0",
+          "MIN((-9223372036854775808) - si) FROM t",
+          "MIN((-9223372036854775808) - u64), MAX(CASE WHEN b THEN u64 ELSE si END + si) FROM t",
       },
       By::either);
 }
