@@ -184,7 +184,7 @@ Value ValueWriter::exact(Op op, const Value& a, const Value& b, ValueType type) 
 /// Dates have 32 bits, as columns of them do.
 Value ValueWriter::date(Op op, const Value& a, const Value& b) {
   constexpr int kDateBits = 31;
-  const Value v = exact(op, a, b, {ValueKind::decimal});
+  Value v = exact(op, a, b, {ValueKind::decimal});
   if (v.bits <= kDateBits) return v;
   trouble(fmt::format("{} != (int){}", v.text, v.text), v.null);
   return named(Form::narrow, fmt::format("(i64)(int){}", v.text), v.null, kDateBits);
