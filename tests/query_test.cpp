@@ -123,6 +123,17 @@ TEST(Query, IntegersHave64BitsUnlessUnsignedOnesAreAmongThem) {
   EXPECT_EQ(ask("SELECT MAX((CASE WHEN x = 5 THEN u ELSE x END) + x) FROM t WHERE x > 3", t), "18446744073709551614");
 }
 
+// What a condition has computed for all rows is not computed again for some: else each level would double the work.
+TEST(Query, NestedConditionsThatCanFailAreComputedOnce) {
+  const Longs x{1, 2, 0, 4};
+  MemoryTable t;
+  t.add("x", x);
+  std::string nested = "(x > 0)";
+  for (int level = 0; level < 60; ++level) nested = "(" + nested + " BETWEEN (1 / (x + 1) >= 0) AND (1 / (x + 1) < 9))";
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE " + nested, t), "3");
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN 6 / (x + 1) > 1 AND 6 / (x + 1) < 3 THEN 6 / (x + 1) * x END) FROM t", t), "4");
+}
+
 TEST(Query, DecimalsGoOnIn128Bits) {
   const Longs x{kMax, -kMax, 5};
   MemoryTable t;

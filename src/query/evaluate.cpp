@@ -163,12 +163,44 @@ void Evaluator::append_rows(std::vector<std::int32_t>& rows, std::span<const int
 
 const Vector& Evaluator::value(const Node& node) {
   Slot& slot = slots_[static_cast<std::size_t>(node->id)];
-  if (slot.filled == now_) return slot.vector;
+  if (known(*node) != nullptr) return slot.vector;
   slot.vector.nulls = nullptr;
   slot.vector.one = false;
   compute(*node, slot);
   slot.filled = now_;
   return slot.vector;
+}
+
+const Evaluator::Slot* Evaluator::known(const Expression& node) {
+  Slot& slot = slots_[static_cast<std::size_t>(node.id)];
+  if (slot.filled == now_) return &slot;
+  const Slot* const of_all = all_ != nullptr ? all_->known(node) : nullptr;
+  if (of_all == nullptr) return nullptr;
+  take_from(of_all->vector, slot);
+  slot.filled = now_;
+  return &slot;
+}
+
+/// What `values`, of all rows, has for these.
+void Evaluator::take_from(const Vector& values, Slot& slot) const {
+  slot.vector = values;
+  if (values.one) return;
+  const auto take = [&]<class T>(const T* from, T* to) {
+    for (int i = 0; i < count_; ++i) to[i] = from[places_in_all_[static_cast<std::size_t>(i)]];
+  };
+  if (values.nulls != nullptr) take(values.nulls, slot.null_room());
+  switch (values.form) {
+    case Vector::Form::wide:
+      return take(values.as<Int128>(), slot.room<Int128>());
+    case Vector::Form::real:
+      return take(values.as<double>(), slot.room<double>());
+    case Vector::Form::truth:
+      return take(values.as<std::uint8_t>(), slot.room<std::uint8_t>());
+    case Vector::Form::words:
+      return take(values.as<std::int32_t>(), slot.room<std::int32_t>());
+    default:
+      return take(values.as<std::int64_t>(), slot.room<std::int64_t>());
+  }
 }
 
 void Evaluator::compute(const Expression& node, Slot& slot) {
@@ -290,6 +322,8 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
   other.first_ = first_;
   other.rows_ = other.kept_.data();
   other.count_ = static_cast<int>(places.size());
+  other.all_ = this;
+  other.places_in_all_.assign(places.begin(), places.end());
   for (std::size_t i = 0; i < places.size(); ++i) {
     other.kept_[i] = rows_ != nullptr ? rows_[places[i]] : places[i];
   }

@@ -126,6 +126,9 @@ class Evaluator {
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
+  /// A node's slot, where its values are known: computed here, or for more rows by the evaluator that this one serves.
+  const Slot* known(const Expression& node);
+  void take_from(const Vector& values, Slot& slot) const;
   bool is_wide(const Expression& node);
   /// Number in the table of a row at hand.
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
@@ -144,6 +147,8 @@ class Evaluator {
   std::vector<Slot> slots_;  ///< by the ids of nodes
   std::int64_t now_ = 0;     ///< slots that were filled at another time are stale
   std::unique_ptr<Evaluator> for_some_;
+  Evaluator* all_ = nullptr;                 ///< of an evaluator for some: whose rows these are
+  std::vector<std::int32_t> places_in_all_;  ///< and which of them
 };
 
 }  // namespace upsweep::query
