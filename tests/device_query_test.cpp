@@ -371,6 +371,29 @@ TEST_F(DeviceQuery, ATableThereIsReadByTheCpuToo) {
   }
 }
 
+/// Device memory that is used up.
+class NoMemory final : public gpu::MemoryResource {
+ public:
+  void* allocate(std::int64_t bytes, gpu::Stream) override {
+    throw Error(Code::device_memory, fmt::format("allocating {} bytes on the device", bytes));
+  }
+  void deallocate(void*, std::int64_t, gpu::Stream) noexcept override {}
+};
+
+TEST_F(DeviceQuery, WhereMemoryDoesNotSufficeItSaysWhatToDo) {
+  const Columns columns(100, false, 9);
+  NoMemory none;
+  const gpu::Policy policy = gpu::Policy{}.with_memory(none);
+  try {
+    const DeviceTable there(policy, columns.table());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::device_memory);
+    EXPECT_NE(std::string(error.what()).find("piece by piece"), std::string::npos);
+  }
+  EXPECT_EQ(ask("SELECT SUM(si) FROM t", policy, columns.table()).error.substr(0, 13), "device_memory");
+}
+
 TEST_F(DeviceQuery, OtherRungsAreRefused) {
   const Columns columns(10, false, 8);
   const Query query("SELECT SUM(si) FROM t", columns.table());

@@ -247,6 +247,7 @@ LaunchLimits launch_limits() {
 // --------------------------------------------------------------------------------------------------------------- staging
 
 struct Staging::State {
+  MemoryResource* memory = nullptr;  ///< asked, so that it can refuse; not used
   std::map<int, std::vector<char>> arrays;
   std::map<int, std::vector<char>> host_arrays;
   StagingTimes times;
@@ -259,9 +260,12 @@ struct Staging::State {
   }
 };
 
-Staging::Staging(const Policy&) : state_(std::make_unique<State>()) {}
+Staging::Staging(const Policy& policy) : state_(std::make_unique<State>()) { state_->memory = policy.memory; }
 Staging::~Staging() = default;
-void* Staging::array(int which, std::int64_t bytes) { return State::grown(state_->arrays[which], bytes); }
+void* Staging::array(int which, std::int64_t bytes) {
+  if (state_->memory != nullptr) state_->memory->deallocate(state_->memory->allocate(bytes, nullptr), bytes, nullptr);
+  return State::grown(state_->arrays[which], bytes);
+}
 void* Staging::host_array(int which, std::int64_t bytes) { return State::grown(state_->host_arrays[which], bytes); }
 void* Staging::upload(int which, const void* from, std::int64_t bytes) {
   return std::memcpy(array(which, bytes), from, static_cast<std::size_t>(bytes));

@@ -11,6 +11,10 @@ mkdir -p "$data"
 
 say() { printf '\n== %s\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
+ask() {
+  run $upsweep query "$1"
+  $python tools/tour_check.py $upsweep "$1"
+}
 
 say "This machine"
 run $upsweep devices
@@ -31,13 +35,13 @@ run $upsweep ladder ragged --input "$data/starts_1995.npy" "$data/stops_1995.npy
 
 say "A lecture's query, SUM(l_quantity * l_extendedprice) WHERE l_suppkey < 30: every rung of its ladder, then in SQL"
 run $upsweep ladder aggregate --z 30 --input "$data"/lineitem.parquet:{l_suppkey,l_quantity,l_extendedprice}
-run $upsweep query "SELECT SUM(l_quantity * l_extendedprice) FROM '$data/lineitem.parquet' WHERE l_suppkey < 30"
+ask "SELECT SUM(l_quantity * l_extendedprice) FROM '$data/lineitem.parquet' WHERE l_suppkey < 30"
 say "TPC-H's queries 1 and 6"
-run $upsweep query "SELECT l_returnflag AS flag, l_linestatus AS status, SUM(l_quantity) AS quantity,
+ask "SELECT l_returnflag AS flag, l_linestatus AS status, SUM(l_quantity) AS quantity,
   SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS charge, AVG(l_discount) AS discount, COUNT(*) AS orders
   FROM '$data/lineitem.parquet' WHERE l_shipdate <= date '1998-12-01' - interval '90' day (3)
   GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus"
-run $upsweep query "SELECT SUM(l_extendedprice * l_discount) AS revenue FROM '$data/lineitem.parquet'
+ask "SELECT SUM(l_extendedprice * l_discount) AS revenue FROM '$data/lineitem.parquet'
   WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year
   AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24"
 

@@ -28,6 +28,22 @@ struct DeviceTable::State {
   std::int64_t rows = 0;
 
   explicit State(const gpu::Policy& policy) : device(policy.device), staging(policy) {}
+
+  void fill(const Table& source, const std::vector<int>& columns) {
+    const std::int64_t known = source.rows();
+    const std::int64_t capacity = known >= 0 ? std::min(known, query::kMostChunkRows) : kUnknownRows;
+    query::ChunkBuilder builder(staging, fields, std::max<std::int64_t>(capacity, 1));
+    for (int part = 0; part < source.parts(); ++part) {
+      const auto reader = source.open(part, columns);
+      for (Batch batch; reader->next(batch); rows += batch.rows) {
+        for (std::int64_t done = 0; done < batch.rows;) {
+          done += builder.append(batch, done);
+          if (done < batch.rows) chunks.push_back(builder.finish(true));
+        }
+      }
+    }
+    if (builder.rows() > 0) chunks.push_back(builder.finish(true));
+  }
 };
 
 namespace query {
@@ -53,20 +69,13 @@ DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const s
   }
   for (const int column : columns) state_->fields.push_back(fields[static_cast<std::size_t>(column)]);
 
-  const std::int64_t known_rows = source.rows();
-  const std::int64_t capacity = known_rows >= 0 ? std::min(known_rows, query::kMostChunkRows) : kUnknownRows;
-  query::ChunkBuilder builder(state_->staging, state_->fields, std::max<std::int64_t>(capacity, 1));
-  for (int part = 0; part < source.parts(); ++part) {
-    const auto reader = source.open(part, columns);
-    for (Batch batch; reader->next(batch);) {
-      for (std::int64_t done = 0; done < batch.rows;) {
-        done += builder.append(batch, done);
-        if (done < batch.rows) state_->chunks.push_back(builder.finish(true));
-      }
-      state_->rows += batch.rows;
-    }
+  try {
+    state_->fill(source, columns);
+  } catch (const Error& error) {
+    if (error.code() != Code::device_memory) throw;
+    throw Error(error.code(),
+                fmt::format("{}; a query on the table itself brings it there piece by piece", error.what()));
   }
-  if (builder.rows() > 0) state_->chunks.push_back(builder.finish(true));
 }
 
 DeviceTable::~DeviceTable() = default;
