@@ -129,7 +129,9 @@ TEST(Query, NestedConditionsThatCanFailAreComputedOnce) {
   MemoryTable t;
   t.add("x", x);
   std::string nested = "(x > 0)";
-  for (int level = 0; level < 60; ++level) nested = "(" + nested + " BETWEEN (1 / (x + 1) >= 0) AND (1 / (x + 1) < 9))";
+  for (int level = 0; level < 60; ++level) {
+    nested.insert(0, "(").append(" BETWEEN (1 / (x + 1) >= 0) AND (1 / (x + 1) < 9))");
+  }
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE " + nested, t), "3");
   EXPECT_EQ(ask("SELECT SUM(CASE WHEN 6 / (x + 1) > 1 AND 6 / (x + 1) < 3 THEN 6 / (x + 1) * x END) FROM t", t), "4");
 }
