@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -344,7 +342,6 @@ void Generator::add_arguments() {
   int next = argument::first_column + 2 * static_cast<int>(plan_.columns.size());
   for (std::size_t i = 0; i < word_tests().size(); ++i) line("#define PASSES_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < source_.ranked.size(); ++i) line("#define RANKS_{} a.w[{}]", i, next++);
-  source_.first_slots = next;
   for (std::size_t i = 0; i < plan_.keys.size(); ++i) line("#define SLOTS_{} (i64)a.w[{}]", i, next++);
   source_.arguments = next;
 }

@@ -85,7 +85,6 @@ struct Source {
   std::vector<const Expression*> word_tests;  ///< argument: a byte per word of the column, 1 where it passes
   std::vector<int> ranked;                    ///< columns; argument: int32 per word, its place in their order
   std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
-  int first_slots = 0;                        ///< argument: values of the first key, NULL among them; and so on by key
   int arguments = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "query/kernels.hpp"
+#include "query/words.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -154,16 +155,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
       there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
-    if (fields_[c].kind == ValueKind::text) {
-      struct Owned {
-        std::deque<std::string> strings;
-        Words words;
-      };
-      const auto owned = std::make_shared<Owned>();
-      owned->strings = std::move(column.words);
-      owned->words.assign(owned->strings.begin(), owned->strings.end());
-      there.words = {owned, &owned->words};
-    }
+    if (fields_[c].kind == ValueKind::text) there.words = words_of(std::move(column.words));
     column = {.values = column.values, .validity = column.validity};
   }
   rows_ = 0;

@@ -11,8 +11,8 @@
 
 #include "cpu/parallel.hpp"
 #include "query/device_fold.hpp"
-#include "query/device_table.hpp"
 #include "query/execute.hpp"
+#include "upsweep/device_table.hpp"
 
 namespace upsweep::query {
 namespace {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <numeric>
 #include <string>
+#include <utility>
 
 namespace upsweep::query {
 namespace {
@@ -71,10 +72,10 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   options_.threads = kBlockThreads;
   options_.keying = plan_.keys.empty() ? Keying::none : Keying::direct;
   options_.copies = plan_.keys.empty() ? Copies::registers : Copies::threads;
-  if (plan_.keys.empty()) return fold(chunk, 1, nullptr);
+  if (plan_.keys.empty()) return fold(chunk, fold_source(plan_, options_), 1, nullptr);
   if (const auto groups = direct_groups(chunk)) {
-    choose_copies(fold_source(plan_, options_), *groups);
-    if (options_.copies == Copies::threads) return fold(chunk, *groups, nullptr);
+    const Source source = choose_copies(*groups);
+    if (options_.copies == Copies::threads) return fold(chunk, source, *groups, nullptr);
   }
   options_.threads = kBlockThreads;
   options_.keying = Keying::hashed;
@@ -82,8 +83,8 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   const auto numbered = number(chunk);
   if (!numbered) return std::nullopt;
   if (numbered->groups == 0) return Groups(plan_, kernels_);
-  choose_copies(fold_source(plan_, options_), numbered->groups);
-  return fold(chunk, numbered->groups, &*numbered);
+  const Source source = choose_copies(numbered->groups);
+  return fold(chunk, source, numbered->groups, &*numbered);
 }
 
 // -------------------------------------------------------------------------------------------------------------- grouping
@@ -113,22 +114,25 @@ std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) 
   return groups;
 }
 
-/// The widest blocks whose threads can all have states of their own; else warps have.
-void DeviceFold::choose_copies(const Source& draft, std::int64_t groups) {
-  const std::int64_t bytes = groups * draft.own_words * kWord;  // of a thread
+/// For the widest blocks whose threads can all have states of their own; else warps have.
+Source DeviceFold::choose_copies(std::int64_t groups) {
+  Source source = fold_source(plan_, options_);
+  const std::int64_t bytes = groups * source.own_words * kWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   constexpr std::array kWidths = {256, 128, 64};
   for (const int threads : kWidths) {
     options_.threads = threads;
-    if (bytes * threads <= std::min(kEasilyShared, most)) return;
+    if (bytes * threads > std::min(kEasilyShared, most)) continue;
+    return threads == kBlockThreads ? std::move(source) : fold_source(plan_, options_);
   }
   for (const int threads : {64, 32}) {
     options_.threads = threads;
-    if (bytes * threads <= most) return;
+    if (bytes * threads <= most) return fold_source(plan_, options_);
   }
   options_.copies = Copies::warps;
   options_.copy_bits = kChunkBits;
   options_.threads = kBlockThreads;
+  return fold_source(plan_, options_);
 }
 
 /// Every row's group into Array::ids, and the groups' keys; empty where there are too many, or where a key cannot be computed.
@@ -238,8 +242,8 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   return words;
 }
 
-std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, std::int64_t groups, const Numbered* numbered) {
-  const Source source = fold_source(plan_, options_);
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const Source& source, std::int64_t groups,
+                                       const Numbered* numbered) {
   const auto program = gpu::program_of(source.text, compile_seconds_);
   const std::int64_t own_bytes = groups * source.own_words * kWord;
   const bool by_warps = options_.copies == Copies::warps;

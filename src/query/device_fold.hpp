@@ -37,8 +37,9 @@ class DeviceFold {
   void widen_shapes(const DeviceChunk& chunk);
   [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
   std::optional<Numbered> number(const DeviceChunk& chunk);
-  void choose_copies(const Source& draft, std::int64_t groups);
-  std::optional<Groups> fold(const DeviceChunk& chunk, std::int64_t groups, const Numbered* numbered);
+  Source choose_copies(std::int64_t groups);
+  std::optional<Groups> fold(const DeviceChunk& chunk, const Source& source, std::int64_t groups,
+                             const Numbered* numbered);
   Groups groups_of(const DeviceChunk& chunk, const Source& source, const Numbered* numbered, std::int64_t groups,
                    const std::uint64_t* merged) const;
   std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const Source& source);

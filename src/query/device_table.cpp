@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/device_table.cpp: fills chunks from a table's batches, and copies batches back for the CPU.
-#include "query/device_table.hpp"
+#include "upsweep/device_table.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "query/device_chunk.hpp"
 #include "query/kernels.hpp"
 #include "upsweep/error.hpp"
 

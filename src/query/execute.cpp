@@ -231,6 +231,7 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
 
 Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups(plan_, kernels_);
+  rows_.clear();  // of a piece that memory did not suffice for
   for (const Batch& batch : batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "query/kernels.hpp"
+#include "query/words.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 
@@ -110,21 +111,14 @@ MemoryTable& MemoryTable::add_dates(std::string name, std::span<const std::int32
 
 MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_t> indices,
                                    std::vector<std::string> words) {
-  struct Kept {
-    std::vector<std::string> strings;
-    Words views;
-  };
   const auto outside = [&](std::int32_t index) { return index < 0 || index >= std::ssize(words); };
   if (const auto bad = std::find_if(indices.begin(), indices.end(), outside); bad != indices.end()) {
     throw Error(Code::invalid_argument,
                 name + ": row " + std::to_string(bad - indices.begin()) + " points past its words",
                 bad - indices.begin());
   }
-  auto kept = std::make_shared<Kept>();
-  kept->strings = std::move(words);
-  kept->views.assign(kept->strings.begin(), kept->strings.end());
   return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
-             std::ssize(indices), nullptr, std::shared_ptr<const Words>(kept, &kept->views));
+             std::ssize(indices), nullptr, query::words_of(std::move(words)));
 }
 
 const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }
