@@ -305,6 +305,102 @@ struct Many {
   }
 };
 
+/// Blocks that keep every second row and more, of keys of one storage, with values that need all bits here and there.
+template <class Key>
+struct Dense {
+  std::int64_t n = 9001;
+  std::vector<Key> key;
+  Longs a;
+  Longs b;
+  MemoryTable table;
+
+  Dense() {
+    std::mt19937_64 random(3);
+    for (std::int64_t i = 0; i < n; ++i) {
+      key.push_back(static_cast<Key>(random()));
+      a.push_back(static_cast<std::int64_t>(random()) >> (i / 1024 == 3 ? 0 : 40));
+      b.push_back(static_cast<std::int64_t>(random()) >> (i / 1024 == 5 ? 0 : 38));
+    }
+    table.add("key", key).add_decimal("a", a, 0).add_decimal("b", b, 0);
+  }
+
+  void expect_range(std::int64_t least, std::int64_t greatest, const Policy& policy) const {
+    Int128 products = 0;
+    Int128 sum = 0;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+      if (key[i] < least || key[i] > greatest) continue;
+      products += Int128{a[i]} * b[i];
+      sum += a[i];
+      ++count;
+    }
+    const std::string where =
+        " FROM t WHERE key >= " + std::to_string(least) + " AND key <= " + std::to_string(greatest);
+    EXPECT_EQ(ask("SELECT COUNT(*), SUM(a * b), SUM(a), COUNT(b)" + where, table, policy),
+              count == 0 ? "0|NULL|NULL|0"
+                         : std::to_string(count) + "|" + query::to_text(products) + "|" + query::to_text(sum) + "|" +
+                               std::to_string(count))
+        << where;
+  }
+};
+
+template <class Key>
+class DenseSums : public testing::Test {};
+using Keys =
+    testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t>;
+TYPED_TEST_SUITE(DenseSums, Keys);
+
+TYPED_TEST(DenseSums, MatchALoopInEveryRange) {
+  const Dense<TypeParam> dense;
+  constexpr auto kLeast = std::int64_t{std::numeric_limits<TypeParam>::min()};
+  constexpr auto kGreatest = std::int64_t{std::numeric_limits<TypeParam>::max()};
+  const std::int64_t middle = kLeast / 2 + kGreatest / 2;
+  for (const Isa isa : {Isa::baseline, Isa::best}) {
+    const Policy policy = seq.with_isa(isa);
+    for (const std::int64_t least : {kLeast, kLeast + 1, kLeast / 2, middle}) {
+      for (const std::int64_t greatest : {kGreatest, kGreatest - 1, middle, least}) {
+        dense.expect_range(least, greatest, policy);
+      }
+    }
+  }
+}
+
+TEST(Query, SumsOfAllRowsMatchThoseOfAConditionThatAlwaysHolds) {
+  const Dense<std::int32_t> dense;
+  for (const std::string sums : {"SELECT SUM(a * b), AVG(a) FROM t", "SELECT SUM(a) FROM t", "SELECT SUM(b) FROM t"}) {
+    EXPECT_EQ(ask(sums, dense.table), ask(sums + " WHERE key + 1.5 <> 0", dense.table));
+  }
+}
+
+TEST(Query, ProductsThatDoNotFitAreErrorsAmongManyKeptRows) {
+  Dense<std::int32_t> dense;
+  Longs x(dense.a.size(), 1 << 20);
+  x[5000] = kMax;
+  dense.key[5000] = 7;
+  MemoryTable t;
+  t.add("key", dense.key).add("x", x).add("y", x);
+  const Failure failed = failure("SELECT SUM(x * y) FROM t WHERE key > -100", t);
+  EXPECT_EQ(failed.code, Code::overflow) << failed.message;
+  EXPECT_EQ(failed.index, 5000);
+  EXPECT_EQ(ask("SELECT SUM(x * y) / SUM(x) FROM t WHERE key > 7", t), std::to_string(1 << 20));
+}
+
+TEST(Query, SumsOfManyKeptRowsLeaveNullsOut) {
+  const Dense<std::int32_t> dense;
+  std::vector<bool> is_there(dense.a.size(), true);
+  is_there[7000] = false;
+  const auto there = bits(is_there);
+  MemoryTable t;
+  t.add("key", dense.key)
+      .add(Field{.name = "a", .kind = ValueKind::decimal, .storage = Storage::int64}, dense.a.data(), dense.n,
+           there.data())
+      .add_decimal("b", dense.b, 0);
+  Int128 sum = 0;
+  for (std::size_t i = 0; i < dense.a.size(); ++i) sum += i == 7000 ? Int128{0} : Int128{dense.a[i]} * dense.b[i];
+  EXPECT_EQ(ask("SELECT SUM(a * b), COUNT(a), COUNT(b) FROM t WHERE key >= -2147483648", t),
+            query::to_text(sum) + "|9000|9001");
+}
+
 TEST(Query, ManyRowsMatchALoop) {
   const Many many;
   Int128 sum = 0;

@@ -68,6 +68,15 @@ std::optional<ColumnBounds> bounds_of(const Expression& condition) {
 
 }  // namespace
 
+std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage) {
+  constexpr Int128 kLeast[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, 0, 0, 0};
+  constexpr Int128 kGreatest[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX, UINT8_MAX, UINT16_MAX, UINT32_MAX};
+  const Int128 least = std::max(kLeast[at(storage)], bounds.least);
+  const Int128 greatest = std::min(kGreatest[at(storage)], bounds.greatest);
+  if (least > greatest) return std::nullopt;
+  return StoredBounds{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)};
+}
+
 std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
   std::vector<Condition> all;
   std::size_t run = 0;  // where the bounds begin that nothing else stands between
@@ -294,17 +303,13 @@ bool Evaluator::keep_range(const ColumnBounds& bounds) {
   const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
   const auto select = kernels_.select[at(storage)];
   if (select == nullptr || data.validity != nullptr) return false;
-  constexpr Int128 kLeast[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, 0, 0, 0};
-  constexpr Int128 kGreatest[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX, UINT8_MAX, UINT16_MAX, UINT32_MAX};
-  const Int128 least = std::max(kLeast[at(storage)], bounds.least);
-  const Int128 greatest = std::min(kGreatest[at(storage)], bounds.greatest);
-  if (least > greatest) {
+  const auto stored = stored_bounds(bounds, storage);
+  if (!stored) {
     keep_rows({});
     return true;
   }
   const auto* values = static_cast<const std::byte*>(data.values) + first_ * (std::int64_t{1} << (at(storage) % 4));
-  const int kept = select(values, rows_, count_, static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest),
-                          kept_.data());
+  const int kept = select(values, rows_, count_, stored->least, stored->greatest, kept_.data());
   if (kept < count_) {
     rows_ = kept_.data();
     count_ = kept;

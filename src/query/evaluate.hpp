@@ -66,6 +66,14 @@ struct ColumnBounds {
   Int128 greatest = kInt128Max;
 };
 
+/// The same as bounds of what a column's storage holds; none where no value is within them.
+struct StoredBounds {
+  std::int64_t least;
+  std::int64_t greatest;
+};
+/// Of integers but uint64, which not all bounds fit.
+std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage);
+
 /// What rows have to fulfil: one condition, or all that bound one column, which are tried as one.
 struct Condition {
   std::vector<Node> nodes;

@@ -220,7 +220,8 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
       kernels_(kernels),
       conditions_(conditions_of(plan.filters)),
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
-      gathered_(plan.fields, plan.nodes, plan.sql, kernels) {
+      gathered_(plan.fields, plan.nodes, plan.sql, kernels),
+      dense_sums_(plan, conditions_, kernels) {
   // Of two rows that fail, the first is told: no condition is tried ahead of what precedes it if that could show.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !evaluator_.can_fail(*filter);
   const std::set<int> early = columns_of(plan.filters);
@@ -234,19 +235,30 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
   rows_.clear();  // of a piece that memory did not suffice for
   for (const Batch& batch : batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
-      evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
-      for (const Condition& condition : conditions_) evaluator_.keep(condition);
-      if (gathers_ && evaluator_.count() < kFew) {
-        evaluator_.append_rows(rows_, later_columns_);
-        if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
-      } else {
-        add_gathered(batch, groups);
-        groups.add(evaluator_);
-      }
+      add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }
     add_gathered(batch, groups);
   }
   return groups;
+}
+
+void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
+  if (many_) {
+    if (const auto kept = dense_sums_.add(batch, first, rows, groups)) {
+      many_ = *kept >= kFew;
+      return;
+    }
+  }
+  evaluator_.start(batch, first, rows);
+  for (const Condition& condition : conditions_) evaluator_.keep(condition);
+  many_ = evaluator_.count() >= kFew;
+  if (many_ || !gathers_) {
+    add_gathered(batch, groups);
+    groups.add(evaluator_);
+    return;
+  }
+  evaluator_.append_rows(rows_, later_columns_);
+  if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
 }
 
 void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "query/dense_sums.hpp"
 #include "query/evaluate.hpp"
 #include "query/groups.hpp"
 #include "query/plan.hpp"
@@ -30,6 +31,7 @@ class CpuFolder final : public Folder {
   Groups fold(std::span<const Batch> batches) override;
 
  private:
+  void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
   void add_gathered(const Batch& batch, Groups& groups);
 
   const Plan& plan_;
@@ -40,6 +42,8 @@ class CpuFolder final : public Folder {
   std::vector<std::int32_t> rows_;
   std::vector<int> later_columns_;  ///< that no condition reads
   bool gathers_ = true;
+  DenseSums dense_sums_;
+  bool many_ = false;  ///< rows were kept of the last block
 };
 
 /// How a table is folded.

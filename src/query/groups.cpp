@@ -225,6 +225,11 @@ void Groups::add_checked(std::size_t aggregate, std::int64_t group, Int128 value
          "this adds up to more than 38 digits");
 }
 
+void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
+  add_checked(aggregate, 0, sum);
+  state(0, aggregate).count += rows;
+}
+
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   const bool plain = v.nulls == nullptr && !v.one;

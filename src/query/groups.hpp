@@ -30,6 +30,8 @@ class Groups {
 
   /// The rows that an evaluator has at hand. Throws Error overflow, unsupported_sql (too many groups), and the evaluator's.
   void add(Evaluator& evaluator);
+  /// Rows that were summed elsewhere, to the only group of a query without GROUP BY. Throws Error overflow.
+  void add(std::size_t aggregate, std::int64_t sum, int rows);
   /// Groups of rows that come later. Throws as add() does.
   void merge(const Groups& later);
 

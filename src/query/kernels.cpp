@@ -126,34 +126,115 @@ struct Unsigned {
 
 /// From least to greatest is one comparison: of the distance from least, without a sign.
 template <class T>
+struct Range {
+  using U = typename Unsigned<T>::Type;
+  U least;
+  U width;
+
+  [[nodiscard]] bool holds(T value) const { return static_cast<U>(static_cast<U>(value) - least) <= width; }
+
+  /// Bit j: whether it holds group[j], of kGroup.
+  [[nodiscard]] std::uint64_t bits(const T* group) const {
+#if defined(__AVX512BW__)
+    std::uint64_t bits = 0;
+    constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
+    for (int first = 0; first < kGroup; first += kLanes) {
+      const __m512i values = _mm512_loadu_si512(group + first);
+      std::uint64_t some = 0;
+      if constexpr (sizeof(T) == 1) {
+        some = _mm512_cmple_epu8_mask(_mm512_sub_epi8(values, _mm512_set1_epi8(static_cast<char>(least))),
+                                      _mm512_set1_epi8(static_cast<char>(width)));
+      } else if constexpr (sizeof(T) == 2) {
+        some = _mm512_cmple_epu16_mask(_mm512_sub_epi16(values, _mm512_set1_epi16(static_cast<short>(least))),
+                                       _mm512_set1_epi16(static_cast<short>(width)));
+      } else if constexpr (sizeof(T) == 4) {
+        some = _mm512_cmple_epu32_mask(_mm512_sub_epi32(values, _mm512_set1_epi32(static_cast<int>(least))),
+                                       _mm512_set1_epi32(static_cast<int>(width)));
+      } else {
+        some = _mm512_cmple_epu64_mask(_mm512_sub_epi64(values, _mm512_set1_epi64(static_cast<long long>(least))),
+                                       _mm512_set1_epi64(static_cast<long long>(width)));
+      }
+      bits |= some << first;
+    }
+    return bits;
+#else
+    std::uint8_t keep[kGroup];
+    for (int j = 0; j < kGroup; ++j) keep[j] = holds(group[j]) ? 1 : 0;
+    return bits_of(keep);
+#endif
+  }
+};
+
+constexpr int kAhead = 2048;  // bytes: the hardware's own prefetching stops at pages
+constexpr int kLine = 64;
+
+template <class T>
+Range<T> range_of(std::int64_t least, std::int64_t greatest) {
+  using U = typename Range<T>::U;
+  const auto low = static_cast<U>(least);
+  return {low, static_cast<U>(static_cast<U>(greatest) - low)};
+}
+
+template <class T>
 int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, std::int64_t greatest,
            std::int32_t* kept) {
-  using U = typename Unsigned<T>::Type;
   const auto* from = static_cast<const T*>(in);
-  const auto low = static_cast<U>(least);
-  const auto width = static_cast<U>(static_cast<U>(greatest) - low);
-  const auto holds = [=](T value) { return static_cast<U>(static_cast<U>(value) - low) <= width; };
+  const Range<T> range = range_of<T>(least, greatest);
   std::int32_t* to = kept;
   if (rows != nullptr) {
     for (int i = 0; i < n; ++i) {
       const std::int32_t row = rows[i];
       *to = row;
-      to += holds(from[row]) ? 1 : 0;
+      to += range.holds(from[row]) ? 1 : 0;
     }
     return static_cast<int>(to - kept);
   }
   int i = 0;
   for (; i + kGroup <= n; i += kGroup) {
-    std::uint8_t keep[kGroup];
-    const T* const group = from + i;  // not from[i + j]: where integers wrap around, these need not be neighbours
-    for (int j = 0; j < kGroup; ++j) keep[j] = holds(group[j]) ? 1 : 0;
-    to = append_places(bits_of(keep), i, to);
+    const T* const group = from + i;
+    for (int line = 0; line < kGroup * static_cast<int>(sizeof(T)); line += kLine) {
+      _mm_prefetch(reinterpret_cast<const char*>(group) + kAhead + line, _MM_HINT_T0);
+    }
+    to = append_places(range.bits(group), i, to);
   }
   for (; i < n; ++i) {
     *to = i;
-    to += holds(from[i]) ? 1 : 0;
+    to += range.holds(from[i]) ? 1 : 0;
   }
   return static_cast<int>(to - kept);
+}
+
+/// Rows outside the range count as 0, so that no row waits for another one's comparison.
+template <class T>
+RangeSum sum_in_range(const void* key, std::int64_t least, std::int64_t greatest, const std::int64_t* left,
+                      const std::int64_t* right, int n) {
+  const auto* keys = static_cast<const T*>(key);
+  const Range<T> range = range_of<T>(least, greatest);
+  std::int64_t rows = 0;
+  std::int64_t sum = 0;
+  std::int64_t left_bits = 0;
+  std::int64_t right_bits = 0;
+  const auto bits = [](std::int64_t value) { return value ^ (value >> 63); };
+  if (right == nullptr) {
+    for (int i = 0; i < n; ++i) {
+      const std::int64_t mask = range.holds(keys[i]) ? -1 : 0;
+      const std::int64_t value = left[i] & mask;
+      rows -= mask;
+      sum += value;
+      left_bits |= bits(value);
+    }
+  } else {
+    for (int i = 0; i < n; ++i) {
+      const std::int64_t mask = range.holds(keys[i]) ? -1 : 0;
+      const std::int64_t a = left[i] & mask;
+      const std::int64_t b = right[i] & mask;
+      rows -= mask;
+      sum += a * b;
+      left_bits |= bits(a);
+      right_bits |= bits(b);
+    }
+  }
+  return {static_cast<int>(rows), sum, static_cast<std::uint64_t>(left_bits), static_cast<std::uint64_t>(right_bits)};
 }
 
 // ------------------------------------------------------------------------------------------------------------ operations
@@ -261,17 +342,21 @@ constexpr TypedKernels<T> kTyped{.add = add<T>,
                                  .least = least<T>,
                                  .greatest = greatest<T>};
 
-constexpr Kernels kTable{.take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>,
-                                  take<std::uint8_t>, take<std::uint16_t>, take<std::uint32_t>, take<std::uint64_t>,
-                                  nullptr, take<float>, take<double>, nullptr},
-                         .select = {select<std::int8_t>, select<std::int16_t>, select<std::int32_t>,
-                                    select<std::int64_t>, select<std::uint8_t>, select<std::uint16_t>,
-                                    select<std::uint32_t>, nullptr, nullptr, nullptr, nullptr, nullptr},
-                         .integers = kTyped<std::int64_t>,
-                         .reals = kTyped<double>,
-                         .places = places,
-                         .magnitude = magnitude,
-                         .sum_few = sum_few};
+constexpr Kernels kTable{
+    .take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>, take<std::uint8_t>,
+             take<std::uint16_t>, take<std::uint32_t>, take<std::uint64_t>, nullptr, take<float>, take<double>,
+             nullptr},
+    .select = {select<std::int8_t>, select<std::int16_t>, select<std::int32_t>, select<std::int64_t>,
+               select<std::uint8_t>, select<std::uint16_t>, select<std::uint32_t>, nullptr, nullptr, nullptr, nullptr,
+               nullptr},
+    .sum_in_range = {sum_in_range<std::int8_t>, sum_in_range<std::int16_t>, sum_in_range<std::int32_t>,
+                     sum_in_range<std::int64_t>, sum_in_range<std::uint8_t>, sum_in_range<std::uint16_t>,
+                     sum_in_range<std::uint32_t>, nullptr, nullptr, nullptr, nullptr, nullptr},
+    .integers = kTyped<std::int64_t>,
+    .reals = kTyped<double>,
+    .places = places,
+    .magnitude = magnitude,
+    .sum_few = sum_few};
 
 }  // namespace
 

@@ -40,6 +40,14 @@ struct TypedKernels {
   T (*greatest)(const T* in, int n);
 };
 
+/// What the rows in a range come to.
+struct RangeSum {
+  int rows;
+  std::int64_t sum;     ///< modulo 2^64
+  std::uint64_t left;   ///< magnitude() of these
+  std::uint64_t right;  ///< 0 without
+};
+
 struct Kernels {
   /// The elements at `rows`, or the first n where that is null, as int64 or, of floats, double. Empty for int128 and bit.
   void (*take[kStorageCount])(const void* in, const std::int32_t* rows, int n, void* out);
@@ -47,6 +55,10 @@ struct Kernels {
   /// returns how many. `kept` may be `rows`. Empty but for integers of up to 64 bits, which hold both bounds.
   int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t least,
                                std::int64_t greatest, std::int32_t* kept);
+  /// Σ left[i]·right[i], or Σ left[i] where `right` is null, over those of the n rows whose key is in that range. Empty as
+  /// `select` is.
+  RangeSum (*sum_in_range[kStorageCount])(const void* key, std::int64_t least, std::int64_t greatest,
+                                          const std::int64_t* left, const std::int64_t* right, int n);
   TypedKernels<std::int64_t> integers;
   TypedKernels<double> reals;
   /// The places of bytes that are not 0, in order; returns how many.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/dense_sums.hpp: sums over blocks that most rows of are kept, in one pass: conditions become masks, not lists of rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "query/evaluate.hpp"
+#include "query/groups.hpp"
+#include "query/plan.hpp"
+
+namespace upsweep::query {
+
+/// For a query without GROUP BY, with bounds of one column or no condition, whose aggregates are COUNTs and sums of an exact
+/// column or of the product of two: the lecture's `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
+class DenseSums {
+ public:
+  /// The arguments outlive this.
+  DenseSums(const Plan& plan, const std::vector<Condition>& conditions, const Kernels& kernels);
+
+  /// Adds a block's rows to the groups, and returns how many are kept. None, and nothing is added, where the query is another
+  /// one, where columns have NULLs or other than 64 bits, or where a sum may need more.
+  std::optional<int> add(const Batch& batch, std::int64_t first, int rows, Groups& groups);
+
+ private:
+  /// An aggregate of left, or of left · right: columns, -1 for none.
+  struct Term {
+    std::size_t aggregate;
+    Fold fold;
+    int left;
+    int right;
+    std::int64_t sum = 0;  ///< of the block at hand
+  };
+
+  [[nodiscard]] std::optional<Term> term_of(std::size_t aggregate) const;
+  [[nodiscard]] int column_of(const Node& node) const;
+  [[nodiscard]] bool has_nulls(const Batch& batch, int column) const;
+  [[nodiscard]] const void* values(const Batch& batch, int column, std::int64_t first) const;
+  bool add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const;
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  std::vector<Term> terms_;  ///< empty: the query is another one
+  ColumnBounds bounds_{.column = -1};
+};
+
+}  // namespace upsweep::query
