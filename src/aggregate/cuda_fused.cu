@@ -3,10 +3,10 @@
 //
 // Idea   Keys are loaded 16 bytes at a time, eight loads per lane on their way. Rows that are kept go into a queue per
 //        warp, and their payload is loaded 32 rows at a time, without waiting for it; where many are kept the payload is
-//        streamed instead, line by line. Blocks write their sums, and the one that finds itself the last folds them in
+//        streamed instead, line by line. Blocks publish their sums, and the one that finds itself the last folds them in
 //        order. See cuda_fused.cuh.
 // Cost   The keys and the touched sectors; one launch. Work n, depth n/threads + log2 n.
-// Needs  Any GPU. Half a kilobyte of workspace, zero before the first call, and a sum per block of scratch.
+// Needs  Any GPU. Some kilobytes of workspace, zero before the first call.
 // Limit  The rate at which the memory is read. Keys of fewer bits are the only way on.
 // From   Crystal's fused tiles (Shanbhag, Madden, Yu: SIGMOD 2020), with payload loaded late as in selection vectors; the
 //        last-block reduction of the CUDA samples (threadFenceReduction).

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_fused.cuh: the one kernel of cuda.fused and cuda.zero_copy: keys by 16 bytes, a queue of kept rows per warp.
 //
-// A warp takes tiles of 256 rows, a stride of the whole grid apart. A lane loads twice 16 bytes of keys, those of the
+// A warp takes tiles of 512 rows, a stride of the whole grid apart. A lane loads four times 16 bytes of keys, those of the
 // next tile before it looks at this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
 //   nothing kept    one comparison, one vote
 //   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
 //                   which it adds to its sum when the next 32 are there: nothing waits for it
 //   many kept       the payload is streamed: lanes load neighbouring rows, whole lines at a time, where they are kept
-// Warps' sums are folded by their block, blocks' sums in order by the last block to end.
+// Warps' sums are folded by their block and published as tagged words (upsweep/detail/device.cuh); the last block to end
+// folds them in order.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +19,13 @@
 
 namespace upsweep::aggregate {
 
-inline constexpr int kFusedThreads = 256;
+inline constexpr int kFusedThreads = 384;
 inline constexpr int kFusedWarps = kFusedThreads / 32;
-// Blocks on a multiprocessor, in 63 registers per thread; 64 KB of keys are on their way, and 40 KB hide the memory (35 KB
-// per us and multiprocessor, about 1 us). More blocks, or twice as many loads, spill registers: docs/tuning.md.
-inline constexpr int kFusedResident = 4;
-inline constexpr int kUnits = 2;  // loads of keys per lane and tile; twice as many are on their way
+// Blocks on a multiprocessor, in 80 registers per thread; 96 KB of keys are on their way at most, and 40 KB hide the memory
+// (35 KB per us and multiprocessor, about 1 us). Few large blocks leave few sums; more threads spill registers:
+// docs/tuning.md.
+inline constexpr int kFusedResident = 2;
+inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
 inline constexpr int kUnitRows = 32 * 4;
 inline constexpr int kTileRows = kUnits * kUnitRows;
 // Kept rows of a unit from which it is streamed: then half of its sectors, of four rows, hold one.
@@ -35,8 +37,7 @@ struct FusedCall {
   DeviceRows rows;
   std::int64_t head;  ///< rows in front of the first 16-byte boundary of the keys
   unsigned units;     ///< whole ones behind it: 2^32 of them have 2 TB of keys, more than a device has memory
-  gpu::detail::Control* control;
-  Sum* sums;  ///< of blocks
+  gpu::detail::Workspace workspace;
   std::int64_t* out;
 };
 
@@ -168,35 +169,45 @@ __device__ __forceinline__ Sum fold_fused_block(Sum sum, Sum* warp_sums) {
 __device__ __forceinline__ void fused_block(const FusedCall& call) {
   __shared__ std::int64_t queues[kFusedWarps][kQueue];
   __shared__ Sum warp_sums[kFusedWarps];
-  __shared__ bool is_last;
+  __shared__ bool shared_is_last;
+  __shared__ unsigned shared_tag;
   const int warp = static_cast<int>(threadIdx.x) / 32;
+  const bool several = gridDim.x > 1;
 
   // ---- The block's tiles.
+  unsigned tag = 0;  // of the launch, which thread 0 asks for while keys are on their way
+  if (several && threadIdx.x == 0) tag = gpu::detail::tag_of(call.workspace);
   // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
   const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;
   FusedWarp rows(call, queues[warp]);
   const Sum sum = fold_fused_block(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
-  if (gridDim.x == 1) {
+  if (!several) {
     if (threadIdx.x == 0) *call.out = static_cast<std::int64_t>(sum);
     return;
   }
 
   // ---- The blocks' sums, by the last block that ends.
+  // Nothing orders a sum before its block's count: the last block waits for the words instead, which cost no fence.
   if (threadIdx.x == 0) {
-    call.sums[blockIdx.x] = sum;
-    __threadfence();  // the sum is there before the count says so
-    is_last = atomicAdd(&call.control->done, 1U) == gridDim.x - 1;
-    __threadfence();  // the count is read before others' sums are
+    gpu::detail::put_tagged(call.workspace.words, blockIdx.x, sum, tag);
+    shared_is_last = atomicAdd(&call.workspace.control->done, 1U) == gridDim.x - 1;
+    shared_tag = tag;
   }
-  __syncthreads();  // is_last is there, and warp_sums has been read
-  if (!is_last) return;
+  __syncthreads();  // both are there, and warp_sums has been read
+  if (!shared_is_last) return;
   Sum all = 0;
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += kFusedThreads) all += __ldcg(call.sums + b);
-  all = fold_fused_block(all, warp_sums);
-  if (threadIdx.x == 0) {
-    *call.out = static_cast<std::int64_t>(all);
-    call.control->done = 0;
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += kFusedThreads) {
+    gpu::detail::Tagged<Sum> published;
+    do {
+      published.load(call.workspace.words, b);
+    } while (!published.is_there(shared_tag, 1));
+    all += published.value(0);
   }
+  all = fold_fused_block(all, warp_sums);
+  if (threadIdx.x != 0) return;
+  *call.out = static_cast<std::int64_t>(all);
+  call.workspace.control->done = 0;
+  gpu::detail::begin_anew(call.workspace, shared_tag);
 }
 
 /// At most what the device holds at a time.
@@ -207,7 +218,8 @@ inline std::int64_t fused_blocks(const detail::AggregateCall& call) {
 }
 
 inline gpu::WorkspaceSize fused_workspace(const detail::AggregateCall& call) {
-  return {.kept = sizeof(gpu::detail::Control), .scratch = fused_blocks(call) * std::int64_t{sizeof(Sum)}};
+  const std::int64_t words = fused_blocks(call) * gpu::detail::kTaggedWords<Sum>;
+  return {.kept = std::int64_t{sizeof(gpu::detail::Control)} + words * std::int64_t{sizeof(unsigned long long)}};
 }
 
 template <class Kernel>
@@ -217,8 +229,7 @@ Status run_fused(detail::AggregateCall& call, Kernel kernel) {
   const FusedCall fused{.rows = rows_of(call),
                         .head = head,
                         .units = static_cast<unsigned>((call.n - head) / kUnitRows),
-                        .control = static_cast<gpu::detail::Control*>(call.launch->kept),
-                        .sums = static_cast<Sum*>(call.launch->scratch),
+                        .workspace = gpu::detail::workspace_at(call.launch->kept, call.launch->size.kept),
                         .out = call.out};
   kernel<<<static_cast<unsigned>(fused_blocks(call)), kFusedThreads, 0, call.launch->stream>>>(fused);
   call.partials = call.out;

@@ -132,19 +132,24 @@ __device__ __forceinline__ unsigned tag_of(const Workspace& workspace) {
   return (*const_cast<const volatile unsigned*>(&workspace.control->epoch) + 1) & 0x7fffffffU;
 }
 
-/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one makes
-/// the workspace ready for the next launch.
-__device__ __forceinline__ void leave(const Workspace& workspace, unsigned tag) {
-  __threadfence();
-  if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
-  workspace.control->done = 0;
+/// Called by one thread when no block of the launch takes another ticket or reads another word: makes the workspace ready
+/// for the next launch.
+__device__ __forceinline__ void begin_anew(const Workspace& workspace, unsigned tag) {
   workspace.control->ticket = 0;
   if (tag == 0x7ffffffeU) {  // tags begin again: words of the launch that had the same one must not be left
     for (std::int64_t i = 0; i < workspace.word_count; ++i) workspace.words[i] = 0;
     tag = 0;
   }
-  __threadfence();
   workspace.control->epoch = tag;
+}
+
+/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one begins
+/// anew.
+__device__ __forceinline__ void leave(const Workspace& workspace, unsigned tag) {
+  __threadfence();
+  if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
+  workspace.control->done = 0;
+  begin_anew(workspace, tag);
 }
 
 template <class T>
