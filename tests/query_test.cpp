@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -271,6 +272,144 @@ TEST(Query, QuotientsAreRoundedOnce) {
     const double got = query::quotient(a, b);
     EXPECT_LE(std::abs(static_cast<double>(exact) - got), std::abs(got) * 0x1p-52) << a << "/" << b;
     EXPECT_LE(std::abs(exact - static_cast<long double>(got)), std::abs(exact) * 0x1.001p-53L) << a << "/" << b;
+  }
+}
+
+/// Rows of a table that is cut in pieces: text, dates, NULLs, and values that need more than 64 bits when added up.
+struct Pieces {
+  std::vector<std::int32_t> word;
+  std::vector<std::int32_t> day;
+  std::vector<double> f;
+  Longs x;
+  std::vector<bool> there;
+
+  Pieces() {
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 3000; ++i) {
+      word.push_back(static_cast<std::int32_t>(random() % (i < 1000 ? 2 : 4)));  // some come late
+      day.push_back(static_cast<std::int32_t>(random() % 20000));
+      f.push_back(static_cast<double>(random() >> 11) * 0x1p-30);
+      x.push_back(static_cast<std::int64_t>(random()));
+      there.push_back(random() % 5 != 0);
+    }
+  }
+
+  /// That of rows first … last - 1. The dictionary has another order in each.
+  [[nodiscard]] QueryCarry fold(const std::string& sql, std::size_t first, std::size_t last) const {
+    const auto part = [&]<class T>(const std::vector<T>& all) {
+      return std::vector<T>(all.begin() + static_cast<std::ptrdiff_t>(first),
+                            all.begin() + static_cast<std::ptrdiff_t>(last));
+    };
+    auto index = part(word);
+    std::vector<std::string> words{"green", "red", "blue", "white"};
+    if (first % 2 == 1) {
+      std::reverse(words.begin(), words.end());
+      for (auto& i : index) i = 3 - i;
+    }
+    const auto days = part(day);
+    const auto floats = part(f);
+    const auto longs = part(x);
+    const auto validity = bits(part(there));
+    MemoryTable t;
+    t.add_text("w", index, words)
+        .add_dates("day", days)
+        .add("f", floats)
+        .add(Field{.name = "x"}, longs.data(), std::ssize(longs), validity.data());
+    return Query(sql, t).fold(par, t);
+  }
+};
+
+/// A query for tables as Pieces has them.
+Query of_pieces(const std::string& sql) {
+  MemoryTable none;
+  none.add_text("w", {}, {}).add_dates("day", {}).add("f", std::vector<double>{}).add("x", Longs{});
+  return Query(sql, none);
+}
+
+std::string cells(const Answer& answer) {
+  std::string all;
+  for (const auto& row : answer.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) all += text(answer.columns[c], row[c]) + "|";
+    all += "\n";
+  }
+  return all;
+}
+
+constexpr const char* kCarried[] = {
+    "SELECT w, SUM(x), COUNT(x), COUNT(*), MIN(x), MAX(day), MIN(w), AVG(x), MAX(f) FROM t GROUP BY w",
+    "SELECT SUM(x), COUNT(x), MIN(day), MAX(w), MIN(f) FROM t WHERE f > 1000",
+    "SELECT x, w, COUNT(*) FROM t WHERE f < 1000000 GROUP BY x, w",
+    "SELECT SUM(x), MAX(w) FROM t WHERE f < 0",
+};
+
+TEST(QueryCarry, PiecesMergeToTheWhole) {
+  const Pieces pieces;
+  for (const char* sql : kCarried) {
+    const Query query = of_pieces(sql);
+    const std::string whole = cells(query.answer(pieces.fold(sql, 0, 3000)));
+    QueryCarry all = pieces.fold(sql, 0, 701);
+    QueryCarry rest = query.carry(pieces.fold(sql, 701, 1500).bytes());
+    rest.merge(query.carry(pieces.fold(sql, 1500, 1500).bytes()));
+    rest.merge(pieces.fold(sql, 1500, 3000));
+    all.merge(query.carry(rest.bytes()));
+    EXPECT_EQ(cells(query.answer(all)), whole) << sql;
+  }
+}
+
+TEST(QueryCarry, BytesKeepFloatsToTheLastBit) {
+  const Pieces pieces;
+  const std::string sql = "SELECT w, SUM(f), SUM(f * f) FROM t GROUP BY w";
+  const Query query = of_pieces(sql);
+  QueryCarry direct = pieces.fold(sql, 0, 1000);
+  QueryCarry sent = query.carry(direct.bytes());
+  direct.merge(pieces.fold(sql, 1000, 3000));
+  sent.merge(query.carry(pieces.fold(sql, 1000, 3000).bytes()));
+  EXPECT_EQ(sent.bytes(), direct.bytes());
+}
+
+TEST(QueryCarry, BytesAreChecked) {
+  const Pieces pieces;
+  const std::string sql = kCarried[0];
+  const Query query = of_pieces(sql);
+  const std::string bytes = pieces.fold(sql, 0, 500).bytes();
+  const auto code = [&](const std::string& changed) {
+    try {
+      (void)query.answer(query.carry(changed));
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::ok;
+  };
+  EXPECT_EQ(code(bytes), Code::ok);
+  EXPECT_EQ(code(bytes + "x"), Code::malformed);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    ASSERT_EQ(code(bytes.substr(0, size)), Code::malformed) << size;
+  }
+  int refused = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const int flip : {0x01, 0x80}) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(changed[i] ^ flip);
+      refused += code(changed) == Code::ok ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 100);  // a sum may be another one, and nobody can tell
+  EXPECT_EQ(code(pieces.fold(kCarried[1], 0, 500).bytes()), Code::invalid_argument);
+  EXPECT_THROW(pieces.fold(sql, 0, 5).merge(pieces.fold(kCarried[1], 0, 5)), Error);
+}
+
+TEST(QueryCarry, SumsThatDoNotFitAreFoundWhereTheyMeet) {
+  const Longs x{kMax};
+  MemoryTable t;
+  t.add_decimal("x", x, 0);
+  const Query query("SELECT SUM(x * x) FROM t", t);
+  QueryCarry all = query.fold(par, t);
+  const QueryCarry one = query.carry(all.bytes());  // nearly 2^126
+  try {
+    for (int i = 0; i < 2; ++i) all.merge(one);
+    FAIL() << cells(query.answer(all));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::overflow) << error.what();
   }
 }
 

@@ -106,6 +106,7 @@ struct Answer {
 using QueryProgress = std::function<void(std::int64_t rows)>;
 
 namespace query {
+class Groups;
 struct Syntax;
 struct Plan;
 }  // namespace query
@@ -132,6 +133,32 @@ class Statement {
   std::unique_ptr<query::Syntax> syntax_;
 };
 
+/// What a query comes to on some rows. Carries of a table's pieces, merged in the order of the rows, are that of the table,
+/// wherever they were computed:
+///
+///   upsweep::QueryCarry all = query.fold(upsweep::par, january);
+///   all.merge(query.carry(bytes_of_february));  // another process: query.fold(upsweep::par, february).bytes()
+///   const upsweep::Answer answer = query.answer(all);
+class QueryCarry {
+ public:
+  ~QueryCarry();
+  QueryCarry(QueryCarry&&) noexcept;
+  QueryCarry& operator=(QueryCarry&&) noexcept;
+
+  /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, unsupported_sql (more
+  /// than 2^20 groups); this is then no carry of anything.
+  void merge(const QueryCarry& later);
+  /// For Query::carry() of the same query, on this machine or another one.
+  [[nodiscard]] std::string bytes() const;
+
+ private:
+  friend class Query;
+  QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups);
+
+  std::shared_ptr<const query::Plan> plan_;
+  std::unique_ptr<query::Groups> groups_;
+};
+
 /// A query, typed for tables of certain fields.
 class Query {
  public:
@@ -154,11 +181,21 @@ class Query {
   /// device_memory, device_failed, and those of a run on the CPU.
   [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
 
+  /// What run() makes its answer of. Throws as run() does.
+  [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+  [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table,
+                                const QueryProgress& progress = {}) const;
+  /// A carry from its bytes. Throws Error malformed, invalid_argument (of another query).
+  [[nodiscard]] QueryCarry carry(std::string_view bytes) const;
+  /// `rung` is empty: a carry may come from several. Throws Error invalid_argument (of another query), overflow,
+  /// division_by_zero.
+  [[nodiscard]] Answer answer(const QueryCarry& carry) const;
+
  private:
   void check(std::string_view asked_rung, std::string_view rung, const Table& table) const;
 
   std::vector<Field> fields_;
-  std::unique_ptr<const query::Plan> plan_;
+  std::shared_ptr<const query::Plan> plan_;
 };
 
 }  // namespace upsweep

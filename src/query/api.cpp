@@ -5,6 +5,7 @@
 #include "cpu/kernels.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
+#include "query/carry.hpp"
 #include "query/device_execute.hpp"
 #include "query/execute.hpp"
 #include "query/sql.hpp"
@@ -43,7 +44,7 @@ void Statement::refuse_table(const std::string& why) const {
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
   const std::string& path = statement.path();
   const std::string name = path.empty() ? statement.table() : path;
-  plan_ = std::make_unique<const query::Plan>(query::bind(statement.sql_, *statement.syntax_, name, fields_));
+  plan_ = std::make_shared<const query::Plan>(query::bind(statement.sql_, *statement.syntax_, name, fields_));
 }
 Query::Query(std::string sql, const Table& table) : Query(Statement(std::move(sql)), table) {}
 Query::~Query() = default;
@@ -64,10 +65,28 @@ void Query::check(std::string_view asked_rung, std::string_view rung, const Tabl
               "no rung is called '" + std::string(asked_rung) + "'; queries have here: " + std::string(rung));
 }
 
-Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
   check(policy.rung, query::kCpuRung, table);
-  const query::Groups groups = query::execute(*plan_, table, policy, progress);
-  Answer answer = query::answer_of(*plan_, groups, query::kernels(policy.isa));
+  return {plan_, query::execute(*plan_, table, policy, progress)};
+}
+
+QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
+  check(policy.rung, query::kDeviceRung, table);
+  Answer told;
+  return {plan_, query::execute(*plan_, table, policy, progress, told)};
+}
+
+QueryCarry Query::carry(std::string_view bytes) const {
+  return {plan_, query::from_bytes(*plan_, query::kernels(Isa::best), bytes)};
+}
+
+Answer Query::answer(const QueryCarry& carry) const {
+  query::require_same_query(*plan_, *carry.plan_);
+  return query::answer_of(*plan_, *carry.groups_, query::kernels(Isa::best));
+}
+
+Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  Answer answer = this->answer(fold(policy, table, progress));
   answer.rung = query::kCpuRung;
   return answer;
 }
@@ -75,12 +94,24 @@ Answer Query::run(const Policy& policy, const Table& table, const QueryProgress&
 Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
   check(policy.rung, query::kDeviceRung, table);
   Answer told;
-  const query::Groups groups = query::execute(*plan_, table, policy, progress, told);
-  Answer answer = query::answer_of(*plan_, groups, query::kernels(Isa::best));
+  Answer answer = this->answer({plan_, query::execute(*plan_, table, policy, progress, told)});
   answer.rung = query::kDeviceRung;
   answer.times = told.times;
   answer.rows_by_cpu = told.rows_by_cpu;
   return answer;
 }
+
+QueryCarry::QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups)
+    : plan_(std::move(plan)), groups_(std::make_unique<query::Groups>(std::move(groups))) {}
+QueryCarry::~QueryCarry() = default;
+QueryCarry::QueryCarry(QueryCarry&&) noexcept = default;
+QueryCarry& QueryCarry::operator=(QueryCarry&&) noexcept = default;
+
+void QueryCarry::merge(const QueryCarry& later) {
+  query::require_same_query(*plan_, *later.plan_);
+  groups_->merge(*later.groups_);
+}
+
+std::string QueryCarry::bytes() const { return query::to_bytes(*plan_, *groups_); }
 
 }  // namespace upsweep

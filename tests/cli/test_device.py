@@ -10,7 +10,8 @@ CHUNK = 1 << 21
 
 
 @pytest.fixture(autouse=True)
-def gpu(upsweep):
+def gpu(upsweep, monkeypatch):
+    monkeypatch.setenv("UPSWEEP_CACHE", "")  # compiled anew: nothing is left in the user's folder
     done = upsweep.run("reduce", upsweep.save("one.npy", [1], "int64"), "--device", "cuda", "--json")
     if json.loads(done.stdout).get("error", {}).get("code") in ("no_device", "not_built"):
         pytest.skip("skipped: no device")
@@ -134,6 +135,37 @@ def test_columns_that_are_sent(upsweep, transfer):
         assert 0 <= row["transfer_s"] <= row["total_s"], row
     for line in upsweep.text(*args).splitlines():
         assert len(line) <= 80, line
+
+
+QUERIES = [
+    "SELECT SUM(t), COUNT(*), MIN(t), MAX(t), AVG(t) FROM 't.npy' WHERE t > 2 AND t < 900",
+    "SELECT SUM(t * t - 3), COUNT(t) FROM 't.npy' WHERE t BETWEEN 5 AND 7 OR t = 500",
+    "SELECT t, COUNT(*), SUM(t * 2) FROM 't.npy' WHERE t < 20 GROUP BY t ORDER BY t DESC LIMIT 12",
+    "SELECT SUM(t) FROM 't.npy' WHERE t < 0",
+]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint32", "int64", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 4 * CHUNK + 7])
+def test_queries(upsweep, dtype, n):
+    upsweep.save("t.npy", np.random.default_rng(6).integers(0, 1000, n), dtype)
+    for sql in QUERIES:
+        if dtype == "float64" and "GROUP BY" in sql:
+            continue
+        on_gpu = upsweep.json("query", sql, "--device", "cuda")
+        assert on_gpu["rows"] == upsweep.json("query", sql, "--device", "cpu")["rows"], sql
+        assert on_gpu["rung"] == "cuda.fused" and on_gpu["rows_by_cpu"] == 0, on_gpu
+        assert min(on_gpu[f"{what}_s"] for what in ("kernel", "to_device", "to_host", "compile")) >= 0
+
+
+@pytest.mark.parametrize("bad", [0, 4 * CHUNK])
+def test_queries_name_the_first_bad_row(upsweep, bad):
+    values = np.ones(4 * CHUNK + 7, "int64")
+    values[[bad, -1]] = 5
+    upsweep.save("t.npy", values)
+    sql = "SELECT SUM(1 / (t - 5)) FROM 't.npy'"
+    on_cpu = upsweep.fails("division_by_zero", "query", sql, index=bad)
+    assert upsweep.fails("division_by_zero", "query", sql, "--device", "cuda", index=bad) == on_cpu
 
 
 def test_devices_names_the_gpu(upsweep):

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/carry.hpp: a query's carry as bytes, which other processes and machines merge.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "query/groups.hpp"
+#include "query/kernels.hpp"
+#include "query/plan.hpp"
+
+namespace upsweep::query {
+
+/// The query's text and the types it was given, then groups in their order: keys, states, words. Little-endian.
+std::string to_bytes(const Plan& plan, const Groups& groups);
+
+/// Throws Error malformed where the bytes are none of to_bytes(), invalid_argument where they are of another query.
+Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes);
+
+/// Throws Error invalid_argument unless carries of both can be merged.
+void require_same_query(const Plan& a, const Plan& b);
+
+}  // namespace upsweep::query
