@@ -21,7 +21,6 @@
 #include "clock.hpp"
 #include "cuda/staging.hpp"
 #include "io/table.hpp"
-#include "query/kernels.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -138,7 +137,7 @@ class Columns {
     std::int64_t bytes = 0;
     for (const std::string& name : ask.keys) bytes += std::ssize(column(name).bytes);
     for (const std::string& name : ask.payload) {
-      const std::int64_t in_line = kLine / (query::width_of(column(name).field.storage) / 8);
+      const std::int64_t in_line = kLine / (width_of(column(name).field.storage) / 8);
       std::int64_t last = -1;
       for (std::int64_t i = 0; i < rows_; ++i) {
         if (key(i) >= ask.limit || i / in_line == last) continue;
@@ -165,7 +164,7 @@ class Columns {
   }
   [[nodiscard]] std::int64_t key(std::int64_t i) const {
     const Column& keys = column("l_suppkey");
-    if (query::width_of(keys.field.storage) == 64) return reinterpret_cast<const std::int64_t*>(keys.bytes.data())[i];
+    if (width_of(keys.field.storage) == 64) return reinterpret_cast<const std::int64_t*>(keys.bytes.data())[i];
     return reinterpret_cast<const std::uint32_t*>(keys.bytes.data())[i];
   }
 
@@ -174,7 +173,7 @@ class Columns {
       Column& column = columns_[c];
       const ColumnData& from = batch.columns[c];
       if (from.validity != nullptr) throw Error(Code::null_value, column.field.name + " has NULLs");
-      const auto size = static_cast<std::size_t>(query::width_of(column.field.storage) / 8);
+      const auto size = static_cast<std::size_t>(width_of(column.field.storage) / 8);
       const std::size_t before = column.bytes.size();
       column.bytes.resize(before + static_cast<std::size_t>(batch.rows) * size);
       std::memcpy(column.bytes.data() + before, from.values, static_cast<std::size_t>(batch.rows) * size);

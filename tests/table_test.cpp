@@ -37,11 +37,6 @@ bool is_null(const ColumnData& data, std::int64_t row) {
   return data.validity != nullptr && !bit(data.validity, data.offset + row);
 }
 
-std::int64_t width_of(Storage storage) {
-  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
-  return kWidths[static_cast<int>(storage)];
-}
-
 // Every batch of a part, checked for what the interface says of batches.
 void each_batch(const Table& table, int part, const std::vector<int>& columns,
                 const std::function<void(const Batch&)>& use) {
@@ -86,7 +81,7 @@ using Optionals = std::vector<std::optional<T>>;
 // The elements of a column in all parts, NULLs as nothing.
 template <class T>
 Optionals<T> numbers(const Table& table, const std::string& name) {
-  EXPECT_EQ(width_of(field_of_column(table, name).storage), std::int64_t{sizeof(T)});
+  EXPECT_EQ(width_of(field_of_column(table, name).storage), int{8 * sizeof(T)});
   Optionals<T> all;
   for (int part = 0; part < table.parts(); ++part) {
     each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
@@ -129,7 +124,7 @@ std::int64_t touch_all(const std::string& path) {
     each_batch(*table, part, columns, [&](const Batch& batch) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         const ColumnData& data = batch.columns[c];
-        const std::int64_t width = width_of(table->fields()[static_cast<std::size_t>(columns[c])].storage);
+        const std::int64_t width = width_of(table->fields()[static_cast<std::size_t>(columns[c])].storage) / 8;
         for (std::int64_t i = 0; i < batch.rows; ++i) sum += is_null(data, i) ? 1 : 0;
         for (std::int64_t i = 0; i < batch.rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
         for (std::int64_t i = 0; width == 0 && i < batch.rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;

@@ -45,6 +45,13 @@ enum class Storage : std::uint8_t {
   float64,
   bit
 };
+inline constexpr int kStorageCount = 12;
+
+/// Bits of an element.
+constexpr int width_of(Storage storage) {
+  constexpr int kWidths[kStorageCount] = {8, 16, 32, 64, 8, 16, 32, 64, 128, 32, 64, 1};
+  return kWidths[static_cast<int>(storage)];
+}
 
 /// A column as its table declares it.
 struct Field {

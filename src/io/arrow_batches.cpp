@@ -71,11 +71,6 @@ bool set_type(Field& field, const arrow::DataType& type) {
   return true;
 }
 
-std::int64_t width_of(Storage storage) {
-  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
-  return kWidths[static_cast<int>(storage)];
-}
-
 // What a batch's columns point to.
 using Memory = std::vector<std::shared_ptr<const void>>;
 
@@ -125,7 +120,7 @@ class Column {
     decode(rows, memory);
     ColumnData data;
     if (rows.pieces[0]->type_id() == arrow::Type::NA) {
-      data.values = allocate(rows.count * width_of(field_.storage), memory);
+      data.values = allocate(rows.count * (width_of(field_.storage) / 8), memory);
       data.validity = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
       return data;
     }
@@ -164,7 +159,7 @@ class Column {
   [[nodiscard]] const void* in_place(const arrow::Array& piece) const {
     const std::uint8_t* const values = piece.data()->buffers[1]->data();
     if (field_.storage == Storage::bit) return values;
-    const std::int64_t width = width_of(field_.storage);
+    const std::int64_t width = width_of(field_.storage) / 8;
     const std::uint8_t* const first = values + piece.offset() * width;
     const bool as_stored = piece.type()->byte_width() == width;
     const bool aligned = reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0;
@@ -207,7 +202,7 @@ class Column {
   }
 
   const void* convert(const Rows& rows, Memory& memory) const {
-    const std::int64_t width = width_of(field_.storage);
+    const std::int64_t width = width_of(field_.storage) / 8;
     const std::shared_ptr<arrow::Buffer> buffer =
         checked(name_, [&] { return arrow::AllocateBuffer(rows.count * width); });
     memory.push_back(buffer);
@@ -222,7 +217,7 @@ class Column {
   // Rows that are NULL may hold what does not fit.
   void convert_piece(const arrow::Array& piece, std::uint8_t* to, std::int64_t first_row) const {
     const arrow::Type::type id = piece.type_id();
-    const std::int64_t width = width_of(field_.storage);
+    const std::int64_t width = width_of(field_.storage) / 8;
     const std::int64_t raw_width = piece.type()->byte_width();
     const std::uint8_t* const from = piece.data()->buffers[1]->data() + piece.offset() * raw_width;
     std::int64_t i = convert_elements(id, width, from, piece.length(), to);

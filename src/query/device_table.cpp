@@ -104,7 +104,7 @@ class ReadBack final : public BatchReader {
     const auto memory = std::make_shared<std::vector<std::vector<Int128>>>();
     for (const int which : columns_) {
       const query::DeviceColumn& from = chunk_.columns[static_cast<std::size_t>(which)];
-      const int width = query::width_of(fields_[static_cast<std::size_t>(which)].storage);
+      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
       ColumnData& to = batch.columns.emplace_back();
       to.words = from.words;
       to.values = fetched(*memory, from.values, width, batch.rows);

@@ -279,10 +279,17 @@ void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind)
 void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n) {
   const Fold fold = plan_->aggregates[aggregate].fold;
   const bool whole = count_ == 1 && v.nulls == nullptr && !v.one;
-  if (whole && v.form == Form::narrow) {
-    const auto& kernels = kernels_->integers;
-    const std::int64_t value = (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<std::int64_t>(), n);
-    improve(state(0, aggregate), {.exact = value, .count = 1}, fold, kind);
+  const auto best_of = [&]<class T>(const TypedKernels<T>& kernels) {
+    return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);
+  };
+  if (whole && (v.form == Form::narrow || v.form == Form::real)) {
+    State best{.count = 1};
+    if (v.form == Form::real) {
+      best.real = best_of(kernels_->reals);
+    } else {
+      best.exact = best_of(kernels_->integers);
+    }
+    improve(state(0, aggregate), best, fold, kind);
     state(0, aggregate).count += n;
     return;
   }

@@ -9,14 +9,7 @@
 
 namespace upsweep::query {
 
-inline constexpr int kStorageCount = 12;
 constexpr int at(Storage storage) { return static_cast<int>(storage); }
-
-/// Bits of an element.
-constexpr int width_of(Storage storage) {
-  constexpr int kWidths[kStorageCount] = {8, 16, 32, 64, 8, 16, 32, 64, 128, 32, 64, 1};
-  return kWidths[at(storage)];
-}
 
 /// A binary operation: either operand may be one value for all (`one_…`).
 template <class T, class Out>

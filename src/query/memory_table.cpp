@@ -51,7 +51,7 @@ class Reader final : public BatchReader {
     batch.columns.clear();
     for (const int which : wanted_) {
       ColumnData column = columns_[static_cast<std::size_t>(which)];
-      const int width = query::width_of(fields_[static_cast<std::size_t>(which)].storage);
+      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
       column.offset += at_;
       if (width >= 8) column.values = static_cast<const std::byte*>(column.values) + at_ * (width / 8);
       batch.columns.push_back(std::move(column));

@@ -25,8 +25,7 @@ bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint
 
 /// Touches every byte, so that the sanitizers see it, and holds the column to what upsweep/table.hpp says of it.
 std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows) {
-  constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
-  const std::int64_t width = kWidths[static_cast<int>(field.storage)];
+  const std::int64_t width = width_of(field.storage) / 8;
   std::int64_t sum = 0;
   require(data.values != nullptr, "no values");
   require(width == 0 || reinterpret_cast<std::uintptr_t>(data.values) % static_cast<std::uintptr_t>(width) == 0,

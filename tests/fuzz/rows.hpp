@@ -79,10 +79,7 @@ class Pool {
   }
   [[nodiscard]] const Column& column(int which) const { return columns_[static_cast<std::size_t>(which)]; }
 
-  static std::int64_t width_of(const Column& column) {
-    constexpr std::int64_t kWidths[] = {1, 2, 4, 8, 1, 2, 4, 8, 16, 4, 8, 0};
-    return kWidths[static_cast<int>(column.field.storage)];
-  }
+  static std::int64_t width_of(const Column& column) { return upsweep::width_of(column.field.storage) / 8; }
 
  private:
   using Random = std::mt19937_64;
