@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(
   g++ make cmake ninja-build git pkg-config ca-certificates
   python3 python3-venv
-  libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev
+  libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev libsnappy-dev
   libgtest-dev librapidcheck-dev
   clang libclang-rt-dev # libFuzzer is in the latter
 )

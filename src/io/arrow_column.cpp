@@ -251,7 +251,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> next_column(arrow::RecordBatchReade
 }
 
 std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::optional<std::string>& column) {
-  const std::shared_ptr<parquet::arrow::FileReader> reader = checked(path, [&] { return start_parquet(path); });
+  const std::shared_ptr<parquet::arrow::FileReader> reader = checked(path, [&] { return start_parquet(path); }).reader;
   const auto schema = checked(path, [&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
     std::shared_ptr<arrow::Schema> result;
     ARROW_RETURN_NOT_OK(reader->GetSchema(&result));

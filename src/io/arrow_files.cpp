@@ -61,13 +61,17 @@ void throw_status(const std::string& name, const arrow::Status& status) {
 
 std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
 
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(
-    const std::string& path, const std::vector<int>& text_leaves, std::shared_ptr<parquet::FileMetaData> metadata) {
+parquet::ReaderProperties page_properties() {
   parquet::ReaderProperties pages;
   // Without it a whole column chunk is read at once, and a file may have a single one.
   pages.enable_buffered_stream();
   pages.set_buffer_size(kStreamBuffer);
   pages.set_page_checksum_verification(true);
+  return pages;
+}
+
+arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves,
+                                         std::shared_ptr<parquet::FileMetaData> metadata) {
   parquet::ArrowReaderProperties rows(/*use_threads=*/false);
   rows.set_batch_size(kBatchRows);
   rows.set_pre_buffer(false);
@@ -75,9 +79,10 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(
   for (const int leaf : text_leaves) rows.set_read_dictionary(leaf, true);
   parquet::arrow::FileReaderBuilder builder;
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
-  ARROW_RETURN_NOT_OK(builder.Open(std::move(file), pages, std::move(metadata)));
+  ARROW_RETURN_NOT_OK(builder.Open(file, page_properties(), std::move(metadata)));
   ARROW_RETURN_NOT_OK(check_decimals(*builder.raw_reader()->metadata()->schema()));
-  return builder.properties(rows)->Build();
+  ARROW_ASSIGN_OR_RAISE(auto reader, builder.properties(rows)->Build());
+  return ParquetFile{std::move(file), std::move(reader)};
 }
 
 std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {

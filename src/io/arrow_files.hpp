@@ -47,12 +47,18 @@ auto checked(const std::string& name, Read&& read) {
 /// What messages call a column of a file.
 std::string full_name(const std::string& path, const std::string& column);
 
-/// A Parquet file, of which a buffer's worth of each column chunk is held at a time, with its page checksums verified.
+struct ParquetFile {
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  std::shared_ptr<parquet::arrow::FileReader> reader;
+};
+
+/// How pages are read: a buffer's worth of each column chunk is held at a time, and checksums are verified.
+parquet::ReaderProperties page_properties();
+
 /// Columns of text become dictionaries where `text_leaves` has their leaf. `metadata`: what another reader of the file
 /// has read already.
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> start_parquet(
-    const std::string& path, const std::vector<int>& text_leaves = {},
-    std::shared_ptr<parquet::FileMetaData> metadata = nullptr);
+arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves = {},
+                                         std::shared_ptr<parquet::FileMetaData> metadata = nullptr);
 
 using IpcFile = arrow::ipc::RecordBatchFileReader;
 using IpcStream = arrow::ipc::RecordBatchStreamReader;

@@ -7,12 +7,14 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/level_conversion.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 #include <parquet/types.h>
 
 #include <algorithm>
 
+#include "io/parquet_pages.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
@@ -26,6 +28,17 @@ bool is_as_stored(const parquet::ColumnDescriptor& leaf, const arrow::DataType& 
   const bool plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
   const bool flat = leaf.max_repetition_level() == 0 && leaf.max_definition_level() <= 1;
   return number && plain && flat && type.byte_width() == parquet::GetTypeByteSize(stored);
+}
+
+std::shared_ptr<parquet::internal::RecordReader> records_of(const ParquetFile& file, parquet::RowGroupReader& group,
+                                                            int leaf) {
+  const auto chunk = group.metadata()->ColumnChunk(leaf);
+  auto pages = open_snappy_pages(file.file, *file.reader->parquet_reader()->metadata(), *chunk, page_properties());
+  if (pages == nullptr) return group.RecordReader(leaf);
+  const parquet::ColumnDescriptor* const column = group.metadata()->schema()->Column(leaf);
+  auto records = parquet::internal::RecordReader::Make(column, parquet::internal::LevelInfo::ComputeLevelInfo(column));
+  records->SetPageReader(std::move(pages));
+  return records;
 }
 
 // The next n elements.
@@ -47,10 +60,9 @@ arrow::Result<std::shared_ptr<arrow::Array>> read(parquet::internal::RecordReade
 
 }  // namespace
 
-arrow::Result<ParquetRows> ParquetRows::open(std::shared_ptr<parquet::arrow::FileReader> reader, int row_group,
-                                             const std::vector<int>& columns) {
+arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_group, const std::vector<int>& columns) {
   ParquetRows rows;
-  rows.reader_ = std::move(reader);
+  rows.reader_ = file.reader;
   rows.group_ = rows.reader_->parquet_reader()->RowGroup(row_group);
   rows.left_ = rows.group_->metadata()->num_rows();
   arrow::FieldVector fields;
@@ -60,7 +72,8 @@ arrow::Result<ParquetRows> ParquetRows::open(std::shared_ptr<parquet::arrow::Fil
     const auto& leaf = *rows.group_->metadata()->schema()->Column(field.column_index);
     fields.push_back(field.field);
     const bool direct = is_as_stored(leaf, *field.field->type());
-    rows.columns_.push_back({field.field->type(), direct ? rows.group_->RecordReader(field.column_index) : nullptr});
+    rows.columns_.push_back(
+        {field.field->type(), direct ? records_of(file, *rows.group_, field.column_index) : nullptr});
     if (!direct) others.push_back(field.column_index);
   }
   rows.schema_ = arrow::schema(std::move(fields));

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/arrow_files.hpp"
+
 namespace upsweep::io {
 
 /// Reads columns of a row group, each of which has one leaf, front to back. Where Parquet stores elements as they are
@@ -21,8 +23,7 @@ namespace upsweep::io {
 class ParquetRows {
  public:
   /// `columns`: of the schema, ascending. It throws, and next() too, what Parquet throws.
-  static arrow::Result<ParquetRows> open(std::shared_ptr<parquet::arrow::FileReader> reader, int row_group,
-                                         const std::vector<int>& columns);
+  static arrow::Result<ParquetRows> open(const ParquetFile& file, int row_group, const std::vector<int>& columns);
 
   /// At most kBatchRows of them; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();

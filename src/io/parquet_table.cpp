@@ -37,7 +37,7 @@ std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::ve
 class ParquetTable final : public Table {
  public:
   explicit ParquetTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
-    const auto reader = checked(path_, [&] { return start_parquet(path_); });
+    const auto reader = checked(path_, [&] { return start_parquet(path_); }).reader;
     metadata_ = reader->parquet_reader()->metadata();
     for (const auto& column : reader->manifest().schema_fields) {
       fields_.push_back(field_of(*column.field));
@@ -76,8 +76,8 @@ class ParquetTable final : public Table {
          rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (!rows) {
         const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
-        ARROW_ASSIGN_OR_RAISE(auto reader, start_parquet(path, dictionaries, metadata));
-        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(std::move(reader), part, wanted));
+        ARROW_ASSIGN_OR_RAISE(auto file, start_parquet(path, dictionaries, metadata));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(file, part, wanted));
       }
       return rows->next();
     };

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/parquet_pages.cpp: pages of Parquet column chunks that are compressed with Snappy, decompressed by the system's library.
+#include "io/parquet_pages.hpp"
+
+#include <arrow/buffer.h>
+#include <parquet/column_page.h>
+#include <parquet/exception.h>
+#include <snappy.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace upsweep::io {
+namespace {
+
+// A Snappy element of three bytes copies at most 64.
+constexpr std::size_t kMostExpansion = 22;
+
+/// Takes pages from a reader that decompresses nothing.
+class SnappyPages final : public parquet::PageReader {
+ public:
+  explicit SnappyPages(std::unique_ptr<parquet::PageReader> compressed) : compressed_(std::move(compressed)) {}
+
+  std::shared_ptr<parquet::Page> NextPage() override {
+    const std::shared_ptr<parquet::Page> page = compressed_->NextPage();
+    if (page == nullptr) return nullptr;
+    switch (page->type()) {
+      case parquet::PageType::DICTIONARY_PAGE:
+        return dictionary(static_cast<const parquet::DictionaryPage&>(*page));
+      case parquet::PageType::DATA_PAGE:
+        return data(static_cast<const parquet::DataPageV1&>(*page));
+      case parquet::PageType::DATA_PAGE_V2:
+        return data(static_cast<const parquet::DataPageV2&>(*page));
+      default:
+        return page;
+    }
+  }
+  void set_max_page_header_size(std::uint32_t size) override { compressed_->set_max_page_header_size(size); }
+
+ private:
+  std::shared_ptr<parquet::Page> dictionary(const parquet::DictionaryPage& page) {
+    return std::make_shared<parquet::DictionaryPage>(decompressed(page, 0, -1), page.num_values(), page.encoding(),
+                                                     page.is_sorted());
+  }
+  std::shared_ptr<parquet::Page> data(const parquet::DataPageV1& page) {
+    return std::make_shared<parquet::DataPageV1>(decompressed(page, 0, page.uncompressed_size()), page.num_values(),
+                                                 page.encoding(), page.definition_level_encoding(),
+                                                 page.repetition_level_encoding(), page.uncompressed_size());
+  }
+  std::shared_ptr<parquet::Page> data(const parquet::DataPageV2& page) {
+    const std::int64_t levels =
+        std::int64_t{page.definition_levels_byte_length()} + page.repetition_levels_byte_length();
+    return std::make_shared<parquet::DataPageV2>(
+        page.is_compressed() ? decompressed(page, levels, page.uncompressed_size()) : page.buffer(), page.num_values(),
+        page.num_nulls(), page.num_rows(), page.encoding(), page.definition_levels_byte_length(),
+        page.repetition_levels_byte_length(), page.uncompressed_size());
+  }
+
+  /// A page's bytes, of which the first `plain` are not compressed. `size`: what they must come to; -1: any.
+  std::shared_ptr<arrow::Buffer> decompressed(const parquet::Page& page, std::int64_t plain, std::int64_t size) {
+    const auto* const from = reinterpret_cast<const char*>(page.data());
+    if (plain < 0 || plain > page.size()) throw parquet::ParquetException("a page's levels are longer than the page");
+    const auto length = static_cast<std::size_t>(page.size() - plain);
+    std::size_t rest = 0;
+    if (length > 0 && !snappy::GetUncompressedLength(from + plain, length, &rest)) fail();
+    if (size >= 0 && plain + static_cast<std::int64_t>(rest) != size) fail();
+    if (rest > kMostExpansion * length) fail();  // before memory is asked for
+    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> all,
+                            arrow::AllocateBuffer(plain + static_cast<std::int64_t>(rest)));
+    auto* const to = reinterpret_cast<char*>(all->mutable_data());
+    std::memcpy(to, from, static_cast<std::size_t>(plain));
+    if (length > 0 && !snappy::RawUncompress(from + plain, length, to + plain)) fail();
+    return all;
+  }
+  [[noreturn]] static void fail() { throw parquet::ParquetException("a page compressed with Snappy is damaged"); }
+
+  std::unique_ptr<parquet::PageReader> compressed_;
+};
+
+}  // namespace
+
+std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                                       const parquet::FileMetaData& metadata,
+                                                       const parquet::ColumnChunkMetaData& chunk,
+                                                       parquet::ReaderProperties properties) {
+  const bool sizes_are_right =
+      !metadata.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
+  if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr || !sizes_are_right) {
+    return nullptr;
+  }
+  std::int64_t start = chunk.data_page_offset();
+  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
+    start = std::min(start, chunk.dictionary_page_offset());
+  }
+  auto stream = properties.GetStream(file, start, chunk.total_compressed_size());
+  return std::make_unique<SnappyPages>(
+      parquet::PageReader::Open(std::move(stream), chunk.num_values(), parquet::Compression::UNCOMPRESSED, properties));
+}
+
+}  // namespace upsweep::io
