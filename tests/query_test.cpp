@@ -374,7 +374,9 @@ TEST(QueryCarry, BytesAreChecked) {
   const std::string bytes = pieces.fold(sql, 0, 500).bytes();
   const auto code = [&](const std::string& changed) {
     try {
-      (void)query.answer(query.carry(changed));
+      QueryCarry carry = query.carry(changed);
+      carry.merge(query.carry(changed));
+      (void)query.answer(carry);
     } catch (const Error& error) {
       return error.code();
     }
@@ -522,6 +524,29 @@ TEST(Query, ProductsThatDoNotFitAreErrorsAmongManyKeptRows) {
   EXPECT_EQ(failed.code, Code::overflow) << failed.message;
   EXPECT_EQ(failed.index, 5000);
   EXPECT_EQ(ask("SELECT SUM(x * y) / SUM(x) FROM t WHERE key > 7", t), std::to_string(1 << 20));
+}
+
+TEST(Query, ProductsThatAreOnlyCountedOverflowToo) {
+  Longs x(3 * 65536, 1);
+  x[65536] = std::int64_t{1} << 40;
+  MemoryTable t;
+  t.add("x", x).add("y", x);
+  for (const int threads : {1, 2, 8}) {
+    EXPECT_THROW(ask("SELECT COUNT(x * y), SUM(x) FROM t", t, par.with_threads(threads)), Error);
+  }
+}
+
+TEST(Query, BoundsOfUnsignedIntegersOf64BitsAreTriedToo) {
+  const Dense<std::int32_t> dense;
+  std::vector<std::uint64_t> u;
+  Int128 sum = 0;
+  for (std::size_t i = 0; i < dense.a.size(); ++i) {
+    u.push_back(i % 3 == 0 ? ~std::uint64_t{0} - i : i);
+    if (u.back() < 8000) sum += dense.a[i];
+  }
+  MemoryTable t;
+  t.add("u", u).add_decimal("a", dense.a, 0);
+  EXPECT_EQ(ask("SELECT SUM(a) FROM t WHERE u < 8000", t), query::to_text(sum));
 }
 
 TEST(Query, SumsOfManyKeptRowsLeaveNullsOut) {

@@ -783,7 +783,7 @@ TEST_F(TableTest, PagesOfEveryKindAreRead) {
   for (int i = 0; i < 5000; ++i) {
     longs.push_back(random() % 9 == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(random() % 700)));
     ints.push_back(static_cast<std::int32_t>(random()) >> (i % 29));
-    reals.push_back(static_cast<double>(i / 100));
+    reals.push_back(std::floor(i / 100.0));
   }
   const Columns columns{{"l", array_of_optionals<arrow::Int64Type>(longs)},
                         {"i", array_of<arrow::Int32Type>(ints)},

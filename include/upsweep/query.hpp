@@ -134,7 +134,7 @@ class Statement {
 };
 
 /// What a query comes to on some rows. Carries of a table's pieces, merged in the order of the rows, are that of the table,
-/// wherever they were computed:
+/// wherever they were computed, but for the last bits of float sums, which are rounded where pieces meet:
 ///
 ///   upsweep::QueryCarry all = query.fold(upsweep::par, january);
 ///   all.merge(query.carry(bytes_of_february));  // another process: query.fold(upsweep::par, february).bytes()
@@ -146,7 +146,7 @@ class QueryCarry {
   QueryCarry& operator=(QueryCarry&&) noexcept;
 
   /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, unsupported_sql (more
-  /// than 2^20 groups); this is then no carry of anything.
+  /// than 2^20 groups): but for the first, this is then no carry of anything.
   void merge(const QueryCarry& later);
   /// For Query::carry() of the same query, on this machine or another one.
   [[nodiscard]] std::string bytes() const;

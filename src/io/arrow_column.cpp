@@ -323,11 +323,12 @@ std::unique_ptr<ColumnReader> open_ipc_stream(const std::string& path, const std
 // The first of these types that the first block has throughout. Opening reads and converts that block, so trying a type
 // is opening. int64 is what a column without rows is; float64 would take integers past 2^53 and round them.
 std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_csv(const std::string& path,
-                                                                                  const std::string& column) {
+                                                                                  const std::string& column,
+                                                                                  bool one_column) {
   const std::string name = full_name(path, column);
   arrow::Status failure;
   for (const auto& type : {arrow::int64(), arrow::uint64(), arrow::date32(), arrow::float64()}) {
-    auto reader = start_csv(path, {arrow::field(column, type)});
+    auto reader = start_csv(path, {arrow::field(column, type)}, one_column);
     if (reader.ok()) return {*reader, type};
     failure = reader.status();
     if (!is_conversion(failure)) throw_csv(name, failure, Code::malformed, "correct the row");
@@ -338,7 +339,7 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
   const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
   const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
-  const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen)); });
+  const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen, names.size() == 1)); });
   const std::string name = full_name(path, chosen);
   return make_column(path, *arrow::field(chosen, type), -1,
                      [reader = reader, type = type, name]() -> arrow::Result<std::shared_ptr<arrow::Array>> {

@@ -117,12 +117,14 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
   return arrow::Status::OK();
 }
 
-arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields) {
+arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
+                                                    bool one_column) {
   auto read = arrow::csv::ReadOptions::Defaults();
   read.use_threads = false;
   read.block_size = kCsvBlock;
   auto parse = arrow::csv::ParseOptions::Defaults();
   parse.newlines_in_values = true;
+  parse.ignore_empty_lines = !one_column;
   auto convert = arrow::csv::ConvertOptions::Defaults();
   convert.check_utf8 = false;
   convert.null_values = {"",     "NA",   "N/A", "#N/A",

@@ -82,8 +82,9 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file);
 using CsvReader = arrow::csv::StreamingReader;
 
 /// The fields of a CSV file that are wanted, as what they are to be read; all of them where there are none, as what
-/// they look like in the first block.
-arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields);
+/// they look like in the first block. `one_column`: the file has no other, so that an empty line is a row of it.
+arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
+                                                    bool one_column = false);
 
 /// Whether Arrow could not read a CSV field as the type asked for.
 bool is_conversion(const arrow::Status& status);

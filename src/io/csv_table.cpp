@@ -45,6 +45,8 @@ class CsvTable final : public Table {
     auto reader = start_csv(path_, {});
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     columns_ = (*reader)->schema()->fields();
+    if (has_one_column()) reader = start_csv(path_, {}, true);
+    if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     const auto first = checked(path_, [&] { return (*reader)->Next(); });
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto type = type_of_column(*columns_[i], first ? first->column(static_cast<int>(i)) : nullptr);
@@ -64,11 +66,11 @@ class CsvTable final : public Table {
     for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
     if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
     ArrowPart opened = make_part(path_, state_, fields_, columns);
-    opened.source = [path = path_, fields = columns_, wanted,
+    opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(),
                      reader =
                          std::shared_ptr<CsvReader>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (!reader) {
-        auto started = start_csv(path, wanted);
+        auto started = start_csv(path, wanted, one);
         if (!started.ok()) refuse(started.status(), path, fields);
         reader = *started;
       }
@@ -80,6 +82,8 @@ class CsvTable final : public Table {
   }
 
  private:
+  [[nodiscard]] bool has_one_column() const { return columns_.size() == 1; }
+
   // Of what Arrow sees in the first block, what is computed with; the rest is text. Without a value it is int64.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field,
                                                                 const std::shared_ptr<arrow::Array>& first) const {
@@ -91,8 +95,8 @@ class CsvTable final : public Table {
       case arrow::Type::DATE32:
         return field.type();
       case arrow::Type::DOUBLE: {
-        const bool integers =
-            first && may_be_unsigned(*first) && start_csv(path_, {arrow::field(field.name(), arrow::uint64())}).ok();
+        const bool integers = first && may_be_unsigned(*first) &&
+                              start_csv(path_, {arrow::field(field.name(), arrow::uint64())}, has_one_column()).ok();
         return integers ? arrow::uint64() : arrow::float64();
       }
       default:

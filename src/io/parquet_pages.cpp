@@ -8,6 +8,7 @@
 #include <snappy.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -23,7 +24,7 @@ class SnappyPages final : public parquet::PageReader {
   explicit SnappyPages(std::unique_ptr<parquet::PageReader> compressed) : compressed_(std::move(compressed)) {}
 
   std::shared_ptr<parquet::Page> NextPage() override {
-    const std::shared_ptr<parquet::Page> page = compressed_->NextPage();
+    std::shared_ptr<parquet::Page> page = compressed_->NextPage();
     if (page == nullptr) return nullptr;
     switch (page->type()) {
       case parquet::PageType::DICTIONARY_PAGE:
@@ -65,7 +66,7 @@ class SnappyPages final : public parquet::PageReader {
     std::size_t rest = 0;
     if (length > 0 && !snappy::GetUncompressedLength(from + plain, length, &rest)) fail();
     if (size >= 0 && plain + static_cast<std::int64_t>(rest) != size) fail();
-    if (rest > kMostExpansion * length) fail();  // before memory is asked for
+    if (rest > kMostExpansion * length || rest > INT32_MAX) fail();  // before memory is asked for
     PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> all,
                             arrow::AllocateBuffer(plain + static_cast<std::int64_t>(rest)));
     auto* const to = reinterpret_cast<char*>(all->mutable_data());
@@ -84,8 +85,10 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
                                                        const parquet::FileMetaData& metadata,
                                                        const parquet::ColumnChunkMetaData& chunk,
                                                        parquet::ReaderProperties properties) {
-  const bool sizes_are_right =
-      !metadata.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
+  const parquet::ApplicationVersion& writer = metadata.writer_version();
+  const bool sizes_are_right = !writer.VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
+  // Pages of version 2 that say that they are not compressed, and are.
+  const bool always_compressed = writer.VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
   if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr || !sizes_are_right) {
     return nullptr;
   }
@@ -93,9 +96,14 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
   if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
     start = std::min(start, chunk.dictionary_page_offset());
   }
-  auto stream = properties.GetStream(file, start, chunk.total_compressed_size());
-  return std::make_unique<SnappyPages>(
-      parquet::PageReader::Open(std::move(stream), chunk.num_values(), parquet::Compression::UNCOMPRESSED, properties));
+  const std::int64_t length = chunk.total_compressed_size();
+  PARQUET_ASSIGN_OR_THROW(const std::int64_t size, file->GetSize());
+  if (start < 0 || length < 0 || start > size || length > size - start) {
+    throw parquet::ParquetException("a column chunk does not lie within the file");
+  }
+  return std::make_unique<SnappyPages>(parquet::PageReader::Open(properties.GetStream(file, start, length),
+                                                                 chunk.num_values(), parquet::Compression::UNCOMPRESSED,
+                                                                 properties, always_compressed));
 }
 
 }  // namespace upsweep::io

@@ -55,12 +55,12 @@ struct Interval {
 
 class Binder {
  public:
-  Binder(const std::string& sql, const std::string& table, const std::vector<Field>& fields)
-      : sql_(sql), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
+  Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
+      : sql_(sql), syntax_(syntax), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
     plan_.sql = sql;
   }
 
-  Plan run(const Json& select);
+  Plan run();
 
  private:
   /// Where an expression stands: over the table's rows, or over keys and aggregates.
@@ -98,6 +98,7 @@ class Binder {
   std::string name_of(const Json& target) const;
 
   const std::string& sql_;
+  const Syntax& syntax_;
   const std::string& table_;
   const std::vector<Field>& fields_;
   Builder rows_;
@@ -146,20 +147,21 @@ void Binder::require_clauses(const Json& select) const {
   struct Clause {
     const char* member;
     const char* name;
+    const char* words;  ///< any of which begins it
   };
-  constexpr Clause kRefused[] = {{"distinctClause", "DISTINCT"},
-                                 {"intoClause", "INTO"},
-                                 {"havingClause", "HAVING"},
-                                 {"windowClause", "WINDOW"},
-                                 {"valuesLists", "VALUES"},
-                                 {"limitOffset", "OFFSET"},
-                                 {"lockingClause", "FOR UPDATE"},
-                                 {"withClause", "WITH"},
-                                 {"larg", "UNION, EXCEPT or INTERSECT"},
-                                 {"groupDistinct", "GROUP BY DISTINCT"}};
+  constexpr Clause kRefused[] = {{"distinctClause", "DISTINCT", "distinct"},
+                                 {"intoClause", "INTO", "into"},
+                                 {"havingClause", "HAVING", "having"},
+                                 {"windowClause", "WINDOW", "window"},
+                                 {"valuesLists", "VALUES", "values"},
+                                 {"limitOffset", "OFFSET", "offset"},
+                                 {"lockingClause", "FOR UPDATE", "for"},
+                                 {"withClause", "WITH", "with"},
+                                 {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect"},
+                                 {"groupDistinct", "GROUP BY DISTINCT", "distinct"}};
   for (const Clause& clause : kRefused) {
     if (!select.contains(clause.member)) continue;
-    refuse(std::max(first_location(select.at(clause.member)), 0), fmt::format("{} is not supported", clause.name));
+    refuse(std::max(location_of_word(sql_, clause.words), 0), fmt::format("{} is not supported", clause.name));
   }
   if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
     refuse(std::max(first_location(select.at("limitCount")), 0), "WITH TIES is not supported");
@@ -191,7 +193,7 @@ void Binder::bind_from(const Json& select) {
     const Json& alias = range.at("alias");
     if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
     callable_.push_back(alias.value("aliasname", ""));
-  } else if (name != kPathName) {
+  } else if (syntax_.path.empty()) {
     callable_.push_back(name);
   }
 }
@@ -317,7 +319,8 @@ void Binder::bind_limit(const Json& select) {
   if (plan_.limit < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
 }
 
-Plan Binder::run(const Json& select) {
+Plan Binder::run() {
+  const Json& select = syntax_.select;
   require_clauses(select);
   bind_from(select);
   if (select.contains("whereClause")) {
@@ -707,7 +710,7 @@ int table_location(const std::string& sql, const Syntax& syntax) {
 }
 
 Plan bind(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields) {
-  return Binder(sql, table, fields).run(syntax.select);
+  return Binder(sql, syntax, table, fields).run();
 }
 
 }  // namespace upsweep::query

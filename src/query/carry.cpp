@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "upsweep/error.hpp"
@@ -47,7 +48,8 @@ class Reader {
     requires std::is_trivially_copyable_v<T>
   T get() {
     T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    const std::string_view taken = take(sizeof value);
+    std::memcpy(&value, taken.data(), taken.size());
     return value;
   }
   std::string_view get_text() { return take(get<std::uint64_t>()); }
@@ -84,8 +86,6 @@ std::string signature_of(const Plan& plan) {
   }
   return all;
 }
-
-constexpr std::int64_t kMostRows = std::int64_t{1} << 48;  // of one carry: sums of counts do not overflow
 
 /// Whether a key or aggregate can have that value.
 bool is_value(ValueKind kind, Int128 value, std::int64_t words) {
@@ -140,6 +140,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
     from.require(groups.word(from.get_text()) == w, "a word comes twice");
   }
   const std::int64_t count = from.get_count();
+  from.require(count <= kMostGroups, "there are too many groups");
   from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
   std::vector<Int128> key(plan.keys.size());
   std::vector<std::uint8_t> nulls(plan.keys.size());
@@ -156,7 +157,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       state.exact = from.get<Int128>();
       state.real = from.get<double>();
       state.count = from.get<std::int64_t>();
-      from.require(state.count >= 0 && state.count <= kMostRows, "a count is out of range");
+      from.require(state.count >= 0, "a count is negative");
       from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, words),
                    "a value is out of range");
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace upsweep::query {
 
@@ -26,9 +27,9 @@ DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions,
 
 std::optional<DenseSums::Term> DenseSums::term_of(std::size_t aggregate) const {
   const auto& [fold, input, type] = plan_.aggregates[aggregate];
-  if (fold == Fold::count_rows) return Term{.aggregate = aggregate, .fold = fold, .left = -1, .right = -1};
+  if (fold == Fold::count_rows) return Term{.aggregate = aggregate, .fold = fold};
   if (fold != Fold::sum && fold != Fold::count) return std::nullopt;
-  const bool is_product = input->op == Op::multiply;
+  const bool is_product = input->op == Op::multiply && fold == Fold::sum;  // counted, it may still overflow
   const int left = column_of(is_product ? input->args[0] : input);
   const int right = is_product ? column_of(input->args[1]) : -1;
   if (left < 0 || (is_product && right < 0)) return std::nullopt;
@@ -56,8 +57,9 @@ bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int r
   const int key = bounds_.column < 0 ? term.left : bounds_.column;  // of all rows
   const Storage storage = plan_.fields[static_cast<std::size_t>(key)].storage;
   const auto kernel = kernels_.sum_in_range[at(storage)];
+  if (kernel == nullptr) return false;
   const auto bounds = stored_bounds(bounds_, storage);
-  if (kernel == nullptr || !bounds) return false;
+  if (!bounds) return false;
   const auto* left = static_cast<const std::int64_t*>(values(batch, term.left, first));
   const auto* right = term.right < 0 ? nullptr : static_cast<const std::int64_t*>(values(batch, term.right, first));
   const RangeSum all = kernel(values(batch, key, first), bounds->least, bounds->greatest, left, right, rows);
@@ -70,9 +72,11 @@ bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int r
 
 std::optional<int> DenseSums::add(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
   if (terms_.empty() || has_nulls(batch, bounds_.column)) return std::nullopt;
+  for (const Term& term : terms_) {
+    if (has_nulls(batch, term.left) || has_nulls(batch, term.right)) return std::nullopt;
+  }
   int kept = rows;
   for (Term& term : terms_) {
-    if (has_nulls(batch, term.left) || has_nulls(batch, term.right)) return std::nullopt;
     if (term.fold == Fold::sum && !add_up(term, batch, first, rows, kept)) return std::nullopt;
   }
   for (const Term& term : terms_) groups.add(term.aggregate, term.sum, kept);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/dense_sums.hpp: sums over blocks that most rows of are kept, in one pass: conditions become masks, not lists of rows.
+// query/dense_sums.hpp: sums over blocks of which many rows are kept, in one pass: conditions become masks, not lists of rows.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace upsweep::query {
 
 /// For a query without GROUP BY, with bounds of one column or no condition, whose aggregates are COUNTs and sums of an exact
-/// column or of the product of two: the lecture's `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
+/// column or of the product of two (COUNTs of columns only): the lecture's `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
 class DenseSums {
  public:
   /// The arguments outlive this.
@@ -26,10 +26,10 @@ class DenseSums {
  private:
   /// An aggregate of left, or of left · right: columns, -1 for none.
   struct Term {
-    std::size_t aggregate;
-    Fold fold;
-    int left;
-    int right;
+    std::size_t aggregate = 0;
+    Fold fold = Fold::count_rows;
+    int left = -1;
+    int right = -1;
     std::int64_t sum = 0;  ///< of the block at hand
   };
 

@@ -43,7 +43,7 @@ class CpuFolder final : public Folder {
   std::vector<int> later_columns_;  ///< that no condition reads
   bool gathers_ = true;
   DenseSums dense_sums_;
-  bool many_ = false;  ///< rows were kept of the last block
+  bool many_ = false;  ///< kFew rows or more were kept of the last block
 };
 
 /// How a table is folded.

@@ -342,11 +342,13 @@ void Groups::merge(const Groups& later) {
       if (aggregate.fold == Fold::least || aggregate.fold == Fold::greatest) {
         if (kind == ValueKind::text && other.count > 0) other.exact = to[static_cast<std::size_t>(other.exact)];
         improve(all, other, aggregate.fold, kind);
-      } else {
+      } else if (aggregate.fold == Fold::sum) {
         add_checked(a, mine, other.exact);
         all.real += other.real;
       }
-      all.count += other.count;
+      if (__builtin_add_overflow(all.count, other.count, &all.count)) {
+        throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
+      }
     }
   }
 }

@@ -33,6 +33,7 @@ struct Token {
   enum Kind : std::uint8_t { word, quoted, string, number, symbol } kind;
   std::size_t begin;
   std::size_t end;
+  bool open;  ///< a quote that is not closed
 };
 
 /// The tokens of a query, as far as it takes to tell words from what is quoted or commented out.
@@ -46,16 +47,17 @@ class Lexer {
     const std::size_t begin = at_;
     const char c = sql_[at_];
     Token::Kind kind = Token::symbol;
+    bool closed = true;
     if (c == '\'') {
       kind = Token::string;
-      skip_quoted('\'', false);
+      closed = skip_quoted('\'', false);
     } else if ((c == 'e' || c == 'E') && peek(1) == '\'') {
       kind = Token::string;
       ++at_;
-      skip_quoted('\'', true);
+      closed = skip_quoted('\'', true);
     } else if (c == '"') {
       kind = Token::quoted;
-      skip_quoted('"', false);
+      closed = skip_quoted('"', false);
     } else if (c == '$' && skip_dollar_quoted()) {
       kind = Token::string;
     } else if (is_letter(c)) {
@@ -67,7 +69,7 @@ class Lexer {
     } else {
       ++at_;
     }
-    return Token{kind, begin, at_};
+    return Token{kind, begin, at_, !closed};
   }
 
  private:
@@ -100,17 +102,18 @@ class Lexer {
       }
     } while (depth > 0 && at_ < sql_.size());
   }
-  /// Up to behind the closing quote, which is written twice where it is meant.
-  void skip_quoted(char quote, bool backslashes) {
+  /// Up to behind the closing quote, which is written twice where it is meant; whether there is one.
+  bool skip_quoted(char quote, bool backslashes) {
     for (++at_; at_ < sql_.size(); ++at_) {
       if (backslashes && sql_[at_] == '\\') {
         ++at_;
       } else if (sql_[at_] == quote) {
         ++at_;
-        if (peek(0) != quote) return;
+        if (peek(0) != quote) return true;
       }
     }
     at_ = std::min(at_, sql_.size());
+    return false;
   }
   bool skip_dollar_quoted() {
     std::size_t tag_end = at_ + 1;
@@ -132,12 +135,21 @@ class Rewriter {
   explicit Rewriter(const std::string& sql) : sql_(sql), text_(sql) {
     Lexer lexer(sql);
     while (const auto token = lexer.next()) tokens_.push_back(*token);
+    for (int salt = 0; stem_.empty() || folded(sql).find(stem_) != std::string::npos; ++salt) {
+      stem_ = fmt::format("_long_name_{}_", salt);
+    }
   }
 
   std::string run(Syntax& syntax) {
+    int depth = 0;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].open) {
+        refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql, "this quote is not closed");
+      }
+      if (is_symbol(i, '(')) ++depth;
+      if (is_symbol(i, ')')) --depth;
       shorten(tokens_[i]);
-      if (is_word(i, "from") && is(i + 1, Token::string) && sql_[tokens_[i + 1].begin] == '\'') {
+      if (depth == 0 && is_from(i) && is(i + 1, Token::string) && sql_[tokens_[i + 1].begin] == '\'') {
         replace_path(tokens_[i + 1], syntax);
       }
       // interval '90' day (3): the digits of the unit, which the standard allows and nothing depends on.
@@ -172,6 +184,10 @@ class Rewriter {
   [[nodiscard]] bool is_symbol(std::size_t i, char symbol) const {
     return is(i, Token::symbol) && sql_[tokens_[i].begin] == symbol;
   }
+  /// Not that of IS DISTINCT FROM.
+  [[nodiscard]] bool is_from(std::size_t i) const {
+    return is_word(i, "from") && (i == 0 || !is_word(i - 1, "distinct"));
+  }
   void blank(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) text_[i] = ' ';
   }
@@ -181,7 +197,7 @@ class Rewriter {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
     std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(token);
     if (name.size() <= kLongestName) return;
-    const std::string stand_in = fmt::format("_long_name_{}", names_.size());
+    const std::string stand_in = stem_ + std::to_string(names_.size());
     blank(token.begin, token.end);
     std::copy(stand_in.begin(), stand_in.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
     names_.emplace(stand_in, std::move(name));
@@ -203,13 +219,15 @@ class Rewriter {
     syntax.path = unquoted(token);
     syntax.path_location = location;
     blank(token.begin, token.end);
-    std::copy(kPathName.begin(), kPathName.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
+    constexpr std::string_view kName = "_t";  // which the binder does not look at
+    std::copy(kName.begin(), kName.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
   }
 
   const std::string& sql_;
   std::string text_;
   std::vector<Token> tokens_;
   std::map<std::string, std::string> names_;  ///< long names by their stand-ins
+  std::string stem_;                          ///< of stand-ins: the query has it nowhere
 };
 
 /// What libpg_query answers, given back when this goes.
@@ -336,6 +354,21 @@ std::int64_t first_number(std::string_view text) {
     return number;
   }
   return 0;
+}
+
+int location_of_word(std::string_view sql, std::string_view words) {
+  const std::string any = fmt::format(" {} ", words);
+  Lexer lexer(sql);
+  int depth = 0;
+  while (const auto token = lexer.next()) {
+    const std::string text = folded(sql.substr(token->begin, token->end - token->begin));
+    if (text == "(") ++depth;
+    if (text == ")") --depth;
+    if (depth == 0 && token->kind == Token::word && any.find(" " + text + " ") != std::string::npos) {
+      return static_cast<int>(token->begin);
+    }
+  }
+  return -1;
 }
 
 void refuse(const std::string& sql, int location, Code code, const std::string& what, std::int64_t index) {

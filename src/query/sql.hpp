@@ -18,11 +18,12 @@ struct Syntax {
   int path_location = 0;
 };
 
-/// The name that stands for FROM '…' in the tree.
-inline constexpr std::string_view kPathName = "_t";
-
 /// The first whole number in text that is no comment: 3 of "- (3)"; 0 where it does not fit.
 std::int64_t first_number(std::string_view text);
+
+/// The byte at which the first of these words stands outside parentheses and quotes; -1: none does. `words`: between
+/// blanks, in lower case.
+int location_of_word(std::string_view sql, std::string_view words);
 
 /// With ASCII letters in lower case, as SQL compares names.
 std::string folded(std::string_view text);

@@ -933,6 +933,8 @@ def test_division_by_zero_elsewhere(few):
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE", ""),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE i IN ()", ")"),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE s = 'open", "'open"),
+        ("bad_sql", "SELECT SUM(i) FROM 't.parquet", "'t.parquet"),
+        ("bad_sql", 'SELECT SUM(i) FROM \'t.parquet\' GROUP BY "k', '"k'),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE 1 < i < 3", "< 3"),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' /* open", "/* open"),
         ("bad_sql", "SELECT SUM(i)) FROM 't.parquet'", ") FROM"),
@@ -947,20 +949,22 @@ def test_division_by_zero_elsewhere(few):
         (None, "SELECT i FROM 't.parquet'", "i"),
         (None, "SELECT s, SUM(i) FROM 't.parquet'", "s"),
         (None, "SELECT SUM(i) + i FROM 't.parquet'", "i FROM"),
-        (None, "SELECT DISTINCT s FROM 't.parquet'", None),
+        (None, "SELECT DISTINCT s FROM 't.parquet'", "DISTINCT"),
         (None, "SELECT COUNT(DISTINCT s) FROM 't.parquet'", None),
         (None, "SELECT SUM(i) FILTER (WHERE b) FROM 't.parquet'", None),
         (None, "SELECT SUM(i) OVER () FROM 't.parquet'", None),
         (None, "SELECT SUM(SUM(i)) FROM 't.parquet'", "SUM(i))"),
         (None, "SELECT COUNT(*) FROM 't.parquet' WHERE SUM(i) > 3", "SUM"),
         (None, "SELECT COUNT(*) FROM 't.parquet' GROUP BY SUM(i)", "SUM"),
-        (None, "SELECT k, COUNT(*) FROM 't.parquet' GROUP BY k HAVING COUNT(*) > 1", None),
+        (None, "SELECT k, COUNT(*) FROM 't.parquet' GROUP BY k HAVING COUNT(*) > 1", "HAVING"),
         (None, "SELECT COUNT(*) FROM 't.parquet' a, 't.parquet' b", None),
         (None, "SELECT COUNT(*) FROM (SELECT 1) x", None),
         (None, "SELECT COUNT(*) FROM 't.parquet' WHERE i IN (SELECT 1)", None),
-        (None, "WITH a AS (SELECT 1) SELECT COUNT(*) FROM 't.parquet'", None),
-        (None, "SELECT COUNT(*) FROM 't.parquet' UNION SELECT 1", None),
-        (None, "SELECT COUNT(*) FROM 't.parquet' LIMIT 1 OFFSET 1", None),
+        (None, "WITH a AS (SELECT 1) SELECT COUNT(*) FROM 't.parquet'", "WITH"),
+        (None, "SELECT COUNT(*) FROM 't.parquet' UNION SELECT 1", "UNION"),
+        (None, "SELECT COUNT(*) FROM 't.parquet' LIMIT 1 OFFSET 1", "OFFSET"),
+        (None, "SELECT COUNT(*) FROM 't.parquet' WHERE s IS DISTINCT FROM 'a.parquet'", None),
+        ("bad_sql", "SELECT COUNT(*) FROM (SELECT COUNT(*) FROM 't.parquet')", "'t.parquet'"),
         (None, "SELECT COUNT(*) FROM 't.parquet' LIMIT i", None),
         (None, "SELECT COUNT(*) FROM 't.parquet' LIMIT 1.5", "1.5"),
         (None, "SELECT COUNT(*) FROM 't.parquet' WHERE s LIKE 'a%'", "LIKE"),
@@ -1242,6 +1246,16 @@ def test_long_names(upsweep, arrow):
     assert rows(upsweep, f"SELECT COUNT(*) FROM {short}t", "--table", f"{short}t=t.parquet") == [[1]]
 
 
+def test_names_that_stand_in_for_long_ones_are_nobody_elses(upsweep, arrow):
+    long = "c" * 70
+    mine = [f"_long_name_{i}{rest}" for i in (0, 1) for rest in ("", "_", "_0", "_1")]
+    upsweep.table("t.parquet", {long: [1], **{name: [i + 2] for i, name in enumerate(mine)}, "s": ["_long_name_0_0"]})
+    for i, name in enumerate(mine):
+        assert rows(upsweep, f"SELECT SUM({long}), SUM({name}) AS {name} FROM {PATH}") == [[1, i + 2]]
+    assert rows(upsweep, f"SELECT SUM({long}) FROM {PATH} WHERE s = '_long_name_0_0'") == [[1]]
+    assert rows(upsweep, "SELECT SUM(_t._long_name_0) FROM _t", "--table", "_t=t.parquet") == [[2]]
+
+
 def test_odd_names_of_columns(upsweep, arrow):
     names = ["two words", "x.y", 'q"q', "NULL", "true", "select", "ü", "日本", "Mixed", "a'b", "date", "COUNT"]
     upsweep.table("t.parquet", {name: [i] for i, name in enumerate(names)})
@@ -1279,6 +1293,11 @@ def test_csv(upsweep, arrow):
     assert found[:3] == [3, 2, -2] and float(found[3]) == 1.25
     assert found[4:] == ["y,z", 2, "1999-12-31", 0]
     assert rows(upsweep, "SELECT COUNT(*) FROM 't.csv' WHERE b") == [[1]]
+    upsweep.write("one.csv", "x\n1\n\n3\n")  # of the only column, an empty line is an empty field
+    assert rows(upsweep, "SELECT COUNT(*), COUNT(x), SUM(x) FROM 'one.csv'") == [[3, 2, 4]]
+    upsweep.fails("null_value", "reduce", "one.csv", index=1)
+    upsweep.write("two.csv", "x,y\n1,2\n\n3,4\n")
+    assert rows(upsweep, "SELECT COUNT(*), SUM(x) FROM 'two.csv'") == [[2, 4]]
     assert rows(upsweep, "SELECT COUNT(*) FROM 't.csv' WHERE s IS NULL AND i IS NULL") == [[1]]
 
 
