@@ -26,8 +26,13 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------ parts that cannot match
 
-/// Whether some row of a part may fulfil a comparison, by the part's statistics.
+/// Whether some row of a part may fulfil a condition, by the part's statistics.
 bool may_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
+  if (condition.op == Op::both || condition.op == Op::either) {
+    const bool first = may_hold(*condition.args[0], plan, table, part);
+    if (first == (condition.op == Op::either)) return first;
+    return may_hold(*condition.args[1], plan, table, part);
+  }
   if (condition.op != Op::equal && condition.op != Op::less && condition.op != Op::less_equal) return true;
   const auto column_of = [](const Node& node) {
     const Expression* inner = node.get();
@@ -42,11 +47,16 @@ bool may_hold(const Expression& condition, const Plan& plan, const Table& table,
   if (!range.has_values) return false;
   const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
   const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
-  const double below = std::nextafter(value, -HUGE_VAL);  // the bound itself may not be a double
-  const double above = std::nextafter(value, HUGE_VAL);
+  // The bound itself may not be a double; where it is one, `less` leaves it out.
+  constexpr double kWhole = 0x1p53;
+  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && std::abs(value) <= kWhole);
+  const double below = known ? value : std::nextafter(value, -HUGE_VAL);
+  const double above = known ? value : std::nextafter(value, HUGE_VAL);
+  const bool open = known && condition.op == Op::less;
   // NaN is greater than every bound, and statistics leave it out.
-  const bool reaches_up = range.greatest >= below || column->type.kind == ValueKind::real;
-  const bool reaches_down = range.least <= above;
+  const bool reaches_up =
+      range.greatest > below || (range.greatest == below && !open) || column->type.kind == ValueKind::real;
+  const bool reaches_down = range.least < above || (range.least == above && !open);
   if (condition.op == Op::equal) return std::isnan(value) || (range.greatest >= below && reaches_down);
   return std::isnan(value) || (turned ? reaches_up : reaches_down);
 }

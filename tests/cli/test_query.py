@@ -1425,6 +1425,32 @@ def test_a_parquet_file_cut_anywhere(upsweep, arrow):
         assert "cut.parquet" in error["message"]
 
 
+def test_row_groups_that_cannot_match_are_not_read(upsweep, arrow):
+    """Two of three row groups are damaged: what need not read them does not notice."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = upsweep.folder / "t.parquet"
+    upsweep.table("t.parquet", {"x": np.arange(3000), "y": np.arange(3000) % 7}, row_group_size=1000)
+    damaged = bytearray(file.read_bytes())
+    for group in (0, 2):
+        for column in (0, 1):
+            chunk = parquet.ParquetFile(file).metadata.row_group(group).column(column)
+            start = chunk.dictionary_page_offset or chunk.data_page_offset
+            damaged[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    upsweep.write("t.parquet", bytes(damaged))
+    for where, count in [
+        ("x >= 1000 AND x < 2000", 1000),
+        ("1000 <= x AND 1999.5 > x", 1000),
+        ("x BETWEEN 1200 AND 1300 AND y >= 0", 101),
+        ("x = 1500", 1),
+        ("x IN (1100, 1500, 1900)", 3),
+        ("x = 1500 OR (x > 1600 AND x < 1603)", 3),
+        ("x < -1", 0),
+    ]:
+        assert value(upsweep, "COUNT(y)", f"WHERE {where}") == count, where
+    for where in ("x >= 999 AND x < 2000", "x IN (1100, 2999)", "x < 1500 OR y = 0", "x + 0 = 1500", "x <> 1500"):
+        refused(upsweep, "malformed", f"SELECT COUNT(y) FROM {PATH} WHERE {where}")
+
+
 def test_a_parquet_file_with_a_hole(upsweep, arrow):
     """Some bytes of it are others: an error or, where nothing tells them from data, an answer; no crash, no hang."""
     upsweep.table("t.parquet", {"i": np.arange(5000), "s": [f"w{i % 50}" for i in range(5000)]}, compression="snappy")
