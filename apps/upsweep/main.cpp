@@ -156,7 +156,7 @@ int run(int argc, char** argv, Options& options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print(app.get_subcommands().empty() ? app.help() : app.get_subcommands()[0]->help());
+    print(app.help());  // the subcommand's, where there is one
     return 0;
   } catch (const CLI::CallForVersion&) {
     print(std::string("upsweep ") + UPSWEEP_VERSION + "\n");

@@ -50,7 +50,8 @@ arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
 
 void throw_status(const std::string& name, const arrow::Status& status) {
   if (const int error = arrow::internal::ErrnoFromStatus(status); error != 0) throw_read_error(name, error);
-  const std::string text = printable(status.message(), 300);
+  std::string text = printable(status.message(), 300);
+  text.erase(text.find_last_not_of(" .") + 1);  // some of Arrow's messages are sentences
   if (status.IsOutOfMemory()) throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it: {}", name, text));
   if (status.IsNotImplemented()) {
     throw Error(Code::unsupported_type,

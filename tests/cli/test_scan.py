@@ -285,12 +285,13 @@ def test_quiet(upsweep):
 
 
 def test_help_and_version(upsweep):
-    for args in (["--help"], ["scan", "--help"], ["reduce", "--help"], ["offsets", "--help"], ["ladder", "--help"],
-                 ["devices", "--help"], ["--version"]):  # fmt: skip
-        text = upsweep.text(*args)
-        assert "upsweep" in text or "scan" in text or args[0] in text
-    for word in ("scan", "reduce", "offsets", "ladder", "devices"):
-        assert word in upsweep.text("--help")
+    commands = ["scan", "reduce", "offsets", "query", "ladder", "devices"]
+    text = upsweep.text("--help")
+    assert "Usage: upsweep [OPTIONS] SUBCOMMAND" in text
+    for command in commands:
+        assert f"  {command} " in text
+        assert f"Usage: upsweep {command} " in upsweep.text(command, "--help")
+    assert upsweep.text("--version").startswith("upsweep ")
 
 
 # ------------------------------------------------------------------------------------------------------ table columns
