@@ -133,28 +133,37 @@ struct Range {
 
   [[nodiscard]] bool holds(T value) const { return static_cast<U>(static_cast<U>(value) - least) <= width; }
 
+#if defined(__AVX512BW__)
+  /// Bit j: whether it holds from[j], of 64 bytes.
+  [[nodiscard]] auto mask(const T* from) const {
+    const __m512i values = _mm512_loadu_si512(from);
+    if constexpr (sizeof(T) == 1) {
+      return _mm512_cmple_epu8_mask(_mm512_sub_epi8(values, _mm512_set1_epi8(static_cast<char>(least))),
+                                    _mm512_set1_epi8(static_cast<char>(width)));
+    } else if constexpr (sizeof(T) == 2) {
+      return _mm512_cmple_epu16_mask(_mm512_sub_epi16(values, _mm512_set1_epi16(static_cast<short>(least))),
+                                     _mm512_set1_epi16(static_cast<short>(width)));
+    } else if constexpr (sizeof(T) == 4) {
+      return _mm512_cmple_epu32_mask(_mm512_sub_epi32(values, _mm512_set1_epi32(static_cast<int>(least))),
+                                     _mm512_set1_epi32(static_cast<int>(width)));
+    } else {
+      return _mm512_cmple_epu64_mask(_mm512_sub_epi64(values, _mm512_set1_epi64(static_cast<long long>(least))),
+                                     _mm512_set1_epi64(static_cast<long long>(width)));
+    }
+  }
+#endif
+
   /// Bit j: whether it holds group[j], of kGroup.
   [[nodiscard]] std::uint64_t bits(const T* group) const {
 #if defined(__AVX512BW__)
-    std::uint64_t bits = 0;
     constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
+    if constexpr (kLanes == kGroup) return mask(group);  // 8-bit elements
+    std::uint64_t bits = 0;
     for (int first = 0; first < kGroup; first += kLanes) {
-      const __m512i values = _mm512_loadu_si512(group + first);
-      std::uint64_t some = 0;
-      if constexpr (sizeof(T) == 1) {
-        some = _mm512_cmple_epu8_mask(_mm512_sub_epi8(values, _mm512_set1_epi8(static_cast<char>(least))),
-                                      _mm512_set1_epi8(static_cast<char>(width)));
-      } else if constexpr (sizeof(T) == 2) {
-        some = _mm512_cmple_epu16_mask(_mm512_sub_epi16(values, _mm512_set1_epi16(static_cast<short>(least))),
-                                       _mm512_set1_epi16(static_cast<short>(width)));
-      } else if constexpr (sizeof(T) == 4) {
-        some = _mm512_cmple_epu32_mask(_mm512_sub_epi32(values, _mm512_set1_epi32(static_cast<int>(least))),
-                                       _mm512_set1_epi32(static_cast<int>(width)));
-      } else {
-        some = _mm512_cmple_epu64_mask(_mm512_sub_epi64(values, _mm512_set1_epi64(static_cast<long long>(least))),
-                                       _mm512_set1_epi64(static_cast<long long>(width)));
-      }
-      bits |= some << first;
+      auto some = static_cast<std::uint32_t>(mask(group + first));
+      // Extended in a general register: GCC 12 may spill a mask of 32 bits and load 64 of them back.
+      asm("" : "+r"(some));
+      bits |= std::uint64_t{some} << first;
     }
     return bits;
 #else
