@@ -77,6 +77,10 @@ class Reader {
   std::size_t place_ = 0;
 };
 
+[[noreturn]] void refuse_other_query() {
+  throw Error(Code::invalid_argument, "the carry is of another query, or of one for other columns");
+}
+
 /// What two plans must have in common for the states of one to be states of the other.
 std::string signature_of(const Plan& plan) {
   std::string all = plan.sql;
@@ -105,7 +109,7 @@ bool is_value(ValueKind kind, Int128 value, std::int64_t words) {
 
 void require_same_query(const Plan& a, const Plan& b) {
   if (&a == &b || signature_of(a) == signature_of(b)) return;
-  throw Error(Code::invalid_argument, "the carry is of another query, or of one for other columns");
+  refuse_other_query();
 }
 
 std::string to_bytes(const Plan& plan, const Groups& groups) {
@@ -131,9 +135,7 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
 
 Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes) {
   Reader from(bytes);
-  if (from.get_text() != signature_of(plan)) {
-    throw Error(Code::invalid_argument, "the carry is of another query, or of one for other columns");
-  }
+  if (from.get_text() != signature_of(plan)) refuse_other_query();
   Groups groups(plan, kernels);
   const std::int64_t words = from.get_count();
   for (std::int64_t w = 0; w < words; ++w) {

@@ -8,13 +8,21 @@
 
 namespace upsweep::query {
 
-DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions, const Kernels& kernels)
-    : plan_(plan), kernels_(kernels) {
+DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions, const Kernels& kernels) : plan_(plan) {
   if (plan.grouped || conditions.size() > 1) return;
+  Storage storage = Storage::int64;  // of what is summed, which is the key where there is no condition
+  ColumnBounds bounds{.column = -1};
   if (!conditions.empty()) {
     if (!conditions[0].bounds) return;
-    bounds_ = *conditions[0].bounds;
+    bounds = *conditions[0].bounds;
+    storage = plan.fields[static_cast<std::size_t>(bounds.column)].storage;
   }
+  kernel_ = kernels.sum_in_range[at(storage)];
+  if (kernel_ == nullptr) return;
+  const auto range = stored_bounds(bounds, storage);
+  if (!range) return;
+  key_ = bounds.column;
+  range_ = *range;
   std::vector<Term> terms;
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const auto term = term_of(a);
@@ -54,15 +62,10 @@ const void* DenseSums::values(const Batch& batch, int column, std::int64_t first
 
 /// False where the sum might not fit 64 bits.
 bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const {
-  const int key = bounds_.column < 0 ? term.left : bounds_.column;  // of all rows
-  const Storage storage = plan_.fields[static_cast<std::size_t>(key)].storage;
-  const auto kernel = kernels_.sum_in_range[at(storage)];
-  if (kernel == nullptr) return false;
-  const auto bounds = stored_bounds(bounds_, storage);
-  if (!bounds) return false;
+  const void* const key = values(batch, key_ < 0 ? term.left : key_, first);
   const auto* left = static_cast<const std::int64_t*>(values(batch, term.left, first));
   const auto* right = term.right < 0 ? nullptr : static_cast<const std::int64_t*>(values(batch, term.right, first));
-  const RangeSum all = kernel(values(batch, key, first), bounds->least, bounds->greatest, left, right, rows);
+  const RangeSum all = kernel_(key, range_.least, range_.greatest, left, right, rows);
   constexpr UInt128 kMost = std::numeric_limits<std::int64_t>::max() / kBlock;
   if ((UInt128{all.left} + 1) * (UInt128{all.right} + 1) > kMost) return false;
   term.sum = all.sum;
@@ -71,7 +74,7 @@ bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int r
 }
 
 std::optional<int> DenseSums::add(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
-  if (terms_.empty() || has_nulls(batch, bounds_.column)) return std::nullopt;
+  if (terms_.empty() || has_nulls(batch, key_)) return std::nullopt;
   for (const Term& term : terms_) {
     if (has_nulls(batch, term.left) || has_nulls(batch, term.right)) return std::nullopt;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "query/evaluate.hpp"
@@ -40,9 +41,10 @@ class DenseSums {
   bool add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const;
 
   const Plan& plan_;
-  const Kernels& kernels_;
   std::vector<Term> terms_;  ///< empty: the query is another one
-  ColumnBounds bounds_{.column = -1};
+  int key_ = -1;             ///< the column that is bounded; -1: every row is kept
+  StoredBounds range_{};
+  std::remove_cvref_t<decltype(Kernels::sum_in_range[0])> kernel_ = nullptr;
 };
 
 }  // namespace upsweep::query
