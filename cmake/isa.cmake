@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/isa.cmake: compiles one source once per instruction set, each time with flags of its own.
+# cmake/isa.cmake: compiles sources once per instruction set, each time with flags of its own.
 
 # The same bits with every instruction set: no fused multiply-add behind our back. Wrapping integers are the contract of
 # `wrap`. errno would keep loops with square roots from being vectorised.
 set(UPSWEEP_ARITHMETIC -ffp-contract=off -fwrapv -fno-math-errno)
 
-# upsweep_isa_objects(TARGET SOURCE)
-# Adds SOURCE to TARGET as one object per instruction set of this architecture, with UPSWEEP_ISA defined as baseline,
+# upsweep_isa_objects(TARGET SOURCE…)
+# Adds each SOURCE to TARGET as one object per instruction set of this architecture, with UPSWEEP_ISA defined as baseline,
 # avx2 or avx512. The object libraries are called TARGET_isa_baseline, …; the global property UPSWEEP_ISAS keeps their
 # names.
-function(upsweep_isa_objects target source)
+function(upsweep_isa_objects target)
   set(isas baseline)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     list(APPEND isas avx2 avx512)
@@ -22,7 +22,7 @@ function(upsweep_isa_objects target source)
 
   foreach(isa IN LISTS isas)
     set(library ${target}_isa_${isa})
-    add_library(${library} OBJECT ${source})
+    add_library(${library} OBJECT ${ARGN})
     target_compile_definitions(${library} PRIVATE UPSWEEP_ISA=${isa})
     target_compile_options(${library} PRIVATE ${UPSWEEP_ARITHMETIC} ${flags_${isa}})
     if(UPSWEEP_SANITIZER MATCHES "^(address|fuzzer)$")

@@ -22,6 +22,7 @@ enum class Code : std::uint8_t {
   malformed,          ///< a file that is not what it claims to be, or that ends too early
   unsupported_type,   ///< a file's or column's type that upsweep does not compute with
   division_by_zero,   ///< in a query; index: the row
+  not_positive,       ///< an item of a subset sum that is zero or negative; index: the first such
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
   unknown_rung,      ///< no rung of that name on this ladder
@@ -42,12 +43,14 @@ enum class Code : std::uint8_t {
   no_device,      ///< no device of that kind on this machine
   device_memory,  ///< an allocation on the device failed
   device_failed,  ///< the device or its driver reported an error; work before this call may have caused it
+  // The caller (exit status 130, as a shell reports of a command that Ctrl-C ended).
+  interrupted,  ///< what was told of the progress asked to stop
 };
 
 /// "overflow", "stop_before_start", …: stable, for programs.
 [[nodiscard]] std::string_view word(Code code) noexcept;
 
-/// The command's exit status for that code: 0 to 4.
+/// The command's exit status for that code: 0 to 4, or 130.
 [[nodiscard]] int exit_code(Code code) noexcept;
 
 inline constexpr std::int64_t kNoIndex = -1;

@@ -24,6 +24,7 @@ constexpr Row kRows[] = {
     {"malformed", 1},
     {"unsupported_type", 1},
     {"division_by_zero", 1},
+    {"not_positive", 1},
     {"invalid_argument", 2},
     {"unknown_rung", 2},
     {"unknown_column", 2},
@@ -41,8 +42,9 @@ constexpr Row kRows[] = {
     {"no_device", 4},
     {"device_memory", 4},
     {"device_failed", 4},
+    {"interrupted", 130},
 };
-static_assert(std::size(kRows) == static_cast<std::size_t>(Code::device_failed) + 1);
+static_assert(std::size(kRows) == static_cast<std::size_t>(Code::interrupted) + 1);
 
 }  // namespace
 

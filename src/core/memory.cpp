@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/memory.cpp: asks Linux, and the control group that the process may be in, how much memory is free.
+#include "core/memory.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace upsweep {
+namespace {
+
+constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t free_in_system() {
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  std::int64_t kilobytes = 0;
+  while (info >> word) {
+    if (word == "MemAvailable:" && info >> kilobytes) return kilobytes * 1024;
+  }
+  return kUnknown;
+}
+
+std::int64_t number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t value = 0;
+  return file >> value ? value : kUnknown;  // "max" too
+}
+
+/// Of the control group at the root of what this process sees, which is a container's.
+std::int64_t free_in_group() {
+  const std::int64_t most = number_in("/sys/fs/cgroup/memory.max");
+  const std::int64_t used = number_in("/sys/fs/cgroup/memory.current");
+  return most == kUnknown || used == kUnknown ? kUnknown : std::max<std::int64_t>(most - used, 0);
+}
+
+}  // namespace
+
+std::int64_t available_memory() { return std::min(free_in_system(), free_in_group()); }
+
+}  // namespace upsweep
