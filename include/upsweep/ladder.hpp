@@ -9,11 +9,11 @@
 
 namespace upsweep {
 
-enum class Problem : std::uint8_t { scan, reduce, ragged, aggregate };
+enum class Problem : std::uint8_t { scan, reduce, ragged, aggregate, subset_sum };
 
-inline constexpr int kProblemCount = 4;
+inline constexpr int kProblemCount = 5;
 
-/// "scan", "reduce", "ragged", "aggregate".
+/// "scan", "reduce", "ragged", "aggregate", "subset-sum".
 [[nodiscard]] std::string_view name(Problem problem) noexcept;
 [[nodiscard]] std::optional<Problem> parse_problem(std::string_view text) noexcept;
 

@@ -11,7 +11,7 @@
 namespace upsweep {
 namespace {
 
-constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged", "aggregate"};
+constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged", "aggregate", "subset-sum"};
 
 }  // namespace
 
@@ -40,6 +40,8 @@ std::vector<RungInfo> ladder(Problem problem) {
       return ragged_ladder();
     case Problem::aggregate:
       return aggregate_ladder();
+    case Problem::subset_sum:
+      return subset_sum_ladder();
   }
   return {};
 }

@@ -77,5 +77,6 @@ std::vector<RungInfo> scan_ladder();
 std::vector<RungInfo> reduce_ladder();
 std::vector<RungInfo> ragged_ladder();
 std::vector<RungInfo> aggregate_ladder();
+std::vector<RungInfo> subset_sum_ladder();
 
 }  // namespace upsweep

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/subset_sum_call.hpp: a subset sum as the compiled library and its rungs receive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep::detail {
+
+/// Told how much of the work is done, 0 to 1, now and then and by one thread at a time; false: stop.
+using SearchProgress = std::function<bool(double done)>;
+
+/// Either fills `sums`, or, where that is null, decides.
+struct SubsetSumCall {
+  const std::int64_t* items = nullptr;  ///< each > 0; the host's, for rungs on a GPU too
+  std::int64_t n = 0;
+  std::int64_t target = 0;  ///< >= 0
+  /// Filling: words_of(target) words in device memory or the host's. Bit i % 64 of word i / 64 says whether some of the
+  /// items add up to i, for i in 0 … target; bits behind those are 0.
+  std::uint64_t* sums = nullptr;
+  /// Deciding: a sum in target - below … target + above will do; the nearest to the target, of two the lower one.
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+  bool early_stop = true;  ///< deciding: stop once the target itself is reached
+  int per_thread = 8;      ///< cuda.agglomerated: sums per thread
+  const SearchProgress* progress = nullptr;
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: on the CPU
+
+  // What a decision comes to.
+  bool reachable = false;
+  std::int64_t sum = 0;  ///< the nearest one, where reachable
+  /// A rung that decides without filling also says how the sum is made up: some of the first left_items items add up to
+  /// left_sum, some of the others to the rest. -1: it does not say.
+  std::int64_t left_items = -1;
+  std::int64_t left_sum = 0;
+};
+
+/// Words of a bitmap of the sums 0 … target.
+constexpr std::int64_t words_of(std::int64_t target) { return target / 64 + 1; }
+
+/// Fills call.sums by the rung that the policy names, or the top one that fits; returns its id and throws Error.
+std::string_view run_reachable_sums(const Policy& policy, SubsetSumCall& call);
+/// The same in device memory, without waiting.
+std::string_view run_reachable_sums(const gpu::Policy& policy, SubsetSumCall& call);
+gpu::WorkspaceSize reachable_sums_workspace(const gpu::Policy& policy, const SubsetSumCall& call);
+
+}  // namespace upsweep::detail

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/subset_sum.hpp: which of these positive integers add up to a target, and every sum that some of them have.
+//
+//   find_subset     whether some of the items add up to the target, and which
+//   find_subsets    the first few ways to do it, in order
+//   reachable_sums  for every i up to a limit: whether some of the items add up to i, as a bitmap
+//   plan_subset     how find_subset would go about it, and what each way would cost
+//
+// Items     n items of type int64, each at least 1; the empty subset has the sum 0. Decimals: scale them first.
+// Target    0 … 2^63-1. Items beyond it are left out; those that are left add up to at most 2^63-1, else Error overflow.
+// Memory    a bitmap of the target's bits, two for the items as well; or, for few items, lists of 2^(n/2) or 2^(n/4)
+//           sums: what is chosen, and what it takes, is in the plan. More than there is: Error out_of_memory, which says
+//           what would be needed, before anything is begun.
+// Errors    Error: invalid_argument, not_positive (index: the first such item), overflow, unknown_rung, unsupported,
+//           out_of_memory, interrupted.
+// Source    E. Aubanel, "Notes on GPU Programming with Julia", 2021, for the table; E. Horowitz and S. Sahni 1974,
+//           R. Schroeppel and A. Shamir 1981, N. Howgrave-Graham and A. Joux 2010 for the lists.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/detail/subset_sum_call.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+struct SubsetSumOptions {
+  bool witness = true;     ///< which items, not only whether
+  std::int64_t below = 0;  ///< a sum in target - below … target + above will do: the nearest to the target, of two the
+  std::int64_t above = 0;  ///< lower one. below == target, above == 0: the largest sum up to the target
+  bool reduce = true;      ///< first make the instance smaller: see src/subset_sum/README.md
+  bool early_stop = true;  ///< stop once the target is reached
+  detail::SearchProgress progress =
+      {};  ///< told the share of the work that is done; returns false to stop: interrupted
+};
+
+struct SubsetSum {
+  bool reachable = false;
+  std::int64_t sum = 0;                    ///< where reachable: of the items that were found
+  std::vector<std::int64_t> indices = {};  ///< their positions, ascending; empty where only the decision was asked for
+  std::string_view rung = {};              ///< "none" where what is asked follows from the items' sum or divisor
+
+  constexpr explicit operator bool() const { return reachable; }
+};
+
+/// Ways to add up to a target, each as ascending positions.
+struct SubsetSums {
+  std::vector<std::vector<std::int64_t>> found = {};
+  std::string_view rung = {};
+};
+
+/// A way to go about it.
+struct SubsetSumWay {
+  std::string_view rung;
+  double seconds = 0;       ///< estimated
+  double bytes = 0;         ///< of memory
+  std::string reason = {};  ///< why it cannot be taken; empty: it can
+};
+
+/// What the items come to once reduced, and every way that there is; `rung` is the one that is taken.
+struct SubsetSumPlan {
+  std::int64_t items = 0;    ///< that are left
+  std::int64_t divisor = 1;  ///< greatest common one
+  std::int64_t target = 0;   ///< divided, and turned into that of the items left out where that is less
+  std::int64_t largest = 0;  ///< item
+  bool complement = false;   ///< the search is for the items to leave out
+  std::string_view rung;     ///< "none" where nothing is left to search for; empty where no way can be taken
+  std::vector<SubsetSumWay> ways;
+  std::vector<std::string> steps;  ///< the reductions in words
+};
+
+namespace detail {
+
+SubsetSum solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                           const SubsetSumOptions& options);
+SubsetSumPlan plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                              const SubsetSumOptions& options);
+SubsetSums list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                            std::int64_t count, const SearchProgress& progress);
+SubsetSum solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                           const SubsetSumOptions& options);
+
+template <class R>
+concept SubsetItems = InputArray<R> && std::is_same_v<ElementOf<R>, std::int64_t>;
+
+inline SubsetSumCall fill_call(const std::int64_t* items, std::int64_t n, std::int64_t limit, std::uint64_t* sums) {
+  require_array(items, n, "items");
+  SubsetSumCall call;
+  call.items = items;
+  call.n = n;
+  call.target = limit;
+  call.sums = sums;
+  return call;
+}
+
+}  // namespace detail
+
+/// Whether some of the items add up to the target, and which.
+template <detail::SubsetItems R>
+SubsetSum find_subset(const Policy& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
+  return detail::solve_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+}
+inline SubsetSum find_subset(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                             const SubsetSumOptions& options = {}) {
+  return detail::solve_subset_sum(policy, items, n, target, options);
+}
+
+/// How find_subset would go about it.
+template <detail::SubsetItems R>
+SubsetSumPlan plan_subset(const Policy& policy, const R& items, std::int64_t target,
+                          const SubsetSumOptions& options = {}) {
+  return detail::plan_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+}
+
+/// The first `count` ways to add up to the target, or all where there are fewer. They are ordered as words are in a
+/// dictionary, positions being the letters: {0, 5} before {0, 7} before {1, 2}.
+template <detail::SubsetItems R>
+SubsetSums find_subsets(const Policy& policy, const R& items, std::int64_t target, std::int64_t count,
+                        const detail::SearchProgress& progress = {}) {
+  return detail::list_subset_sums(policy, std::ranges::data(items), std::ssize(items), target, count, progress);
+}
+
+/// Bit i % 64 of sums[i / 64] ← whether some of the items add up to i, for i in 0 … limit; limit / 64 + 1 words, in which
+/// the bits behind limit become 0. Returns the rung.
+inline std::string_view reachable_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                       std::int64_t limit, std::uint64_t* sums) {
+  detail::SubsetSumCall call = detail::fill_call(items, n, limit, sums);
+  return detail::run_reachable_sums(policy, call);
+}
+
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The items are the host's there too: see gpu.hpp for the rest.
+
+/// Waits for the stream, as the answer is returned.
+template <detail::SubsetItems R>
+SubsetSum find_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
+                      const SubsetSumOptions& options = {}) {
+  return detail::solve_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+}
+
+/// Into device memory, without waiting.
+inline std::string_view reachable_sums_async(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
+                                             std::int64_t limit, std::uint64_t* sums) {
+  detail::SubsetSumCall call = detail::fill_call(items, n, limit, sums);
+  return detail::run_reachable_sums(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that reachable_sums_async of such a size needs under that policy: for a Workspace.
+inline WorkspaceSize reachable_sums_workspace(const Policy& policy, std::int64_t n, std::int64_t limit) {
+  upsweep::detail::SubsetSumCall call;
+  call.n = n;
+  call.target = limit;
+  return upsweep::detail::reachable_sums_workspace(policy, call);
+}
+
+}  // namespace gpu
+}  // namespace upsweep

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/byte_column.hpp: a column of the document's table, a byte per sum, and how it becomes a bitmap.
+#pragma once
+
+#include <cstdint>
+
+#include "subset_sum/bitmap.hpp"
+
+namespace upsweep::subset_sum {
+
+/// Column of the first item alone: 0 and the item. Bytes are zero before.
+inline void first_column(std::uint8_t* column, const detail::SubsetSumCall& call) {
+  column[0] = 1;
+  if (call.n > 0 && call.items[0] <= call.target) column[call.items[0]] = 1;
+}
+
+/// Rows first … last - 1 of an item's column, from those of the column before it.
+inline void next_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t item, std::int64_t first,
+                        std::int64_t last) {
+  for (std::int64_t i = first; i < last; ++i) {
+    column[i] = before[i];
+    if (i >= item) column[i] = column[i] | before[i - item];
+  }
+}
+
+/// The bitmap of a column of target + 1 bytes.
+inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
+  for (std::int64_t w = 0; w < words_of(target); ++w) {
+    const std::int64_t count = std::min<std::int64_t>(64, target + 1 - 64 * w);
+    Word word = 0;
+    for (std::int64_t b = 0; b < count; ++b) word |= Word{column[64 * w + b]} << b;
+    sums[w] = word;
+  }
+}
+
+}  // namespace upsweep::subset_sum

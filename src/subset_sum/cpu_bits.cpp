@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cpu_bits.cpp: a bit per sum: a bitmap or'ed with itself, shifted by the item.
+//
+// Idea   The sums with an item are the sums without it, moved up by its value: sums |= sums << item, 64 of them a step.
+//        From the top word down it works in place, as what is read lies below what is written.
+// Cost   S/8 bytes of memory; per item S/8 written, 2·S/8 read. Work n·S/64, depth n·S/64.
+// Needs  Any CPU.
+// Limit  One core, one word a step, and the whole bitmap from memory for every item. cpu.bits_simd.
+// From   The bitset as contestants write it; the document's note that its bytes trade space for speed.
+#include "subset_sum/bitmap.hpp"
+#include "subset_sum/rungs.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+void shift_or(Word* sums, std::int64_t words, std::int64_t item) {
+  const std::int64_t whole = item / 64;
+  const auto shift = static_cast<int>(item % 64);
+  for (std::int64_t i = words - 1; i >= whole; --i) {
+    Word moved = sums[i - whole] << shift;
+    if (shift != 0 && i > whole) moved |= sums[i - whole - 1] >> (64 - shift);
+    sums[i] |= moved;
+  }
+}
+
+}  // namespace
+
+Status cpu_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
+  return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {
+    const std::int64_t words = words_of(fill.target);
+    std::fill_n(fill.sums, words, Word{0});
+    add(fill.sums, 0);
+    for (std::int64_t j = 0; j < fill.n; ++j) {
+      if (!go_on(fill, j, fill.n)) return kInterrupted;
+      shift_or(fill.sums, words, fill.items[j]);
+    }
+    clear_behind(fill.sums, fill.target);
+    return {};
+  });
+}
+
+}  // namespace upsweep::subset_sum

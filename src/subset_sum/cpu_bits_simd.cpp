@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cpu_bits_simd.cpp: the bitmap advanced in vectors, several items a pass, by every core, where sums can be.
+//
+// Idea   As cpu.bits, but 512 sums a step; items follow each other through a block while it is in cache (wavefront.hpp);
+//        threads take slices; and only the words are touched that some sum can be in: with the items in ascending order
+//        the first few reach only the lowest. To decide, also those from which the target can no longer be reached are
+//        left alone, large items come first, and the search ends once the target is there.
+// Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
+// Needs  AVX2 or AVX-512; SSE2 else.
+// Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
+// From   The shift-or of bitsets; skewed tiling of loops over time (M. Wolfe 1986, "wavefront").
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "subset_sum/rungs.hpp"
+#include "subset_sum/wavefront.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+/// The items up to `most`, in that order.
+template <class Order>
+std::vector<std::int64_t> sorted(const detail::SubsetSumCall& call, std::int64_t most, Order order) {
+  std::vector<std::int64_t> items;
+  std::copy_if(call.items, call.items + call.n, std::back_inserter(items), [&](std::int64_t i) { return i <= most; });
+  std::sort(items.begin(), items.end(), order);
+  return items;
+}
+
+void clear(Word* sums, std::int64_t words, int threads) {
+  constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us
+  const int workers = static_cast<int>(std::clamp<std::int64_t>(words / kLeastShare, 1, cpu::worker_count(threads)));
+  cpu::run_workers(workers, [&](int worker) {
+    const cpu::Share share = cpu::share_of(words, worker, workers);
+    std::memset(sums + share.first, 0, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
+  });
+}
+
+/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on;
+/// `enough()` may end it early. Returns false where it was interrupted.
+template <class Enough>
+bool add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
+               std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
+  const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
+  Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
+  const auto n = static_cast<std::int64_t>(items.size());
+  std::int64_t rest = std::accumulate(items.begin(), items.end(), std::int64_t{0});  // of the items to come
+  std::int64_t prefix = 0;                                                           // of the items that are in
+  for (std::int64_t j = 0; j < n && !enough();) {
+    if (!go_on(call, j, n)) return false;
+    const std::int64_t* const next = items.data() + j;
+    const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
+    const std::int64_t added = std::accumulate(next, next + count, std::int64_t{0});
+    prefix = std::min(limit, prefix + added);
+    rest -= next[0];
+    // The first item of the pass is added to whatever the others will look at.
+    wavefront.pass(next, count, std::max<std::int64_t>(least - rest, 0) / 64, words_of(prefix));
+    rest -= added - next[0];
+    j += count;
+  }
+  return true;
+}
+
+Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
+  const auto items = sorted(call, call.target, std::less<>());
+  clear(call.sums, words_of(call.target), policy.threads);
+  add(call.sums, 0);
+  if (!add_items(call, call.sums, items, 0, call.target, policy, [] { return false; })) return kInterrupted;
+  clear_behind(call.sums, call.target);
+  return {};
+}
+
+Status decide(detail::SubsetSumCall& call, const Policy& policy) {
+  const std::int64_t limit = call.target + call.above;
+  auto items = sorted(call, limit, std::less<>());
+  // The fewest items reach the target soonest; but where all of them are to be added, the small ones first touch less.
+  if (call.early_stop) std::reverse(items.begin(), items.end());
+  cpu::Pages<Word> sums(words_of(limit));
+  add(sums.data(), 0);
+  const auto enough = [&] { return call.early_stop && has(sums.data(), call.target); };
+  const std::int64_t least = call.target - call.below;
+  if (!add_items(call, sums.data(), items, least, limit, policy, enough)) return kInterrupted;
+  read_decision(call, sums.data());
+  return {};
+}
+
+}  // namespace
+
+Status cpu_bits_simd(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+  try {
+    return call.sums != nullptr ? fill(call, policy) : decide(call, policy);
+  } catch (const std::bad_alloc&) {
+    return {.code = Code::out_of_memory, .reason = "no memory left for its sums"};
+  }
+}
+
+}  // namespace upsweep::subset_sum

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cpu_schroeppel_shamir.cpp: the two lists of sums piece by piece, each made from the sums of two quarters.
+//
+// Idea   Modulo some M near 2^(n/4) the left half's sum has a remainder c, and then the right half's has that of S - c.
+//        For one c after the other: the pairs of the first two quarters with that remainder, about 2^(n/4), and those of
+//        the other two, are matched. Threads take one c each.
+// Cost   2^(n/4) sums in each of six lists, which fit the second cache up to n = 60. Work 2^(n/2), depth 2^(n/2)/p.
+// Needs  Any CPU; up to 72 items; decides, for one target exactly.
+// Limit  The work: twice as much for two items more. Only a smaller target helps: a bitmap.
+// From   R. Schroeppel, A. Shamir 1981, whose heaps give the lists in order; by remainders instead, without heaps and in
+//        parallel: N. Howgrave-Graham, A. Joux, "New generic algorithms for hard knapsacks", 2010.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "subset_sum/bitmap.hpp"
+#include "subset_sum/limits.hpp"
+#include "subset_sum/nearest.hpp"
+#include "subset_sum/rungs.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+bool is_prime(Sum value) {
+  for (Sum d = 2; d * d <= value; ++d) {
+    if (value % d == 0) return false;
+  }
+  return value > 1;
+}
+
+/// A prime, so that sums whose items have a divisor in common still spread over its remainders.
+Sum modulus_for(Sum least) {
+  while (!is_prime(least)) ++least;
+  return least;
+}
+
+/// All sums of some items, in the order of their remainders.
+class Quarter {
+ public:
+  Quarter(const std::int64_t* items, std::int64_t n, Sum modulus) : first_(modulus + 1) {
+    std::vector<Sum> sums{0};
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::size_t count = sums.size();
+      for (std::size_t i = 0; i < count; ++i) sums.push_back(sums[i] + static_cast<Sum>(items[j]));
+    }
+    size_ = sums.size();
+    for (const Sum sum : sums) ++first_[sum % modulus + 1];
+    for (Sum r = 0; r < modulus; ++r) first_[r + 1] += first_[r];
+    sums_.resize(size_ + kAtATime);  // what lies behind is loaded, too
+    remainders_.resize(size_);
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (const Sum sum : sums) {
+      const auto remainder = static_cast<std::uint32_t>(sum % modulus);
+      remainders_[next[remainder]] = remainder;
+      sums_[next[remainder]++] = sum;
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// pairs ← the sums of one of these and one of `other` that have the remainder; returns how many.
+  std::size_t add_up(const Quarter& other, Sum remainder, std::vector<Sum>& pairs) const {
+    const Sum modulus = first_.size() - 1;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Sum wanted = remainder - remainders_[i] + (remainder < remainders_[i] ? modulus : 0);
+      const std::size_t begin = other.first_[wanted];
+      const std::size_t found = other.first_[wanted + 1] - begin;
+      if (count + found + kAtATime > pairs.size()) pairs.resize(2 * (count + found + kAtATime));
+      // How many there are, one on average, nobody can predict: four are added up, and those that are there counted.
+      for (std::size_t k = 0; k < kAtATime; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
+      for (std::size_t k = kAtATime; k < found; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
+      count += found;
+    }
+    return count;
+  }
+
+ private:
+  static constexpr std::size_t kAtATime = 4;
+  std::size_t size_ = 0;
+  std::vector<std::uint32_t> first_;       // of each remainder in sums_
+  std::vector<std::uint32_t> remainders_;  // of each sum
+  std::vector<Sum> sums_;
+};
+
+/// A set that may hold more than was put in, but never less: a bit per hash value.
+class Filter {
+ public:
+  /// With 32 bits for each of `expected` sums, a thirty-second of the others pass.
+  explicit Filter(std::size_t expected) : shift_(64 - std::max(static_cast<int>(std::bit_width(32 * expected)), 6)) {
+    words_.resize(std::size_t{1} << (58 - shift_));
+  }
+  void clear() { std::fill(words_.begin(), words_.end(), Word{0}); }
+  void put(Sum sum) { words_[hash(sum) / 64] |= Word{1} << (hash(sum) % 64); }
+  [[nodiscard]] std::size_t may_hold(Sum sum) const { return words_[hash(sum) / 64] >> (hash(sum) % 64) & 1; }
+
+ private:
+  // Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio.
+  [[nodiscard]] std::size_t hash(Sum sum) const { return (sum * 0x9E3779B97F4A7C15U) >> shift_; }
+  int shift_;
+  std::vector<Word> words_;
+};
+
+constexpr Sum kNoClass = ~Sum{0};
+
+/// What every thread looks at.
+struct Search {
+  Sum target;
+  Sum modulus;
+  Quarter quarter[4];
+  std::atomic<Sum> next{0};          // class to be taken
+  std::atomic<Sum> found{kNoClass};  // the lowest with a solution
+  std::atomic<bool> interrupted{false};
+
+  Search(const detail::SubsetSumCall& call, Sum m)
+      : target(static_cast<Sum>(call.target)),
+        modulus(m),
+        quarter{part(call, 0, m), part(call, 1, m), part(call, 2, m), part(call, 3, m)} {}
+
+  static std::int64_t border(std::int64_t n, int which) {
+    const std::int64_t half = n / 2;
+    return which == 0 ? 0 : which == 1 ? half / 2 : which == 2 ? half : which == 3 ? half + (n - half) / 2 : n;
+  }
+  static Quarter part(const detail::SubsetSumCall& call, int which, Sum m) {
+    const std::int64_t first = border(call.n, which);
+    return {call.items + first, border(call.n, which + 1) - first, m};
+  }
+};
+
+/// The lists of a class, which a thread uses again and again.
+struct Lists {
+  explicit Lists(std::size_t expected) : filter(expected), lefts(expected), rights(expected) {}
+  Filter filter;
+  std::vector<Sum> lefts;
+  std::vector<Sum> rights;
+};
+
+/// The least left sum of the class that belongs to a solution. Hardly any sum does: most are ruled out by filters, without
+/// a branch, first right sums by the left ones, then left ones by the right ones that are left.
+std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists) {
+  const auto& [filter, lefts, rights] = lists;
+  const std::size_t left_count = search.quarter[0].add_up(search.quarter[1], remainder, lists.lefts);
+  lists.filter.clear();
+  for (std::size_t i = 0; i < left_count; ++i) lists.filter.put(lefts[i]);
+
+  const Sum wanted = (search.target % search.modulus + search.modulus - remainder) % search.modulus;
+  const std::size_t right_count = search.quarter[2].add_up(search.quarter[3], wanted, lists.rights);
+  std::size_t lacking = 0;  // rights ← what they lack to the target; a negative number is no sum
+  for (std::size_t i = 0; i < right_count; ++i) {
+    const Sum lacks = search.target - rights[i];
+    lists.rights[lacking] = lacks;
+    lacking += filter.may_hold(lacks);
+  }
+
+  lists.filter.clear();
+  for (std::size_t i = 0; i < lacking; ++i) lists.filter.put(rights[i]);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < left_count; ++i) {
+    const Sum left = lefts[i];
+    lists.lefts[kept] = left;
+    kept += filter.may_hold(left);
+  }
+  std::sort(lists.lefts.begin(), lists.lefts.begin() + static_cast<std::ptrdiff_t>(kept));
+  std::optional<Sum> least;
+  for (std::size_t i = 0; i < lacking; ++i) {
+    const bool is_solution =
+        std::binary_search(lefts.begin(), lefts.begin() + static_cast<std::ptrdiff_t>(kept), rights[i]);
+    if (is_solution && !(least && *least <= rights[i])) least = rights[i];
+  }
+  return least;
+}
+
+/// Classes are taken in order, so that the lowest with a solution is found on any number of threads.
+std::optional<Sum> take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
+  Lists lists(std::max(search.quarter[0].size() * search.quarter[1].size(),
+                       search.quarter[2].size() * search.quarter[3].size()) /
+                  search.modulus +
+              16);
+  for (;;) {
+    const Sum c = search.next.fetch_add(1, std::memory_order_relaxed);
+    if (c >= search.modulus || c > search.found.load(std::memory_order_relaxed)) return std::nullopt;
+    if (search.interrupted.load(std::memory_order_relaxed)) return std::nullopt;
+    if (worker == 0 && !go_on(call, static_cast<std::int64_t>(c), static_cast<std::int64_t>(search.modulus))) {
+      search.interrupted.store(true, std::memory_order_relaxed);
+    }
+    const std::optional<Sum> left = least_left(search, c, lists);
+    if (!left) continue;
+    Sum known = search.found.load(std::memory_order_relaxed);
+    while (c < known && !search.found.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
+    }
+    return left;
+  }
+}
+
+Status decide(detail::SubsetSumCall& call, const Policy& policy) {
+  Search search(call, modulus_for(Sum{1} << (call.n + 2) / 4));
+  // Worth a thread: 2^14 pairs, 100 us.
+  const int workers = call.n < 28 ? 1 : cpu::worker_count(policy.threads);
+  std::vector<std::optional<Sum>> lefts(static_cast<std::size_t>(workers));
+  std::atomic<bool> no_memory{false};
+  cpu::run_workers(workers, [&](int worker) {
+    try {
+      lefts[static_cast<std::size_t>(worker)] = take_classes(search, call, worker);
+    } catch (const std::bad_alloc&) {
+      no_memory.store(true, std::memory_order_relaxed);
+    }
+  });
+  if (no_memory) throw std::bad_alloc();
+  if (search.interrupted) return kInterrupted;
+  call.left_items = Search::border(call.n, 2);
+  call.reachable = search.found != kNoClass;
+  call.sum = call.target;
+  for (const auto& left : lefts) {
+    if (left && *left % search.modulus == search.found) call.left_sum = static_cast<std::int64_t>(*left);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status cpu_schroeppel_shamir(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+  try {
+    return decide(call, policy);
+  } catch (const std::bad_alloc&) {
+    return {.code = Code::out_of_memory, .reason = "no memory left for its lists"};
+  }
+}
+
+}  // namespace upsweep::subset_sum

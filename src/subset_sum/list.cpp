@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/list.cpp: the first few solutions in order: a walk through the choices that knows where no solution is.
+//
+// With item after item taken first and left out then, solutions come in the order of subset_sum.hpp. What is asked at each
+// step, whether the items still to come can add up to the rest, is looked up: in a bitmap for each item, of the sums of
+// those behind it (n·S bits, and every solution then takes n steps); or, where those would be too large, only in the
+// middle, in the sorted sums of the second half, so that up to 2^(n/2) choices of the first half are walked through.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/memory.hpp"
+#include "cpu/bit_kernels.hpp"
+#include "cpu/pages.hpp"
+#include "subset_sum/bitmap.hpp"
+#include "subset_sum/ladder.hpp"
+#include "subset_sum/plan.hpp"
+#include "subset_sum/reductions.hpp"
+
+namespace upsweep {
+namespace {
+
+using detail::SearchProgress;
+using subset_sum::Word;
+using subset_sum::words_of;
+
+constexpr std::string_view kByBitmaps = "cpu.bits_simd";
+constexpr std::string_view kByHalves = "cpu.meet_in_the_middle";
+
+/// The items up to the target in their own order, divided by what they have in common.
+struct Items {
+  std::vector<std::int64_t> values;
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> rests;  // rests[i]: of the items from i on; one more than there are items
+  std::int64_t target;
+  bool impossible = false;
+
+  Items(const std::int64_t* items, std::int64_t n, std::int64_t sum) : target(sum) {
+    std::int64_t divisor = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (items[i] > target) continue;
+      values.push_back(items[i]);
+      positions.push_back(i);
+      divisor = std::gcd(divisor, items[i]);
+    }
+    if (divisor > 1) {
+      impossible = target % divisor != 0;
+      target /= divisor;
+      for (std::int64_t& value : values) value /= divisor;
+    }
+    rests.assign(values.size() + 1, 0);
+    for (std::size_t i = values.size(); i-- > 0;) rests[i] = rests[i + 1] + values[i];
+  }
+  [[nodiscard]] std::int64_t count() const { return std::ssize(values); }
+};
+
+/// Where solutions go; full, there may be as many as asked for.
+class Solutions {
+ public:
+  Solutions(const Items& items, std::int64_t count) : items_(items), count_(count) {}
+
+  void take(std::int64_t item) { taken_.push_back(item); }
+  std::int64_t put_back() {
+    const std::int64_t item = taken_.back();
+    taken_.pop_back();
+    return item;
+  }
+  [[nodiscard]] bool any_taken() const { return !taken_.empty(); }
+  void keep() {
+    auto& solution = found_.emplace_back();
+    for (const std::int64_t item : taken_) solution.push_back(items_.positions[static_cast<std::size_t>(item)]);
+  }
+  [[nodiscard]] bool full() const { return std::ssize(found_) >= count_; }
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> found() && { return std::move(found_); }
+
+ private:
+  const Items& items_;
+  std::int64_t count_;
+  std::vector<std::int64_t> taken_;
+  std::vector<std::vector<std::int64_t>> found_;
+};
+
+void tell(const SearchProgress& progress, double done) {
+  if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
+}
+
+// ------------------------------------------------------------------------------------------------ a bitmap for each item
+
+/// Bits of the bitmap of the items from i on.
+std::int64_t most_from(const Items& items, std::size_t i) { return std::min(items.target, items.rests[i]); }
+
+double bitmap_bytes(const Items& items) {
+  double bytes = 0;
+  for (std::size_t i = 0; i <= items.values.size(); ++i)
+    bytes += static_cast<double>(words_of(most_from(items, i))) * 8;
+  return bytes;
+}
+
+class Bitmaps {
+ public:
+  Bitmaps(const Items& items, const Policy& policy, const SearchProgress& progress) : items_(items) {
+    const auto& kernels = cpu::bit_kernels(policy.isa);
+    const std::size_t n = items.values.size();
+    sums_.resize(n + 1);
+    sums_[n] = cpu::Pages<Word>(words_of(0) + 1);
+    subset_sum::add(sums(n), 0);
+    for (std::size_t i = n; i-- > 0;) {
+      tell(progress, static_cast<double>(n - i) / static_cast<double>(n));
+      const std::int64_t words = words_of(most_from(items, i));
+      const std::int64_t before = words_of(most_from(items, i + 1));
+      sums_[i] = cpu::Pages<Word>(words + 1);  // a word in front, which the kernel reads
+      std::copy_n(sums(i + 1), before, sums(i));
+      const std::int64_t whole = items.values[i] / 64;
+      const auto shift = static_cast<int>(items.values[i] % 64);
+      const std::int64_t moved = std::min(before, words - whole);
+      kernels.shift_or(sums(i) + whole, sums(i + 1), moved, shift);
+      // What the last word loses upward goes into the next one, if that is still of interest.
+      if (shift != 0 && whole + moved < words) sums(i)[whole + moved] |= sums(i + 1)[moved - 1] >> (64 - shift);
+    }
+  }
+
+  /// Keeps every solution; there is one. Whatever is left at any step can be reached.
+  void walk(Solutions& solutions) const {
+    std::int64_t rest = items_.target;
+    std::size_t i = 0;
+    for (;;) {
+      for (; rest > 0; ++i) {
+        if (!reaches(i + 1, rest - items_.values[i])) continue;
+        solutions.take(static_cast<std::int64_t>(i));
+        rest -= items_.values[i];
+      }
+      solutions.keep();
+      // Back to the last item taken without which the rest can be reached, too.
+      do {
+        if (solutions.full() || !solutions.any_taken()) return;
+        i = static_cast<std::size_t>(solutions.put_back());
+        rest += items_.values[i++];
+      } while (!reaches(i, rest));
+    }
+  }
+  [[nodiscard]] bool reaches(std::size_t i, std::int64_t rest) const {
+    return rest >= 0 && rest <= most_from(items_, i) && subset_sum::has(sums(i), rest);
+  }
+
+ private:
+  [[nodiscard]] Word* sums(std::size_t i) { return sums_[i].data() + 1; }
+  [[nodiscard]] const Word* sums(std::size_t i) const { return sums_[i].data() + 1; }
+
+  const Items& items_;
+  std::vector<cpu::Pages<Word>> sums_;
+};
+
+// --------------------------------------------------------------------------------------------------------------- halves
+
+double half_bytes(const Items& items) { return std::ldexp(16.0, static_cast<int>((items.count() + 1) / 2)); }
+
+/// Items first … last - 1, the second half of them as a list of sums and, for what is found there, as halves again.
+class Halves {
+ public:
+  Halves(const Items& items, std::size_t first, std::size_t last)
+      : items_(items), first_(first), middle_(first + (last - first) / 2) {
+    if (last - first < 2) middle_ = last;
+    sums_.push_back(0);
+    for (std::size_t i = middle_; i < last; ++i) {
+      const std::size_t count = sums_.size();
+      sums_.resize(2 * count);
+      std::transform(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count),
+                     sums_.begin() + static_cast<std::ptrdiff_t>(count),
+                     [&](std::int64_t sum) { return sum + items.values[i]; });
+      std::inplace_merge(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count), sums_.end());
+    }
+    if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last);
+  }
+
+  /// Keeps every solution for the rest; `share` is what of the whole walk this is, 0 where nobody needs to know.
+  void walk(std::int64_t rest, Solutions& solutions, const SearchProgress& progress, double share) {
+    done_ = 0;
+    walk(first_, rest, solutions, progress, share);
+  }
+
+ private:
+  void walk(std::size_t i, std::int64_t rest, Solutions& solutions, const SearchProgress& progress, double share) {
+    constexpr double kLeastShare = 1.0 / 4096;
+    if (rest < 0 || rest > items_.rests[i] || solutions.full()) {
+      done_ += share;
+      return;
+    }
+    if (i == middle_) {
+      done_ += share;
+      if (!std::binary_search(sums_.begin(), sums_.end(), rest)) return;
+      if (second_ == nullptr || rest == 0) return solutions.keep();
+      return second_->walk(rest, solutions, {}, 0);
+    }
+    if (share >= kLeastShare) tell(progress, done_);
+    solutions.take(static_cast<std::int64_t>(i));
+    walk(i + 1, rest - items_.values[i], solutions, progress, share / 2);
+    solutions.put_back();
+    walk(i + 1, rest, solutions, progress, share / 2);
+  }
+
+  const Items& items_;
+  std::size_t first_;
+  std::size_t middle_;
+  double done_ = 0;
+  std::vector<std::int64_t> sums_;  // of the second half, ascending
+  std::unique_ptr<Halves> second_;
+};
+
+/// Which of the two, by what they need. Throws unsupported, unknown_rung, out_of_memory.
+std::string_view choose_way(const Policy& policy, const Items& items) {
+  constexpr std::int64_t kMostInHalves = 60;
+  constexpr double kPerByte = 0.05e-9;  // of bitmaps
+  constexpr double kPerChoice = 100e-9;
+  if (!policy.rung.empty()) {
+    (void)subset_sum_rung({}, policy);
+    if (policy.rung != kByBitmaps && policy.rung != kByHalves) {
+      throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
+                                         std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
+    }
+  }
+  SubsetSumWay bitmaps{.rung = kByBitmaps, .seconds = kPerByte * bitmap_bytes(items), .bytes = bitmap_bytes(items)};
+  SubsetSumWay halves{.rung = kByHalves, .bytes = half_bytes(items)};
+  halves.seconds = kPerChoice * halves.bytes / 16;
+  if (items.count() > kMostInHalves) halves.reason = "for up to 60 items";
+  if (policy.rung == kByBitmaps) halves.reason = "not asked for";
+  if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
+  return subset_sum::choose(subset_sum::with_memory_reasons({bitmaps, halves}));
+}
+
+}  // namespace
+
+SubsetSums detail::list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                    std::int64_t target, std::int64_t count, const SearchProgress& progress) {
+  require_policy(policy);
+  if (count < 1)
+    throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
+  const subset_sum::Instance checked(items, n, target, {.reduce = false});
+  const Items ours(items, n, target);
+  SubsetSums answer{.rung = choose_way(policy, ours)};
+  if (checked.impossible || ours.impossible) return answer;
+  Solutions solutions(ours, count);
+  if (answer.rung == kByBitmaps) {
+    const Bitmaps bitmaps(ours, policy, progress);
+    if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
+  } else {
+    Halves halves(ours, 0, ours.values.size());
+    halves.walk(ours.target, solutions, progress, 1);
+  }
+  answer.found = std::move(solutions).found();
+  return answer;
+}
+
+}  // namespace upsweep

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/on_device.cpp: subset sums on a GPU: bitmaps in its memory, and whole instances whose first step runs there.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "core/ladder.hpp"
+#include "cpu/pages.hpp"
+#include "cuda/device_call.hpp"
+#include "subset_sum/bitmap.hpp"
+#include "subset_sum/cuda_limits.hpp"
+#include "subset_sum/ladder.hpp"
+#include "subset_sum/plan.hpp"
+#include "subset_sum/run.hpp"
+#include "subset_sum/solver.hpp"
+
+namespace upsweep {
+namespace {
+
+using detail::SubsetSumCall;
+using subset_sum::Instance;
+using subset_sum::Question;
+using subset_sum::Word;
+using subset_sum::words_of;
+
+/// The rung, which is given a launch without memory to say what it needs.
+const Rung<SubsetSumCall>& rung_on_device(const gpu::Policy& policy, SubsetSumCall& call, gpu::Launch& where) {
+  where = gpu::launch_on(policy);
+  call.launch = &where;
+  return subset_sum_rung(call, Policy{.rung = policy.rung});
+}
+
+gpu::WorkspaceSize needed_by(const Rung<SubsetSumCall>& rung, const SubsetSumCall& call) {
+  return rung.workspace != nullptr ? rung.workspace(call) : gpu::WorkspaceSize{};
+}
+
+gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
+  return policy.rung.empty() ? policy.with_rung(subset_sum::filling_rung(call.n, call.target, true)) : policy;
+}
+
+void require_done(const Status& status, std::string_view rung) {
+  if (!status.ok()) throw_status(status, rung);
+}
+
+/// Fills the bitmap at call.sums, the host's, or decides.
+void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
+  const gpu::CurrentDevice current(policy.device);
+  gpu::require_no_capture(policy.stream, "reachable_sums_async");
+  SubsetSumCall there = call;
+  gpu::Launch where;
+  const auto& rung = rung_on_device(policy, there, where);
+  if (call.sums == nullptr && subset_sum::tells_parts(policy.rung)) {
+    const gpu::DeviceCall memory(policy, needed_by(rung, there));
+    there.launch = &memory.launch();
+    require_done(rung.run(there, {}), rung.info.id);
+    there.launch = nullptr;
+    call = there;
+    return;
+  }
+  there.target = call.target + (call.sums == nullptr ? call.above : 0);
+  gpu::WorkspaceSize size = needed_by(rung, there);
+  const std::int64_t own = (size.scratch + 255) / 256 * 256;  // the bitmap lies behind what the rung has for itself
+  const std::int64_t bytes = words_of(there.target) * std::int64_t{sizeof(Word)};
+  size.scratch = own + bytes;
+  const gpu::DeviceCall memory(policy, size);
+  there.launch = &memory.launch();
+  there.sums = reinterpret_cast<Word*>(static_cast<std::byte*>(memory.launch().scratch) + own);
+  require_done(rung.run(there, {}), rung.info.id);
+  if (call.sums != nullptr) {
+    gpu::fetch(call.sums, there.sums, bytes, policy.stream);
+  } else if (call.below == 0 && call.above == 0) {
+    Word word = 0;
+    gpu::fetch(&word, there.sums + call.target / 64, sizeof word, policy.stream);
+    call.reachable = (word >> (call.target % 64) & 1) != 0;
+    call.sum = call.target;
+  } else {
+    cpu::Pages<Word> sums(words_of(there.target));
+    gpu::fetch(sums.data(), there.sums, bytes, policy.stream);
+    subset_sum::read_decision(call, sums.data());
+  }
+}
+
+/// What the ways on the GPU would cost: measured on an H200, bitmaps fetched to the host for the items.
+std::vector<SubsetSumWay> ways_on_device(const Question& question, const gpu::Device& device) {
+  constexpr double kStart = 20e-6;
+  constexpr double kPerBit = 1.0 / 3.6e13;
+  constexpr double kPerByteFetched = 0.1e-9;
+  constexpr double kPerListed = 0.036e-9;
+  const auto n = std::ssize(question.values);
+  const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
+  const auto fits = [&](SubsetSumWay way) {
+    if (way.reason.empty() && way.bytes > 0.95 * static_cast<double>(device.memory_bytes)) {
+      way.reason = "needs " + subset_sum::bytes_text(way.bytes) + " of the GPU's memory";
+    }
+    return way;
+  };
+  const double fetched = question.witness ? bits / 8 * kPerByteFetched : 0;
+  SubsetSumWay fused{.rung = "cuda.bits_fused", .bytes = bits / 8 * 2};
+  fused.seconds = kStart + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * kPerBit + fetched;
+  SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart + fetched, .bytes = bits / 8};
+  if (n > subset_sum::kSlicesItems) slices.reason = "for up to 20 items";
+  SubsetSumWay lists{.rung = "cuda.two_list", .bytes = std::ldexp(24.0, static_cast<int>((n + 1) / 2))};
+  lists.seconds = 10 * kStart + kPerListed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
+  if (n > subset_sum::kTwoListItems) lists.reason = "for up to 64 items";
+  if (!question.exact()) lists.reason = "finds one sum, not the nearest of several";
+  return {fits(fused), fits(slices), fits(lists)};
+}
+
+}  // namespace
+
+std::string_view detail::run_reachable_sums(const gpu::Policy& asked, SubsetSumCall& call) {
+  subset_sum::require_fill(call);
+  const gpu::CurrentDevice current(asked.device);
+  const gpu::Policy policy = filling(asked, call);
+  gpu::Launch where;
+  const auto& rung = rung_on_device(policy, call, where);
+  gpu::require_device_memory(call.sums, policy.device, "sums");
+  const gpu::DeviceCall memory(policy, needed_by(rung, call));
+  call.launch = &memory.launch();
+  require_done(rung.run(call, {}), rung.info.id);
+  return rung.info.id;
+}
+
+gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, const SubsetSumCall& call) {
+  const gpu::CurrentDevice current(asked.device);
+  SubsetSumCall there = call;
+  gpu::Launch where;
+  return needed_by(rung_on_device(filling(asked, call), there, where), there);
+}
+
+SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
+                                   std::int64_t target, const SubsetSumOptions& options) {
+  const gpu::CurrentDevice current(policy.device);
+  const Instance instance(items, n, target, options);
+  const gpu::Device& device = gpu::devices().at(static_cast<std::size_t>(policy.device));
+  if (!policy.rung.empty()) {
+    SubsetSumCall call;
+    call.n = std::ssize(instance.values);
+    call.target = instance.target;
+    call.below = instance.below;
+    call.above = instance.above;
+    gpu::Launch where;
+    (void)rung_on_device(policy, call, where);
+  }
+  if (instance.is_decided()) return subset_sum::answer_of(instance, options);
+  const Question question{instance.values, instance.target, instance.below, instance.above, options.witness, 0};
+  const std::string_view rung =
+      policy.rung.empty() ? subset_sum::choose(ways_on_device(question, device)) : policy.rung;
+  const auto run = [&](SubsetSumCall& call, std::string_view by) {
+    if (by.starts_with("cuda.")) {
+      run_and_wait(policy.with_rung(by), call);
+    } else {
+      subset_sum::run_on_cpu(Policy{.rung = by}, call);
+    }
+  };
+  // What is left behind the first step is mostly small: it goes wherever it is done soonest.
+  const auto choose = [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
+    const Question part{values, sum, 0, 0, true, 0};
+    std::vector<SubsetSumWay> ways = subset_sum::ways_for(part);
+    for (auto& way : ways_on_device(part, device)) ways.push_back(std::move(way));
+    return subset_sum::choose(ways);
+  };
+  return subset_sum::search(instance, rung, options, run, choose);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/plan.cpp: the cost model: seconds and bytes of each rung by number of items, target and threads.
+//
+// Measured on two cores of a Xeon at 2.5 GHz, one constant per rung; it is the ratios that choose. See README.md.
+#include "subset_sum/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/memory.hpp"
+#include "cpu/parallel.hpp"
+#include "subset_sum/limits.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// Seconds of one thread.
+constexpr double kPerEnumerated = 0.4e-9;    // per sum
+constexpr double kPerListed = 18e-9;         // per sum of a half: merges of both lists, and the search
+constexpr double kPerMatched = 11e-9;        // per pair of quarters on one side
+constexpr double kPerByteOfBits = 0.022e-9;  // per item and byte of the bitmap that it touches
+constexpr double kPerByteOfTable = 0.5e-9;   // per item and byte of a column
+constexpr double kStart = 0.2e-6;            // of a rung
+constexpr double kStartWithMemory = 5e-6;    // of one that asks the system for memory
+constexpr double kStartOfClasses = 10e-6;    // of one that sorts by remainders
+constexpr int kMostThreads = 8;              // that make a bitmap faster: memory is shared
+
+double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
+
+double count_of(const Question& question) { return static_cast<double>(question.values.size()); }
+
+double threads_of(const Question& question, int most = cpu::kMaxWorkers) {
+  return std::min(cpu::worker_count(question.threads), most);
+}
+
+/// Bytes that a bitmap's items touch: with i of them in, only sums up to theirs can be there.
+double touched_bytes(const Question& question) {
+  const double limit = static_cast<double>(question.target) + static_cast<double>(question.above);
+  double prefix = 0;
+  double bits = 0;
+  for (const std::int64_t value : question.values) {
+    prefix += static_cast<double>(value);
+    bits += std::min(prefix, limit);
+  }
+  return bits / 8;
+}
+
+double bitmap_bytes(const Question& question) {
+  const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
+  return bits / 8;
+}
+
+std::string too_many(std::int64_t most) { return "for up to " + std::to_string(most) + " items"; }
+
+SubsetSumWay enumerate(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.enumerate", .bytes = 8192};
+  way.seconds = kStart + kPerEnumerated * power_of_two(n);
+  if (n > kMostEnumerated) way.reason = too_many(kMostEnumerated);
+  return way;
+}
+
+SubsetSumWay meet_in_the_middle(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.meet_in_the_middle"};
+  const double half = power_of_two((n + 1) / 2);
+  way.bytes = (power_of_two(n / 2) + 1.5 * half) * 8;
+  way.seconds = kStartWithMemory + kPerListed * half / (half > 1e5 ? threads_of(question) : 1);
+  if (n > kMostInLists) way.reason = too_many(kMostInLists);
+  return way;
+}
+
+SubsetSumWay schroeppel_shamir(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.schroeppel_shamir"};
+  way.bytes = threads_of(question) * 64 * power_of_two((n + 3) / 4);
+  way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2) / (n >= 28 ? threads_of(question) : 1);
+  if (n > kMostByResidues) way.reason = too_many(kMostByResidues);
+  if (!question.exact()) way.reason = "finds one sum, not the nearest of several";
+  return way;
+}
+
+SubsetSumWay bits_simd(const Question& question) {
+  SubsetSumWay way{.rung = "cpu.bits_simd"};
+  // Which items: two bitmaps, of half of the items each, and as much work again for halves of halves.
+  way.bytes = bitmap_bytes(question) * (question.witness ? 2 : 1);
+  const double threads = bitmap_bytes(question) > 1e6 ? threads_of(question, kMostThreads) : 1;
+  way.seconds = kStartWithMemory + kPerByteOfBits * touched_bytes(question) * (question.witness ? 2 : 1) / threads;
+  return way;
+}
+
+/// A byte for each sum: of every column, or of two.
+SubsetSumWay table(std::string_view rung, const Question& question) {
+  SubsetSumWay way{.rung = rung};
+  const double columns = rung == "cpu.table" ? std::max(count_of(question), 1.0) : 2;
+  way.bytes = bitmap_bytes(question) * (8 * columns + (question.witness ? 2 : 1));
+  way.seconds = kPerByteOfTable * 8 * bitmap_bytes(question) * count_of(question);
+  return way;
+}
+
+/// Below that nobody asks how much there is.
+constexpr double kAlwaysThere = 256e6;
+
+std::string memory_reason(double bytes) {
+  if (bytes <= kAlwaysThere || bytes <= static_cast<double>(available_memory())) return "";
+  return "needs " + bytes_text(bytes) + " of memory, " + bytes_text(static_cast<double>(available_memory())) +
+         " are free";
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.3g %s", bytes, kUnits[unit]);
+  return text;
+}
+
+std::vector<SubsetSumWay> ways_for(const Question& question) {
+  return with_memory_reasons(
+      {bits_simd(question), enumerate(question), meet_in_the_middle(question), schroeppel_shamir(question)});
+}
+
+std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways) {
+  for (auto& way : ways) {
+    if (way.reason.empty()) way.reason = memory_reason(way.bytes);
+  }
+  return ways;
+}
+
+SubsetSumWay way_of(std::string_view rung, const Question& question) {
+  for (auto& way : ways_for(question)) {
+    if (way.rung == rung) return way;
+  }
+  if (rung == "cpu.table" || rung == "cpu.columns" || rung == "cpu.threads") return table(rung, question);
+  SubsetSumWay way = bits_simd(question);  // of the same bitmaps
+  way.rung = rung;
+  return way;
+}
+
+bool any_can(const std::vector<SubsetSumWay>& ways) {
+  return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.reason.empty(); });
+}
+
+std::string_view choose(const std::vector<SubsetSumWay>& ways) {
+  const SubsetSumWay* best = nullptr;
+  std::string needs;
+  for (const auto& way : ways) {
+    if (way.reason.empty() && (best == nullptr || way.seconds < best->seconds)) best = &way;
+    needs += (needs.empty() ? "" : "; ") + std::string(way.rung) + ": " + way.reason;
+  }
+  if (best == nullptr) throw Error(Code::out_of_memory, "too large for this machine: " + needs);
+  return best->rung;
+}
+
+void require_memory(const SubsetSumWay& way) {
+  if (const std::string reason = memory_reason(way.bytes); !reason.empty()) {
+    throw Error(Code::out_of_memory, std::string(way.rung) + " " + reason);
+  }
+}
+
+}  // namespace upsweep::subset_sum

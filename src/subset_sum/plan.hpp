@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/plan.hpp: what each way to search an instance would cost, and which one is taken.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/subset_sum.hpp"
+
+namespace upsweep::subset_sum {
+
+/// What the cost of a search depends on.
+struct Question {
+  const std::vector<std::int64_t>& values;  ///< ascending
+  std::int64_t target = 0;
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+  bool witness = false;
+  int threads = 0;
+
+  [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
+};
+
+/// Every rung that may be chosen, in the order of the ladder, with its cost, or why it cannot be taken.
+std::vector<SubsetSumWay> ways_for(const Question& question);
+
+/// The ways, those that need more memory than there is with that as the reason not to take them.
+std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways);
+
+/// What one rung, named, would cost: seconds is 0 where that is not known.
+SubsetSumWay way_of(std::string_view rung, const Question& question);
+
+[[nodiscard]] bool any_can(const std::vector<SubsetSumWay>& ways);
+
+/// The id of the way that takes the least time of those that can be taken. Throws out_of_memory where none can, and says
+/// what each would need.
+std::string_view choose(const std::vector<SubsetSumWay>& ways);
+
+/// Throws out_of_memory if the way needs more memory than there is.
+void require_memory(const SubsetSumWay& way);
+
+/// "12.5 GB".
+std::string bytes_text(double bytes);
+
+}  // namespace upsweep::subset_sum

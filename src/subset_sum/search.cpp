@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/search.cpp: splits a target between two halves of the values until every half is one value.
+//
+// A rung that works with lists tells how the target is split. One that fills bitmaps fills one for each half; a sum in the
+// first whose rest to the target is in the second is a split. The halves take as long as the whole would, and all further
+// ones together, as the targets add up to the first, as long again (H. Kellerer, U. Pferschy, D. Pisinger, "Knapsack
+// Problems", 2004, section 3.3, where only values are kept, and items found by recursion).
+#include "subset_sum/search.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "cpu/pages.hpp"
+#include "subset_sum/bitmap.hpp"
+#include "subset_sum/ladder.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+/// The bits the other way round.
+Word reversed(Word word) {
+  word = __builtin_bswap64(word);
+  word = (word >> 4 & 0x0F0F0F0F0F0F0F0FU) | (word & 0x0F0F0F0F0F0F0F0FU) << 4;
+  word = (word >> 2 & 0x3333333333333333U) | (word & 0x3333333333333333U) << 2;
+  return (word >> 1 & 0x5555555555555555U) | (word & 0x5555555555555555U) << 1;
+}
+
+/// Bits first … first + 63 of a bitmap of the sums 0 … most; what lies outside is 0.
+Word window(const Word* sums, std::int64_t most, std::int64_t first) {
+  if (first <= -64 || first > most) return 0;
+  const std::int64_t word = first >= 0 ? first / 64 : -1;
+  const auto shift = static_cast<int>(first - word * 64);
+  const Word low = word >= 0 ? sums[word] : 0;
+  const Word high = word + 1 < words_of(most) ? sums[word + 1] : 0;
+  return shift == 0 ? low : low >> shift | high << (64 - shift);
+}
+
+/// The least sum on the left whose rest to the target is one on the right, or kNoSum.
+std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* right, std::int64_t right_most,
+                         std::int64_t target) {
+  for (std::int64_t w = std::max<std::int64_t>(target - right_most, 0) / 64; w < words_of(left_most); ++w) {
+    if (left[w] == 0) continue;
+    // Bit b is sum 64w + b; its rest target - 64w - b is bit 63 - b of the window that ends at target - 64w.
+    const Word both = left[w] & reversed(window(right, right_most, target - 64 * w - 63));
+    if (both != 0) return 64 * w + std::countr_zero(both);
+  }
+  return kNoSum;
+}
+
+}  // namespace
+
+detail::SubsetSumCall Search::decide(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t below,
+                                     std::int64_t above, bool early_stop, std::string_view rung, Part part) {
+  detail::SubsetSumCall call;
+  call.items = values.data();
+  call.n = std::ssize(values);
+  call.target = target;
+  call.below = below;
+  call.above = above;
+  call.early_stop = early_stop;
+  const detail::SearchProgress progress = [&](double done) { return !progress_ || progress_(part.piece(0, done).end); };
+  call.progress = progress_ ? &progress : nullptr;
+  run_(call, rung);
+  call.progress = nullptr;
+  return call;
+}
+
+Search::Values Search::Values::share(std::size_t first, std::size_t last) const {
+  const auto at = [](const auto& all, std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+  return {{at(values, first), at(values, last)}, {at(places, first), at(places, last)}};
+}
+
+bool Search::find(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung, Part part,
+                  std::vector<bool>& chosen) {
+  std::vector<std::size_t> places(values.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return toggle({values, std::move(places)}, target, rung, part, chosen);
+}
+
+void Search::find_parts(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
+                        std::vector<bool>& chosen) {
+  std::vector<std::size_t> places(values.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  const Values all{values, std::move(places)};
+  const auto left = static_cast<std::size_t>(decided.left_items);
+  toggle(all.share(0, left), decided.left_sum, {}, {1, 1}, chosen);
+  toggle(all.share(left, values.size()), decided.sum - decided.left_sum, {}, {1, 1}, chosen);
+}
+
+/// Toggles chosen[] for values that add up to the target: false where none do. Without a rung, some are known to.
+bool Search::toggle(Values values, std::int64_t target, std::string_view rung, Part part, std::vector<bool>& chosen) {
+  if (target == 0) return true;
+  if (rung.empty()) {
+    // Values that are too large are out, and where less is left out than taken, that is what is looked for.
+    for (;;) {
+      std::size_t kept = 0;
+      std::int64_t total = 0;
+      for (std::size_t i = 0; i < values.values.size(); ++i) {
+        if (values.values[i] > target) continue;
+        total += values.values[i];
+        values.values[kept] = values.values[i];
+        values.places[kept++] = values.places[i];
+      }
+      values.values.resize(kept);
+      values.places.resize(kept);
+      if (total - target >= target) break;
+      for (const std::size_t place : values.places) chosen[place] = !chosen[place];
+      target = total - target;
+      if (target == 0) return true;
+    }
+  }
+  if (values.values.size() == 1) {
+    if (values.values[0] != target) return false;
+    chosen[values.places[0]] = !chosen[values.places[0]];
+    return true;
+  }
+  if (values.values.empty()) return false;
+  std::size_t left_count = 0;
+  std::int64_t left_sum = 0;
+  const std::string_view by = rung.empty() ? choose_(values.values, target) : rung;
+  if (!split(values, target, by, part.piece(0, 0.5), left_count, left_sum)) return false;
+  toggle(values.share(0, left_count), left_sum, {}, part.piece(0.5, 0.75), chosen);
+  toggle(values.share(left_count, values.values.size()), target - left_sum, {}, part.piece(0.75, 1), chosen);
+  return true;
+}
+
+bool Search::split(const Values& values, std::int64_t target, std::string_view rung, Part part, std::size_t& left_count,
+                   std::int64_t& left_sum) {
+  if (!tells_parts(rung)) {
+    left_count = values.values.size() / 2;
+    return split_by_bitmaps(values, target, rung, part, left_count, left_sum);
+  }
+  const detail::SubsetSumCall call = decide(values.values, target, 0, 0, true, rung, part);
+  left_count = static_cast<std::size_t>(call.left_items);
+  left_sum = call.left_sum;
+  return call.reachable;
+}
+
+bool Search::split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
+                              std::size_t left_count, std::int64_t& left_sum) {
+  const auto middle = values.values.begin() + static_cast<std::ptrdiff_t>(left_count);
+  const auto up_to_target = [&](auto first, auto last) {
+    std::int64_t sum = 0;
+    for (auto value = first; value != last; ++value) sum = std::min(target, sum) + std::min(target, *value);
+    return std::min(target, sum);
+  };
+  const std::int64_t left_most = up_to_target(values.values.begin(), middle);
+  const std::int64_t right_most = up_to_target(middle, values.values.end());
+  cpu::Pages<Word> left(words_of(left_most));
+  cpu::Pages<Word> right(words_of(right_most));
+  const auto fill = [&](cpu::Pages<Word>& sums, std::size_t first, std::size_t count, std::int64_t most, Part piece) {
+    detail::SubsetSumCall call;
+    call.items = values.values.data() + first;
+    call.n = static_cast<std::int64_t>(count);
+    call.target = most;
+    call.sums = sums.data();
+    const detail::SearchProgress progress = [&](double done) {
+      return !progress_ || progress_(piece.piece(0, done).end);
+    };
+    call.progress = progress_ ? &progress : nullptr;
+    run_(call, rung);
+  };
+  fill(left, 0, left_count, left_most, part.piece(0, 0.5));
+  fill(right, left_count, values.values.size() - left_count, right_most, part.piece(0.5, 1));
+  left_sum = least_split(left.data(), left_most, right.data(), right_most, target);
+  return left_sum != kNoSum;
+}
+
+}  // namespace upsweep::subset_sum

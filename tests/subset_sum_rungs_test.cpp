@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/subset_sum_rungs_test.cpp: every rung of the subset sum ladder against the sums of the power set and against each
+// other, and what find_subset, find_subsets and plan_subset make of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/machine.hpp"
+#include "upsweep/subset_sum.hpp"
+
+namespace upsweep {
+namespace {
+
+using Items = std::vector<std::int64_t>;
+using tests::isas;
+
+/// All sums up to a limit, one by one: what every rung is held to.
+std::vector<bool> expected_sums(const Items& items, std::int64_t limit) {
+  std::vector<bool> reached(static_cast<std::size_t>(limit) + 1);
+  reached[0] = true;
+  for (const std::int64_t item : items) {
+    for (std::int64_t sum = limit; sum >= item; --sum) {
+      if (reached[static_cast<std::size_t>(sum - item)]) reached[static_cast<std::size_t>(sum)] = true;
+    }
+  }
+  return reached;
+}
+
+std::int64_t total(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
+
+Items random_items(std::mt19937_64& random, std::int64_t n, std::int64_t largest) {
+  Items items(static_cast<std::size_t>(n));
+  for (auto& item : items) item = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(largest));
+  return items;
+}
+
+/// The document's instance: ten integers up to 10^7 and S = 25,000,000.
+Items document_items() {
+  std::mt19937_64 random(12);
+  return random_items(random, 10, 10000000);
+}
+
+template <class Call>
+Code code_of(Call call, std::int64_t index = kNoIndex) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    EXPECT_EQ(error.index(), index) << error.what();
+    return error.code();
+  }
+  return Code::ok;
+}
+
+bool is_unsupported(const RungInfo& rung, const Items& items) {
+  return rung.id == "cpu.enumerate" && items.size() > 20;
+}
+
+bool fills(const RungInfo& rung) { return rung.id != "cpu.meet_in_the_middle" && rung.id != "cpu.schroeppel_shamir"; }
+
+// ------------------------------------------------------------------------------------------------------------- bitmaps
+
+/// The rung's bitmap of 0 … limit, with guards around it, poisoned before.
+void check_fill(const Policy& policy, const Items& items, std::int64_t limit, const std::vector<bool>& expected) {
+  const std::int64_t words = limit / 64 + 1;
+  tests::Guarded<std::uint64_t> sums(words, limit % 3);
+  const auto rung = reachable_sums(policy, items.data(), std::ssize(items), limit, sums.data());
+  EXPECT_TRUE(policy.rung.empty() || rung == policy.rung);
+  for (std::int64_t i = 0; i < words * 64; ++i) {
+    const bool bit = (sums.data()[i / 64] >> (i % 64) & 1) != 0;
+    const bool wanted = i <= limit && expected[static_cast<std::size_t>(i)];
+    ASSERT_EQ(bit, wanted) << rung << " sum " << i << " of " << limit << " by " << items.size() << " items, threads "
+                           << policy.threads << " isa " << name(policy.isa);
+  }
+  EXPECT_TRUE(sums.intact()) << rung << " wrote past its bitmap";
+}
+
+void check_fills(const Items& items, std::int64_t limit) {
+  const auto expected = expected_sums(items, limit);
+  for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+    if (!fills(rung) || is_unsupported(rung, items)) continue;
+    for (const int threads : {1, 3}) check_fill(par.with_rung(rung.id).with_threads(threads), items, limit, expected);
+  }
+  check_fill(par, items, limit, expected);
+}
+
+TEST(SubsetSumRungs, FillEveryWordBorder) {
+  std::mt19937_64 random(1);
+  for (const std::int64_t limit : {0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1023, 4095, 4096, 4097}) {
+    check_fills({}, limit);
+    for (const std::int64_t item : {1, 2, 63, 64, 65, 127, 128, 512, 4096, 5000}) check_fills({item}, limit);
+    check_fills({64, 64, 64, 64}, limit);
+    check_fills({1, 1, 1, 1, 1, 1, 1}, limit);
+    check_fills({limit + 1, limit + 64, 3}, limit);
+    check_fills(random_items(random, 15, limit + 2), limit);
+  }
+}
+
+TEST(SubsetSumRungs, FillManyItemsInOnePass) {
+  // Items much shorter than a slice of the bitmap go through it together; longer ones one by one; and all in between.
+  std::mt19937_64 random(2);
+  const std::int64_t limit = 1500007;
+  for (const std::int64_t largest : {40, 700, 5000, 60000, 400000, 2000000}) {
+    const Items items = random_items(random, 40, largest);
+    const auto expected = expected_sums(items, limit);
+    for (const Isa isa : isas()) {
+      for (const int threads : {1, 2, 3, 5}) {
+        check_fill(par.with_rung("cpu.bits_simd").with_isa(isa).with_threads(threads), items, limit, expected);
+      }
+    }
+  }
+}
+
+TEST(SubsetSumRungs, FillRandomInstances) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < (tests::kSanitized ? 30 : 300); ++i) {
+    const auto n = static_cast<std::int64_t>(random() % 17);
+    const auto largest = 1 + static_cast<std::int64_t>(random() % (i % 2 == 0 ? 30 : 3000));
+    check_fills(random_items(random, n, largest), static_cast<std::int64_t>(random() % 5000));
+  }
+}
+
+TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
+  // The bitmap of the first j items is column j of the document's table.
+  if (tests::kSanitized) GTEST_SKIP() << "minutes under sanitizers: its accesses are those of the other tests";
+  const Items all = document_items();
+  constexpr std::int64_t kLimit = 25000000;
+  std::vector<std::uint64_t> table(kLimit / 64 + 1);
+  std::vector<std::uint64_t> other(table.size());
+  for (std::size_t j = 1; j <= all.size(); ++j) {
+    const Items items(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(j));
+    (void)reachable_sums(seq.with_rung("cpu.table"), items.data(), std::ssize(items), kLimit, table.data());
+    std::set<std::int64_t> power_set{0};
+    for (const std::int64_t item : items) {
+      std::set<std::int64_t> with = power_set;
+      for (const std::int64_t sum : power_set) with.insert(sum + item);
+      power_set.swap(with);
+    }
+    std::int64_t bits = 0;
+    for (const std::uint64_t word : table) bits += __builtin_popcountll(word);
+    EXPECT_EQ(bits, std::count_if(power_set.begin(), power_set.end(), [&](std::int64_t s) { return s <= kLimit; }));
+    for (const std::int64_t sum : power_set) {
+      if (sum > kLimit) continue;
+      EXPECT_EQ(table[static_cast<std::size_t>(sum / 64)] >> (sum % 64) & 1, 1U) << sum;
+    }
+    for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+      if (!fills(rung)) continue;
+      std::fill(other.begin(), other.end(), ~std::uint64_t{0});
+      (void)reachable_sums(par.with_rung(rung.id), items.data(), std::ssize(items), kLimit, other.data());
+      EXPECT_EQ(other == table, true) << rung.id << " column " << j;
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- decisions
+
+/// The nearest reachable sum in target - below … target + above; of two the lower one; -1 where there is none.
+std::int64_t expected_nearest(const std::vector<bool>& sums, std::int64_t target, std::int64_t below,
+                              std::int64_t above) {
+  for (std::int64_t distance = 0; distance <= std::max(target, std::ssize(sums)); ++distance) {
+    const auto has = [&](std::int64_t sum) {
+      return sum >= 0 && sum < std::ssize(sums) && sums[static_cast<std::size_t>(sum)];
+    };
+    if (distance <= below && has(target - distance)) return target - distance;
+    if (distance <= above && has(target + distance)) return target + distance;
+  }
+  return -1;
+}
+
+/// The answer with its items added up again.
+void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expected, const std::string& what) {
+  ASSERT_EQ(answer.reachable, expected >= 0) << what;
+  if (expected < 0) {
+    EXPECT_TRUE(answer.indices.empty()) << what;
+    return;
+  }
+  ASSERT_EQ(answer.sum, expected) << what;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < answer.indices.size(); ++i) {
+    ASSERT_TRUE(i == 0 || answer.indices[i - 1] < answer.indices[i]) << what << ": not ascending, or one twice";
+    ASSERT_TRUE(answer.indices[i] >= 0 && answer.indices[i] < std::ssize(items)) << what;
+    sum += items[static_cast<std::size_t>(answer.indices[i])];
+  }
+  EXPECT_EQ(sum, expected) << what;
+}
+
+struct Question {
+  std::int64_t target;
+  std::int64_t below;
+  std::int64_t above;
+};
+
+/// Every rung, and the one that is chosen, with all options.
+void check_decisions(const Items& items, const Question& question) {
+  const auto sums = expected_sums(items, total(items));
+  const std::int64_t expected = expected_nearest(sums, question.target, question.below, question.above);
+  const bool exact = question.below == 0 && question.above == 0;
+  std::vector<std::string> rungs{""};
+  for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+    if (!is_unsupported(rung, items) && (exact || rung.id != "cpu.schroeppel_shamir")) rungs.emplace_back(rung.id);
+  }
+  for (const auto& rung : rungs) {
+    for (int options = 0; options < 8; ++options) {
+      SubsetSumOptions how{.witness = (options & 1) != 0, .below = question.below, .above = question.above};
+      how.reduce = (options & 2) != 0;
+      how.early_stop = (options & 4) != 0;
+      const SubsetSum answer = find_subset(par.with_rung(rung).with_threads(2), items, question.target, how);
+      const std::string what = rung + " chose " + std::string(answer.rung) + ", target " +
+                               std::to_string(question.target) + " -" + std::to_string(question.below) + " +" +
+                               std::to_string(question.above) + " options " + std::to_string(options) + " items " +
+                               testing::PrintToString(items);
+      ASSERT_TRUE(answer.rung == "none" || rung.empty() || answer.rung == rung) << what;
+      if (how.witness) {
+        check_answer(answer, items, expected, what);
+      } else {
+        ASSERT_EQ(answer.reachable, expected >= 0) << what;
+        EXPECT_TRUE(answer.indices.empty()) << what;
+        EXPECT_EQ(answer.sum, std::max<std::int64_t>(expected, 0)) << what;
+      }
+    }
+  }
+}
+
+void check_decisions(const Items& items, std::int64_t target) { check_decisions(items, {target, 0, 0}); }
+
+TEST(SubsetSum, EveryTargetOfSmallSets) {
+  // As the document verifies: every sum of the power set is reached, and nothing else.
+  std::mt19937_64 random(4);
+  for (const Items& items : {Items{}, Items{5}, Items{2, 6, 8, 19}, Items{3, 3, 3, 3, 3}, Items{2, 4, 8, 6, 10},
+                             Items{1, 2, 4, 8}, Items{7, 7, 14, 1}, random_items(random, 6, 9)}) {
+    for (std::int64_t target = 0; target <= total(items) + 2; ++target) check_decisions(items, target);
+  }
+}
+
+TEST(SubsetSum, TenItemsUpToAHundred) {
+  std::mt19937_64 random(5);
+  const Items items = random_items(random, 10, 100);
+  const auto sums = expected_sums(items, total(items));
+  for (std::int64_t target = 0; target <= total(items); ++target) {
+    for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+      const SubsetSum answer = find_subset(par.with_rung(rung.id), items, target);
+      check_answer(answer, items, sums[static_cast<std::size_t>(target)] ? target : -1, std::string(rung.id));
+    }
+  }
+}
+
+TEST(SubsetSum, RandomInstancesOfEveryKind) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < (tests::kSanitized ? 60 : 1500); ++i) {
+    const auto n = static_cast<std::int64_t>(random() % 15);
+    const std::int64_t kinds[] = {3, 20, 300, 5000};  // many equal, dense, in between, sparse
+    Items items = random_items(random, n, kinds[random() % 4]);
+    if (i % 7 == 0) {
+      for (auto& item : items) item *= 6;  // a divisor
+    }
+    if (i % 11 == 0 && !items.empty()) items[0] = 100000;  // one huge item
+    const auto target = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items) + 3));
+    check_decisions(items, target);
+  }
+}
+
+TEST(SubsetSum, NearestSums) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < (tests::kSanitized ? 40 : 600); ++i) {
+    Items items = random_items(random, static_cast<std::int64_t>(random() % 12), i % 2 == 0 ? 500 : 40);
+    if (i % 5 == 0) {
+      for (auto& item : items) item *= 10;
+    }
+    const auto target = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items) + 200));
+    const auto width = static_cast<std::int64_t>(random() % 60);
+    check_decisions(items, {target, target, 0});                                    // the largest up to the target
+    check_decisions(items, {target, std::min(target, width), width});               // within a tolerance
+    check_decisions(items, {target, 0, std::numeric_limits<std::int64_t>::max()});  // the least from the target on
+  }
+}
+
+TEST(SubsetSum, ManyItems) {
+  // Where nothing can be enumerated: bitmaps against each other, dense and with many equal items.
+  std::mt19937_64 random(8);
+  for (const std::int64_t largest : {5, 1000, 20000}) {
+    const Items items = random_items(random, 300, largest);
+    for (const std::int64_t target : {total(items) / 3, total(items) / 2 + 1, total(items) - 1, total(items)}) {
+      const auto sums = expected_sums(items, target);
+      const std::int64_t expected = sums[static_cast<std::size_t>(target)] ? target : -1;
+      for (const std::string rung : {"", "cpu.bits", "cpu.bits_simd", "cpu.threads"}) {
+        check_answer(find_subset(par.with_rung(rung), items, target), items, expected, rung);
+      }
+    }
+  }
+}
+
+TEST(SubsetSum, HugeItemsByLists) {
+  // 30 items of 57 bits: lists, by sums and by remainders, agree, also on several threads.
+  std::mt19937_64 random(9);
+  for (int i = 0; i < (tests::kSanitized ? 1 : 10); ++i) {
+    const Items items = random_items(random, 30, std::int64_t{1} << 57);
+    std::int64_t target = 0;
+    for (const std::int64_t item : items) target += random() % 2 == 0 ? item : 0;
+    for (const std::string rung : {"", "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"}) {
+      for (const int threads : {1, 3}) {
+        const Policy policy = par.with_rung(rung).with_threads(threads);
+        check_answer(find_subset(policy, items, target), items, target, rung);
+        EXPECT_FALSE(find_subset(policy, items, target + 1)) << rung;
+        const SubsetSum again = find_subset(policy, items, target);
+        EXPECT_EQ(again.indices, find_subset(policy.with_threads(2), items, target).indices) << rung;
+      }
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- solutions
+
+TEST(SubsetSums, AreAllInOrder) {
+  std::mt19937_64 random(10);
+  for (int i = 0; i < 300; ++i) {
+    const auto n = static_cast<std::int64_t>(random() % 11);
+    Items items = random_items(random, n, i % 3 == 0 ? 4 : 30);
+    if (i % 4 == 0) {
+      for (auto& item : items) item *= 64;
+    }
+    const auto target = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items) + 2));
+    std::vector<Items> expected;
+    for (std::uint32_t subset = 0; subset < 1U << n; ++subset) {
+      Items positions;
+      std::int64_t sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        if ((subset >> j & 1) == 0) continue;
+        positions.push_back(j);
+        sum += items[static_cast<std::size_t>(j)];
+      }
+      if (sum == target) expected.push_back(positions);
+    }
+    std::sort(expected.begin(), expected.end());
+    for (const std::string rung : {"", "cpu.bits_simd", "cpu.meet_in_the_middle"}) {
+      const Policy policy = par.with_rung(rung);
+      EXPECT_EQ(find_subsets(policy, items, target, 1 << 20).found, expected) << rung << " target " << target;
+      const auto few = std::min<std::size_t>(3, expected.size());
+      expected.resize(few);
+      EXPECT_EQ(find_subsets(policy, items, target, 3).found, expected) << rung << " target " << target;
+      expected.clear();
+      for (const auto& solution : find_subsets(par, items, target, 1 << 20).found) expected.push_back(solution);
+    }
+  }
+}
+
+TEST(SubsetSums, OfManyItems) {
+  const Items ones(3000, 1);
+  const auto first = find_subsets(par, ones, 2000, 3);
+  ASSERT_EQ(first.found.size(), 3U);
+  EXPECT_EQ(first.found[0].back(), 1999);
+  EXPECT_EQ(first.found[1].back(), 2000);
+  EXPECT_EQ(first.found[2].back(), 2001);
+  EXPECT_TRUE(find_subsets(par, ones, 3001, 1).found.empty());
+}
+
+// ----------------------------------------------------------------------------------------------------------------- API
+
+TEST(SubsetSumApi, ChoosesByCost) {
+  EXPECT_EQ(find_subset(par, document_items(), 25000000, {.witness = false}).rung, "cpu.enumerate");
+  std::mt19937_64 random(11);
+  EXPECT_EQ(plan_subset(par, random_items(random, 1000, 1000), 100001).rung, "cpu.bits_simd");
+  EXPECT_EQ(plan_subset(par, random_items(random, 50, std::int64_t{1} << 57), std::int64_t{1} << 58).rung,
+            "cpu.schroeppel_shamir");
+  const SubsetSumOptions closest{.below = std::int64_t{1} << 50};
+  EXPECT_EQ(plan_subset(par, random_items(random, 30, std::int64_t{1} << 50), std::int64_t{1} << 50, closest).rung,
+            "cpu.meet_in_the_middle");
+  EXPECT_EQ(plan_subset(par, Items{3, 5}, 8).rung, "none");
+}
+
+TEST(SubsetSumApi, PlanTellsTheReductions) {
+  const SubsetSumPlan plan = plan_subset(par, Items{30, 30, 30, 60, 90, 5000, 30}, 210);
+  EXPECT_EQ(plan.divisor, 30);
+  EXPECT_TRUE(plan.complement);  // 270 - 210 = 60
+  EXPECT_EQ(plan.target, 2);
+  EXPECT_FALSE(plan.steps.empty());
+  EXPECT_FALSE(plan.ways.empty());
+  for (const auto& way : plan.ways) EXPECT_TRUE(way.seconds > 0 && way.bytes > 0) << way.rung;
+}
+
+TEST(SubsetSumApi, SaysWhatIsWrong) {
+  const auto solve = [](const Items& items, std::int64_t target) { (void)find_subset(par, items, target); };
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(code_of([&] { solve({3, 0, 2}, 5); }, 1), Code::not_positive);
+  EXPECT_EQ(code_of([&] { solve({3, 2, -7}, 5); }, 2), Code::not_positive);
+  EXPECT_EQ(code_of([&] { solve({1}, -1); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { solve({most, 1, most}, most); }, 1), Code::overflow);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par, nullptr, 3, 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par, Items{1}, 1, {.below = -1}); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.quick"), Items{1, 2}, 1); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.quick"), Items{}, 0); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cuda.bits"), Items{1, 2}, 1); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_threads(-1), Items{1}, 1); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, Items{1}, 1, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par.with_rung("cpu.bits"), Items{1}, 1, 1); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, Items{1, 0}, 1, 1); }, 1), Code::not_positive);
+  std::uint64_t word = 0;
+  EXPECT_EQ(code_of([&] { (void)reachable_sums(par, Items{1}.data(), 1, -1, &word); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)reachable_sums(par, Items{1}.data(), 1, 5, nullptr); }), Code::invalid_argument);
+  const Items bad{4, -1};
+  EXPECT_EQ(code_of([&] { (void)reachable_sums(par, bad.data(), 2, 5, &word); }, 1), Code::not_positive);
+  const Policy by_lists = par.with_rung("cpu.schroeppel_shamir");
+  EXPECT_EQ(code_of([&] { (void)reachable_sums(by_lists, Items{1}.data(), 1, 5, &word); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)find_subset(by_lists, Items{1, 5}, 4, {.below = 4}); }), Code::unsupported);
+}
+
+TEST(SubsetSumApi, SaysWhatMemoryWouldBeNeeded) {
+  // 400 items of 50 bits: neither lists nor a bitmap of 2^57 bits.
+  std::mt19937_64 random(12);
+  const Items items = random_items(random, 400, std::int64_t{1} << 50);
+  const std::int64_t target = total(items) / 2;
+  try {
+    (void)find_subset(par, items, target);
+    FAIL() << "it found memory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("PB"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.table"), items, target); }), Code::out_of_memory);
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, items, target, 1); }), Code::out_of_memory);
+  EXPECT_TRUE(plan_subset(par, items, target).rung.empty());
+}
+
+TEST(SubsetSumApi, TellsItsProgressAndStops) {
+  std::mt19937_64 random(13);
+  const Items items = random_items(random, 200, 20000);
+  const Items few = random_items(random, 36, std::int64_t{1} << 50);
+  const auto run = [&](const Items& some, std::int64_t target, const Policy& policy, double stop_at) {
+    double last = 0;
+    SubsetSumOptions options{.early_stop = false};
+    options.progress = [&](double done) {
+      EXPECT_GE(done, last);
+      EXPECT_LE(done, 1.0);
+      last = done;
+      return done < stop_at;
+    };
+    const Code code = code_of([&] { (void)find_subset(policy, some, target, options); });
+    EXPECT_GT(last, 0) << policy.rung;
+    return code;
+  };
+  for (const std::string rung : {"cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd"}) {
+    EXPECT_EQ(run(items, total(items) / 2, par.with_rung(rung), 2), Code::ok) << rung;
+    EXPECT_EQ(run(items, total(items) / 2, par.with_rung(rung), 0.2), Code::interrupted) << rung;
+  }
+  for (const std::string rung : {"cpu.meet_in_the_middle", "cpu.schroeppel_shamir"}) {
+    EXPECT_EQ(run(few, total(few) / 2, par.with_rung(rung), 2), Code::ok) << rung;
+    EXPECT_EQ(run(few, total(few) / 2, par.with_rung(rung), 0.2), Code::interrupted) << rung;
+  }
+}
+
+}  // namespace
+}  // namespace upsweep
