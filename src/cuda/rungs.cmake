@@ -60,6 +60,13 @@ set(rungs
   scan/cuda_shuffle.cu
   scan/cuda_thrust.cu
   scan/cuda_turn_taking.cu
+  subset_sum/cuda_agglomerated.cu
+  subset_sum/cuda_array_ops.cu
+  subset_sum/cuda_bits.cu
+  subset_sum/cuda_bits_fused.cu
+  subset_sum/cuda_column.cu
+  subset_sum/cuda_slices.cu
+  subset_sum/cuda_two_list.cu
 )
 target_sources(upsweep PRIVATE cuda/capability.cu cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp ${rungs})
 set_source_files_properties(cuda/capability.cu ${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cuda_array_ops.cu: whole-array operations only: copy a column, then OR a shifted view of it into the copy.
+//
+// Idea   No kernel is written for the problem: a table of bytes, views of its columns, and for each column two
+//        operations that an array library has, F[:,j] .= F[:,j-1] and F[s:,j] .= F[s:,j] .| F[:end-s,j-1]. Each is a launch.
+// Cost   Per item 5 bytes per sum, of which 2 are copied; 2n launches; the whole table is cleared first.
+// Needs  Any GPU; n(S + 1) bytes of scratch.
+// Limit  A column is written twice and read back in between. cuda.column does both operations in one kernel.
+// From   subsetSumCuArrays of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 4.413 ms on a V100.
+#include "subset_sum/cuda_table.cuh"
+#include "subset_sum/rungs.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// What an array library launches for any expression of elements.
+constexpr int kBlock = 256;
+
+template <class Element>
+__global__ void elementwise(std::int64_t count, const Element element) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i < count) element(i);
+}
+
+template <class Element>
+void launch_elementwise(gpu::Stream stream, std::int64_t count, Element element) {
+  if (count == 0) return;
+  elementwise<<<static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock, 0, stream>>>(count, element);
+}
+
+}  // namespace
+
+Status cuda_array_ops(detail::SubsetSumCall& call, const Policy&) noexcept {
+  const gpu::Stream stream = call.launch->stream;
+  const std::int64_t rows = rows_of(call);
+  const std::int64_t columns = std::max<std::int64_t>(call.n, 1);
+  auto* const table = static_cast<std::uint8_t*>(call.launch->scratch);
+  (void)cudaMemsetAsync(table, 0, static_cast<std::size_t>(columns * rows), stream);
+  launch_elementwise(stream, columns, [=] __device__(std::int64_t j) { table[j * rows] = 1; });
+  if (call.n > 0 && call.items[0] <= call.target) {
+    std::uint8_t* const first = table + call.items[0];
+    launch_elementwise(stream, 1, [=] __device__(std::int64_t) { *first = 1; });
+  }
+  for (std::int64_t j = 1; j < call.n; ++j) {
+    const std::uint8_t* const before = table + (j - 1) * rows;
+    std::uint8_t* const column = table + j * rows;
+    launch_elementwise(stream, rows - 1, [=] __device__(std::int64_t i) { column[i + 1] = before[i + 1]; });
+    const std::int64_t item = call.items[j];
+    if (item > call.target) continue;
+    launch_elementwise(stream, rows - item,
+                       [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
+  }
+  launch_pack(call, table + (columns - 1) * rows);
+  return gpu::status_of(cudaGetLastError());
+}
+
+gpu::WorkspaceSize cuda_array_ops_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+
+}  // namespace upsweep::subset_sum

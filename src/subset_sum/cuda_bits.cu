@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cuda_bits.cu: one bit per sum, a launch per item: words are shifted and ORed, 64 sums at a time.
+//
+// Idea   Adding an item to every sum is a shift of the bitmap by that item. Word w is the old word w OR what the shift
+//        brings there from two other words. From one bitmap into another, as blocks do not wait for each other; they take
+//        turns so that the last one written is the caller's. Words above the sum of the items so far are not touched.
+// Cost   Per item 3/8 byte per sum that can be reached by then: old, shifted, new; caches serve a read of small items.
+// Needs  Any GPU; a second bitmap of scratch.
+// Limit  Every item is a pass over device memory, and a launch. cuda.bits_fused takes two items per pass, in one kernel.
+// From   The bitset of every textbook's subset sum; cuda.agglomerated with the bytes' seven spare bits in use.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "subset_sum/rungs.hpp"
+#include "upsweep/detail/cuda_status.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+using Word = std::uint64_t;
+
+constexpr int kBlock = 256;  // eight fill a multiprocessor with threads
+
+struct Bitmap {
+  Word* words;
+  std::int64_t count;  ///< words in use: those behind hold no sum, whatever is in them
+};
+
+__global__ void add_no_item(Word* words) { *words = 1; }
+
+__global__ void add_item(const Bitmap from, const Bitmap to, std::int64_t item, std::int64_t target) {
+  const std::int64_t w = std::int64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (w >= to.count) return;
+  const auto old = [&](std::int64_t i) { return i >= 0 && i < from.count ? from.words[i] : 0; };
+  const std::int64_t source = w - item / 64;
+  const auto shift = static_cast<unsigned>(item % 64);
+  // In two steps, as a shift by 64 is none.
+  Word word = old(w) | old(source) << shift | old(source - 1) >> 1 >> (63 - shift);
+  if (w == target / 64) word &= ~Word{0} >> (63 - target % 64);
+  to.words[w] = word;
+}
+
+}  // namespace
+
+Status cuda_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
+  const gpu::Stream stream = call.launch->stream;
+  const auto fits = [&](std::int64_t item) { return item <= call.target; };
+  std::int64_t left = std::count_if(call.items, call.items + call.n, fits);
+  Word* const turns[2] = {call.sums, static_cast<Word*>(call.launch->scratch)};
+  Bitmap sums{turns[left % 2], 1};
+  add_no_item<<<1, 1, 0, stream>>>(sums.words);
+  std::int64_t greatest = 0;  // sum so far, up to the target
+  for (const std::int64_t* item = call.items; left > 0; ++item) {
+    if (!fits(*item)) continue;
+    --left;
+    greatest += std::min(*item, call.target - greatest);
+    const Bitmap next{turns[left % 2], detail::words_of(greatest)};
+    add_item<<<static_cast<unsigned>((next.count + kBlock - 1) / kBlock), kBlock, 0, stream>>>(sums, next, *item,
+                                                                                               call.target);
+    sums = next;
+  }
+  const std::int64_t untouched = detail::words_of(call.target) - sums.count;
+  if (untouched > 0) {
+    (void)cudaMemsetAsync(sums.words + sums.count, 0, static_cast<std::size_t>(untouched) * sizeof(Word), stream);
+  }
+  return gpu::status_of(cudaGetLastError());
+}
+
+gpu::WorkspaceSize cuda_bits_workspace(const detail::SubsetSumCall& call) noexcept {
+  return {.scratch = detail::words_of(call.target) * std::int64_t{sizeof(Word)}};
+}
+
+}  // namespace upsweep::subset_sum

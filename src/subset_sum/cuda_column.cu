@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// subset_sum/cuda_column.cu: a kernel per column of the table, a thread per element.
+//
+// Idea   Thread i writes row i of the column: the row before it, OR the one an item further down. Columns depend on each
+//        other, and a launch begins when the one before has ended: that is the barrier.
+// Cost   Per item 3 bytes per sum (two reads, of which caches serve one where the item is small, and a write); n launches.
+// Needs  Any GPU; n(S + 1) bytes of scratch.
+// Limit  A thread's start and its index arithmetic for a single byte. cuda.agglomerated gives it more of them.
+// From   subsetKernel of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 3.727 ms on a V100.
+#include "subset_sum/cuda_table.cuh"
+#include "subset_sum/rungs.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+__global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows, std::int64_t item) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x;
+  if (i >= rows) return;
+  // The document stores the row before and then reads it back; an item beyond the target never gets to the second read.
+  std::uint8_t reached = before[i];
+  if (i >= item) reached |= before[i - item];
+  column[i] = reached;
+}
+
+}  // namespace
+
+Status cuda_column(detail::SubsetSumCall& call, const Policy&) noexcept {
+  const std::int64_t rows = rows_of(call);
+  return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
+    fill_column<<<table_blocks(rows), kTableBlock, 0, call.launch->stream>>>(column, before, rows, item);
+  });
+}
+
+gpu::WorkspaceSize cuda_column_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+
+}  // namespace upsweep::subset_sum
