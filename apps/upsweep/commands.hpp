@@ -56,6 +56,18 @@ struct QueryOptions {
   std::vector<std::string> tables;  ///< NAME=PATH
 };
 
+struct SubsetSumOptions {
+  std::string input;
+  std::string target;
+  bool decide = false;
+  bool closest = false;
+  std::optional<std::string> tolerance;
+  std::int64_t all = 0;  ///< solutions to list; 0: not asked for
+  std::optional<std::string> id;
+  bool no_early_stop = false;
+  bool explain = false;
+};
+
 struct LadderOptions {
   std::string problem;
   std::string sizes;
@@ -71,6 +83,7 @@ int run_scan(const Common& common, const ScanOptions& options);
 int run_reduce(const Common& common, const ReduceOptions& options);
 int run_offsets(const Common& common, const OffsetsOptions& options);
 int run_query(const Common& common, const QueryOptions& options);
+int run_subset_sum(const Common& common, const SubsetSumOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
 int run_devices(const Common& common);
 

@@ -44,6 +44,7 @@ struct Options {
   ReduceOptions reduce;
   OffsetsOptions offsets;
   QueryOptions query;
+  SubsetSumOptions subset_sum;
   LadderOptions ladder;
 };
 
@@ -64,6 +65,12 @@ std::string require_length(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   return whole && value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
+}
+
+std::string require_count(const std::string& text) {
+  return !text.starts_with('0') && require_length(text).empty()
+             ? ""
+             : "'" + text + "' is no number from 1 to 9223372036854775807";
 }
 
 std::string require_seconds(const std::string& text) {
@@ -121,10 +128,33 @@ CLI::App* add_query(CLI::App& app, Options& options) {
   return query;
 }
 
+CLI::App* add_subset_sum(CLI::App& app, Options& options) {
+  CLI::App* subset_sum = app.add_subcommand("subset-sum", "which of a file's numbers add up to a target");
+  SubsetSumOptions& o = options.subset_sum;
+  subset_sum
+      ->add_option("IN", o.input,
+                   "FILE, FILE:COLUMN or -: positive numbers, decimals too, one on each line of text, or .npy; from a "
+                   "FILE also Parquet, Arrow IPC and CSV")
+      ->required();
+  subset_sum->add_option("--target", o.target, "the sum that is looked for")->required();
+  subset_sum->add_flag("--decide", o.decide, "only whether it can be had, not by which items");
+  subset_sum->add_flag("--closest", o.closest, "the largest sum up to the target");
+  subset_sum->add_option("--tolerance", o.tolerance, "a sum this near to the target will do; the nearest is found");
+  subset_sum
+      ->add_option("--all", o.all,
+                   "the first K solutions, ordered as words are in a dictionary, with positions for letters")
+      ->check(CLI::Validator(require_count, "K"));
+  subset_sum->add_option("--id", o.id, "another column of the table, whose values name the items in the answer");
+  subset_sum->add_flag("--no-early-stop", o.no_early_stop, "go on once the target is reached, to the end of the work");
+  subset_sum->add_flag("--explain", o.explain, "how the search is made smaller, and what each way to do it would take");
+  add_common(*subset_sum, options.common);
+  return subset_sum;
+}
+
 CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
-  ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged or aggregate (default: list the ladders)");
+  ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged, aggregate or subset-sum (default: list the ladders)");
   ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215)");
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
   ladder
@@ -143,13 +173,14 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
 }
 
 int run(int argc, char** argv, Options& options) {
-  CLI::App app{"Scans, reductions, ragged offsets and SQL aggregates at the speed of memory.", "upsweep"};
+  CLI::App app{"Scans, reductions, ragged offsets, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   const CLI::App* scan = add_scan(app, options);
   const CLI::App* reduce = add_reduce(app, options);
   const CLI::App* offsets = add_offsets(app, options);
   const CLI::App* query = add_query(app, options);
+  const CLI::App* subset_sum = add_subset_sum(app, options);
   const CLI::App* ladder = add_ladder(app, options);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
   add_common(*devices, options.common);
@@ -168,6 +199,7 @@ int run(int argc, char** argv, Options& options) {
   if (*reduce) return run_reduce(options.common, options.reduce);
   if (*offsets) return run_offsets(options.common, options.offsets);
   if (*query) return run_query(options.common, options.query);
+  if (*subset_sum) return run_subset_sum(options.common, options.subset_sum);
   if (*ladder) return run_ladder(options.common, options.ladder);
   return run_devices(options.common);
 }

@@ -23,6 +23,7 @@ STATUS = {
     "malformed": 1,
     "unsupported_type": 1,
     "division_by_zero": 1,
+    "not_positive": 1,
     "invalid_argument": 2,
     "unknown_rung": 2,
     "unknown_column": 2,
@@ -37,6 +38,8 @@ STATUS = {
     "is_directory": 3,
     "disk_full": 3,
     "unwritable": 3,
+    "out_of_memory": 3,
+    "interrupted": 130,
 }
 
 

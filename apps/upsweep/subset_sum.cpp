@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/subset_sum.cpp: `upsweep subset-sum`: which of a file's numbers add up to a target.
+#include "upsweep/subset_sum.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "io/number_lines.hpp"
+#include "io/table.hpp"
+#include "output.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kWidth = 80;
+
+/// The items, and what is asked about them, all of one scale.
+struct Problem {
+  io::Numbers items;
+  std::int64_t target = 0;
+  std::int64_t tolerance = 0;
+
+  [[nodiscard]] std::string text(std::int64_t value) const { return io::format_decimal(value, items.scale); }
+  [[nodiscard]] Json json(std::int64_t value) const { return items.scale == 0 ? Json(value) : Json(text(value)); }
+};
+
+using Solution = std::vector<std::int64_t>;  // positions, ascending
+
+struct Found {
+  bool reachable = false;
+  std::int64_t sum = 0;
+  std::vector<Solution> solutions;  // one, but for --all
+  std::string rung;
+  double seconds = 0;
+};
+
+// -------------------------------------------------------------------------------------------------------- what is asked
+
+void check_options(const Common& common, const SubsetSumOptions& options) {
+  const auto refuse = [](std::string_view why) { throw Error(Code::invalid_argument, std::string(why)); };
+  if (options.closest && options.tolerance) refuse("--closest and --tolerance ask for different sums: choose one");
+  if (options.all > 0 && (options.closest || options.tolerance)) {
+    refuse("--all lists what adds up to the target itself: leave --closest and --tolerance out");
+  }
+  if (options.all > 0 && options.decide) refuse("--all lists solutions, --decide asks for none: choose one");
+  if (options.all > 0 && common.on_gpu()) {
+    throw Error(Code::unsupported, "--all is searched for on the CPU: leave --device cuda and --rung cuda.* out");
+  }
+  if (options.id && io::table_of(options.input).empty()) {
+    refuse(fmt::format("--id '{}' needs a table: name the items as FILE:COLUMN", printable(*options.id)));
+  }
+}
+
+io::Decimal parse_amount(std::string_view option, const std::string& text) {
+  io::Decimal amount;
+  const io::NumberFault fault = io::parse_decimal(text, amount);
+  if (fault != io::NumberFault::none) {
+    throw Error(Code::invalid_argument, fmt::format("{} '{}' {}", option, printable(text), io::describe(fault)));
+  }
+  if (amount.digits < 0) throw Error(Code::invalid_argument, fmt::format("{} {} is negative", option, text));
+  return amount;
+}
+
+std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scale) {
+  std::int64_t value = amount.digits;
+  if (io::scale_up(value, scale - amount.scale)) return value;
+  throw Error(Code::invalid_argument,
+              fmt::format("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
+                          io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale),
+                          io::format_decimal(kMost, scale)));
+}
+
+Problem read_problem(const SubsetSumOptions& options) {
+  const io::Decimal target = parse_amount("--target", options.target);
+  const io::Decimal tolerance = options.tolerance ? parse_amount("--tolerance", *options.tolerance) : io::Decimal();
+  Problem problem;
+  problem.items = io::read_numbers(options.input);
+  const int scale = std::max({problem.items.scale, target.scale, tolerance.scale});
+  io::raise_scale(problem.items, scale);
+  problem.target = scaled("--target", target, scale);
+  problem.tolerance = scaled("--tolerance", tolerance, scale);
+  return problem;
+}
+
+upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const Problem& problem) {
+  upsweep::SubsetSumOptions result;
+  result.witness = !options.decide;
+  result.early_stop = !options.no_early_stop;
+  if (options.closest) result.below = problem.target;
+  if (options.tolerance) {
+    result.below = std::min(problem.tolerance, problem.target);
+    result.above = std::min(problem.tolerance, kMost - problem.target);
+  }
+  return result;
+}
+
+// ------------------------------------------------------------------------------------------------------------ searching
+
+volatile std::sig_atomic_t interrupts = 0;
+
+/// While it lives, the first Ctrl-C only asks the search to stop; a second one ends the process as ever.
+class Interruptible {
+ public:
+  Interruptible() {
+    interrupts = 0;
+    struct sigaction action{};
+    action.sa_handler = [](int) { interrupts = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGINT, nullptr, &before_);
+    // A shell that starts a command in the background may have it ignore Ctrl-C.
+    if (before_.sa_handler != SIG_IGN) ::sigaction(SIGINT, &action, nullptr);
+  }
+  ~Interruptible() { ::sigaction(SIGINT, &before_, nullptr); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
+/// "12.3 ms", "12 min", "3.2e+06 years": of estimates, which may be of any length.
+std::string estimate_text(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  constexpr double kYear = 365.25 * kDay;
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 2 * kMinute) return duration(seconds);
+  if (seconds < 2 * kHour) return fmt::format("{:.0f} min", seconds / kMinute);
+  if (seconds < 2 * kDay) return fmt::format("{:.0f} h", seconds / kHour);
+  return seconds < 2 * kYear ? fmt::format("{:.0f} days", seconds / kDay)
+                             : fmt::format("{:.3g} years", seconds / kYear);
+}
+
+/// "searching  37 %, about 12 s left".
+std::string progress_text(double done, double seconds) {
+  std::string text = fmt::format("searching {:3.0f} %", std::floor(100 * done));
+  constexpr double kTelling = 0.01;  // of the work: with less of it done, the rest is anybody's guess
+  if (done >= kTelling) text += fmt::format(", about {} left", estimate_text(seconds * (1 - done) / done));
+  return text;
+}
+
+/// find(progress), which Ctrl-C ends.
+template <class Find>
+auto search(bool quiet, Find find) {
+  Progress line(quiet);
+  const Interruptible interruptible;
+  const Stopwatch watch;
+  double share = 0;
+  const detail::SearchProgress tell = [&](double done) {
+    share = std::clamp(done, share, 1.0);
+    line.say(progress_text(share, watch.seconds()));
+    return interrupts == 0;
+  };
+  try {
+    return find(tell);
+  } catch (const Error& error) {
+    if (error.code() != Code::interrupted) throw;
+    throw Error(Code::interrupted,
+                fmt::format("interrupted with {:.0f} % of the search done", std::floor(100 * share)));
+  }
+}
+
+Found find_one(const Common& common, const SubsetSumOptions& asked, const Problem& problem, const Policy& policy) {
+  upsweep::SubsetSumOptions options = library_options(asked, problem);
+  const SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& tell) {
+    options.progress = tell;
+    if (!common.on_gpu()) return find_subset(policy, problem.items.values, problem.target, options);
+    return find_subset(gpu::Policy{}.with_rung(common.rung), problem.items.values, problem.target, options);
+  });
+  Found found;
+  found.reachable = one.reachable;
+  found.sum = one.sum;
+  found.rung = one.rung;
+  if (one.reachable) found.solutions.push_back(one.indices);
+  return found;
+}
+
+Found find_all(const Common& common, const SubsetSumOptions& asked, const Problem& problem, const Policy& policy) {
+  Found found;
+  SubsetSums sums = search(common.quiet, [&](const detail::SearchProgress& tell) {
+    return find_subsets(policy, problem.items.values, problem.target, asked.all, tell);
+  });
+  found.solutions = std::move(sums.found);
+  found.reachable = !found.solutions.empty();
+  found.sum = problem.target;
+  found.rung = sums.rung;
+  return found;
+}
+
+// --------------------------------------------------------------------------------------------------------------- labels
+
+template <class T>
+T element(const ColumnData& data, std::int64_t row) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data.values) + row * static_cast<std::int64_t>(sizeof value),
+              sizeof value);
+  return value;
+}
+
+bool bit(const void* bits, std::int64_t at) {
+  return (static_cast<const std::uint8_t*>(bits)[at / 8] >> (at % 8) & 1) != 0;
+}
+
+Int128 exact_element(Storage storage, const ColumnData& data, std::int64_t row) {
+  switch (storage) {
+    case Storage::int8:
+      return element<std::int8_t>(data, row);
+    case Storage::int16:
+      return element<std::int16_t>(data, row);
+    case Storage::int32:
+      return element<std::int32_t>(data, row);
+    case Storage::int64:
+      return element<std::int64_t>(data, row);
+    case Storage::uint8:
+      return element<std::uint8_t>(data, row);
+    case Storage::uint16:
+      return element<std::uint16_t>(data, row);
+    case Storage::uint32:
+      return element<std::uint32_t>(data, row);
+    case Storage::uint64:
+      return element<std::uint64_t>(data, row);
+    case Storage::int128:
+      return element<Int128>(data, row);
+    default:
+      return bit(data.values, data.offset + row) ? 1 : 0;
+  }
+}
+
+using Label = std::optional<std::string>;  // nothing: NULL
+
+Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
+  if (data.validity != nullptr && !bit(data.validity, data.offset + row)) return std::nullopt;
+  Cell cell;
+  if (field.storage == Storage::float32) {
+    const auto value = element<float>(data, row);
+    // The shortest text that reads back as the same float, not its double's.
+    if (std::isfinite(value)) return fmt::format("{}", value);
+    cell.real = value;
+  } else if (field.storage == Storage::float64) {
+    cell.real = element<double>(data, row);
+  } else {
+    cell.exact = exact_element(field.storage, data, row);
+    if (field.kind == ValueKind::text) cell.word = (*data.words)[static_cast<std::size_t>(cell.exact)];
+  }
+  return upsweep::text(field, cell);
+}
+
+/// The labels that --id gives to rows, by their positions.
+class Labels {
+ public:
+  /// Throws as open_table() does; unknown_column, unsupported_type.
+  Labels(std::string path, const std::string& column) : path_(std::move(path)), table_(io::open_table(path_)) {
+    const std::vector<Field>& fields = table_->fields();
+    const auto is_it = [&](const Field& field) { return field.name == column; };
+    const auto found = std::find_if(fields.begin(), fields.end(), is_it);
+    const auto refuse = [&](Code code, std::string_view why) {
+      throw Error(code, fmt::format("--id '{}': {} {}", printable(column), path_, why));
+    };
+    if (found == fields.end()) refuse(Code::unknown_column, fmt::format("has no such column; it has: {}", listed()));
+    if (std::any_of(found + 1, fields.end(), is_it)) refuse(Code::unknown_column, "has more than one such column");
+    if (!found->unsupported.empty()) {
+      refuse(Code::unsupported_type, fmt::format("has it as {}, which is not read", printable(found->unsupported)));
+    }
+    column_ = static_cast<int>(found - fields.begin());
+  }
+
+  [[nodiscard]] const Field& field() const { return table_->fields()[static_cast<std::size_t>(column_)]; }
+
+  /// Reads those that the solutions need. Throws unequal_lengths where the table does not have so many rows.
+  void read(const std::vector<Solution>& solutions, std::int64_t rows) {
+    for (const Solution& one : solutions) positions_.insert(positions_.end(), one.begin(), one.end());
+    std::sort(positions_.begin(), positions_.end());
+    positions_.erase(std::unique(positions_.begin(), positions_.end()), positions_.end());
+    labels_.reserve(positions_.size());
+    std::int64_t seen = 0;
+    for (int part = 0; part < table_->parts() && !is_done(); ++part) seen = read_part(part, seen);
+    if (is_done() && (table_->rows() < 0 || table_->rows() == rows)) return;
+    throw Error(Code::unequal_lengths,
+                fmt::format("{}: has {} items and {} labels; it changed while it was read, so try again", path_, rows,
+                            std::max(seen, table_->rows())));
+  }
+
+  [[nodiscard]] const Label& at(std::int64_t position) const {
+    const auto found = std::lower_bound(positions_.begin(), positions_.end(), position);
+    return labels_[static_cast<std::size_t>(found - positions_.begin())];
+  }
+
+ private:
+  [[nodiscard]] bool is_done() const { return labels_.size() == positions_.size(); }
+  [[nodiscard]] std::int64_t next() const { return positions_[labels_.size()]; }
+
+  [[nodiscard]] std::string listed() const {
+    constexpr std::size_t kMostListed = 20;
+    const std::vector<Field>& fields = table_->fields();
+    std::string names;
+    for (std::size_t i = 0; i < std::min(fields.size(), kMostListed); ++i) {
+      names += (i > 0 ? ", " : "") + printable(fields[i].name);
+    }
+    return fields.size() > kMostListed ? names + fmt::format(", … ({} in all)", fields.size()) : names;
+  }
+
+  // Returns the number of the row behind the part's, or behind the last that was read.
+  std::int64_t read_part(int part, std::int64_t begin) {
+    const std::int64_t rows = table_->rows(part);
+    if (rows >= 0 && next() >= begin + rows) return begin + rows;
+    const auto reader = table_->open(part, {column_});
+    Batch batch;
+    while (!is_done() && reader->next(batch)) {
+      for (; !is_done() && next() < begin + batch.rows;) {
+        labels_.push_back(label_of(field(), batch.columns[0], next() - begin));
+      }
+      begin += batch.rows;
+    }
+    return begin;
+  }
+
+  std::string path_;
+  std::unique_ptr<Table> table_;
+  int column_ = 0;
+  std::vector<std::int64_t> positions_;  // ascending
+  std::vector<Label> labels_;            // of the first so many of them
+};
+
+// ------------------------------------------------------------------------------------------------------------- the plan
+
+std::string bytes_text(double bytes) {
+  return bytes < static_cast<double>(kMost) ? size(static_cast<std::int64_t>(bytes))
+                                            : fmt::format("{:.3g} bytes", bytes);
+}
+
+/// Words in lines of 80 columns, each with so many blanks in front.
+std::string wrapped(std::string_view words, std::size_t indent) {
+  const std::string blanks(indent, ' ');
+  std::string all;
+  while (indent + words.size() > kWidth) {
+    std::size_t end = words.rfind(' ', kWidth - indent);
+    if (end == std::string_view::npos) end = words.find(' ');
+    if (end == std::string_view::npos) break;
+    all += blanks + std::string(words.substr(0, end)) + "\n";
+    words.remove_prefix(end + 1);
+  }
+  return all + blanks + std::string(words) + "\n";
+}
+
+std::string choice_text(const Common& common, const SubsetSumPlan& plan) {
+  if (plan.rung.empty()) return "no way can be taken";
+  if (plan.rung == "none") return "nothing is left to search for";
+  if (common.on_gpu()) return fmt::format("on the CPU it would be {}; a GPU is asked for", plan.rung);
+  if (common.rung == plan.rung) return fmt::format("chosen: {}, as --rung asks for it", plan.rung);
+  return fmt::format("chosen: {}, which takes the least time of those that can be taken", plan.rung);
+}
+
+std::string plan_text(const Common& common, const SubsetSumOptions& options, const Problem& problem,
+                      const SubsetSumPlan& plan) {
+  std::string text =
+      fmt::format("items   {}\ntarget  {}\n", grouped(std::ssize(problem.items.values)), problem.text(problem.target));
+  if (problem.items.scale > 0) text += fmt::format("unit    {}: what follows counts these\n", problem.text(1));
+  text += "reduced\n";
+  for (const std::string& step : plan.steps) text += wrapped(step, 2);
+  text += wrapped(fmt::format("left: {} items up to {}, target {}{}{}", grouped(plan.items), plan.largest, plan.target,
+                              plan.divisor > 1 ? fmt::format(", all divided by {}", plan.divisor) : "",
+                              plan.complement ? ", to find what to leave out" : ""),
+                  2);
+  std::size_t width = 0;
+  for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
+  if (options.all > 0) text += "to find one solution\n";
+  text += fmt::format("{:<{}}  {:>11}  {:>11}\n", "ways", width + 2, "est. time", "est. memory");
+  for (const SubsetSumWay& way : plan.ways) {
+    text += fmt::format("{} {:<{}}  {:>11}  {:>11}\n", way.rung == plan.rung ? '*' : ' ', way.rung, width,
+                        estimate_text(way.seconds), bytes_text(way.bytes));
+    if (!way.reason.empty()) text += wrapped(way.reason, 4);
+  }
+  return text + wrapped(choice_text(common, plan), 0) + "\n";
+}
+
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "Infinity" : "NaN"); }
+
+Json plan_json(const Problem& problem, const SubsetSumPlan& plan) {
+  Json ways = Json::array();
+  for (const SubsetSumWay& way : plan.ways) {
+    ways.push_back({{"rung", way.rung},
+                    {"seconds", number_json(way.seconds)},
+                    {"bytes", number_json(way.bytes)},
+                    {"reason", way.reason.empty() ? Json() : Json(way.reason)}});
+  }
+  return {{"items", plan.items},     {"divisor", plan.divisor},      {"target", plan.target},
+          {"largest", plan.largest}, {"scale", problem.items.scale}, {"complement", plan.complement},
+          {"steps", plan.steps},     {"ways", std::move(ways)},      {"rung", plan.rung}};
+}
+
+// ----------------------------------------------------------------------------------------------------------- the answer
+
+Json items_json(const Problem& problem, const Solution& solution) {
+  Json items = Json::array();
+  for (const std::int64_t i : solution) {
+    items.push_back(problem.json(problem.items.values[static_cast<std::size_t>(i)]));
+  }
+  return items;
+}
+
+Json ids_json(const Labels& labels, const Solution& solution) {
+  Json ids = Json::array();
+  for (const std::int64_t i : solution) ids.push_back(labels.at(i) ? Json(*labels.at(i)) : Json());
+  return ids;
+}
+
+Json solution_json(const Problem& problem, const Solution& solution, const Labels* labels) {
+  Json json{{"items", items_json(problem, solution)}, {"indices", solution}};
+  if (labels != nullptr) json["ids"] = ids_json(*labels, solution);
+  return json;
+}
+
+void print_as_json(const SubsetSumOptions& options, const Problem& problem, const Found& found, const Labels* labels,
+                   const std::optional<SubsetSumPlan>& plan) {
+  Json result{{"reachable", found.reachable}};
+  result.update(solution_json(problem, found.solutions.empty() ? Solution() : found.solutions[0], labels));
+  result["sum"] = found.reachable ? problem.json(found.sum) : Json();
+  if (options.all > 0) {
+    result["solutions"] = Json::array();
+    for (const Solution& one : found.solutions) result["solutions"].push_back(solution_json(problem, one, labels));
+  }
+  if (plan) result["plan"] = plan_json(problem, *plan);
+  result["rung"] = found.rung;
+  result["seconds"] = found.seconds;
+  print_json(result);
+}
+
+/// "1,000 items", "1 item".
+std::string items_text(std::int64_t count) { return grouped(count) + (count == 1 ? " item" : " items"); }
+
+/// ", 0.06 less than the target 1234.56"; empty where nothing else than the target was asked for.
+std::string distance_text(const SubsetSumOptions& options, const Problem& problem, std::int64_t sum) {
+  if (!options.closest && !options.tolerance) return "";
+  if (sum == problem.target) return ", the target itself";
+  const bool less = sum < problem.target;
+  return fmt::format(", {} {} than the target {}", problem.text(less ? problem.target - sum : sum - problem.target),
+                     less ? "less" : "more", problem.text(problem.target));
+}
+
+std::string sought_text(const SubsetSumOptions& options, const Problem& problem) {
+  const std::string target = problem.text(problem.target);
+  return options.tolerance ? fmt::format("a sum within {} of {}", problem.text(problem.tolerance), target) : target;
+}
+
+std::string headline_of_all(const SubsetSumOptions& options, const Problem& problem, const Found& found) {
+  const std::int64_t count = std::ssize(found.solutions);
+  const std::string items = items_text(std::ssize(problem.items.values));
+  const std::string sum = problem.text(found.sum);
+  // Where there are as many as were asked for, there may be more.
+  const std::string_view order = count == options.all ? "first" : "only";
+  if (count == 1) return fmt::format("yes: the {} subset of the {} that adds up to {}", order, items, sum);
+  return fmt::format("yes: the {} {} subsets of the {} that add up to {}", order, grouped(count), items, sum);
+}
+
+/// The first line of the answer.
+std::string headline(const SubsetSumOptions& options, const Problem& problem, const Found& found) {
+  const std::int64_t n = std::ssize(problem.items.values);
+  if (!found.reachable) {
+    return fmt::format("no: no subset of the {} adds up to {}", items_text(n), sought_text(options, problem));
+  }
+  if (options.all > 0) return headline_of_all(options, problem, found);
+  const std::string sum = problem.text(found.sum) + distance_text(options, problem, found.sum);
+  if (options.decide) return fmt::format("yes: some of the {} add up to {}", items_text(n), sum);
+  const std::int64_t chosen = std::ssize(found.solutions[0]);
+  if (chosen == 0) return fmt::format("yes: taking none of the {} adds up to {}", items_text(n), sum);
+  return fmt::format("yes: {} of {} {} up to {}", grouped(chosen), items_text(n), chosen == 1 ? "adds" : "add", sum);
+}
+
+/// Positions, items and labels side by side, numbers to the right.
+std::string table_text(const Problem& problem, const Solution& solution, const Labels* labels) {
+  if (solution.empty()) return "";
+  std::vector<std::string> items;
+  std::size_t width = std::string_view("item").size();
+  for (const std::int64_t i : solution) {
+    items.push_back(problem.text(problem.items.values[static_cast<std::size_t>(i)]));
+    width = std::max(width, items.back().size());
+  }
+  std::string text = fmt::format("     position  {:>{}}{}\n", "item", width,
+                                 labels != nullptr ? "  " + printable(labels->field().name) : "");
+  for (std::size_t i = 0; i < solution.size(); ++i) {
+    text += fmt::format("{:>13}  {:>{}}", solution[i], items[i], width);
+    if (labels != nullptr && labels->at(solution[i])) text += "  " + printable(*labels->at(solution[i]));
+    text += '\n';
+  }
+  return text;
+}
+
+void print_as_text(const SubsetSumOptions& options, const Problem& problem, const Found& found, const Labels* labels) {
+  std::string text = headline(options, problem, found) + "\n";
+  for (std::size_t i = 0; i < found.solutions.size() && !options.decide; ++i) {
+    const Solution& one = found.solutions[i];
+    if (options.all > 0) text += fmt::format("solution {}: {}\n", i + 1, items_text(std::ssize(one)));
+    text += table_text(problem, one, labels);
+  }
+  print(text);
+}
+
+}  // namespace
+
+int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
+  const Policy policy = common.policy();  // refuses a device that is not there
+  check_options(common, options);
+  const Problem problem = read_problem(options);
+  std::optional<Labels> labels;
+  if (options.id) labels.emplace(io::table_of(options.input), *options.id);
+  std::optional<SubsetSumPlan> plan;
+  if (options.explain) {
+    // Of the ways on the CPU; the GPU's rung stands with the answer.
+    plan = upsweep::plan_subset(policy.with_rung(common.on_gpu() ? std::string_view() : policy.rung),
+                                problem.items.values, problem.target, library_options(options, problem));
+    if (!common.json) print(plan_text(common, options, problem, *plan));
+  }
+  const Stopwatch watch;
+  Found found =
+      options.all > 0 ? find_all(common, options, problem, policy) : find_one(common, options, problem, policy);
+  found.seconds = watch.seconds();
+  if (labels) labels->read(found.solutions, std::ssize(problem.items.values));
+  if (common.json) {
+    print_as_json(options, problem, found, labels ? &*labels : nullptr, plan);
+    return 0;
+  }
+  print_as_text(options, problem, found, labels ? &*labels : nullptr);
+  if (common.quiet) return 0;
+  remark(fmt::format("searched {} in {}{}", items_text(std::ssize(problem.items.values)), duration(found.seconds),
+                     " by " + found.rung));
+  return 0;
+}
+
+}  // namespace upsweep::command

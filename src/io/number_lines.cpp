@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/number_lines.cpp: reads positive numbers, from text by hand and from columns, and brings them to one decimal scale.
+#include "io/number_lines.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/visit.hpp"
+#include "io/column.hpp"
+#include "io/format.hpp"
+#include "io/npy.hpp"
+#include "io/posix.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int64_t kBlock = 1 << 20;    // of text, read at once
+constexpr std::size_t kLongestLine = 4096;  // a number and any blanks that a sane program aligns it with
+constexpr std::int64_t kChunk = 1 << 16;    // elements of a column at once
+constexpr std::size_t kShown = 60;          // of a line that is no number
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+std::string_view without_sign(std::string_view text) {
+  return text.substr(!text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0);
+}
+
+// Digits, and perhaps a point with at least one behind it.
+bool is_plain(std::string_view text) {
+  const std::size_t point = text.find('.');
+  const std::string_view decimals = point == std::string_view::npos ? "0" : text.substr(point + 1);
+  return !text.empty() && !decimals.empty() &&
+         std::all_of(text.begin(), text.begin() + std::ssize(text.substr(0, point)), is_digit) &&
+         std::all_of(decimals.begin(), decimals.end(), is_digit);
+}
+
+bool has_exponent(std::string_view text) {
+  const std::size_t e = text.find_first_of("eE");
+  return e != std::string_view::npos && is_plain(text.substr(0, e)) && is_plain(without_sign(text.substr(e + 1)));
+}
+
+// "1,000", "1_000", "1'000" and "12,5".
+bool has_separator(std::string_view text) {
+  std::string digits(text);
+  std::erase_if(digits, [](char c) { return c == ',' || c == '_' || c == '\''; });
+  return digits.size() < text.size() && is_digit(text.front()) && is_digit(text.back()) && is_plain(digits);
+}
+
+bool is_word(std::string_view text, std::string_view word) {
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char any, char small) { return (any | 0x20) == small; });
+}
+
+// Why this is not taken; where it is a number, it has too many digits.
+NumberFault classify(std::string_view text) {
+  const std::string_view number = without_sign(text);
+  if (is_word(number, "nan") || is_word(number, "inf") || is_word(number, "infinity")) return NumberFault::not_finite;
+  if (has_exponent(number)) return NumberFault::exponent;
+  if (!number.empty() && has_separator(number)) return NumberFault::separator;
+  return is_plain(number) ? NumberFault::too_large : NumberFault::no_number;
+}
+
+// A float as digits and a power of ten, the shortest that reads back as the same one.
+template <class T>
+NumberFault decimal_of_float(T value, Decimal& number) {
+  if (!std::isfinite(value)) return NumberFault::not_finite;
+  std::array<char, 32> text{};  // "-d.dddddddddddddddde+308"
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific);
+  const char* const e = std::find(text.data(), end, 'e');
+  const std::string_view mantissa(text.data(), static_cast<std::size_t>(e - text.data()));
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  if (const NumberFault fault = parse_decimal(mantissa, number); fault != NumberFault::none) return fault;
+  if (number.digits == 0) return NumberFault::none;
+  number.scale -= exponent;
+  if (number.scale > kMaxScale) return NumberFault::decimals;
+  if (number.scale >= 0) return NumberFault::none;
+  const bool fits = scale_up(number.digits, -number.scale);
+  number.scale = 0;
+  return fits ? NumberFault::none : NumberFault::too_large;
+}
+
+template <class T>
+NumberFault decimal_of(T value, Decimal& number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return decimal_of_float(value, number);
+  } else {
+    number = {static_cast<std::int64_t>(value), 0};
+    return std::in_range<std::int64_t>(value) ? NumberFault::none : NumberFault::too_large;
+  }
+}
+
+Code code_of(NumberFault fault) {
+  return fault == NumberFault::decimals || fault == NumberFault::too_large ? Code::overflow : Code::malformed;
+}
+
+[[noreturn]] void throw_misfit(const Numbers& numbers, std::int64_t index, Decimal value, int scale) {
+  throw Error(
+      Code::overflow,
+      fmt::format("{}: {} is too large: with {}, the most that occur, a number may be at most {}", numbers.place(index),
+                  format_decimal(value.digits, value.scale), decimals_text(scale), format_decimal(kMost, scale)),
+      index);
+}
+
+// Puts the next number behind the others, and all of them to one scale.
+void append(Numbers& numbers, Decimal number) {
+  const std::int64_t index = std::ssize(numbers.values);
+  if (number.digits <= 0) {
+    throw Error(Code::not_positive,
+                fmt::format("{}: {} is {}; every number must be greater than 0", numbers.place(index),
+                            format_decimal(number.digits, number.scale), number.digits == 0 ? "zero" : "negative"),
+                index);
+  }
+  if (number.scale > numbers.scale) raise_scale(numbers, number.scale);
+  std::int64_t value = number.digits;
+  if (number.scale < numbers.scale && !scale_up(value, numbers.scale - number.scale)) {
+    throw_misfit(numbers, index, number, numbers.scale);
+  }
+  numbers.values.push_back(value);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class LineReader {
+ public:
+  LineReader(int fd, Numbers& numbers) : fd_(fd), numbers_(numbers) { numbers_.lines = true; }
+
+  void read() {
+    std::vector<char> buffer(kLongestLine + kBlock);
+    std::size_t kept = 0;  // of a line whose end is still to come
+    for (bool first = true;; first = false) {
+      const std::int64_t got = read_fully(fd_, buffer.data() + kept, kBlock, numbers_.name);
+      std::string_view text(buffer.data(), kept + static_cast<std::size_t>(got));
+      if (first) text.remove_prefix(begin(text));
+      for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+        take(text.substr(0, end));
+        text.remove_prefix(end + 1);
+      }
+      if (got < kBlock) return text.empty() ? void() : take(text);
+      if (text.size() > kLongestLine) take(text);  // refuses it
+      std::memmove(buffer.data(), text.data(), text.size());
+      kept = text.size();
+    }
+  }
+
+ private:
+  // Bytes in front of the first line.
+  [[nodiscard]] std::size_t begin(std::string_view text) const {
+    const Format format = sniff(text.substr(0, kSniffBytes));
+    if (format != Format::unknown) {
+      throw Error(Code::malformed,
+                  fmt::format("{}: holds {}, and only .npy and text are read from standard input and pipes; save it to "
+                              "a file and name that",
+                              numbers_.name, describe(format)));
+    }
+    return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  }
+
+  void take(std::string_view line) {
+    const bool is_long = line.size() > kLongestLine;
+    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+    if (line.empty() && !is_long) {
+      ++empty_;
+      return;
+    }
+    if (empty_ > 0) refuse({}, "is empty, and more follows");
+    if (is_long) refuse(line, fmt::format("is longer than {} bytes", kLongestLine));
+    Decimal number;
+    const NumberFault fault = parse_decimal(line, number);
+    if (fault != NumberFault::none) refuse(line, fault);
+    append(numbers_, number);
+  }
+
+  // Text has no control characters; what has is shown to nobody.
+  void refuse_binary(std::string_view line) const {
+    const auto odd = [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; };
+    if (!std::any_of(line.begin(), line.end(), odd)) return;
+    throw Error(Code::malformed,
+                fmt::format("{} holds bytes that are no text; name a text file with one positive number per line, or "
+                            ".npy, Parquet, Arrow IPC or .csv",
+                            here()),
+                index());
+  }
+
+  [[noreturn]] void refuse(std::string_view line, std::string_view what) const {
+    refuse_binary(line);
+    throw Error(Code::malformed, fmt::format("{} {}: one positive number per line, such as 12 or 12.50", here(), what),
+                index());
+  }
+
+  [[noreturn]] void refuse(std::string_view line, NumberFault fault) const {
+    refuse_binary(line);
+    const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
+    throw Error(code_of(fault),
+                fmt::format("{}: '{}' {}{}", here(), printable(line, kShown), describe(fault),
+                            advise ? ": one positive number per line, such as 12 or 12.50" : ""),
+                index());
+  }
+
+  [[nodiscard]] std::int64_t index() const { return std::ssize(numbers_.values); }
+  [[nodiscard]] std::string here() const { return numbers_.place(index()); }
+
+  int fd_;
+  Numbers& numbers_;
+  std::int64_t empty_ = 0;  // lines, after which there must be no more
+};
+
+// ------------------------------------------------------------------------------------------------------------- columns
+
+template <class T>
+void append_all(Numbers& numbers, const T* elements, std::int64_t n, int scale) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    Decimal number;
+    const NumberFault fault = decimal_of(elements[i], number);
+    if (fault != NumberFault::none) {
+      const std::int64_t row = std::ssize(numbers.values);
+      throw Error(code_of(fault), fmt::format("{}: {} {}", numbers.place(row), elements[i], describe(fault)), row);
+    }
+    number.scale += scale;
+    append(numbers, number);
+  }
+}
+
+void read_column(ColumnReader& reader, Numbers& numbers) {
+  const ColumnInfo& info = reader.info();
+  numbers.name = info.name;
+  if (info.meaning == Meaning::date) {
+    throw Error(Code::unsupported_type, fmt::format("{}: holds dates; name a column of numbers", info.name));
+  }
+  const int scale = info.meaning == Meaning::decimal ? info.scale : 0;
+  numbers.scale = scale;
+  for (;;) {
+    const Chunk chunk = reader.next(kChunk);
+    if (chunk.count == 0) return;
+    visit_type(info.type, [&]<class T>(std::type_identity<T>) {
+      append_all(numbers, static_cast<const T*>(chunk.data), chunk.count, scale);
+    });
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- opening
+
+bool has_suffix(std::string_view path, std::string_view suffix) {
+  return path.size() >= suffix.size() && is_word(path.substr(path.size() - suffix.size()), suffix);
+}
+
+// The next byte of a pipe, which stays there.
+bool peek_pipe(int fd, char& next) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  const Descriptor out(ends[0]);
+  const Descriptor in(ends[1]);
+  ssize_t got = 0;
+  do got = ::tee(fd, in.get(), 1, 0);
+  while (got < 0 && errno == EINTR);
+  return got == 1 && ::read(out.get(), &next, 1) == 1;
+}
+
+// Whether what can only be read once begins as .npy does. Of what gives no byte away without losing it, such as a
+// terminal, it does not.
+bool begins_as_npy(int fd, const struct stat& status) {
+  char next = 0;
+  if (S_ISREG(status.st_mode)) {
+    if (::pread(fd, &next, 1, ::lseek(fd, 0, SEEK_CUR)) != 1) return false;
+  } else if (S_ISFIFO(status.st_mode)) {
+    if (!peek_pipe(fd, next)) return false;
+  } else if (!S_ISSOCK(status.st_mode) || ::recv(fd, &next, 1, MSG_PEEK) != 1) {
+    return false;
+  }
+  return next == kNpyMagic[0];
+}
+
+void read_stream(Descriptor file, const struct stat& status, Numbers& numbers) {
+  if (begins_as_npy(file.get(), status)) {
+    read_column(*open_npy_stream(std::move(file), numbers.name), numbers);
+  } else {
+    LineReader(file.get(), numbers).read();
+  }
+}
+
+bool is_text(int fd, const std::string& path) {
+  std::array<char, kSniffBytes> head{};
+  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
+  return sniff({head.data(), static_cast<std::size_t>(got)}) == Format::unknown && !has_suffix(path, ".csv") &&
+         !has_suffix(path, ".npy");
+}
+
+bool is_there(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+Descriptor open_source(const std::string& source) {
+  Descriptor file(source == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                : ::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw_read_error(source == "-" ? "standard input" : source, errno);
+  return file;
+}
+
+}  // namespace
+
+NumberFault parse_decimal(std::string_view text, Decimal& number) {
+  const std::string_view magnitude = without_sign(text);
+  const char* const end = magnitude.data() + magnitude.size();
+  std::int64_t value = 0;
+  bool fits = true;
+  const auto skip_digits = [&](const char* at, const char* to) {
+    for (; at < to && is_digit(*at); ++at) {
+      fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, *at - '0', &value);
+    }
+    return at;
+  };
+  const char* const point = skip_digits(magnitude.data(), end);
+  const char* last = point;  // behind the last decimal that counts
+  if (point != end) {
+    if (*point != '.' || end - point == 1) return classify(text);
+    last = end;
+    while (last[-1] == '0') --last;
+    if (skip_digits(point + 1, last) != last) return classify(text);
+    if (last - point - 1 > kMaxScale) return NumberFault::decimals;
+  }
+  if (!fits || magnitude.empty()) return classify(text);
+  number.digits = text[0] == '-' ? -value : value;
+  number.scale = point == last ? 0 : static_cast<int>(last - point - 1);
+  return NumberFault::none;
+}
+
+std::string_view describe(NumberFault fault) noexcept {
+  switch (fault) {
+    case NumberFault::no_number:
+      return "is no number";
+    case NumberFault::not_finite:
+      return "is not a number that sums can be made of";
+    case NumberFault::exponent:
+      return "has an exponent: write its digits out, such as 1200 or 0.012";
+    case NumberFault::separator:
+      return "has a separator: write a point before decimals, as in 1234.56, and nothing between other digits";
+    case NumberFault::decimals:
+      return "has more than 18 decimals";
+    case NumberFault::too_large:
+      return "is too large: without its point, a number may be at most 9223372036854775807";
+    default:
+      return "is a number";
+  }
+}
+
+std::string decimals_text(int scale) { return fmt::format("{} decimal{}", scale, scale == 1 ? "" : "s"); }
+
+bool scale_up(std::int64_t& digits, int places) noexcept {
+  for (int i = 0; i < places && digits != 0; ++i) {
+    if (__builtin_mul_overflow(digits, 10, &digits)) return false;
+  }
+  return true;
+}
+
+std::string Numbers::place(std::int64_t index) const {
+  return lines ? fmt::format("{}: line {}", name, index + 1) : fmt::format("{}: row {}", name, index);
+}
+
+void raise_scale(Numbers& numbers, int scale) {
+  const int places = scale - numbers.scale;
+  std::int64_t factor = 1;
+  const bool any_fits = scale_up(factor, places);
+  for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+    std::int64_t raised = 0;
+    if (!any_fits || __builtin_mul_overflow(numbers.values[i], factor, &raised)) {
+      throw_misfit(numbers, static_cast<std::int64_t>(i), {numbers.values[i], numbers.scale}, scale);
+    }
+    numbers.values[i] = raised;
+  }
+  numbers.scale = scale;
+}
+
+Numbers read_numbers(std::string_view source) {
+  const std::string path(source);
+  Numbers numbers;
+  numbers.name = path == "-" ? "standard input" : path;
+  if (path != "-" && !is_there(path)) {
+    read_column(*open_column(path), numbers);  // FILE:COLUMN, or nothing
+    return numbers;
+  }
+  Descriptor file = open_source(path);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(numbers.name, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(numbers.name, EISDIR);
+  if (path == "-" || !S_ISREG(status.st_mode)) {
+    read_stream(std::move(file), status, numbers);
+  } else if (is_text(file.get(), path)) {
+    LineReader(file.get(), numbers).read();
+  } else {
+    read_column(*open_column(path), numbers);
+  }
+  return numbers;
+}
+
+std::string table_of(std::string_view source) {
+  const std::string whole(source);
+  if (whole == "-" || is_there(whole)) return {};
+  for (std::size_t colon = whole.find(':', 1); colon != std::string::npos; colon = whole.find(':', colon + 1)) {
+    if (is_there(whole.substr(0, colon))) return whole.substr(0, colon);
+  }
+  return {};
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/number_lines.hpp: positive numbers from text, one on each line, or from a column, as integers of one decimal scale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace upsweep::io {
+
+/// value = digits / 10^scale; "12.50" is {125, 1}, as zeros behind the last decimal do not count.
+struct Decimal {
+  std::int64_t digits = 0;
+  int scale = 0;
+};
+
+inline constexpr int kMaxScale = 18;  ///< as many digits as any 64-bit integer can hold
+
+enum class NumberFault : std::uint8_t { none, no_number, not_finite, exponent, separator, decimals, too_large };
+
+/// An optional sign, digits, and where there is a point at least one decimal; nothing else, no blanks either.
+NumberFault parse_decimal(std::string_view text, Decimal& number);
+
+/// What is wrong, to go behind the text: "has an exponent: write its digits out".
+std::string_view describe(NumberFault fault) noexcept;
+
+/// "1 decimal", "2 decimals".
+std::string decimals_text(int scale);
+
+/// digits · 10^places; false where that does not fit.
+[[nodiscard]] bool scale_up(std::int64_t& digits, int places) noexcept;
+
+struct Numbers {
+  std::vector<std::int64_t> values;  ///< each at least 1, times 10^scale
+  int scale = 0;                     ///< the most decimals that occur; of a decimal column its own
+  std::string name;                  ///< what messages call it: "FILE", "FILE:COLUMN", "standard input"
+  bool lines = false;                ///< text: value i stands in line i + 1
+
+  /// "FILE: line 3" of text, "FILE:COLUMN: row 2" of columns, which are counted from 0.
+  [[nodiscard]] std::string place(std::int64_t index) const;
+};
+
+/// Brings the values to a scale that is no less than theirs. Throws overflow (index: the first that does not fit).
+void raise_scale(Numbers& numbers, int scale);
+
+/// Reads all of `source`: what open_column() takes, and text, which is every file that has no format's first bytes and is
+/// not named .csv or .npy; from "-", pipes and devices .npy or text. Floats stand for the shortest decimal that reads back
+/// as the same float. Throws upsweep::Error, where it is about a number with its index: malformed (no number, NaN),
+/// not_positive, overflow (more than fits 64 bits at the scale of all), unsupported_type; and as open_column() does.
+Numbers read_numbers(std::string_view source);
+
+/// The file in FILE:COLUMN; empty where `source` is "-" or a file itself, or there is none.
+std::string table_of(std::string_view source);
+
+}  // namespace upsweep::io
