@@ -301,6 +301,7 @@ Group climb_ragged(Climber& climber, Group group, bool adjacent) {
 std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& progress) {
   if (gpu::devices().empty()) throw Error(Code::no_device, "no CUDA device on this machine");
   if (request.problem == Problem::aggregate) return climb_aggregate_on_gpu(request, progress);
+  if (request.problem == Problem::subset_sum) return climb_subset_sum_on_gpu(request, progress);
   if (!request.input.empty()) throw Error(Code::unsupported, "the ladder on a GPU is climbed on made numbers only");
   std::vector<Group> groups;
   Climber climber(request, progress);

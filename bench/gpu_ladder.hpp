@@ -14,4 +14,7 @@ std::vector<Group> climb_on_gpu(const LadderRequest& request, const Progress& pr
 /// The same of the aggregate ladder, on a GPU that is there: columns on it, in pinned memory, or sent there each time.
 std::vector<Group> climb_aggregate_on_gpu(const LadderRequest& request, const Progress& progress);
 
+/// The same of the subset-sum ladder.
+std::vector<Group> climb_subset_sum_on_gpu(const LadderRequest& request, const Progress& progress);
+
 }  // namespace upsweep::bench

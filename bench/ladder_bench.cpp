@@ -17,6 +17,7 @@
 #include "made.hpp"
 #include "ragged/reference.hpp"
 #include "scan/reference.hpp"
+#include "subset_sum_ladder.hpp"
 #include "table.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/machine.hpp"
@@ -417,6 +418,7 @@ std::vector<Group> climb(const LadderRequest& request, const Progress& progress)
     throw Error(Code::unknown_rung, "the " + std::string(name(request.problem)) + " ladder has no rung '" +
                                         request.rung + "'; it has: " + ids_of(rungs));
   }
+  if (request.problem == Problem::subset_sum) return climb_subset_sum(request, progress);
   std::vector<Group> groups;
   const auto chosen = std::find_if(rungs.begin(), rungs.end(), is_wanted);
   const auto wants = [&](Backend backend) { return request.rung.empty() || chosen->backend == backend; };

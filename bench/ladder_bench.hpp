@@ -31,6 +31,15 @@ enum class Transfer : std::uint8_t {
   streams,   ///< from pinned memory in parts, which are sent and computed at the same time
 };
 
+/// What subset-sum is climbed on, where it is not the usual instances.
+struct SubsetRequest {
+  std::vector<std::int64_t> items;  ///< real ones; else `sizes` many made ones
+  std::string name;                 ///< of the real ones
+  std::int64_t target = -1;         ///< -1: a quarter of n·largest, as the document's
+  std::int64_t largest = 10'000'000;
+  int per_thread = 8;  ///< cuda.agglomerated
+};
+
 struct LadderRequest {
   Problem problem = Problem::scan;
   std::vector<std::int64_t> sizes;
@@ -44,6 +53,7 @@ struct LadderRequest {
   bool on_gpu = false;                 ///< made numbers only, but for aggregate
   std::uint32_t limit = 30;            ///< aggregate: rows with a smaller key are summed
   Transfer transfer = Transfer::none;  ///< aggregate, on a GPU
+  SubsetRequest subset;                ///< subset-sum; without sizes the usual instances
   Policy policy;
 };
 
@@ -90,6 +100,19 @@ struct Filter {
   std::int64_t sum = 0;   ///< of their products, which every rung comes to
 };
 
+/// The instance of a subset-sum.
+struct Subset {
+  std::int64_t target = 0;
+  std::int64_t largest = 0;       ///< item
+  std::int64_t seed = 0;          ///< of made items; 0: real ones
+  bool fills = true;              ///< the bitmap of all sums up to the target; else a decision about it is timed
+  double bitmap_bytes = 0;
+  double window = 0;              ///< of n·(target + 1) sums, those that can be reached when their item's turn comes
+  double decide_s = 0;            ///< find_subset for a sum near the target that is reached, without the items
+  std::string decide_rung = {};   ///< by that rung
+  double witness_s = 0;           ///< the same with the items
+};
+
 /// All rungs at one type and size, timed in one run.
 struct Group {
   Problem problem;
@@ -102,6 +125,7 @@ struct Group {
   bool host_resident = false;         ///< columns in pinned memory; read_bytes_per_s is that of sending the keys
   std::string transfer = {};          ///< how columns were sent; empty: they were there
   std::optional<Filter> filter = {};  ///< of aggregate, whose rows are compared to the read rate
+  std::optional<Subset> subset = {};  ///< of subset-sum
   double inlined_s = 0;               ///< the serial loop, inlined in the caller; 0 for inputs it was not timed on
   double api_s = 0;                   ///< the public function, with no rung named
   std::string api_rung = {};

@@ -76,6 +76,9 @@ struct LadderOptions {
   double max_seconds = 5;
   std::string z;         ///< of aggregate, as the next one
   std::string transfer;  ///< pageable, pinned or streams
+  std::string target;    ///< of subset-sum, as the next two
+  std::string largest;
+  std::string per_thread;
 };
 
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.

@@ -18,6 +18,7 @@
 #include "ladder_bench.hpp"
 #include "output.hpp"
 #include "stream.hpp"
+#include "subset_sum_ladder.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
@@ -64,7 +65,8 @@ std::vector<Type> parse_types(const std::string& text, Problem problem) {
   std::vector<Type> types;
   for (const auto& word : split(text)) {
     const auto type = parse_type(word);
-    const bool runs = problem != Problem::aggregate && (problem != Problem::ragged || (type && is_list_bound(*type)));
+    const bool fixed = problem == Problem::aggregate || problem == Problem::subset_sum;
+    const bool runs = !fixed && (problem != Problem::ragged || (type && is_list_bound(*type)));
     if (!type || !runs) {
       throw Error(Code::invalid_argument,
                   "--types: the " + std::string(name(problem)) + " ladder does not run on '" + word + "'");
@@ -72,7 +74,7 @@ std::vector<Type> parse_types(const std::string& text, Problem problem) {
     types.push_back(*type);
   }
   if (!types.empty()) return types;
-  if (problem == Problem::ragged || problem == Problem::aggregate) return {Type::int64};
+  if (problem != Problem::scan && problem != Problem::reduce) return {Type::int64};
   return {Type::int32, Type::float32, Type::int64, Type::float64};
 }
 
@@ -295,6 +297,7 @@ std::string limit_text(const bench::Group& group) {
 }
 
 std::string group_text(const bench::Group& group) {
+  if (group.subset) return subset_text(group);
   std::string text = title(group);
   if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
   if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
@@ -359,6 +362,7 @@ Json row_json(const bench::Group& group, const bench::Row& row) {
             {"checked_s", or_null(row.checked_s)},
             {"graph_s", or_null(row.graph_s)}};
   if (group.filter) add_aggregate(json, group, row, timed);
+  if (group.subset) add_subset(json, group, row);
   return json;
 }
 
@@ -423,18 +427,25 @@ bench::LadderRequest request_of(const Policy& policy, const std::string& device,
                                 Problem problem) {
   bench::LadderRequest request;
   request.problem = problem;
-  const std::string_view usual = problem == Problem::aggregate ? kLineitemSize : kDefaultSizes;
+  const std::string_view usual = problem == Problem::aggregate    ? kLineitemSize
+                                 : problem == Problem::subset_sum ? ""  // instances of its own
+                                                                  : kDefaultSizes;
   for (const auto& size : split(options.sizes.empty() ? usual : options.sizes)) {
     request.sizes.push_back(parse_size(size));
   }
   request.types = parse_types(options.types, problem);
-  request.input = load_all(options.input, problem);
+  if (problem == Problem::subset_sum) {
+    request.subset = subset_request(options);
+  } else {
+    request.input = load_all(options.input, problem);
+  }
   request.limit = parse_limit(options.z);
   request.transfer = parse_transfer(options.transfer);
   request.rung = policy.rung;
   request.max_seconds = options.max_seconds;
   request.policy = policy.with_rung({});
-  const bool has_gpu = !gpu::devices().empty() && (options.input.empty() || problem == Problem::aggregate);
+  const bool takes_input = problem == Problem::aggregate || problem == Problem::subset_sum;
+  const bool has_gpu = !gpu::devices().empty() && (options.input.empty() || takes_input);
   const bool sends = request.transfer != bench::Transfer::none;
   request.on_cpu = device != "cuda" && !sends;
   request.on_gpu = device == "cuda" || (device == "auto" && has_gpu) || request.rung.starts_with("cuda.") || sends;
@@ -461,7 +472,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   const auto problem = parse_problem(options.problem);
   if (!problem) {
     throw Error(Code::invalid_argument,
-                "no ladder is called '" + options.problem + "'; there are scan, reduce, ragged, aggregate");
+                "no ladder is called '" + options.problem + "'; there are scan, reduce, ragged, aggregate, subset-sum");
   }
   if (!options.input.empty() && !(options.sizes.empty() && options.types.empty())) {
     throw Error(Code::invalid_argument, "--input has a length and a type: leave --sizes and --types out");
@@ -469,6 +480,10 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   require_inputs(options, *problem);
   if (*problem != Problem::aggregate && !(options.z.empty() && options.transfer.empty())) {
     throw Error(Code::invalid_argument, "--z and --transfer are options of the aggregate ladder");
+  }
+  const bool names_subset = !(options.target.empty() && options.largest.empty() && options.per_thread.empty());
+  if (*problem != Problem::subset_sum && names_subset) {
+    throw Error(Code::invalid_argument, "--target, --largest and --per-thread are options of the subset-sum ladder");
   }
   if (!options.transfer.empty() && (common.device == "cpu" || common.rung.starts_with("cpu."))) {
     throw Error(Code::invalid_argument, "--transfer is to a GPU: it says nothing about the CPU's rungs");

@@ -155,7 +155,7 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
   ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged, aggregate or subset-sum (default: list the ladders)");
-  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215)");
+  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215; subset-sum: three instances)");
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
   ladder
       ->add_option("--input", o.input,
@@ -168,6 +168,9 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   ladder->add_option("--z", o.z, "aggregate: sum the rows whose key is less than Z (default: 30)");
   ladder->add_option("--transfer", o.transfer,
                      "aggregate on a GPU: send the columns too, from pageable or pinned memory or in streams");
+  ladder->add_option("--target", o.target, "subset-sum: sums up to S (default: a quarter of --sizes times --largest)");
+  ladder->add_option("--largest", o.largest, "subset-sum: made items are 1 to M (default: 10000000)");
+  ladder->add_option("--per-thread", o.per_thread, "subset-sum: sums per thread of cuda.agglomerated (default: 8)");
   add_common(*ladder, options.common);
   return ladder;
 }

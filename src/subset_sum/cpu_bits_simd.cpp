@@ -40,17 +40,18 @@ void clear(Word* sums, std::int64_t words, int threads) {
 }
 
 /// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on;
-/// `enough()` may end it early. Returns false where it was interrupted.
+/// `enough()` may end it early. Returns how many it added, or -1 where it was interrupted.
 template <class Enough>
-bool add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
+std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
                std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
   Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
   const auto n = static_cast<std::int64_t>(items.size());
   std::int64_t rest = std::accumulate(items.begin(), items.end(), std::int64_t{0});  // of the items to come
   std::int64_t prefix = 0;                                                           // of the items that are in
-  for (std::int64_t j = 0; j < n && !enough();) {
-    if (!go_on(call, j, n)) return false;
+  std::int64_t j = 0;
+  while (j < n && !enough()) {
+    if (!go_on(call, j, n)) return -1;
     const std::int64_t* const next = items.data() + j;
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
     const std::int64_t added = std::accumulate(next, next + count, std::int64_t{0});
@@ -61,14 +62,14 @@ bool add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<
     rest -= added - next[0];
     j += count;
   }
-  return true;
+  return j;
 }
 
 Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
   const auto items = sorted(call, call.target, std::less<>());
   clear(call.sums, words_of(call.target), policy.threads);
   add(call.sums, 0);
-  if (!add_items(call, call.sums, items, 0, call.target, policy, [] { return false; })) return kInterrupted;
+  if (add_items(call, call.sums, items, 0, call.target, policy, [] { return false; }) < 0) return kInterrupted;
   clear_behind(call.sums, call.target);
   return {};
 }
@@ -82,7 +83,9 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   add(sums.data(), 0);
   const auto enough = [&] { return call.early_stop && has(sums.data(), call.target); };
   const std::int64_t least = call.target - call.below;
-  if (!add_items(call, sums.data(), items, least, limit, policy, enough)) return kInterrupted;
+  const std::int64_t added = add_items(call, sums.data(), items, least, limit, policy, enough);
+  if (added < 0) return kInterrupted;
+  if (call.early_stop) call.largest_used = added;
   read_decision(call, sums.data());
   return {};
 }

@@ -71,74 +71,91 @@ Search::Values Search::Values::share(std::size_t first, std::size_t last) const 
   return {{at(values, first), at(values, last)}, {at(places, first), at(places, last)}};
 }
 
-bool Search::find(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung, Part part,
+void Search::find(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided, Part part,
                   std::vector<bool>& chosen) {
   std::vector<std::size_t> places(values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  return toggle({values, std::move(places)}, target, rung, part, chosen);
-}
-
-void Search::find_parts(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
-                        std::vector<bool>& chosen) {
-  std::vector<std::size_t> places(values.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
   const Values all{values, std::move(places)};
-  const auto left = static_cast<std::size_t>(decided.left_items);
-  toggle(all.share(0, left), decided.left_sum, {}, {1, 1}, chosen);
-  toggle(all.share(left, values.size()), decided.sum - decided.left_sum, {}, {1, 1}, chosen);
+  if (decided.left_items >= 0) {
+    const auto left = static_cast<std::size_t>(decided.left_items);
+    toggle(all.share(0, left), decided.left_sum, part.piece(0, 0.5), chosen);
+    toggle(all.share(left, values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
+    return;
+  }
+  const std::size_t unused =
+      decided.largest_used < 0 ? 0 : values.size() - static_cast<std::size_t>(decided.largest_used);
+  toggle(all.share(unused, values.size()), decided.sum, part, chosen);
 }
 
-/// Toggles chosen[] for values that add up to the target: false where none do. Without a rung, some are known to.
-bool Search::toggle(Values values, std::int64_t target, std::string_view rung, Part part, std::vector<bool>& chosen) {
-  if (target == 0) return true;
-  if (rung.empty()) {
-    // Values that are too large are out, and where less is left out than taken, that is what is looked for.
-    for (;;) {
-      std::size_t kept = 0;
-      std::int64_t total = 0;
-      for (std::size_t i = 0; i < values.values.size(); ++i) {
-        if (values.values[i] > target) continue;
-        total += values.values[i];
-        values.values[kept] = values.values[i];
-        values.places[kept++] = values.places[i];
-      }
-      values.values.resize(kept);
-      values.places.resize(kept);
-      if (total - target >= target) break;
-      for (const std::size_t place : values.places) chosen[place] = !chosen[place];
-      target = total - target;
-      if (target == 0) return true;
+bool Search::find_around(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung,
+                         double share, bool witness, std::vector<bool>& chosen) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const double whole = static_cast<double>(n) * static_cast<double>(target);
+  std::int64_t enough = 0;  // of the largest values, which reach the target
+  for (std::int64_t sum = 0; enough < n && sum < target; ++enough) sum += values[static_cast<std::size_t>(n - 1 - enough)];
+  for (std::int64_t more = 4; enough + more <= n; more *= 2) {
+    const auto first = values.end() - (enough + more);
+    const std::int64_t surplus = std::accumulate(first, values.end(), std::int64_t{0}) - target;
+    const double work = static_cast<double>(enough + more) * static_cast<double>(surplus);
+    if (surplus >= target || work > share * whole) return false;
+    Values around;
+    for (auto value = first; value != values.end() && *value <= surplus; ++value) {
+      around.values.push_back(*value);
+      around.places.push_back(static_cast<std::size_t>(value - values.begin()));
     }
-  }
-  if (values.values.size() == 1) {
-    if (values.values[0] != target) return false;
-    chosen[values.places[0]] = !chosen[values.places[0]];
+    if (!decide(around.values, surplus, 0, 0, true, rung, {0, 0}).reachable) continue;
+    if (witness) {
+      std::fill(chosen.end() - (enough + more), chosen.end(), true);
+      toggle(std::move(around), surplus, {0, 1}, chosen);
+    }
     return true;
   }
-  if (values.values.empty()) return false;
-  std::size_t left_count = 0;
-  std::int64_t left_sum = 0;
-  const std::string_view by = rung.empty() ? choose_(values.values, target) : rung;
-  if (!split(values, target, by, part.piece(0, 0.5), left_count, left_sum)) return false;
-  toggle(values.share(0, left_count), left_sum, {}, part.piece(0.5, 0.75), chosen);
-  toggle(values.share(left_count, values.values.size()), target - left_sum, {}, part.piece(0.75, 1), chosen);
-  return true;
+  return false;
 }
 
-bool Search::split(const Values& values, std::int64_t target, std::string_view rung, Part part, std::size_t& left_count,
-                   std::int64_t& left_sum) {
+/// Toggles chosen[] for values that add up to the target, which some do.
+void Search::toggle(Values values, std::int64_t target, Part part, std::vector<bool>& chosen) {
+  // Values that are too large are out, and where less is left out than taken, that is what is looked for.
+  for (;;) {
+    if (target == 0) return;
+    std::size_t kept = 0;
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < values.values.size(); ++i) {
+      if (values.values[i] > target) continue;
+      total += values.values[i];
+      values.values[kept] = values.values[i];
+      values.places[kept++] = values.places[i];
+    }
+    values.values.resize(kept);
+    values.places.resize(kept);
+    if (total - target >= target) break;
+    for (const std::size_t place : values.places) chosen[place] = !chosen[place];
+    target = total - target;
+  }
+  if (values.values.size() == 1) {
+    chosen[values.places[0]] = !chosen[values.places[0]];
+    return;
+  }
+  std::size_t left_count = 0;
+  const std::int64_t left_sum = split(values, target, part.piece(0, 0.5), left_count);
+  toggle(values.share(0, left_count), left_sum, part.piece(0.5, 0.75), chosen);
+  toggle(values.share(left_count, values.values.size()), target - left_sum, part.piece(0.75, 1), chosen);
+}
+
+/// What the first left_count values make up of the target.
+std::int64_t Search::split(const Values& values, std::int64_t target, Part part, std::size_t& left_count) {
+  const std::string_view rung = choose_(values.values, target);
   if (!tells_parts(rung)) {
     left_count = values.values.size() / 2;
-    return split_by_bitmaps(values, target, rung, part, left_count, left_sum);
+    return split_by_bitmaps(values, target, rung, part, left_count);
   }
   const detail::SubsetSumCall call = decide(values.values, target, 0, 0, true, rung, part);
   left_count = static_cast<std::size_t>(call.left_items);
-  left_sum = call.left_sum;
-  return call.reachable;
+  return call.left_sum;
 }
 
-bool Search::split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
-                              std::size_t left_count, std::int64_t& left_sum) {
+std::int64_t Search::split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
+                                      std::size_t left_count) {
   const auto middle = values.values.begin() + static_cast<std::ptrdiff_t>(left_count);
   const auto up_to_target = [&](auto first, auto last) {
     std::int64_t sum = 0;
@@ -163,8 +180,7 @@ bool Search::split_by_bitmaps(const Values& values, std::int64_t target, std::st
   };
   fill(left, 0, left_count, left_most, part.piece(0, 0.5));
   fill(right, left_count, values.values.size() - left_count, right_most, part.piece(0.5, 1));
-  left_sum = least_split(left.data(), left_most, right.data(), right_most, target);
-  return left_sum != kNoSum;
+  return least_split(left.data(), left_most, right.data(), right_most, target);
 }
 
 }  // namespace upsweep::subset_sum

@@ -38,13 +38,15 @@ class Search {
   detail::SubsetSumCall decide(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t below,
                                std::int64_t above, bool early_stop, std::string_view rung, Part part);
 
-  /// Which values add up to the target: of them chosen[i] becomes true. False: none do. The first step is by that rung,
-  /// further ones, on what is left of the values, by the cheapest.
-  bool find(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung, Part part,
+  /// Which values add up to a sum that a decision has found: of them chosen[i] becomes true. By the cheapest rungs for
+  /// what is left.
+  void find(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided, Part part,
             std::vector<bool>& chosen);
-  /// The same where a decision has told the parts.
-  void find_parts(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
-                  std::vector<bool>& chosen);
+  /// Both where many solutions are likely, in much less time: of the largest values, a few more than reach the target,
+  /// those are looked for that are too many, which add up to little. True: found, and chosen if `witness`; false says
+  /// nothing. Each attempt takes up to that share of the time that the whole search would.
+  bool find_around(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung, double share,
+                   bool witness, std::vector<bool>& chosen);
 
  private:
   /// Some values with their places in the whole.
@@ -54,11 +56,10 @@ class Search {
 
     [[nodiscard]] Values share(std::size_t first, std::size_t last) const;
   };
-  bool toggle(Values values, std::int64_t target, std::string_view rung, Part part, std::vector<bool>& chosen);
-  bool split(const Values& values, std::int64_t target, std::string_view rung, Part part, std::size_t& left_count,
-             std::int64_t& left_sum);
-  bool split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
-                        std::size_t left_count, std::int64_t& left_sum);
+  void toggle(Values values, std::int64_t target, Part part, std::vector<bool>& chosen);
+  std::int64_t split(const Values& values, std::int64_t target, Part part, std::size_t& left_count);
+  std::int64_t split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
+                                std::size_t left_count);
 
   RunCall run_;
   ChooseRung choose_;

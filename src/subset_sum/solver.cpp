@@ -13,28 +13,26 @@
 
 namespace upsweep {
 
+// What may be spent on each attempt to find one of many solutions: where there are few, all of them together cost a fifth.
+constexpr double kShareAround = 0.1;
+
 SubsetSum subset_sum::search(const Instance& instance, std::string_view rung, const SubsetSumOptions& options,
                              const RunCall& run, const ChooseRung& choose) {
   SubsetSum answer{.rung = rung};
   Search search(run, choose, options.progress);
   std::vector<bool> chosen(instance.values.size());
-  const bool splits_first = options.witness && instance.exact() && options.early_stop;
-  if (splits_first) {
-    answer.reachable = search.find(instance.values, instance.target, rung, {0, 1}, chosen);
+  const bool is_bitmap = !tells_parts(rung);
+  if (instance.exact() && options.early_stop && options.reduce && is_bitmap &&
+      search.find_around(instance.values, instance.target, rung, kShareAround, options.witness, chosen)) {
+    answer.reachable = true;
     answer.sum = instance.target;
   } else {
-    const detail::SubsetSumCall decided =
-        search.decide(instance.values, instance.target, instance.below, instance.above, options.early_stop, rung,
-                      {0, options.witness ? 0.5 : 1});
+    const detail::SubsetSumCall decided = search.decide(instance.values, instance.target, instance.below,
+                                                        instance.above, options.early_stop, rung,
+                                                        {0, options.witness ? 0.5 : 1});
     answer.reachable = decided.reachable;
     answer.sum = decided.sum;
-    if (decided.reachable && options.witness) {
-      if (decided.left_items >= 0) {
-        search.find_parts(instance.values, decided, chosen);
-      } else {
-        search.find(instance.values, decided.sum, {}, {0.5, 1}, chosen);
-      }
-    }
+    if (decided.reachable && options.witness) search.find(instance.values, decided, {0.5, 1}, chosen);
   }
   if (!answer.reachable) return {.rung = rung};
   answer.sum = instance.sum_of(answer.sum);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/subset_sum_ladder.cpp: the subset-sum ladder's options, its table and its JSON.
+#include "subset_sum_ladder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "io/number_lines.hpp"
+#include "output.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+namespace {
+
+std::int64_t whole(const std::string& text, std::string_view option, std::int64_t least) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    throw Error(Code::invalid_argument, fmt::format("{}: '{}' is no whole number from {} to {}", option, text, least,
+                                                    std::numeric_limits<std::int64_t>::max()));
+  }
+  return value;
+}
+
+/// n·(S + 1) over the time.
+double sums_per_second(const bench::Group& group, const bench::Row& row) {
+  return static_cast<double>(group.n) * (static_cast<double>(group.subset->target) + 1) / row.median_s;
+}
+
+/// The time of copying the bitmap once for every item, over this one.
+double copies(const bench::Group& group, const bench::Row& row) {
+  return group.copy_bytes_per_s > 0 ? row.bytes / group.copy_bytes_per_s / row.median_s : 0;
+}
+
+double first_seconds(const bench::Group& group) {
+  for (const auto& row : group.rows) {
+    if (row.status == bench::RowStatus::verified) return row.median_s;
+  }
+  return 0;
+}
+
+std::string row_text(const bench::Group& group, const bench::Row& row) {
+  if (row.status != bench::RowStatus::verified) {
+    return fmt::format("  {:<24}{}: {}\n", row.rung.id, word(row.status), row.reason);
+  }
+  const std::string status = row.rung.kind == Kind::library ? "library" : "verified";
+  const std::string speedup = fmt::format("{:.3g}x", first_seconds(group) / row.median_s);
+  const std::string in_graph = row.graph_s ? duration(*row.graph_s) : "";
+  if (!group.subset->fills) {
+    return fmt::format("  {:<24}{:>9}{:>10}  {}\n", row.rung.id, duration(row.median_s), speedup, status);
+  }
+  return fmt::format("  {:<24}{:>9}{:>12.2e}{:>9.2f}{:>10}{:>9}  {}\n", row.rung.id, duration(row.median_s),
+                     sums_per_second(group, row), copies(group, row), speedup, in_graph, status);
+}
+
+}  // namespace
+
+bench::SubsetRequest subset_request(const LadderOptions& options) {
+  bench::SubsetRequest request;
+  if (!options.target.empty()) request.target = whole(options.target, "--target", 0);
+  if (!options.largest.empty()) request.largest = whole(options.largest, "--largest", 1);
+  if (!options.per_thread.empty()) {
+    const std::int64_t per_thread = whole(options.per_thread, "--per-thread", 1);
+    if (per_thread > 1024) throw Error(Code::invalid_argument, "--per-thread: at most 1024 sums");
+    request.per_thread = static_cast<int>(per_thread);
+  }
+  if (options.input.empty()) return request;
+  const io::Numbers numbers = io::read_numbers(options.input[0]);
+  if (numbers.values.empty()) throw Error(Code::empty, options.input[0] + ": has no items to climb on");
+  request.items = numbers.values;
+  request.name = options.input[0];
+  return request;
+}
+
+std::string subset_text(const bench::Group& group) {
+  const bench::Subset& subset = *group.subset;
+  std::string text = fmt::format("subset-sum of {} items up to {}, {} {}\n", grouped(group.n), grouped(subset.largest),
+                                 subset.fills ? "every sum up to" : "one target:", grouped(subset.target));
+  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
+  text += group.input.empty() ? fmt::format("  made with seed {}\n", subset.seed)
+                              : fmt::format("  input: {}\n", group.input);
+  if (subset.fills) {
+    text += fmt::format("  a bitmap of {}; of its sums {:.0f} % can be reached when their item comes\n",
+                        size(static_cast<std::int64_t>(subset.bitmap_bytes)), 100 * subset.window);
+    text += fmt::format("  limit: copy {}\n", rate(group.copy_bytes_per_s));
+    text += fmt::format("\n  {:<24}{:>9}{:>12}{:>9}{:>10}{:>9}\n", "rung", "time", "sums/s", "of copy", "speedup",
+                        group.device.empty() ? "" : "in graph");
+  } else {
+    text += fmt::format("\n  {:<24}{:>9}{:>10}\n", "rung", "time", "speedup");
+  }
+  for (const auto& row : group.rows) text += row_text(group, row);
+  if (subset.decide_s > 0) {
+    text += fmt::format("\n  the API decides about a sum near by {}: {}; with its items: {}\n", subset.decide_rung,
+                        duration(subset.decide_s), duration(subset.witness_s));
+  }
+  return text + "\n";
+}
+
+void add_subset(Json& json, const bench::Group& group, const bench::Row& row) {
+  const bench::Subset& subset = *group.subset;
+  json["target"] = subset.target;
+  json["largest"] = subset.largest;
+  json["seed"] = subset.seed == 0 ? Json() : Json(subset.seed);
+  json["fills"] = subset.fills;
+  const bool timed = subset.fills && row.status == bench::RowStatus::verified;
+  json["sums_per_s"] = timed ? Json(sums_per_second(group, row)) : Json();
+  json["sums_in_window_per_s"] = timed ? Json(sums_per_second(group, row) * subset.window) : Json();
+  json["decide_s"] = subset.decide_s > 0 ? Json(subset.decide_s) : Json();
+  json["decide_rung"] = subset.decide_s > 0 ? Json(subset.decide_rung) : Json();
+  json["witness_s"] = subset.decide_s > 0 ? Json(subset.witness_s) : Json();
+}
+
+}  // namespace upsweep::command
