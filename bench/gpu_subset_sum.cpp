@@ -37,8 +37,8 @@ class Climb {
     return gpu::Policy{}.with_rung(rung).with_stream(stream_.get());
   }
   void fill(const SubsetInstance& instance, const gpu::Policy& policy, std::uint64_t* sums) const {
-    detail::SubsetSumCall call = detail::fill_call(instance.items.data(), std::ssize(instance.items), instance.target,
-                                                   sums);
+    detail::SubsetSumCall call =
+        detail::fill_call(instance.items.data(), std::ssize(instance.items), instance.target, sums);
     call.per_thread = request_.subset.per_thread;
     (void)detail::run_reachable_sums(policy, call);
   }
@@ -142,10 +142,7 @@ Group Climb::run() {
     Row row{.rung = rung};
     progress_("timing " + std::string(rung.id) + " on " + std::to_string(instance_.items.size()) + " items");
     try {
-      const bool decides = subset_sum::tells_parts(rung.id);
-      if (decides && instance_.fills) {
-        row.reason = "decides about one target: it fills no bitmap";
-      } else if (decides || !instance_.fills) {
+      if (!subset_sum::fills(rung.id) || !instance_.fills) {
         climb_decision(row);
       } else {
         climb_fill(row);

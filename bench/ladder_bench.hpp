@@ -35,7 +35,7 @@ enum class Transfer : std::uint8_t {
 struct SubsetRequest {
   std::vector<std::int64_t> items;  ///< real ones; else `sizes` many made ones
   std::string name;                 ///< of the real ones
-  std::int64_t target = -1;         ///< -1: a quarter of n·largest, as the document's
+  std::int64_t target = -1;         ///< -1, for made ones only: a quarter of n·largest, as the document's
   std::int64_t largest = 10'000'000;
   int per_thread = 8;  ///< cuda.agglomerated
 };
@@ -103,14 +103,14 @@ struct Filter {
 /// The instance of a subset-sum.
 struct Subset {
   std::int64_t target = 0;
-  std::int64_t largest = 0;       ///< item
-  std::int64_t seed = 0;          ///< of made items; 0: real ones
-  bool fills = true;              ///< the bitmap of all sums up to the target; else a decision about it is timed
+  std::int64_t largest = 0;  ///< item
+  std::int64_t seed = 0;     ///< of made items; 0: real ones
+  bool fills = true;         ///< the bitmap of all sums up to the target; else a decision about it is timed
   double bitmap_bytes = 0;
-  double window = 0;              ///< of n·(target + 1) sums, those that can be reached when their item's turn comes
-  double decide_s = 0;            ///< find_subset for a sum near the target that is reached, without the items
-  std::string decide_rung = {};   ///< by that rung
-  double witness_s = 0;           ///< the same with the items
+  double window = 0;             ///< of n·(target + 1) sums, those that can be reached when their item's turn comes
+  double decide_s = 0;           ///< find_subset for a sum near the target that is reached, without the items
+  std::string decide_rung = {};  ///< by that rung
+  double witness_s = 0;          ///< the same with the items
 };
 
 /// All rungs at one type and size, timed in one run.

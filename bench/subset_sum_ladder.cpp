@@ -14,6 +14,7 @@
 #include "buffer.hpp"
 #include "clock.hpp"
 #include "gpu_ladder.hpp"
+#include "subset_sum/ladder.hpp"
 #include "subset_sum/reference.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/subset_sum.hpp"
@@ -75,8 +76,9 @@ class Climb {
     options.reduce = rung.empty();  // a rung by itself does all the work
     return find_subset(policy_of(rung), instance_.items, target, options);
   }
+  [[nodiscard]] bool fills(std::string_view rung) const { return instance_.fills && subset_sum::fills(rung); }
   void time_one(std::string_view rung) const {
-    if (instance_.fills) {
+    if (fills(rung)) {
       fill(instance_, rung, other_.data());
     } else {
       (void)decide(instance_.target, rung, false);
@@ -92,7 +94,7 @@ class Climb {
   const LadderRequest& request_;
   const Progress& progress_;
   const SubsetInstance& instance_;
-  Buffer<std::uint64_t> sums_;           // what all rungs must agree on
+  Buffer<std::uint64_t> sums_;  // what all rungs must agree on
   mutable Buffer<std::uint64_t> other_;
   bool has_sums_ = false;
   std::vector<std::uint8_t> expected_;  // of the instance, or of the small one
@@ -102,7 +104,7 @@ class Climb {
 /// Seconds by a run on a fraction of the items and of the target: what a rung does grows with both.
 double Climb::estimate(std::string_view rung) const {
   constexpr std::int64_t kItems = 8;
-  if (!instance_.fills || checked_work(instance_) < kMostChecked || rung == "cpu.bits_simd") return 0;
+  if (!fills(rung) || checked_work(instance_) < kMostChecked || rung == "cpu.bits_simd") return 0;
   SubsetInstance part = instance_;
   part.items.resize(static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(part.items), kItems)));
   part.target = std::min<std::int64_t>(instance_.target, kDocumentTarget * 4);
@@ -135,7 +137,7 @@ std::string Climb::verify_decision(std::string_view rung) {
   for (const std::int64_t i : found.indices) sum += instance_.items[static_cast<std::size_t>(i)];
   if (!found || sum != near) return "does not find " + std::to_string(near);
   const bool reachable = decide(instance_.target, rung, false).reachable;
-  if (!reachable_) reachable_ = reachable;
+  if (!reachable_) reachable_ = expected_.empty() ? reachable : expected_.back() != 0;
   return reachable == *reachable_ ? "" : "another decision than the rungs above";
 }
 
@@ -147,7 +149,7 @@ void Climb::verify(Row& row) {
       return;
     }
     progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance_.items.size()) + " items");
-    row.reason = instance_.fills ? verify_bitmap(row.rung.id) : verify_decision(row.rung.id);
+    row.reason = fills(row.rung.id) ? verify_bitmap(row.rung.id) : verify_decision(row.rung.id);
     row.status = row.reason.empty() ? RowStatus::verified : RowStatus::failed;
   } catch (const Error& error) {
     row.reason = error.what();
@@ -186,18 +188,19 @@ void Climb::add_bitset(Group& group, std::vector<Contender>& contenders) {
   row.status = RowStatus::verified;
   if (timed < instance_.items.size()) row.reason = "by ten of the items";
   group.rows.push_back(row);
-  contenders.push_back({.name = "std::bitset",
-                        .run = [some, document] {
-                          document ? bitset_shift_or<kDocumentTarget>(some) : bitset_shift_or<kDenseTarget>(some);
-                        },
-                        .samples = {}});
+  contenders.push_back(
+      {.name = "std::bitset",
+       .run = [some,
+               document] { document ? bitset_shift_or<kDocumentTarget>(some) : bitset_shift_or<kDenseTarget>(some); },
+       .samples = {}});
 }
 
 void Climb::time_solver(Group& group) {
   const std::int64_t near = reachable_near(instance_);
   std::vector<Contender> contenders;
   for (const bool witness : {false, true}) {
-    contenders.push_back({.name = "", .run = [this, near, witness] { (void)decide(near, "", witness); }, .samples = {}});
+    contenders.push_back(
+        {.name = "", .run = [this, near, witness] { (void)decide(near, "", witness); }, .samples = {}});
   }
   progress_("timing the solver");
   time_in_turn(contenders, 1);
@@ -211,11 +214,10 @@ Group Climb::run() {
   std::vector<Contender> contenders;
   const auto bytes = static_cast<std::int64_t>(group.subset->bitmap_bytes);
   if (instance_.fills) {
-    contenders.push_back({.name = "copy",
-                          .run = [this, bytes] {
-                            copy_bytes(other_.data(), sums_.data(), bytes, request_.policy.threads);
-                          },
-                          .samples = {}});
+    contenders.push_back(
+        {.name = "copy",
+         .run = [this, bytes] { copy_bytes(other_.data(), sums_.data(), bytes, request_.policy.threads); },
+         .samples = {}});
   }
   for (const auto& rung : ladder(Problem::subset_sum)) {
     if (rung.backend != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
@@ -227,8 +229,8 @@ Group Climb::run() {
     group.rows.push_back(std::move(row));
   }
   add_bitset(group, contenders);
-  progress_("timing " + std::to_string(contenders.size()) + " contenders on " +
-            std::to_string(instance_.items.size()) + " items");
+  progress_("timing " + std::to_string(contenders.size()) + " contenders on " + std::to_string(instance_.items.size()) +
+            " items");
   time_in_turn(contenders, kBudget);
   const auto n = static_cast<double>(instance_.items.size());
   for (const auto& contender : contenders) {
@@ -237,7 +239,7 @@ Group Climb::run() {
     for (Row& row : group.rows) {
       if (row.rung.id != contender.name) continue;
       row.median_s = row.reason.empty() ? seconds : seconds * n / 10;
-      row.bytes = instance_.fills ? 2 * group.subset->bitmap_bytes * n : 0;
+      row.bytes = fills(row.rung.id) ? 2 * group.subset->bitmap_bytes * n : 0;
     }
   }
   if (request_.rung.empty()) time_solver(group);
@@ -253,10 +255,7 @@ std::vector<SubsetInstance> subset_instances(const LadderRequest& request) {
     instance.fills = instance.target <= kMostBits;
     return instance;
   };
-  if (!asked.name.empty()) {
-    const std::int64_t total = std::accumulate(asked.items.begin(), asked.items.end(), std::int64_t{0});
-    return {with_target({.name = asked.name, .items = asked.items}, total / 4)};
-  }
+  if (!asked.name.empty()) return {with_target({.name = asked.name, .items = asked.items}, 0)};
   std::vector<SubsetInstance> instances;
   for (const std::int64_t n : request.sizes) {
     instances.push_back(with_target(made_instance(n, asked.largest, 0), n * (asked.largest / 4)));

@@ -153,8 +153,7 @@ TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
 // ----------------------------------------------------------------------------------------------------------- decisions
 
 /// The nearest reachable sum in target - below … target + above; of two the lower one; -1 where there is none.
-std::int64_t expected_nearest(const Sums& sums, std::int64_t target, std::int64_t below,
-                              std::int64_t above) {
+std::int64_t expected_nearest(const Sums& sums, std::int64_t target, std::int64_t below, std::int64_t above) {
   for (std::int64_t distance = 0; distance <= std::max(target, std::ssize(sums)); ++distance) {
     const auto has = [&](std::int64_t sum) {
       return sum >= 0 && sum < std::ssize(sums) && sums[static_cast<std::size_t>(sum)] != 0;

@@ -155,7 +155,9 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
   ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged, aggregate or subset-sum (default: list the ladders)");
-  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215; subset-sum: three instances)");
+  ladder->add_option(
+      "--sizes", o.sizes,
+      "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215; subset-sum: three instances)");
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
   ladder
       ->add_option("--input", o.input,

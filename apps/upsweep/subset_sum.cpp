@@ -17,9 +17,9 @@
 
 #include "commands.hpp"
 #include "io/column.hpp"
-#include "io/number_lines.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
+#include "subset_problem.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 #include "values.hpp"
@@ -29,16 +29,6 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kWidth = 80;
-
-/// The items, and what is asked about them, all of one scale.
-struct Problem {
-  io::Numbers items;
-  std::int64_t target = 0;
-  std::int64_t tolerance = 0;
-
-  [[nodiscard]] std::string text(std::int64_t value) const { return io::format_decimal(value, items.scale); }
-  [[nodiscard]] Json json(std::int64_t value) const { return items.scale == 0 ? Json(value) : Json(text(value)); }
-};
 
 using Solution = std::vector<std::int64_t>;  // positions, ascending
 
@@ -67,38 +57,7 @@ void check_options(const Common& common, const SubsetSumOptions& options) {
   }
 }
 
-io::Decimal parse_amount(std::string_view option, const std::string& text) {
-  io::Decimal amount;
-  const io::NumberFault fault = io::parse_decimal(text, amount);
-  if (fault != io::NumberFault::none) {
-    throw Error(Code::invalid_argument, fmt::format("{} '{}' {}", option, printable(text), io::describe(fault)));
-  }
-  if (amount.digits < 0) throw Error(Code::invalid_argument, fmt::format("{} {} is negative", option, text));
-  return amount;
-}
-
-std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scale) {
-  std::int64_t value = amount.digits;
-  if (io::scale_up(value, scale - amount.scale)) return value;
-  throw Error(Code::invalid_argument,
-              fmt::format("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
-                          io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale),
-                          io::format_decimal(kMost, scale)));
-}
-
-Problem read_problem(const SubsetSumOptions& options) {
-  const io::Decimal target = parse_amount("--target", options.target);
-  const io::Decimal tolerance = options.tolerance ? parse_amount("--tolerance", *options.tolerance) : io::Decimal();
-  Problem problem;
-  problem.items = io::read_numbers(options.input);
-  const int scale = std::max({problem.items.scale, target.scale, tolerance.scale});
-  io::raise_scale(problem.items, scale);
-  problem.target = scaled("--target", target, scale);
-  problem.tolerance = scaled("--tolerance", tolerance, scale);
-  return problem;
-}
-
-upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const Problem& problem) {
+upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const SubsetProblem& problem) {
   upsweep::SubsetSumOptions result;
   result.witness = !options.decide;
   result.early_stop = !options.no_early_stop;
@@ -178,7 +137,8 @@ auto search(bool quiet, Find find) {
   }
 }
 
-Found find_one(const Common& common, const SubsetSumOptions& asked, const Problem& problem, const Policy& policy) {
+Found find_one(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
+               const Policy& policy) {
   upsweep::SubsetSumOptions options = library_options(asked, problem);
   const SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& tell) {
     options.progress = tell;
@@ -193,7 +153,8 @@ Found find_one(const Common& common, const SubsetSumOptions& asked, const Proble
   return found;
 }
 
-Found find_all(const Common& common, const SubsetSumOptions& asked, const Problem& problem, const Policy& policy) {
+Found find_all(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
+               const Policy& policy) {
   Found found;
   SubsetSums sums = search(common.quiet, [&](const detail::SearchProgress& tell) {
     return find_subsets(policy, problem.items.values, problem.target, asked.all, tell);
@@ -368,7 +329,7 @@ std::string choice_text(const Common& common, const SubsetSumPlan& plan) {
   return fmt::format("chosen: {}, which takes the least time of those that can be taken", plan.rung);
 }
 
-std::string plan_text(const Common& common, const SubsetSumOptions& options, const Problem& problem,
+std::string plan_text(const Common& common, const SubsetSumOptions& options, const SubsetProblem& problem,
                       const SubsetSumPlan& plan) {
   std::string text =
       fmt::format("items   {}\ntarget  {}\n", grouped(std::ssize(problem.items.values)), problem.text(problem.target));
@@ -393,7 +354,7 @@ std::string plan_text(const Common& common, const SubsetSumOptions& options, con
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "Infinity" : "NaN"); }
 
-Json plan_json(const Problem& problem, const SubsetSumPlan& plan) {
+Json plan_json(const SubsetProblem& problem, const SubsetSumPlan& plan) {
   Json ways = Json::array();
   for (const SubsetSumWay& way : plan.ways) {
     ways.push_back({{"rung", way.rung},
@@ -408,7 +369,7 @@ Json plan_json(const Problem& problem, const SubsetSumPlan& plan) {
 
 // ----------------------------------------------------------------------------------------------------------- the answer
 
-Json items_json(const Problem& problem, const Solution& solution) {
+Json items_json(const SubsetProblem& problem, const Solution& solution) {
   Json items = Json::array();
   for (const std::int64_t i : solution) {
     items.push_back(problem.json(problem.items.values[static_cast<std::size_t>(i)]));
@@ -422,14 +383,14 @@ Json ids_json(const Labels& labels, const Solution& solution) {
   return ids;
 }
 
-Json solution_json(const Problem& problem, const Solution& solution, const Labels* labels) {
+Json solution_json(const SubsetProblem& problem, const Solution& solution, const Labels* labels) {
   Json json{{"items", items_json(problem, solution)}, {"indices", solution}};
   if (labels != nullptr) json["ids"] = ids_json(*labels, solution);
   return json;
 }
 
-void print_as_json(const SubsetSumOptions& options, const Problem& problem, const Found& found, const Labels* labels,
-                   const std::optional<SubsetSumPlan>& plan) {
+void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found,
+                   const Labels* labels, const std::optional<SubsetSumPlan>& plan) {
   Json result{{"reachable", found.reachable}};
   result.update(solution_json(problem, found.solutions.empty() ? Solution() : found.solutions[0], labels));
   result["sum"] = found.reachable ? problem.json(found.sum) : Json();
@@ -447,7 +408,7 @@ void print_as_json(const SubsetSumOptions& options, const Problem& problem, cons
 std::string items_text(std::int64_t count) { return grouped(count) + (count == 1 ? " item" : " items"); }
 
 /// ", 0.06 less than the target 1234.56"; empty where nothing else than the target was asked for.
-std::string distance_text(const SubsetSumOptions& options, const Problem& problem, std::int64_t sum) {
+std::string distance_text(const SubsetSumOptions& options, const SubsetProblem& problem, std::int64_t sum) {
   if (!options.closest && !options.tolerance) return "";
   if (sum == problem.target) return ", the target itself";
   const bool less = sum < problem.target;
@@ -455,12 +416,12 @@ std::string distance_text(const SubsetSumOptions& options, const Problem& proble
                      less ? "less" : "more", problem.text(problem.target));
 }
 
-std::string sought_text(const SubsetSumOptions& options, const Problem& problem) {
+std::string sought_text(const SubsetSumOptions& options, const SubsetProblem& problem) {
   const std::string target = problem.text(problem.target);
   return options.tolerance ? fmt::format("a sum within {} of {}", problem.text(problem.tolerance), target) : target;
 }
 
-std::string headline_of_all(const SubsetSumOptions& options, const Problem& problem, const Found& found) {
+std::string headline_of_all(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found) {
   const std::int64_t count = std::ssize(found.solutions);
   const std::string items = items_text(std::ssize(problem.items.values));
   const std::string sum = problem.text(found.sum);
@@ -471,7 +432,7 @@ std::string headline_of_all(const SubsetSumOptions& options, const Problem& prob
 }
 
 /// The first line of the answer.
-std::string headline(const SubsetSumOptions& options, const Problem& problem, const Found& found) {
+std::string headline(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found) {
   const std::int64_t n = std::ssize(problem.items.values);
   if (!found.reachable) {
     return fmt::format("no: no subset of the {} adds up to {}", items_text(n), sought_text(options, problem));
@@ -485,7 +446,7 @@ std::string headline(const SubsetSumOptions& options, const Problem& problem, co
 }
 
 /// Positions, items and labels side by side, numbers to the right.
-std::string table_text(const Problem& problem, const Solution& solution, const Labels* labels) {
+std::string table_text(const SubsetProblem& problem, const Solution& solution, const Labels* labels) {
   if (solution.empty()) return "";
   std::vector<std::string> items;
   std::size_t width = std::string_view("item").size();
@@ -503,7 +464,8 @@ std::string table_text(const Problem& problem, const Solution& solution, const L
   return text;
 }
 
-void print_as_text(const SubsetSumOptions& options, const Problem& problem, const Found& found, const Labels* labels) {
+void print_as_text(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found,
+                   const Labels* labels) {
   std::string text = headline(options, problem, found) + "\n";
   for (std::size_t i = 0; i < found.solutions.size() && !options.decide; ++i) {
     const Solution& one = found.solutions[i];
@@ -518,7 +480,7 @@ void print_as_text(const SubsetSumOptions& options, const Problem& problem, cons
 int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   const Policy policy = common.policy();  // refuses a device that is not there
   check_options(common, options);
-  const Problem problem = read_problem(options);
+  const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance);
   std::optional<Labels> labels;
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
   std::optional<SubsetSumPlan> plan;

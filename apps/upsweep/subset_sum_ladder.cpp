@@ -8,8 +8,8 @@
 #include <charconv>
 #include <limits>
 
-#include "io/number_lines.hpp"
 #include "output.hpp"
+#include "subset_problem.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -42,25 +42,28 @@ double first_seconds(const bench::Group& group) {
   return 0;
 }
 
+/// Columns of the time in a graph: on GPUs only.
+int graph_width(const bench::Group& group) { return group.device.empty() ? 0 : 9; }
+
 std::string row_text(const bench::Group& group, const bench::Row& row) {
   if (row.status != bench::RowStatus::verified) {
-    return fmt::format("  {:<24}{}: {}\n", row.rung.id, word(row.status), row.reason);
+    return fmt::format("  {:<23}{}: {}\n", row.rung.id, word(row.status), row.reason);
   }
   const std::string status = row.rung.kind == Kind::library ? "library" : "verified";
+  const std::string time = fmt::format("  {:<23}{:>9}", row.rung.id, duration(row.median_s));
   const std::string speedup = fmt::format("{:.3g}x", first_seconds(group) / row.median_s);
-  const std::string in_graph = row.graph_s ? duration(*row.graph_s) : "";
-  if (!group.subset->fills) {
-    return fmt::format("  {:<24}{:>9}{:>10}  {}\n", row.rung.id, duration(row.median_s), speedup, status);
-  }
-  return fmt::format("  {:<24}{:>9}{:>12.2e}{:>9.2f}{:>10}{:>9}  {}\n", row.rung.id, duration(row.median_s),
-                     sums_per_second(group, row), copies(group, row), speedup, in_graph, status);
+  if (!group.subset->fills) return fmt::format("{}{:>9}  {}\n", time, speedup, status);
+  const int graph = graph_width(group);
+  if (row.bytes == 0) return fmt::format("{}{:>10}{:>{}}  {}\n", time, "decides", "", 17 + graph, status);
+  return fmt::format("{}{:>10.1e}{:>8.2f}{:>9}{:>{}}  {}\n", time, sums_per_second(group, row), copies(group, row),
+                     speedup, row.graph_s ? duration(*row.graph_s) : "", graph, status);
 }
 
 }  // namespace
 
 bench::SubsetRequest subset_request(const LadderOptions& options) {
   bench::SubsetRequest request;
-  if (!options.target.empty()) request.target = whole(options.target, "--target", 0);
+  if (!options.target.empty() && options.input.empty()) request.target = whole(options.target, "--target", 0);
   if (!options.largest.empty()) request.largest = whole(options.largest, "--largest", 1);
   if (!options.per_thread.empty()) {
     const std::int64_t per_thread = whole(options.per_thread, "--per-thread", 1);
@@ -68,17 +71,20 @@ bench::SubsetRequest subset_request(const LadderOptions& options) {
     request.per_thread = static_cast<int>(per_thread);
   }
   if (options.input.empty()) return request;
-  const io::Numbers numbers = io::read_numbers(options.input[0]);
-  if (numbers.values.empty()) throw Error(Code::empty, options.input[0] + ": has no items to climb on");
-  request.items = numbers.values;
+  if (options.target.empty()) throw Error(Code::invalid_argument, "--input needs a --target to climb to");
+  const SubsetProblem problem = read_problem(options.input[0], options.target, {});
+  if (problem.items.values.empty()) throw Error(Code::empty, options.input[0] + ": has no items to climb on");
+  request.items = problem.items.values;
   request.name = options.input[0];
+  request.target = problem.target;
   return request;
 }
 
 std::string subset_text(const bench::Group& group) {
   const bench::Subset& subset = *group.subset;
-  std::string text = fmt::format("subset-sum of {} items up to {}, {} {}\n", grouped(group.n), grouped(subset.largest),
-                                 subset.fills ? "every sum up to" : "one target:", grouped(subset.target));
+  std::string text =
+      fmt::format("subset-sum of {} items up to {}\n  {} {}\n", grouped(group.n), grouped(subset.largest),
+                  subset.fills ? "every sum up to" : "one target:", grouped(subset.target));
   if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
   text += group.input.empty() ? fmt::format("  made with seed {}\n", subset.seed)
                               : fmt::format("  input: {}\n", group.input);
@@ -86,15 +92,15 @@ std::string subset_text(const bench::Group& group) {
     text += fmt::format("  a bitmap of {}; of its sums {:.0f} % can be reached when their item comes\n",
                         size(static_cast<std::int64_t>(subset.bitmap_bytes)), 100 * subset.window);
     text += fmt::format("  limit: copy {}\n", rate(group.copy_bytes_per_s));
-    text += fmt::format("\n  {:<24}{:>9}{:>12}{:>9}{:>10}{:>9}\n", "rung", "time", "sums/s", "of copy", "speedup",
-                        group.device.empty() ? "" : "in graph");
+    text += fmt::format("\n  {:<23}{:>9}{:>10}{:>8}{:>9}{:>{}}\n", "rung", "time", "sums/s", "of copy", "speedup",
+                        group.device.empty() ? "" : "in graph", graph_width(group));
   } else {
-    text += fmt::format("\n  {:<24}{:>9}{:>10}\n", "rung", "time", "speedup");
+    text += fmt::format("\n  {:<23}{:>9}{:>9}\n", "rung", "time", "speedup");
   }
   for (const auto& row : group.rows) text += row_text(group, row);
   if (subset.decide_s > 0) {
-    text += fmt::format("\n  the API decides about a sum near by {}: {}; with its items: {}\n", subset.decide_rung,
-                        duration(subset.decide_s), duration(subset.witness_s));
+    text += fmt::format("\n  the API finds a sum near in {} by {}, its items in {}\n", duration(subset.decide_s),
+                        subset.decide_rung, duration(subset.witness_s));
   }
   return text + "\n";
 }
@@ -105,7 +111,7 @@ void add_subset(Json& json, const bench::Group& group, const bench::Row& row) {
   json["largest"] = subset.largest;
   json["seed"] = subset.seed == 0 ? Json() : Json(subset.seed);
   json["fills"] = subset.fills;
-  const bool timed = subset.fills && row.status == bench::RowStatus::verified;
+  const bool timed = row.bytes > 0 && row.status == bench::RowStatus::verified;
   json["sums_per_s"] = timed ? Json(sums_per_second(group, row)) : Json();
   json["sums_in_window_per_s"] = timed ? Json(sums_per_second(group, row) * subset.window) : Json();
   json["decide_s"] = subset.decide_s > 0 ? Json(subset.decide_s) : Json();

@@ -4,6 +4,7 @@
 
 #include "core/ladder.hpp"
 #include "subset_sum/ladder.hpp"
+#include "subset_sum/plan.hpp"
 #include "subset_sum/run.hpp"
 #include "upsweep/subset_sum.hpp"
 
@@ -39,6 +40,7 @@ std::string_view detail::run_reachable_sums(const Policy& policy, SubsetSumCall&
   subset_sum::require_fill(call);
   const std::string_view id = policy.rung.empty() ? subset_sum::filling_rung(call.n, call.target, false) : policy.rung;
   const auto& rung = subset_sum_rung(call, policy.with_rung(id));
+  subset_sum::require_memory({.rung = id, .bytes = subset_sum::table_bytes(id, call.n, call.target)});
   subset_sum::run_on_cpu(policy.with_rung(id), call);
   return rung.info.id;
 }

@@ -15,8 +15,8 @@ inline void first_column(std::uint8_t* column, const detail::SubsetSumCall& call
 }
 
 /// Rows first … last - 1 of an item's column, from those of the column before it.
-inline void next_column(std::uint8_t* __restrict column, const std::uint8_t* before, std::int64_t item, std::int64_t first,
-                        std::int64_t last) {
+inline void next_column(std::uint8_t* __restrict column, const std::uint8_t* before, std::int64_t item,
+                        std::int64_t first, std::int64_t last) {
   const std::int64_t middle = std::clamp(item, first, last);  // rows that the item does not reach, then those it does
   std::copy(before + first, before + middle, column + first);
   for (std::int64_t i = middle; i < last; ++i) column[i] = before[i] | before[i - item];

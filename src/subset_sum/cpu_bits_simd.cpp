@@ -43,7 +43,7 @@ void clear(Word* sums, std::int64_t words, int threads) {
 /// `enough()` may end it early. Returns how many it added, or -1 where it was interrupted.
 template <class Enough>
 std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
-               std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
+                       std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
   Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
   const auto n = static_cast<std::int64_t>(items.size());

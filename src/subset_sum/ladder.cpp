@@ -163,6 +163,8 @@ bool tells_parts(std::string_view rung) {
          rung == "cuda.two_list";
 }
 
+bool fills(std::string_view rung) { return !tells_parts(rung) || rung == "cpu.enumerate"; }
+
 std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device) {
   // A subset costs about what 16 words of a bitmap cost that goes through memory once per item.
   const bool few = n <= kMostEnumerated && std::int64_t{1} << n <= limit / 64 / 16 * std::max<std::int64_t>(n, 1);

@@ -15,6 +15,9 @@ namespace subset_sum {
 /// Whether the rung, when it decides, says how the sum is made up from two parts of the items.
 bool tells_parts(std::string_view rung);
 
+/// Whether the rung can fill a bitmap; all can decide.
+bool fills(std::string_view rung);
+
 /// The rung that fills a bitmap where none is named: few items are enumerated.
 std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device);
 

@@ -35,6 +35,16 @@ gpu::WorkspaceSize needed_by(const Rung<SubsetSumCall>& rung, const SubsetSumCal
   return rung.workspace != nullptr ? rung.workspace(call) : gpu::WorkspaceSize{};
 }
 
+/// Throws device_memory before sizes are asked for that would not even fit 64 bits.
+void require_room(std::string_view rung, const SubsetSumCall& call, int device) {
+  const double bitmaps = static_cast<double>(call.target) / 8 * 2;
+  const double bytes = bitmaps + subset_sum::table_bytes(rung, call.n, call.target);
+  const auto there = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
+  if (bytes <= there) return;
+  throw Error(Code::device_memory, std::string(rung) + ": needs " + subset_sum::bytes_text(bytes) +
+                                       " of memory, the GPU has " + subset_sum::bytes_text(there));
+}
+
 gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
   return policy.rung.empty() ? policy.with_rung(subset_sum::filling_rung(call.n, call.target, true)) : policy;
 }
@@ -59,6 +69,7 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
     return;
   }
   there.target = call.target + (call.sums == nullptr ? call.above : 0);
+  require_room(rung.info.id, there, policy.device);
   gpu::WorkspaceSize size = needed_by(rung, there);
   const std::int64_t own = (size.scratch + 255) / 256 * 256;  // the bitmap lies behind what the rung has for itself
   const std::int64_t bytes = words_of(there.target) * std::int64_t{sizeof(Word)};
@@ -116,6 +127,7 @@ std::string_view detail::run_reachable_sums(const gpu::Policy& asked, SubsetSumC
   gpu::Launch where;
   const auto& rung = rung_on_device(policy, call, where);
   gpu::require_device_memory(call.sums, policy.device, "sums");
+  require_room(rung.info.id, call, policy.device);
   const gpu::DeviceCall memory(policy, needed_by(rung, call));
   call.launch = &memory.launch();
   require_done(rung.run(call, {}), rung.info.id);
@@ -126,7 +138,9 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
   const gpu::CurrentDevice current(asked.device);
   SubsetSumCall there = call;
   gpu::Launch where;
-  return needed_by(rung_on_device(filling(asked, call), there, where), there);
+  const auto& rung = rung_on_device(filling(asked, call), there, where);
+  require_room(rung.info.id, there, asked.device);
+  return needed_by(rung, there);
 }
 
 SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,

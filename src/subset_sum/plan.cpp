@@ -29,8 +29,6 @@ constexpr int kMostThreads = 8;              // that make a bitmap faster: memor
 
 double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
-double count_of(const Question& question) { return static_cast<double>(question.values.size()); }
-
 double threads_of(const Question& question, int most = cpu::kMaxWorkers) {
   return std::min(cpu::worker_count(question.threads), most);
 }
@@ -91,12 +89,12 @@ SubsetSumWay bits_simd(const Question& question) {
   return way;
 }
 
-/// A byte for each sum: of every column, or of two.
 SubsetSumWay table(std::string_view rung, const Question& question) {
   SubsetSumWay way{.rung = rung};
-  const double columns = rung == "cpu.table" ? std::max(count_of(question), 1.0) : 2;
-  way.bytes = bitmap_bytes(question) * (8 * columns + (question.witness ? 2 : 1));
-  way.seconds = kPerByteOfTable * 8 * bitmap_bytes(question) * count_of(question);
+  const std::int64_t limit = question.target + question.above;
+  way.bytes =
+      table_bytes(rung, std::ssize(question.values), limit) + bitmap_bytes(question) * (question.witness ? 2 : 1);
+  way.seconds = kPerByteOfTable * 8 * bitmap_bytes(question) * static_cast<double>(question.values.size());
   return way;
 }
 
@@ -110,6 +108,14 @@ std::string memory_reason(double bytes) {
 }
 
 }  // namespace
+
+double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit) {
+  const double column = static_cast<double>(limit) + 1;
+  if (rung == "cpu.columns" || rung == "cpu.threads") return 2 * column;
+  const bool has_table =
+      rung == "cpu.table" || rung == "cuda.array_ops" || rung == "cuda.column" || rung == "cuda.agglomerated";
+  return has_table ? column * static_cast<double>(std::max<std::int64_t>(n, 1)) : 0;
+}
 
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};

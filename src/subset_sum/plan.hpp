@@ -37,6 +37,9 @@ SubsetSumWay way_of(std::string_view rung, const Question& question);
 /// what each would need.
 std::string_view choose(const std::vector<SubsetSumWay>& ways);
 
+/// Bytes that a rung which fills a bitmap needs besides it: the document's table, or its two columns.
+double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit);
+
 /// Throws out_of_memory if the way needs more memory than there is.
 void require_memory(const SubsetSumWay& way);
 

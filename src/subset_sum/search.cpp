@@ -92,7 +92,8 @@ bool Search::find_around(const std::vector<std::int64_t>& values, std::int64_t t
   const auto n = static_cast<std::int64_t>(values.size());
   const double whole = static_cast<double>(n) * static_cast<double>(target);
   std::int64_t enough = 0;  // of the largest values, which reach the target
-  for (std::int64_t sum = 0; enough < n && sum < target; ++enough) sum += values[static_cast<std::size_t>(n - 1 - enough)];
+  for (std::int64_t sum = 0; enough < n && sum < target; ++enough)
+    sum += values[static_cast<std::size_t>(n - 1 - enough)];
   for (std::int64_t more = 4; enough + more <= n; more *= 2) {
     const auto first = values.end() - (enough + more);
     const std::int64_t surplus = std::accumulate(first, values.end(), std::int64_t{0}) - target;

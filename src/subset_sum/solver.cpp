@@ -27,9 +27,9 @@ SubsetSum subset_sum::search(const Instance& instance, std::string_view rung, co
     answer.reachable = true;
     answer.sum = instance.target;
   } else {
-    const detail::SubsetSumCall decided = search.decide(instance.values, instance.target, instance.below,
-                                                        instance.above, options.early_stop, rung,
-                                                        {0, options.witness ? 0.5 : 1});
+    const detail::SubsetSumCall decided =
+        search.decide(instance.values, instance.target, instance.below, instance.above, options.early_stop, rung,
+                      {0, options.witness ? 0.5 : 1});
     answer.reachable = decided.reachable;
     answer.sum = decided.sum;
     if (decided.reachable && options.witness) search.find(instance.values, decided, {0.5, 1}, chosen);

@@ -10,6 +10,8 @@ RUNGS = {
     "reduce": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"],
     "ragged": ["cpu.serial", "cpu.threads", "cpu.chained", "cpu.adjacent"],
     "aggregate": ["cpu.serial", "cpu.threads", "cpu.predicate_first"],
+    "subset-sum": ["cpu.table", "cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd", "cpu.enumerate",
+                   "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"],
 }
 FIELDS = {"rung", "type", "n", "status", "reason", "median_s", "gbps", "fraction_of_copy", "speedup"}
 
@@ -69,7 +71,7 @@ def test_scan(upsweep):
     assert {row["n"] for row in rows} == {1000, 4096}
 
 
-@pytest.mark.parametrize("problem", [problem for problem in RUNGS if problem != "aggregate"])
+@pytest.mark.parametrize("problem", [problem for problem in RUNGS if problem not in ("aggregate", "subset-sum")])
 def test_every_problem_verifies(upsweep, problem):
     types = "int64" if problem == "ragged" else "int32,float64"
     rows = check_rows(upsweep.json("ladder", problem, "--sizes", "1,777", "--types", types), problem)
@@ -370,3 +372,67 @@ def test_options_that_would_mean_nothing_are_refused(upsweep):
     upsweep.fails("invalid_argument", "devices", "--rung", "cpu.serial")
     upsweep.fails("invalid_argument", "ladder", "scan", "--max-seconds", "nan")
     upsweep.fails("invalid_argument", "ladder", "scan", "--max-seconds", "-1")
+
+
+# --------------------------------------------------------------------------------------------------------- subset-sum
+
+
+def check_subset(result, n, target):
+    rows = result["rows"]
+    assert result["problem"] == "subset-sum"
+    for row in rows:
+        assert set(row) >= FIELDS, row
+        assert (row["n"], row["target"], row["status"]) == (n, target, "verified"), row
+        assert row["median_s"] > 0
+        # Those that decide about the target fill no bitmap, so there is nothing to be measured by a copy.
+        fills = row["rung"] not in ("cpu.meet_in_the_middle", "cpu.schroeppel_shamir")
+        assert (row["sums_per_s"] is not None) == fills, row
+    return [row["rung"] for row in rows]
+
+
+def test_subset_sum_on_made_items(upsweep):
+    args = ["ladder", "subset-sum", "--sizes", "10", "--largest", "1000"]
+    assert check_subset(upsweep.json(*args), 10, 2500) == RUNGS["subset-sum"]
+    assert check_subset(upsweep.json(*args, "--target", "63"), 10, 63) == RUNGS["subset-sum"]
+    assert check_subset(upsweep.json(*args, "--rung", "cpu.bits"), 10, 2500) == ["cpu.bits"]
+    text = upsweep.text(*args)
+    check_text(text)
+    assert "10 items" in text and "seed 12" in text and "decides" in text
+
+
+def test_subset_sum_without_a_bitmap(upsweep):
+    args = ["ladder", "subset-sum", "--sizes", "24", "--largest", str(2**57)]
+    rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
+    for rung in ("cpu.enumerate", "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"):
+        assert rows[rung]["status"] == "verified", rows[rung]
+    for rung in ("cpu.table", "cpu.bits", "cpu.bits_simd"):
+        assert rows[rung]["status"] == "skipped" and " of memory" in rows[rung]["reason"], rows[rung]
+    check_text(upsweep.text(*args))
+
+
+def test_subset_sum_on_a_file(upsweep):
+    upsweep.write("prices.txt", b"12.50\n7\n0.99\n3.01\n")
+    result = upsweep.json("ladder", "subset-sum", "--input", "prices.txt", "--target", "19.5")
+    assert check_subset(result, 4, 1950) == RUNGS["subset-sum"]
+    upsweep.write("none.txt", b"")
+    upsweep.fails("empty", "ladder", "subset-sum", "--input", "none.txt", "--target", "1")
+    upsweep.fails("not_found", "ladder", "subset-sum", "--input", "missing.txt", "--target", "1")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["subset-sum", "--input", "prices.txt"],
+        ["subset-sum", "--sizes", "10", "--target", "-1"],
+        ["subset-sum", "--sizes", "10", "--target", "12.5"],
+        ["subset-sum", "--sizes", "10", "--largest", "0"],
+        ["subset-sum", "--sizes", "10", "--per-thread", "0"],
+        ["subset-sum", "--sizes", "10", "--types", "int64"],
+        ["subset-sum", "--sizes", "10", "--z", "3"],
+        ["scan", "--sizes", "10", "--target", "5"],
+        ["scan", "--sizes", "10", "--per-thread", "2"],
+    ],
+)
+def test_subset_sum_refuses(upsweep, args):
+    upsweep.write("prices.txt", b"12.50\n")
+    upsweep.fails("invalid_argument", "ladder", *args)

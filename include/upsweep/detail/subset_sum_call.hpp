@@ -34,7 +34,7 @@ struct SubsetSumCall {
 
   // What a decision comes to.
   bool reachable = false;
-  std::int64_t sum = 0;  ///< the nearest one, where reachable
+  std::int64_t sum = 0;            ///< the nearest one, where reachable
   std::int64_t largest_used = -1;  ///< so many of the largest items suffice; -1: all
   /// A rung that decides without filling also says how the sum is made up: some of the first left_items items add up to
   /// left_sum, some of the others to the rest. -1: it does not say.

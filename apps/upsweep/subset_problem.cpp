@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/subset_problem.cpp: items, target and tolerance, brought to the most decimals that occur.
+#include "subset_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "output.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+io::Decimal parse_amount(std::string_view option, const std::string& text) {
+  io::Decimal amount;
+  const io::NumberFault fault = io::parse_decimal(text, amount);
+  if (fault != io::NumberFault::none) {
+    throw Error(Code::invalid_argument, fmt::format("{} '{}' {}", option, printable(text), io::describe(fault)));
+  }
+  if (amount.digits < 0) throw Error(Code::invalid_argument, fmt::format("{} {} is negative", option, text));
+  return amount;
+}
+
+std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scale) {
+  std::int64_t value = amount.digits;
+  if (io::scale_up(value, scale - amount.scale)) return value;
+  throw Error(Code::invalid_argument,
+              fmt::format("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
+                          io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale),
+                          io::format_decimal(kMost, scale)));
+}
+
+}  // namespace
+
+SubsetProblem read_problem(const std::string& input, const std::string& target,
+                           const std::optional<std::string>& tolerance) {
+  const io::Decimal sum = parse_amount("--target", target);
+  const io::Decimal around = tolerance ? parse_amount("--tolerance", *tolerance) : io::Decimal();
+  SubsetProblem problem;
+  problem.items = io::read_numbers(input);
+  const int scale = std::max({problem.items.scale, sum.scale, around.scale});
+  io::raise_scale(problem.items, scale);
+  problem.target = scaled("--target", sum, scale);
+  problem.tolerance = scaled("--tolerance", around, scale);
+  return problem;
+}
+
+}  // namespace upsweep::command
