@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour.sh: the tour: real tables, a running total over six million rows, SQL over them, and the line items of 1995's orders.
+# tools/tour.sh: the tour: real tables, a running total over six million rows, the line items of 1995's orders, SQL over them,
+# and an invoice reconciled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,9 +50,17 @@ ask "SELECT SUM(l_extendedprice * l_discount) AS revenue FROM '$data/lineitem.pa
   WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year
   AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24"
 
+say "Which ten of 24 open line items make up an invoice's total?"
+$python tools/tour_data.py invoice "$data"
+total=$(cat "$data/invoice_total.txt")
+run $upsweep subset-sum "$data/open_items.parquet:price" --target "$total" --id line
+say "Every rung of the subset-sum ladder on those prices, verified, then timed"
+run $upsweep ladder subset-sum --input "$data/open_items.parquet:price" --target "$total"
+
 say "What to try next"
 cat <<'END'
   build/bin/upsweep ladder scan --sizes 1e8 --types int32,float32
+  build/bin/upsweep ladder subset-sum
   build/bin/upsweep reduce build/tour/lineitem.parquet:l_extendedprice
   build/bin/upsweep offsets build/tour/stops_1995.npy build/tour/starts_1995.npy
       (stops and starts swapped: the first bad list is named)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour_data.py: makes the tour's tables (`tables DIR`) and the lists of line items per order (`lists DIR`).
+# tools/tour_data.py: makes the tour's tables (`tables DIR`), the lists of line items per order (`lists DIR`), and open
+# line items with an invoice's total (`invoice DIR`).
 """Real data for the tour, made once and kept.
 
 tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli; where that is not installed,
             tables of the same size and types by a small generator of our own, named as such in the output.
 lists DIR   starts_1995.npy and stops_1995.npy: where the line items of each order of 1995 lie in lineitem.
+invoice DIR open_items.parquet: order, line and price of 24 line items; invoice_total.txt: what ten of them add up to.
 """
 
 import datetime
@@ -80,5 +82,19 @@ def lists(folder: pathlib.Path) -> None:
     print(f"{len(chosen):,} of {len(dates):,} orders are of 1995")
 
 
+def invoice(folder: pathlib.Path) -> None:
+    lines = pq.read_table(folder / "lineitem.parquet", columns=["l_orderkey", "l_extendedprice"]).slice(0, 24)
+    keys = lines["l_orderkey"].to_pylist()
+    labels = [f"order {key}, line {keys[:i].count(key) + 1}" for i, key in enumerate(keys)]
+    pq.write_table(
+        pa.table({"line": labels, "price": lines["l_extendedprice"].combine_chunks()}), folder / "open_items.parquet"
+    )
+    billed = np.random.default_rng(1995).choice(24, 10, replace=False)
+    prices = lines["l_extendedprice"].to_pylist()
+    total = sum(prices[i] for i in billed)
+    (folder / "invoice_total.txt").write_text(f"{total}\n")
+    print(f"24 open line items; ten of them make an invoice of {total}")
+
+
 if __name__ == "__main__":
-    {"tables": tables, "lists": lists}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"tables": tables, "lists": lists, "invoice": invoice}[sys.argv[1]](pathlib.Path(sys.argv[2]))

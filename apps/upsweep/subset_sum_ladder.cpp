@@ -99,7 +99,7 @@ std::string subset_text(const bench::Group& group) {
   }
   for (const auto& row : group.rows) text += row_text(group, row);
   if (subset.decide_s > 0) {
-    text += fmt::format("\n  the API finds a sum near in {} by {}, its items in {}\n", duration(subset.decide_s),
+    text += fmt::format("\n  the API: a sum near in {} by {}, with items {}\n", duration(subset.decide_s),
                         subset.decide_rung, duration(subset.witness_s));
   }
   return text + "\n";
