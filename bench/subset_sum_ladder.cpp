@@ -265,8 +265,13 @@ std::vector<SubsetInstance> subset_instances(const LadderRequest& request) {
   };
   if (!asked.name.empty()) return {with_target({.name = asked.name, .items = asked.items}, 0)};
   std::vector<SubsetInstance> instances;
+  instances.reserve(request.sizes.size());
   for (const std::int64_t n : request.sizes) {
-    instances.push_back(with_target(made_instance(n, asked.largest, 0), n * (asked.largest / 4)));
+    std::int64_t quarter = 0;
+    if (__builtin_mul_overflow(n, asked.largest / 4, &quarter)) {
+      throw Error(Code::invalid_argument, "--sizes and --largest: a quarter of all items is more than 2^63-1");
+    }
+    instances.push_back(with_target(made_instance(n, asked.largest, 0), quarter));
   }
   if (!instances.empty()) return instances;
   return {made_instance(10, 10'000'000, kDocumentTarget), made_instance(1000, 10'000'000, kDenseTarget),
@@ -287,7 +292,8 @@ Group subset_group(const SubsetInstance& instance) {
   Group group{.problem = Problem::subset_sum, .type = Type::int64, .n = std::ssize(instance.items)};
   Subset subset{.target = instance.target, .seed = instance.seed, .fills = instance.fills};
   subset.largest = *std::max_element(instance.items.begin(), instance.items.end());
-  subset.bitmap_bytes = static_cast<double>(instance.target / 64 + 1) * 8;
+  const std::int64_t words = instance.target / 64 + 1;
+  subset.bitmap_bytes = static_cast<double>(words) * 8;
   std::vector<std::int64_t> ascending = instance.items;
   std::sort(ascending.begin(), ascending.end());
   double prefix = 0;

@@ -165,12 +165,11 @@ class Halves {
     if (last - first < 2) middle_ = last;
     sums_.push_back(0);
     for (std::size_t i = middle_; i < last; ++i) {
-      const std::size_t count = sums_.size();
-      sums_.resize(2 * count);
-      std::transform(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count),
-                     sums_.begin() + static_cast<std::ptrdiff_t>(count),
-                     [&](std::int64_t sum) { return sum + items.values[i]; });
-      std::inplace_merge(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count), sums_.end());
+      std::vector<std::int64_t> moved = sums_;
+      for (std::int64_t& sum : moved) sum += items.values[i];
+      std::vector<std::int64_t> both(2 * sums_.size());
+      std::merge(sums_.begin(), sums_.end(), moved.begin(), moved.end(), both.begin());
+      sums_.swap(both);
     }
     if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last);
   }
