@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,9 @@ TEST(SubsetSumRungs, FillEveryWordBorder) {
     check_fills({64, 64, 64, 64}, limit);
     check_fills({1, 1, 1, 1, 1, 1, 1}, limit);
     check_fills({limit + 1, limit + 64, 3}, limit);
+    // Sums of these would wrap around to small ones.
+    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+    check_fills({huge, huge, 4, huge - 1, 1000, 1000}, limit);
     check_fills(random_items(random, 15, limit + 2), limit);
   }
 }
@@ -305,6 +309,64 @@ TEST(SubsetSum, HugeItemsByLists) {
   }
 }
 
+TEST(SubsetSum, SameAnswerForAnyNumberOfThreads) {
+  std::mt19937_64 random(14);
+  for (int i = 0; i < (tests::kSanitized ? 20 : 300); ++i) {
+    const auto n = 5 + static_cast<std::int64_t>(random() % 60);
+    const Items items = random_items(random, n, std::int64_t{1} << (4 + random() % 18));
+    const auto target = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items)));
+    for (const std::string rung : {"", "cpu.bits_simd"}) {
+      const SubsetSum one = find_subset(seq.with_rung(rung), items, target);
+      for (const int threads : {2, 5}) {
+        const SubsetSum several = find_subset(par.with_rung(rung).with_threads(threads), items, target);
+        EXPECT_EQ(several.indices, one.indices) << rung << " chose " << one.rung;
+        EXPECT_EQ(several.rung, one.rung);
+      }
+    }
+  }
+}
+
+TEST(SubsetSum, ManySolutionsAreFoundSoon) {
+  // Each would take seconds to hours by a whole search, or more memory than there is.
+  std::mt19937_64 random(15);
+  struct Instance {
+    std::int64_t n;
+    std::int64_t largest;
+    std::int64_t share;  // of all items that the target is
+  };
+  for (const auto& [n, largest, share] : {Instance{60, std::int64_t{1} << 30, 3}, Instance{1000, 10000000, 5},
+                                          Instance{100000, 1000000000, 7}, Instance{400, std::int64_t{1} << 34, 2}}) {
+    const Items items = random_items(random, n, largest);
+    const std::int64_t target = total(items) / share;
+    check_answer(find_subset(par, items, target), items, target, std::to_string(n));
+    EXPECT_TRUE(find_subset(par, items, target, {.witness = false}));
+    check_answer(find_subset(par, items, target, {.below = target}), items, target, "closest " + std::to_string(n));
+  }
+}
+
+TEST(SubsetSum, ToleranceFarBelowTheItemsUnit) {
+  // All items are multiples of 10^8, so 750 GB of bitmap are not needed to say that none is within 1.
+  std::mt19937_64 random(16);
+  Items items = random_items(random, 300, 20000);
+  for (auto& item : items) item *= 100000000;
+  const std::int64_t target = total(items) / 200000000 * 100000000;
+  check_answer(find_subset(par, items, target + 1, {.below = 1, .above = 1}), items, target, "within 1");
+  EXPECT_FALSE(find_subset(par, items, target + 3, {.below = 1, .above = 1}));
+  check_answer(find_subset(par, items, std::numeric_limits<std::int64_t>::max(),
+                           {.below = std::numeric_limits<std::int64_t>::max()}),
+               items, total(items), "closest to more than all");
+}
+
+TEST(SubsetSum, ItemsThatAreMultiplesOfTheFirstModulus) {
+  // By remainders, all but one sum would be in one class: 2^20 pairs at once instead of 2^10.
+  Items items(40, 1031);
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] *= static_cast<std::int64_t>(1 + i * i * i * 7919);
+  items[7] += 1;
+  const std::int64_t target = items[0] + items[7] + items[21] + items[33];
+  check_answer(find_subset(par.with_rung("cpu.schroeppel_shamir"), items, target, {.reduce = false}), items, target,
+               "");
+}
+
 // ----------------------------------------------------------------------------------------------------------- solutions
 
 TEST(SubsetSums, AreAllInOrder) {
@@ -328,14 +390,12 @@ TEST(SubsetSums, AreAllInOrder) {
       if (sum == target) expected.push_back(positions);
     }
     std::sort(expected.begin(), expected.end());
+    std::vector<Items> first_three = expected;
+    first_three.resize(std::min<std::size_t>(3, expected.size()));
     for (const std::string rung : {"", "cpu.bits_simd", "cpu.meet_in_the_middle"}) {
       const Policy policy = par.with_rung(rung);
       EXPECT_EQ(find_subsets(policy, items, target, 1 << 20).found, expected) << rung << " target " << target;
-      const auto few = std::min<std::size_t>(3, expected.size());
-      expected.resize(few);
-      EXPECT_EQ(find_subsets(policy, items, target, 3).found, expected) << rung << " target " << target;
-      expected.clear();
-      for (const auto& solution : find_subsets(par, items, target, 1 << 20).found) expected.push_back(solution);
+      EXPECT_EQ(find_subsets(policy, items, target, 3).found, first_three) << rung << " target " << target;
     }
   }
 }
@@ -397,7 +457,7 @@ TEST(SubsetSumApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)reachable_sums(par, bad.data(), 2, 5, &word); }, 1), Code::not_positive);
   const Policy by_lists = par.with_rung("cpu.schroeppel_shamir");
   EXPECT_EQ(code_of([&] { (void)reachable_sums(by_lists, Items{1}.data(), 1, 5, &word); }), Code::unsupported);
-  EXPECT_EQ(code_of([&] { (void)find_subset(by_lists, Items{1, 5}, 4, {.below = 4}); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)find_subset(by_lists, Items{1, 5, 3}, 6, {.below = 6}); }), Code::unsupported);
 }
 
 TEST(SubsetSumApi, SaysWhatMemoryWouldBeNeeded) {
@@ -414,6 +474,15 @@ TEST(SubsetSumApi, SaysWhatMemoryWouldBeNeeded) {
   }
   EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.table"), items, target); }), Code::out_of_memory);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, items, target, 1); }), Code::out_of_memory);
+  // What follows without a search needs none.
+  EXPECT_EQ(find_subsets(par, items, total(items), 2).found.size(), 1U);
+  EXPECT_EQ(find_subsets(par, items, 0, 2).found, std::vector<Items>{{}});
+  EXPECT_TRUE(find_subsets(par, items, total(items) + 1, 2).found.empty());
+  std::uint64_t word = 0;
+  const Items few{1, 2};
+  EXPECT_EQ(
+      code_of([&] { (void)reachable_sums(par.with_rung("cpu.table"), few.data(), 2, std::int64_t{1} << 62, &word); }),
+      Code::out_of_memory);
   EXPECT_TRUE(plan_subset(par, items, target).rung.empty());
 }
 
@@ -434,7 +503,7 @@ TEST(SubsetSumApi, TellsItsProgressAndStops) {
     EXPECT_GT(last, 0) << policy.rung;
     return code;
   };
-  for (const std::string rung : {"cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd"}) {
+  for (const std::string rung : {"cpu.table", "cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd"}) {
     EXPECT_EQ(run(items, total(items) / 2, par.with_rung(rung), 2), Code::ok) << rung;
     EXPECT_EQ(run(items, total(items) / 2, par.with_rung(rung), 0.2), Code::interrupted) << rung;
   }
@@ -442,6 +511,23 @@ TEST(SubsetSumApi, TellsItsProgressAndStops) {
     EXPECT_EQ(run(few, total(few) / 2, par.with_rung(rung), 2), Code::ok) << rung;
     EXPECT_EQ(run(few, total(few) / 2, par.with_rung(rung), 0.2), Code::interrupted) << rung;
   }
+}
+
+TEST(SubsetSumApi, PassesOnWhatItsProgressThrows) {
+  std::mt19937_64 random(17);
+  const Items items = random_items(random, 36, std::int64_t{1} << 40);
+  const Items ones(60, 1);
+  const detail::SearchProgress throws = [](double) -> bool { throw std::runtime_error("enough"); };
+  for (const std::string rung : {"", "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"}) {
+    SubsetSumOptions options;
+    options.progress = throws;
+    EXPECT_THROW((void)find_subset(par.with_rung(rung), items, total(items) / 2 + 1, options), std::runtime_error);
+  }
+  EXPECT_THROW((void)find_subsets(par, ones, 30, 5, throws), std::runtime_error);
+  // Of very many solutions the first are told about, and then it stops.
+  int told = 0;
+  const detail::SearchProgress stops = [&](double) { return ++told < 80; };
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, ones, 30, std::int64_t{1} << 40, stops); }), Code::interrupted);
 }
 
 }  // namespace

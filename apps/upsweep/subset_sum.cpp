@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -71,7 +72,8 @@ upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const
 
 // ------------------------------------------------------------------------------------------------------------ searching
 
-volatile std::sig_atomic_t interrupts = 0;
+std::atomic<int> interrupts = 0;  // set by a handler, read by whichever thread tells the progress
+static_assert(std::atomic<int>::is_always_lock_free);
 
 /// While it lives, the first Ctrl-C only asks the search to stop; a second one ends the process as ever.
 class Interruptible {

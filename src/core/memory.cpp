@@ -28,11 +28,23 @@ std::int64_t number_in(const std::string& path) {
   return file >> value ? value : kUnknown;  // "max" too
 }
 
+/// What the group could give back of the files it has read.
+std::int64_t file_cache_in_group() {
+  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+  std::string word;
+  std::int64_t bytes = 0;
+  while (statistics >> word >> bytes) {
+    if (word == "inactive_file") return bytes;
+  }
+  return 0;
+}
+
 /// Of the control group at the root of what this process sees, which is a container's.
 std::int64_t free_in_group() {
   const std::int64_t most = number_in("/sys/fs/cgroup/memory.max");
   const std::int64_t used = number_in("/sys/fs/cgroup/memory.current");
-  return most == kUnknown || used == kUnknown ? kUnknown : std::max<std::int64_t>(most - used, 0);
+  if (most == kUnknown || used == kUnknown) return kUnknown;
+  return std::max<std::int64_t>(most - used + file_cache_in_group(), 0);
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ inline std::int64_t least_from(const Word* sums, std::int64_t from, std::int64_t
 inline void read_decision(detail::SubsetSumCall& call, const Word* sums) {
   const std::int64_t under = greatest_up_to(sums, call.target, call.target - call.below);
   const std::int64_t over = under == call.target ? kNoSum : least_from(sums, call.target, call.target + call.above);
-  const bool takes_over = over != kNoSum && (under == kNoSum || over - call.target < call.target - under);
+  const std::int64_t nearer = call.upper_first ? 1 : 0;
+  const bool takes_over = over != kNoSum && (under == kNoSum || over - call.target < call.target - under + nearer);
   call.sum = takes_over ? over : under;
   call.reachable = call.sum != kNoSum;
 }

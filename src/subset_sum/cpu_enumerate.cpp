@@ -61,7 +61,11 @@ constexpr std::uint64_t kAskEvery = 1 << 14;
 bool asks(std::uint64_t k) { return k % kAskEvery == kAskEvery - 1; }
 
 Status fill(const detail::SubsetSumCall& call) {
-  const PowerSet sets(call.items, call.n);
+  // Without items beyond the target: their sums might not even fit 64 bits.
+  std::array<std::int64_t, kMostEnumerated> items{};
+  const auto* const last = std::copy_if(call.items, call.items + call.n, items.begin(),
+                                        [&](std::int64_t item) { return item <= call.target; });
+  const PowerSet sets(items.data(), last - items.begin());
   const auto target = static_cast<Sum>(call.target);
   std::fill_n(call.sums, words_of(call.target), Word{0});
   const bool done = sets.for_each_base([&](std::uint64_t k, Sum base, const Sum* list, std::size_t count) {

@@ -77,14 +77,17 @@ void merge_share(const Sum* list, std::int64_t count, Sum item, std::int64_t fir
 }
 
 /// All sums of some items up to `most`, in ascending order, and kBehind: the result is in `out`, which takes turns with
-/// `other`.
-std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int threads, Sum* out, Sum* other) {
+/// `other`. -1 where ask(), before every merge, says to stop.
+template <class Ask>
+std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int threads, Sum* out, Sum* other,
+                       Ask ask) {
   Sum* list = n % 2 == 0 ? out : other;  // n merges later it is `out`
   Sum* next = n % 2 == 0 ? other : out;
   list[0] = 0;
   list[1] = kBehind;
   std::int64_t count = 1;
   for (std::int64_t j = 0; j < n; ++j) {
+    if (!ask()) return -1;
     const auto item = static_cast<Sum>(items[j]);
     const int workers = workers_for(2 * count, threads);
     cpu::run_workers(workers, [&](int worker) {
@@ -138,11 +141,12 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   cpu::Pages<Sum> other(std::max<std::int64_t>(longest / 2, 1) + 1);
   Lists lists{left.data(), 0, right.data(), 0};
   // Two thirds of the work are merges.
-  if (!go_on(call, 0, 3)) return kInterrupted;
-  lists.left_count = make_list(call.items, left_items, most, policy.threads, left.data(), other.data());
-  if (!go_on(call, 1, 3)) return kInterrupted;
-  lists.right_count = make_list(call.items + left_items, right_items, most, policy.threads, right.data(), other.data());
-  if (!go_on(call, 2, 3)) return kInterrupted;
+  lists.left_count = make_list(call.items, left_items, most, policy.threads, left.data(), other.data(),
+                               [&] { return go_on(call, 0, 3); });
+  if (lists.left_count < 0) return kInterrupted;
+  lists.right_count = make_list(call.items + left_items, right_items, most, policy.threads, right.data(), other.data(),
+                                [&] { return go_on(call, 1, 3); });
+  if (lists.right_count < 0 || !go_on(call, 2, 3)) return kInterrupted;
 
   const int workers = workers_for(lists.left_count, policy.threads);
   std::vector<Nearest> found(static_cast<std::size_t>(workers), Nearest(call));

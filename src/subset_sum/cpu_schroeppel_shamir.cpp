@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -46,8 +48,11 @@ class Quarter {
       const std::size_t count = sums.size();
       for (std::size_t i = 0; i < count; ++i) sums.push_back(sums[i] + static_cast<Sum>(items[j]));
     }
+    std::sort(sums.begin(), sums.end());
+    sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
     size_ = sums.size();
     for (const Sum sum : sums) ++first_[sum % modulus + 1];
+    longest_ = *std::max_element(first_.begin(), first_.end());
     for (Sum r = 0; r < modulus; ++r) first_[r + 1] += first_[r];
     sums_.resize(size_ + kAtATime);  // what lies behind is loaded, too
     remainders_.resize(size_);
@@ -60,6 +65,8 @@ class Quarter {
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// Sums with the most frequent remainder.
+  [[nodiscard]] std::uint32_t longest() const { return longest_; }
 
   /// pairs ← the sums of one of these and one of `other` that have the remainder; returns how many.
   std::size_t add_up(const Quarter& other, Sum remainder, std::vector<Sum>& pairs) const {
@@ -81,6 +88,7 @@ class Quarter {
  private:
   static constexpr std::size_t kAtATime = 4;
   std::size_t size_ = 0;
+  std::uint32_t longest_ = 0;
   std::vector<std::uint32_t> first_;       // of each remainder in sums_
   std::vector<std::uint32_t> remainders_;  // of each sum
   std::vector<Sum> sums_;
@@ -120,6 +128,12 @@ struct Search {
         modulus(m),
         quarter{part(call, 0, m), part(call, 1, m), part(call, 2, m), part(call, 3, m)} {}
 
+  /// Whether the remainders are spread so that no class is much larger than the others.
+  [[nodiscard]] bool is_even() const {
+    // Of as many sums as remainders the most frequent one has about ten.
+    constexpr std::uint32_t kMost = 64;
+    return std::all_of(std::begin(quarter), std::end(quarter), [](const Quarter& q) { return q.longest() <= kMost; });
+  }
   static std::int64_t border(std::int64_t n, int which) {
     const std::int64_t half = n / 2;
     return which == 0 ? 0 : which == 1 ? half / 2 : which == 2 ? half : which == 3 ? half + (n - half) / 2 : n;
@@ -196,7 +210,15 @@ std::optional<Sum> take_classes(Search& search, const detail::SubsetSumCall& cal
 }
 
 Status decide(detail::SubsetSumCall& call, const Policy& policy) {
-  Search search(call, modulus_for(Sum{1} << (call.n + 2) / 4));
+  // Items may have been chosen, or happen, to be multiples of a modulus: then another one.
+  constexpr int kTries = 16;
+  Sum modulus = modulus_for(Sum{1} << (call.n + 2) / 4);
+  auto made = std::make_unique<Search>(call, modulus);
+  for (int i = 0; i < kTries && !made->is_even(); ++i) {
+    modulus = modulus_for(modulus + modulus / 8 + 1);
+    made = std::make_unique<Search>(call, modulus);
+  }
+  Search& search = *made;
   // Worth a thread: 2^14 pairs, 100 us.
   const int workers = call.n < 28 ? 1 : cpu::worker_count(policy.threads);
   std::vector<std::optional<Sum>> lefts(static_cast<std::size_t>(workers));

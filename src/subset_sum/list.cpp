@@ -19,6 +19,7 @@
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/plan.hpp"
 #include "subset_sum/reductions.hpp"
+#include "subset_sum/run.hpp"
 
 namespace upsweep {
 namespace {
@@ -57,10 +58,15 @@ struct Items {
   [[nodiscard]] std::int64_t count() const { return std::ssize(values); }
 };
 
+void tell(const SearchProgress& progress, double done) {
+  if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
+}
+
 /// Where solutions go; full, there may be as many as asked for.
 class Solutions {
  public:
-  Solutions(const Items& items, std::int64_t count) : items_(items), count_(count) {}
+  Solutions(const Items& items, std::int64_t count, const SearchProgress& progress)
+      : items_(items), count_(count), progress_(progress), most_bytes_(static_cast<double>(available_memory())) {}
 
   void take(std::int64_t item) { taken_.push_back(item); }
   std::int64_t put_back() {
@@ -70,22 +76,31 @@ class Solutions {
   }
   [[nodiscard]] bool any_taken() const { return !taken_.empty(); }
   void keep() {
+    if (found_.size() % kAskEvery == 0)
+      tell(progress_, static_cast<double>(found_.size()) / static_cast<double>(count_));
+    bytes_ += static_cast<double>(sizeof(found_[0]) + taken_.size() * sizeof(taken_[0]) + kPerAllocation);
+    if (bytes_ > most_bytes_) {
+      throw Error(Code::out_of_memory,
+                  "no memory left after " + std::to_string(found_.size()) + " solutions: ask for fewer");
+    }
     auto& solution = found_.emplace_back();
+    solution.reserve(taken_.size());
     for (const std::int64_t item : taken_) solution.push_back(items_.positions[static_cast<std::size_t>(item)]);
   }
   [[nodiscard]] bool full() const { return std::ssize(found_) >= count_; }
   [[nodiscard]] std::vector<std::vector<std::int64_t>> found() && { return std::move(found_); }
 
  private:
+  static constexpr std::size_t kAskEvery = 4096;
+  static constexpr std::size_t kPerAllocation = 32;  // bytes
   const Items& items_;
   std::int64_t count_;
+  const SearchProgress& progress_;
+  double most_bytes_;
+  double bytes_ = 0;
   std::vector<std::int64_t> taken_;
   std::vector<std::vector<std::int64_t>> found_;
 };
-
-void tell(const SearchProgress& progress, double done) {
-  if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
-}
 
 // ------------------------------------------------------------------------------------------------ a bitmap for each item
 
@@ -104,21 +119,27 @@ class Bitmaps {
   Bitmaps(const Items& items, const Policy& policy, const SearchProgress& progress) : items_(items) {
     const auto& kernels = cpu::bit_kernels(policy.isa);
     const std::size_t n = items.values.size();
-    sums_.resize(n + 1);
-    sums_[n] = cpu::Pages<Word>(words_of(0) + 1);
+    // One behind the other, with a word in front that the kernel reads.
+    std::int64_t words = 1;
+    for (std::size_t i = 0; i <= n; ++i) {
+      places_.push_back(words);
+      words += words_of(most_from(items, i));
+    }
+    words_ = cpu::Pages<Word>(words);
     subset_sum::add(sums(n), 0);
     for (std::size_t i = n; i-- > 0;) {
       tell(progress, static_cast<double>(n - i) / static_cast<double>(n));
-      const std::int64_t words = words_of(most_from(items, i));
+      const std::int64_t count = words_of(most_from(items, i));
       const std::int64_t before = words_of(most_from(items, i + 1));
-      sums_[i] = cpu::Pages<Word>(words + 1);  // a word in front, which the kernel reads
       std::copy_n(sums(i + 1), before, sums(i));
       const std::int64_t whole = items.values[i] / 64;
       const auto shift = static_cast<int>(items.values[i] % 64);
-      const std::int64_t moved = std::min(before, words - whole);
-      kernels.shift_or(sums(i) + whole, sums(i + 1), moved, shift);
+      // The lowest word has nothing below it, whatever lies there in memory.
+      sums(i)[whole] |= sums(i + 1)[0] << shift;
+      const std::int64_t moved = std::min(before, count - whole);
+      kernels.shift_or(sums(i) + whole + 1, sums(i + 1) + 1, moved - 1, shift);
       // What the last word loses upward goes into the next one, if that is still of interest.
-      if (shift != 0 && whole + moved < words) sums(i)[whole + moved] |= sums(i + 1)[moved - 1] >> (64 - shift);
+      if (shift != 0 && whole + moved < count) sums(i)[whole + moved] |= sums(i + 1)[moved - 1] >> (64 - shift);
     }
   }
 
@@ -146,11 +167,12 @@ class Bitmaps {
   }
 
  private:
-  [[nodiscard]] Word* sums(std::size_t i) { return sums_[i].data() + 1; }
-  [[nodiscard]] const Word* sums(std::size_t i) const { return sums_[i].data() + 1; }
+  [[nodiscard]] Word* sums(std::size_t i) { return words_.data() + places_[i]; }
+  [[nodiscard]] const Word* sums(std::size_t i) const { return words_.data() + places_[i]; }
 
   const Items& items_;
-  std::vector<cpu::Pages<Word>> sums_;
+  std::vector<std::int64_t> places_;  // of each bitmap
+  cpu::Pages<Word> words_;
 };
 
 // --------------------------------------------------------------------------------------------------------------- halves
@@ -160,18 +182,19 @@ double half_bytes(const Items& items) { return std::ldexp(16.0, static_cast<int>
 /// Items first … last - 1, the second half of them as a list of sums and, for what is found there, as halves again.
 class Halves {
  public:
-  Halves(const Items& items, std::size_t first, std::size_t last)
+  Halves(const Items& items, std::size_t first, std::size_t last, const SearchProgress& progress)
       : items_(items), first_(first), middle_(first + (last - first) / 2) {
     if (last - first < 2) middle_ = last;
     sums_.push_back(0);
     for (std::size_t i = middle_; i < last; ++i) {
+      tell(progress, 0);
       std::vector<std::int64_t> moved = sums_;
       for (std::int64_t& sum : moved) sum += items.values[i];
       std::vector<std::int64_t> both(2 * sums_.size());
       std::merge(sums_.begin(), sums_.end(), moved.begin(), moved.end(), both.begin());
       sums_.swap(both);
     }
-    if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last);
+    if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last, progress);
   }
 
   /// Keeps every solution for the rest; `share` is what of the whole walk this is, 0 where nobody needs to know.
@@ -208,48 +231,62 @@ class Halves {
   std::unique_ptr<Halves> second_;
 };
 
-/// Which of the two, by what they need. Throws unsupported, unknown_rung, out_of_memory.
+/// Throws unknown_rung and unsupported for a rung that lists nothing.
+void require_way(const Policy& policy) {
+  (void)subset_sum_rung({}, policy);
+  if (policy.rung == kByBitmaps || policy.rung == kByHalves) return;
+  throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
+                                     std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
+}
+
+/// Which of the two, by what they need. Throws out_of_memory.
 std::string_view choose_way(const Policy& policy, const Items& items) {
   constexpr std::int64_t kMostInHalves = 60;
   constexpr double kPerByte = 0.05e-9;  // of bitmaps
   constexpr double kPerChoice = 100e-9;
-  if (!policy.rung.empty()) {
-    (void)subset_sum_rung({}, policy);
-    if (policy.rung != kByBitmaps && policy.rung != kByHalves) {
-      throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
-                                         std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
-    }
-  }
   SubsetSumWay bitmaps{.rung = kByBitmaps, .seconds = kPerByte * bitmap_bytes(items), .bytes = bitmap_bytes(items)};
   SubsetSumWay halves{.rung = kByHalves, .bytes = half_bytes(items)};
   halves.seconds = kPerChoice * halves.bytes / 16;
   if (items.count() > kMostInHalves) halves.reason = "for up to 60 items";
   if (policy.rung == kByBitmaps) halves.reason = "not asked for";
   if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
-  return subset_sum::choose(subset_sum::with_memory_reasons({bitmaps, halves}));
+  return subset_sum::choose(subset_sum::with_memory_reasons({bitmaps, halves})).rung;
+}
+
+SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                std::int64_t count, const SearchProgress& progress) {
+  require_policy(policy);
+  if (count < 1)
+    throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
+  const subset_sum::Instance checked(items, n, target, {.reduce = false});
+  const Items ours(items, n, target);
+  if (!policy.rung.empty()) require_way(policy);
+  SubsetSums answer{.rung = "none"};
+  if (checked.impossible || ours.impossible) return answer;
+  Solutions solutions(ours, count, progress);
+  if (ours.target == 0 || ours.target == ours.rests[0]) {
+    for (std::int64_t i = 0; ours.target > 0 && i < ours.count(); ++i) solutions.take(i);
+    solutions.keep();
+    answer.found = std::move(solutions).found();
+    return answer;
+  }
+  answer.rung = choose_way(policy, ours);
+  if (answer.rung == kByBitmaps) {
+    const Bitmaps bitmaps(ours, policy, progress);
+    if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
+  } else {
+    Halves halves(ours, 0, ours.values.size(), progress);
+    halves.walk(ours.target, solutions, progress, 1);
+  }
+  answer.found = std::move(solutions).found();
+  return answer;
 }
 
 }  // namespace
 
 SubsetSums detail::list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                     std::int64_t target, std::int64_t count, const SearchProgress& progress) {
-  require_policy(policy);
-  if (count < 1)
-    throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
-  const subset_sum::Instance checked(items, n, target, {.reduce = false});
-  const Items ours(items, n, target);
-  SubsetSums answer{.rung = choose_way(policy, ours)};
-  if (checked.impossible || ours.impossible) return answer;
-  Solutions solutions(ours, count);
-  if (answer.rung == kByBitmaps) {
-    const Bitmaps bitmaps(ours, policy, progress);
-    if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
-  } else {
-    Halves halves(ours, 0, ours.values.size());
-    halves.walk(ours.target, solutions, progress, 1);
-  }
-  answer.found = std::move(solutions).found();
-  return answer;
+  return subset_sum::with_memory([&] { return list(policy, items, n, target, count, progress); });
 }
 
 }  // namespace upsweep

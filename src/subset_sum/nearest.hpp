@@ -12,19 +12,20 @@ namespace upsweep::subset_sum {
 /// Sums of 64-bit items that are not negative as such: no two of them add up to 2^64 or more.
 using Sum = std::uint64_t;
 
-/// The nearest sum to the target so far; of two the lower one, and of one sum that with the least part on the left.
+/// The nearest sum to the target so far; of two the lower one, or the upper one, and of one sum that with the least part on the left.
 class Nearest {
  public:
   explicit Nearest(const detail::SubsetSumCall& call)
       : target_(static_cast<Sum>(call.target)),
         least_(target_ - static_cast<Sum>(call.below)),
-        most_(target_ + static_cast<Sum>(call.above)) {}
+        most_(target_ + static_cast<Sum>(call.above)),
+        upper_first_(call.upper_first) {}
 
   /// A sum, and how much of it the items on the left make up.
   void meet(Sum sum, Sum left) {
     if (sum < least_ || sum > most_) return;
     const Sum distance = sum > target_ ? sum - target_ : target_ - sum;
-    const bool nearer = distance < distance_ || (distance == distance_ && sum < sum_);
+    const bool nearer = distance < distance_ || (distance == distance_ && (upper_first_ ? sum > sum_ : sum < sum_));
     if (!nearer && !(sum == sum_ && left < left_)) return;
     distance_ = distance;
     sum_ = sum;
@@ -48,6 +49,7 @@ class Nearest {
   Sum target_;
   Sum least_;
   Sum most_;
+  bool upper_first_;
   Sum distance_ = kNone;
   Sum sum_ = 0;
   Sum left_ = 0;

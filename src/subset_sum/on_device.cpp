@@ -158,9 +158,9 @@ SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t
     (void)rung_on_device(policy, call, where);
   }
   if (instance.is_decided()) return subset_sum::answer_of(instance, options);
-  const Question question{instance.values, instance.target, instance.below, instance.above, options.witness, 0};
+  const Question question{instance.values, instance.target, instance.below, instance.above, options.witness};
   const std::string_view rung =
-      policy.rung.empty() ? subset_sum::choose(ways_on_device(question, device)) : policy.rung;
+      policy.rung.empty() ? subset_sum::choose(ways_on_device(question, device)).rung : policy.rung;
   const auto run = [&](SubsetSumCall& call, std::string_view by) {
     if (by.starts_with("cuda.")) {
       run_and_wait(policy.with_rung(by), call);
@@ -170,7 +170,7 @@ SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t
   };
   // What is left behind the first step is mostly small: it goes wherever it is done soonest.
   const auto choose = [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
-    const Question part{values, sum, 0, 0, true, 0};
+    const Question part{values, sum, 0, 0, true};
     std::vector<SubsetSumWay> ways = subset_sum::ways_for(part);
     for (auto& way : ways_on_device(part, device)) ways.push_back(std::move(way));
     return subset_sum::choose(ways);

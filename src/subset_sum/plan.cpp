@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // subset_sum/plan.cpp: the cost model: seconds and bytes of each rung by number of items, target and threads.
 //
-// Measured on two cores of a Xeon at 2.5 GHz, one constant per rung; it is the ratios that choose. See README.md.
+// Measured on two cores of a Xeon at 2.5 GHz; it is the ratios that choose. See README.md.
 #include "subset_sum/plan.hpp"
 
 #include <algorithm>
@@ -9,40 +9,48 @@
 #include <cstdio>
 
 #include "core/memory.hpp"
-#include "cpu/parallel.hpp"
 #include "subset_sum/limits.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
 
-// Seconds of one thread.
-constexpr double kPerEnumerated = 0.4e-9;    // per sum
-constexpr double kPerListed = 18e-9;         // per sum of a half: merges of both lists, and the search
-constexpr double kPerMatched = 11e-9;        // per pair of quarters on one side
-constexpr double kPerByteOfBits = 0.022e-9;  // per item and byte of the bitmap that it touches
-constexpr double kPerByteOfTable = 0.5e-9;   // per item and byte of a column
-constexpr double kStart = 0.2e-6;            // of a rung
-constexpr double kStartWithMemory = 5e-6;    // of one that asks the system for memory
-constexpr double kStartOfClasses = 10e-6;    // of one that sorts by remainders
-constexpr int kMostThreads = 8;              // that make a bitmap faster: memory is shared
+// Seconds on two threads, for any number of them: the same instance is to give the same answer wherever it is solved.
+constexpr double kPerEnumerated = 0.4e-9;   // per sum
+constexpr double kPerListed = 10e-9;        // per sum of a half: merges of both lists, and the search
+constexpr double kPerMatched = 6e-9;        // per pair of quarters on one side
+constexpr double kPerByteInCache = 14e-12;  // per item and byte of the bitmap that it touches
+constexpr double kPerByteOfBits = 40e-12;   // where the bitmap is in memory, and several items share a pass
+constexpr double kPerByteAlone = 120e-12;   // an item that reaches too far for that
+constexpr double kPerByteOfTable = 0.3e-9;  // per item and byte of a column
+constexpr double kPerNewByte = 0.2e-9;      // of memory that the system has to give
+constexpr double kStart = 0.2e-6;           // of a rung
+constexpr double kStartWithMemory = 5e-6;   // of one that asks the system for memory
+constexpr double kStartOfClasses = 10e-6;   // of one that sorts by remainders
+constexpr double kCachedBits = 16e6;        // 2 MB
+constexpr std::int64_t kAloneFrom = std::int64_t{1} << 23;  // the reach of a pass, 1 MB
+constexpr double kMostThreads = 16;                         // whose lists are counted as memory
 
 double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
-double threads_of(const Question& question, int most = cpu::kMaxWorkers) {
-  return std::min(cpu::worker_count(question.threads), most);
-}
+/// Bytes that a bitmap's items touch, with i of them in only sums up to theirs can be there, and the seconds for it.
+struct Touched {
+  double seconds = 0;
+  double bytes = 0;
+};
 
-/// Bytes that a bitmap's items touch: with i of them in, only sums up to theirs can be there.
-double touched_bytes(const Question& question) {
+Touched touched(const Question& question) {
   const double limit = static_cast<double>(question.target) + static_cast<double>(question.above);
+  const bool in_cache = limit < kCachedBits;
   double prefix = 0;
-  double bits = 0;
+  Touched all;
   for (const std::int64_t value : question.values) {
     prefix += static_cast<double>(value);
-    bits += std::min(prefix, limit);
+    const double bytes = std::min(prefix, limit) / 8;
+    all.bytes += bytes;
+    all.seconds += bytes * (in_cache ? kPerByteInCache : value < kAloneFrom ? kPerByteOfBits : kPerByteAlone);
   }
-  return bits / 8;
+  return all;
 }
 
 double bitmap_bytes(const Question& question) {
@@ -65,7 +73,7 @@ SubsetSumWay meet_in_the_middle(const Question& question) {
   SubsetSumWay way{.rung = "cpu.meet_in_the_middle"};
   const double half = power_of_two((n + 1) / 2);
   way.bytes = (power_of_two(n / 2) + 1.5 * half) * 8;
-  way.seconds = kStartWithMemory + kPerListed * half / (half > 1e5 ? threads_of(question) : 1);
+  way.seconds = kStartWithMemory + kPerListed * half + kPerNewByte * way.bytes;
   if (n > kMostInLists) way.reason = too_many(kMostInLists);
   return way;
 }
@@ -73,8 +81,8 @@ SubsetSumWay meet_in_the_middle(const Question& question) {
 SubsetSumWay schroeppel_shamir(const Question& question) {
   const std::int64_t n = std::ssize(question.values);
   SubsetSumWay way{.rung = "cpu.schroeppel_shamir"};
-  way.bytes = threads_of(question) * 64 * power_of_two((n + 3) / 4);
-  way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2) / (n >= 28 ? threads_of(question) : 1);
+  way.bytes = kMostThreads * 64 * power_of_two((n + 3) / 4);
+  way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2);
   if (n > kMostByResidues) way.reason = too_many(kMostByResidues);
   if (!question.exact()) way.reason = "finds one sum, not the nearest of several";
   return way;
@@ -84,8 +92,7 @@ SubsetSumWay bits_simd(const Question& question) {
   SubsetSumWay way{.rung = "cpu.bits_simd"};
   // Which items: two bitmaps, of half of the items each, and as much work again for halves of halves.
   way.bytes = bitmap_bytes(question) * (question.witness ? 2 : 1);
-  const double threads = bitmap_bytes(question) > 1e6 ? threads_of(question, kMostThreads) : 1;
-  way.seconds = kStartWithMemory + kPerByteOfBits * touched_bytes(question) * (question.witness ? 2 : 1) / threads;
+  way.seconds = kStartWithMemory + touched(question).seconds * (question.witness ? 2 : 1) + kPerNewByte * way.bytes;
   return way;
 }
 
@@ -152,7 +159,7 @@ bool any_can(const std::vector<SubsetSumWay>& ways) {
   return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.reason.empty(); });
 }
 
-std::string_view choose(const std::vector<SubsetSumWay>& ways) {
+SubsetSumWay choose(const std::vector<SubsetSumWay>& ways) {
   const SubsetSumWay* best = nullptr;
   std::string needs;
   for (const auto& way : ways) {
@@ -160,7 +167,7 @@ std::string_view choose(const std::vector<SubsetSumWay>& ways) {
     needs += (needs.empty() ? "" : "; ") + std::string(way.rung) + ": " + way.reason;
   }
   if (best == nullptr) throw Error(Code::out_of_memory, "too large for this machine: " + needs);
-  return best->rung;
+  return *best;
 }
 
 void require_memory(const SubsetSumWay& way) {

@@ -17,7 +17,6 @@ struct Question {
   std::int64_t below = 0;
   std::int64_t above = 0;
   bool witness = false;
-  int threads = 0;
 
   [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
 };
@@ -33,9 +32,9 @@ SubsetSumWay way_of(std::string_view rung, const Question& question);
 
 [[nodiscard]] bool any_can(const std::vector<SubsetSumWay>& ways);
 
-/// The id of the way that takes the least time of those that can be taken. Throws out_of_memory where none can, and says
-/// what each would need.
-std::string_view choose(const std::vector<SubsetSumWay>& ways);
+/// The way that takes the least time of those that can be taken. Throws out_of_memory where none can, and says what each
+/// would need.
+SubsetSumWay choose(const std::vector<SubsetSumWay>& ways);
 
 /// Bytes that a rung which fills a bitmap needs besides it: the document's table, or its two columns.
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit);

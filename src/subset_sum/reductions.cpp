@@ -56,6 +56,8 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
     target = active_sum_;
   }
   above = std::min(above, active_sum_ - target);
+  // Nothing is nearer than all of them, or none.
+  if (target == active_sum_ || target == 0) below = above = 0;
   std::sort(active.begin(), active.end(), [](const Item& a, const Item& b) {
     return a.value != b.value ? a.value < b.value : a.position < b.position;
   });
@@ -97,7 +99,6 @@ void Instance::leave_out_large(std::vector<Item>& items) {
 }
 
 void Instance::divide(std::vector<Item>& items) {
-  if (!exact()) return;
   std::int64_t common = 0;
   for (const Item& item : items) {
     common = std::gcd(common, item.value);
@@ -106,13 +107,24 @@ void Instance::divide(std::vector<Item>& items) {
   if (common <= 1) return;
   divisor = common;
   steps.push_back("all are multiples of " + std::to_string(common));
-  if (target % common != 0) {
-    impossible = true;
-    steps.push_back("the target is not");
-    return;
-  }
-  target /= common;
+  divide_target(common);
+  if (impossible) steps.emplace_back("no sum that will do is");
   for (Item& item : items) item.value /= common;
+}
+
+/// In units of the divisor: the multiple that is nearest to the target, and which of two multiples as far from that one is
+/// nearer to the target itself. With r over the lower multiple, the one below is nearer where r is less than half.
+void Instance::divide_target(std::int64_t common) {
+  const std::int64_t low = (target - below) / common + ((target - below) % common != 0 ? 1 : 0);
+  const std::int64_t high = (target + above) / common;
+  impossible = low > high;
+  if (impossible) return;
+  const std::int64_t over = target % common;
+  const bool rounds_up = over > common - over;
+  upper_first = upper_first || (over > 0 && !rounds_up);
+  target = std::clamp(target / common + (rounds_up ? 1 : 0), low, high);
+  below = target - low;
+  above = high - target;
 }
 
 void Instance::keep(const std::vector<Item>& items) {

@@ -20,6 +20,7 @@ class Instance {
   std::int64_t target = 0;
   std::int64_t below = 0;
   std::int64_t above = 0;
+  bool upper_first = false;  ///< of two sums as near as each other
   std::int64_t divisor = 1;
   bool complement = false;  ///< the search is for the items to leave out
   bool impossible = false;  ///< no sum will do
@@ -49,6 +50,7 @@ class Instance {
   void leave_out_large(std::vector<Item>& items);
   bool turn_around();
   void divide(std::vector<Item>& items);
+  void divide_target(std::int64_t common);
   void join_equal(const std::vector<Item>& items);
   void keep(const std::vector<Item>& items);
   void add_positions(std::int64_t node, std::vector<std::int64_t>& all) const;

@@ -8,6 +8,9 @@
 #include "subset_sum/search.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <exception>
 #include <numeric>
 #include <utility>
 
@@ -50,20 +53,48 @@ std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* r
 
 }  // namespace
 
-detail::SubsetSumCall Search::decide(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t below,
-                                     std::int64_t above, bool early_stop, std::string_view rung, Part part) {
+detail::SubsetSumCall Search::decide(const Instance& instance, bool early_stop, std::string_view rung, Part part) {
+  detail::SubsetSumCall call;
+  call.items = instance.values.data();
+  call.n = std::ssize(instance.values);
+  call.target = instance.target;
+  call.below = instance.below;
+  call.above = instance.above;
+  call.upper_first = instance.upper_first;
+  call.early_stop = early_stop;
+  run_telling(call, rung, part);
+  return call;
+}
+
+detail::SubsetSumCall Search::decide(const std::vector<std::int64_t>& values, std::int64_t target,
+                                     std::string_view rung, Part part) {
   detail::SubsetSumCall call;
   call.items = values.data();
   call.n = std::ssize(values);
   call.target = target;
-  call.below = below;
-  call.above = above;
-  call.early_stop = early_stop;
-  const detail::SearchProgress progress = [&](double done) { return !progress_ || progress_(part.piece(0, done).end); };
-  call.progress = progress_ ? &progress : nullptr;
-  run_(call, rung);
-  call.progress = nullptr;
+  run_telling(call, rung, part);
   return call;
+}
+
+/// Rungs do not throw: what the progress throws is kept until they are back.
+void Search::run_telling(detail::SubsetSumCall& call, std::string_view rung, Part part) {
+  std::exception_ptr thrown;
+  const detail::SearchProgress progress = [&](double done) {
+    try {
+      return progress_(part.piece(0, done).end);
+    } catch (...) {
+      thrown = std::current_exception();
+      return false;
+    }
+  };
+  call.progress = progress_ ? &progress : nullptr;
+  try {
+    run_(call, rung);
+  } catch (const Error&) {
+    if (thrown) std::rethrow_exception(thrown);
+    throw;
+  }
+  call.progress = nullptr;
 }
 
 Search::Values Search::Values::share(std::size_t first, std::size_t last) const {
@@ -87,27 +118,47 @@ void Search::find(const std::vector<std::int64_t>& values, const detail::SubsetS
   toggle(all.share(unused, values.size()), decided.sum, part, chosen);
 }
 
-bool Search::find_around(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung,
-                         double share, bool witness, std::vector<bool>& chosen) {
+/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of what the open
+/// ones come to is left, which is what most of their subsets are near.
+Search::Likely Search::likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
   const auto n = static_cast<std::int64_t>(values.size());
-  const double whole = static_cast<double>(n) * static_cast<double>(target);
-  std::int64_t enough = 0;  // of the largest values, which reach the target
-  for (std::int64_t sum = 0; enough < n && sum < target; ++enough)
-    sum += values[static_cast<std::size_t>(n - 1 - enough)];
-  for (std::int64_t more = 4; enough + more <= n; more *= 2) {
-    const auto first = values.end() - (enough + more);
-    const std::int64_t surplus = std::accumulate(first, values.end(), std::int64_t{0}) - target;
-    const double work = static_cast<double>(enough + more) * static_cast<double>(surplus);
-    if (surplus >= target || work > share * whole) return false;
-    Values around;
-    for (auto value = first; value != values.end() && *value <= surplus; ++value) {
-      around.values.push_back(*value);
-      around.places.push_back(static_cast<std::size_t>(value - values.begin()));
+  Likely part;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(i * n / count);
+    part.open.values.push_back(values[place]);
+    part.open.places.push_back(place);
+  }
+  part.half = std::accumulate(part.open.values.begin(), part.open.values.end(), std::int64_t{0}) / 2;
+  part.rest = target;
+  auto next_open = part.open.places.rbegin();
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (next_open != part.open.places.rend() && *next_open == i) {
+      ++next_open;
+    } else if (part.rest - values[i] >= part.half) {
+      part.rest -= values[i];
+      part.taken.push_back(i);
     }
-    if (!decide(around.values, surplus, 0, 0, true, rung, {0, 0}).reachable) continue;
+  }
+  return part;
+}
+
+bool Search::find_likely(const std::vector<std::int64_t>& values, std::int64_t target, double seconds, bool witness,
+                         std::vector<bool>& chosen, std::string_view& rung) {
+  constexpr double kLikely = 4;  // solutions expected
+  const auto n = static_cast<std::int64_t>(values.size());
+  for (const std::int64_t count : {16, 24, 32, 40, 48}) {
+    if (count > n) return false;
+    Likely part = likely(values, target, count);
+    const double expected = std::ldexp(1.0, static_cast<int>(count)) / (static_cast<double>(part.half) + 1);
+    if (part.rest > 2 * part.half || expected < kLikely) continue;
+    const SubsetSumWay way = choose_(part.open.values, part.rest);
+    if (way.seconds > seconds) return false;
+    const detail::SubsetSumCall decided = decide(part.open.values, part.rest, way.rung, {0, 0});
+    if (!decided.reachable) continue;
+    rung = way.rung;
     if (witness) {
-      std::fill(chosen.end() - (enough + more), chosen.end(), true);
-      toggle(std::move(around), surplus, {0, 1}, chosen);
+      for (const std::size_t place : part.taken) chosen[place] = true;
+      toggle(std::move(part.open), part.rest, {0, 1}, chosen);
     }
     return true;
   }
@@ -145,12 +196,12 @@ void Search::toggle(Values values, std::int64_t target, Part part, std::vector<b
 
 /// What the first left_count values make up of the target.
 std::int64_t Search::split(const Values& values, std::int64_t target, Part part, std::size_t& left_count) {
-  const std::string_view rung = choose_(values.values, target);
+  const std::string_view rung = choose_(values.values, target).rung;
   if (!tells_parts(rung)) {
     left_count = values.values.size() / 2;
     return split_by_bitmaps(values, target, rung, part, left_count);
   }
-  const detail::SubsetSumCall call = decide(values.values, target, 0, 0, true, rung, part);
+  const detail::SubsetSumCall call = decide(values.values, target, rung, part);
   left_count = static_cast<std::size_t>(call.left_items);
   return call.left_sum;
 }
@@ -173,11 +224,7 @@ std::int64_t Search::split_by_bitmaps(const Values& values, std::int64_t target,
     call.n = static_cast<std::int64_t>(count);
     call.target = most;
     call.sums = sums.data();
-    const detail::SearchProgress progress = [&](double done) {
-      return !progress_ || progress_(piece.piece(0, done).end);
-    };
-    call.progress = progress_ ? &progress : nullptr;
-    run_(call, rung);
+    run_telling(call, rung, piece);
   };
   fill(left, 0, left_count, left_most, part.piece(0, 0.5));
   fill(right, left_count, values.values.size() - left_count, right_most, part.piece(0.5, 1));

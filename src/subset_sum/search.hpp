@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "subset_sum/reductions.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/subset_sum.hpp"
@@ -16,8 +17,8 @@ namespace upsweep::subset_sum {
 /// Runs one call: on the CPU, or on a GPU and waits for it. Throws Error.
 using RunCall = std::function<void(detail::SubsetSumCall& call, std::string_view rung)>;
 
-/// The rung for so many values and a target where none is named.
-using ChooseRung = std::function<std::string_view(const std::vector<std::int64_t>& values, std::int64_t target)>;
+/// The way for some values and a target where no rung is named.
+using ChooseWay = std::function<SubsetSumWay(const std::vector<std::int64_t>& values, std::int64_t target)>;
 
 /// A part of the whole work, as the progress tells it.
 struct Part {
@@ -31,22 +32,21 @@ struct Part {
 
 class Search {
  public:
-  Search(RunCall run, ChooseRung choose, const detail::SearchProgress& progress)
+  Search(RunCall run, ChooseWay choose, const detail::SearchProgress& progress)
       : run_(std::move(run)), choose_(std::move(choose)), progress_(progress) {}
 
-  /// Whether one of the sums in target - below … target + above is reached, and the nearest; by that rung.
-  detail::SubsetSumCall decide(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t below,
-                               std::int64_t above, bool early_stop, std::string_view rung, Part part);
+  /// Whether one of the sums that the instance accepts is reached, and the nearest; by that rung.
+  detail::SubsetSumCall decide(const Instance& instance, bool early_stop, std::string_view rung, Part part);
 
   /// Which values add up to a sum that a decision has found: of them chosen[i] becomes true. By the cheapest rungs for
   /// what is left.
   void find(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided, Part part,
             std::vector<bool>& chosen);
-  /// Both where many solutions are likely, in much less time: of the largest values, a few more than reach the target,
-  /// those are looked for that are too many, which add up to little. True: found, and chosen if `witness`; false says
-  /// nothing. Each attempt takes up to that share of the time that the whole search would.
-  bool find_around(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung, double share,
-                   bool witness, std::vector<bool>& chosen);
+  /// Both at once where solutions are likely, in much less time than a whole search takes: the largest values are taken
+  /// until what is left can be made up of a few dozen values in many ways. True: found, by that rung, and chosen if
+  /// `witness`; false says nothing. Attempts that would take longer than so many seconds are not made.
+  bool find_likely(const std::vector<std::int64_t>& values, std::int64_t target, double seconds, bool witness,
+                   std::vector<bool>& chosen, std::string_view& rung);
 
  private:
   /// Some values with their places in the whole.
@@ -56,13 +56,24 @@ class Search {
 
     [[nodiscard]] Values share(std::size_t first, std::size_t last) const;
   };
+  /// Values of which some are taken, and some stay open to make up the rest.
+  struct Likely {
+    Values open;
+    std::vector<std::size_t> taken;
+    std::int64_t rest = 0;
+    std::int64_t half = 0;  ///< of what the open ones come to
+  };
+  static Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count);
+  detail::SubsetSumCall decide(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung,
+                               Part part);
+  void run_telling(detail::SubsetSumCall& call, std::string_view rung, Part part);
   void toggle(Values values, std::int64_t target, Part part, std::vector<bool>& chosen);
   std::int64_t split(const Values& values, std::int64_t target, Part part, std::size_t& left_count);
   std::int64_t split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
                                 std::size_t left_count);
 
   RunCall run_;
-  ChooseRung choose_;
+  ChooseWay choose_;
   const detail::SearchProgress& progress_;
 };
 

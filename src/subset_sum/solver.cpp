@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // subset_sum/solver.cpp: an instance reduced, a way chosen, the search, and its answer in the items' own terms.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,27 +14,16 @@
 
 namespace upsweep {
 
-// What may be spent on each attempt to find one of many solutions: where there are few, all of them together cost a fifth.
-constexpr double kShareAround = 0.1;
-
 SubsetSum subset_sum::search(const Instance& instance, std::string_view rung, const SubsetSumOptions& options,
-                             const RunCall& run, const ChooseRung& choose) {
+                             const RunCall& run, const ChooseWay& choose) {
   SubsetSum answer{.rung = rung};
   Search search(run, choose, options.progress);
   std::vector<bool> chosen(instance.values.size());
-  const bool is_bitmap = !tells_parts(rung);
-  if (instance.exact() && options.early_stop && options.reduce && is_bitmap &&
-      search.find_around(instance.values, instance.target, rung, kShareAround, options.witness, chosen)) {
-    answer.reachable = true;
-    answer.sum = instance.target;
-  } else {
-    const detail::SubsetSumCall decided =
-        search.decide(instance.values, instance.target, instance.below, instance.above, options.early_stop, rung,
-                      {0, options.witness ? 0.5 : 1});
-    answer.reachable = decided.reachable;
-    answer.sum = decided.sum;
-    if (decided.reachable && options.witness) search.find(instance.values, decided, {0.5, 1}, chosen);
-  }
+  const detail::SubsetSumCall decided =
+      search.decide(instance, options.early_stop, rung, {0, options.witness ? 0.5 : 1});
+  answer.reachable = decided.reachable;
+  answer.sum = decided.sum;
+  if (decided.reachable && options.witness) search.find(instance.values, decided, {0.5, 1}, chosen);
   if (!answer.reachable) return {.rung = rung};
   answer.sum = instance.sum_of(answer.sum);
   if (options.witness) answer.indices = instance.positions(chosen);
@@ -56,9 +46,15 @@ using detail::SubsetSumCall;
 using subset_sum::Instance;
 using subset_sum::Question;
 
-Question question_of(const Instance& instance, bool witness, int threads) {
-  return {instance.values, instance.target, instance.below, instance.above, witness, threads};
+Question question_of(const Instance& instance, bool witness) {
+  return {instance.values, instance.target, instance.below, instance.above, witness};
 }
+
+// What each attempt at a likely solution may take: a tenth of the whole search, where there is one.
+constexpr double kShareOfLikely = 0.1;
+constexpr double kMostForLikely = 1;  // second
+// Below that the whole search is done before an attempt is prepared.
+constexpr double kLeastWhole = 1e-3;
 
 /// Throws unknown_rung and unsupported for a rung that is named and cannot do it, also where nothing is left to do.
 void require_rung(const Policy& policy, const Instance& instance, const gpu::Launch* launch) {
@@ -72,33 +68,50 @@ void require_rung(const Policy& policy, const Instance& instance, const gpu::Lau
   (void)subset_sum_rung(call, policy);
 }
 
+/// The target itself, where it is likely that some of the values add up to it.
+std::optional<SubsetSum> likely_answer(const Instance& instance, const Question& question,
+                                       const SubsetSumOptions& options, const subset_sum::RunCall& run,
+                                       const subset_sum::ChooseWay& choose) {
+  const auto ways = subset_sum::ways_for(question);
+  const double whole = subset_sum::any_can(ways) ? subset_sum::choose(ways).seconds : kMostForLikely / kShareOfLikely;
+  if (whole < kLeastWhole) return {};
+  subset_sum::Search search(run, choose, options.progress);
+  std::vector<bool> chosen(instance.values.size());
+  SubsetSum answer{.reachable = true, .sum = instance.sum_of(instance.target)};
+  const double seconds = std::min(kShareOfLikely * whole, kMostForLikely);
+  if (!search.find_likely(instance.values, instance.target, seconds, options.witness, chosen, answer.rung)) return {};
+  if (options.witness) answer.indices = instance.positions(chosen);
+  return answer;
+}
+
 std::string_view rung_for(const Policy& policy, const Question& question) {
-  if (policy.rung.empty()) return subset_sum::choose(subset_sum::ways_for(question));
+  if (policy.rung.empty()) return subset_sum::choose(subset_sum::ways_for(question)).rung;
   subset_sum::require_memory(subset_sum::way_of(policy.rung, question));
   return policy.rung;
 }
 
-}  // namespace
-
-SubsetSum detail::solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                                   const SubsetSumOptions& options) {
+SubsetSum solve(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                const SubsetSumOptions& options) {
   require_policy(policy);
   const Instance instance(items, n, target, options);
   require_rung(policy, instance, nullptr);
   if (instance.is_decided()) return subset_sum::answer_of(instance, options);
-  const std::string_view rung = rung_for(policy, question_of(instance, options.witness, policy.threads));
   const auto run = [&](SubsetSumCall& call, std::string_view by) {
     subset_sum::run_on_cpu(policy.with_rung(by), call);
   };
   const auto choose = [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
-    return subset_sum::choose(
-        subset_sum::ways_for({.values = values, .target = sum, .witness = true, .threads = policy.threads}));
+    return subset_sum::choose(subset_sum::ways_for({.values = values, .target = sum, .witness = true}));
   };
-  return subset_sum::search(instance, rung, options, run, choose);
+  const Question question = question_of(instance, options.witness);
+  if (policy.rung.empty() && options.reduce && options.early_stop) {
+    const auto found = likely_answer(instance, question, options, run, choose);
+    if (found) return *found;
+  }
+  return subset_sum::search(instance, rung_for(policy, question), options, run, choose);
 }
 
-SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
-                                      std::int64_t target, const SubsetSumOptions& options) {
+SubsetSumPlan make_plan(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                        const SubsetSumOptions& options) {
   require_policy(policy);
   const Instance instance(items, n, target, options);
   require_rung(policy, instance, nullptr);
@@ -111,11 +124,23 @@ SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* 
   plan.steps = instance.steps;
   plan.rung = "none";
   if (instance.is_decided()) return plan;
-  const Question question = question_of(instance, options.witness, policy.threads);
+  const Question question = question_of(instance, options.witness);
   plan.ways = subset_sum::ways_for(question);
   plan.rung = policy.rung;
-  if (policy.rung.empty() && subset_sum::any_can(plan.ways)) plan.rung = subset_sum::choose(plan.ways);
+  if (policy.rung.empty() && subset_sum::any_can(plan.ways)) plan.rung = subset_sum::choose(plan.ways).rung;
   return plan;
+}
+
+}  // namespace
+
+SubsetSum detail::solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                                   const SubsetSumOptions& options) {
+  return subset_sum::with_memory([&] { return solve(policy, items, n, target, options); });
+}
+
+SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                      std::int64_t target, const SubsetSumOptions& options) {
+  return subset_sum::with_memory([&] { return make_plan(policy, items, n, target, options); });
 }
 
 }  // namespace upsweep

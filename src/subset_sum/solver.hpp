@@ -11,7 +11,7 @@ namespace upsweep::subset_sum {
 
 /// The answer for an instance that is not decided: by that rung first, by those that `choose` names for what is then left.
 SubsetSum search(const Instance& instance, std::string_view rung, const SubsetSumOptions& options, const RunCall& run,
-                 const ChooseRung& choose);
+                 const ChooseWay& choose);
 
 /// The answer that follows from the reductions alone, of an instance that is decided.
 SubsetSum answer_of(const Instance& instance, const SubsetSumOptions& options);

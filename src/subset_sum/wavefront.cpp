@@ -17,8 +17,9 @@ constexpr std::int64_t kBlock = 8192;
 constexpr std::int64_t kLeastSlice = 4096;
 // Items of a pass: by then a word's way to memory and back is a small part of the work on it.
 constexpr std::int64_t kMostItems = 16;
-// A slice's halo is done twice: further items join a pass as long as that is at most an eighth more work.
-constexpr std::int64_t kHaloShare = 8;
+// A slice's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads does. For
+// any number of them: where a search ends, and so which items it finds, depends on it.
+constexpr std::int64_t kPassShare = 16;
 // Of one item, which is in any case a pass, the halo may be half of a slice: fetching it from the core that wrote it
 // takes longer than the work on it, and by then one thread is as fast as two.
 constexpr std::int64_t kLeastHalves = 2;
@@ -46,7 +47,7 @@ struct Wavefront::Slice {
 Wavefront::Wavefront(Word* sums, std::int64_t words, std::int64_t largest, Isa isa, int threads)
     : sums_(sums), kernels_(cpu::bit_kernels(isa)), threads_(cpu::worker_count(threads)) {
   const int workers = workers_of(words, 0);
-  const std::int64_t longest = std::min(words / kLeastHalves, std::max(reach(largest), words / workers / kHaloShare));
+  const std::int64_t longest = std::min(words / kLeastHalves, std::max(reach(largest), words / kPassShare));
   // Reserved once and written as far as is needed: memory that comes and goes costs more than the passes themselves.
   for (int w = 1; w < workers; ++w) halos_.emplace_back(longest);
 }
@@ -57,8 +58,7 @@ int Wavefront::workers_of(std::int64_t words, std::int64_t halo) const {
 }
 
 std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n, std::int64_t words) const {
-  const std::int64_t workers = workers_of(words, reach(items[0]));
-  const std::int64_t most = std::min(kReach, workers > 1 ? words / workers / kHaloShare : words);
+  const std::int64_t most = std::min(kReach, words / kPassShare);
   std::int64_t total = reach(items[0]);
   std::int64_t count = 1;
   for (; count < std::min(n, kMostItems) && total + reach(items[count]) <= most; ++count) total += reach(items[count]);

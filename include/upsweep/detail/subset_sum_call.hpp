@@ -13,7 +13,8 @@
 
 namespace upsweep::detail {
 
-/// Told how much of the work is done, 0 to 1, now and then and by one thread at a time; false: stop.
+/// Told how much of the work is done, 0 to 1, now and then and by one thread at a time; false: stop. What it throws ends
+/// the search too, and comes out of the call.
 using SearchProgress = std::function<bool(double done)>;
 
 /// Either fills `sums`, or, where that is null, decides.
@@ -24,9 +25,11 @@ struct SubsetSumCall {
   /// Filling: words_of(target) words in device memory or the host's. Bit i % 64 of word i / 64 says whether some of the
   /// items add up to i, for i in 0 … target; bits behind those are 0.
   std::uint64_t* sums = nullptr;
-  /// Deciding: a sum in target - below … target + above will do; the nearest to the target, of two the lower one.
+  /// Deciding: a sum in target - below … target + above will do; the nearest to the target, of two the lower one, or the
+  /// upper one.
   std::int64_t below = 0;
   std::int64_t above = 0;
+  bool upper_first = false;
   bool early_stop = true;  ///< deciding: stop once the target itself is reached
   int per_thread = 8;      ///< cuda.agglomerated: sums per thread
   const SearchProgress* progress = nullptr;
