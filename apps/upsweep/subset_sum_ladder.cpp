@@ -51,7 +51,8 @@ std::string row_text(const bench::Group& group, const bench::Row& row) {
   }
   const std::string status = row.rung.kind == Kind::library ? "library" : "verified";
   const std::string time = fmt::format("  {:<23}{:>9}", row.rung.id, duration(row.median_s));
-  const std::string speedup = fmt::format("{:.3g}x", first_seconds(group) / row.median_s);
+  const double ratio = first_seconds(group) / row.median_s;
+  const std::string speedup = ratio < 100 ? fmt::format("{:.3g}x", ratio) : fmt::format("{:.0f}x", ratio);
   if (!group.subset->fills) return fmt::format("{}{:>9}  {}\n", time, speedup, status);
   const int graph = graph_width(group);
   if (row.bytes == 0) return fmt::format("{}{:>10}{:>{}}  {}\n", time, "decides", "", 17 + graph, status);
