@@ -78,7 +78,8 @@ class Solutions {
   void keep() {
     if (found_.size() % kAskEvery == 0)
       tell(progress_, static_cast<double>(found_.size()) / static_cast<double>(count_));
-    bytes_ += static_cast<double>(sizeof(found_[0]) + taken_.size() * sizeof(taken_[0]) + kPerAllocation);
+    bytes_ +=
+        static_cast<double>(sizeof(std::vector<std::int64_t>) + taken_.size() * sizeof(std::int64_t) + kPerAllocation);
     if (bytes_ > most_bytes_) {
       throw Error(Code::out_of_memory,
                   "no memory left after " + std::to_string(found_.size()) + " solutions: ask for fewer");
