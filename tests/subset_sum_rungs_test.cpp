@@ -16,6 +16,7 @@
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "subset_sum/reference.hpp"
+#include "subset_sum/wavefront.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/subset_sum.hpp"
@@ -110,6 +111,35 @@ TEST(SubsetSumRungs, FillManyItemsInOnePass) {
         check_fill(par.with_rung("cpu.bits_simd").with_isa(isa).with_threads(threads), items, limit, expected);
       }
     }
+  }
+}
+
+TEST(SubsetSumRungs, APassIsItsItemsOneAfterTheOther) {
+  // On random bitmaps with few bits, where nothing that gets lost at the border of a slice or block comes back by another
+  // way: slices of 4096 words on, blocks of 8192, halos from one word to half of a slice.
+  std::mt19937_64 random(18);
+  for (int i = 0; i < (tests::kSanitized ? 20 : 200); ++i) {
+    const std::int64_t words = 20000 + static_cast<std::int64_t>(random() % 40000);
+    const std::int64_t low = i % 3 == 0 ? 0 : static_cast<std::int64_t>(random() % 1000) * 8;
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(words));
+    for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
+    const Items items = random_items(random, 16, std::int64_t{1} << (3 + random() % 17));
+    subset_sum::Wavefront wavefront(sums.data(), words, *std::max_element(items.begin(), items.end()), Isa::best,
+                                    1 + i % 5);
+    const std::int64_t count = wavefront.items_of_pass(items.data(), 16, words - low);
+    std::vector<std::uint64_t> expected = sums;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t whole = items[static_cast<std::size_t>(j)] / 64;
+      const std::int64_t shift = items[static_cast<std::size_t>(j)] % 64;
+      for (std::int64_t w = words - 1; w >= std::max(low, whole); --w) {
+        auto& word = expected[static_cast<std::size_t>(w)];
+        word |= expected[static_cast<std::size_t>(w - whole)] << shift;
+        if (shift > 0 && w > whole) word |= expected[static_cast<std::size_t>(w - whole - 1)] >> (64 - shift);
+      }
+    }
+    wavefront.pass(items.data(), count, low, words);
+    const auto wrong = std::mismatch(sums.begin(), sums.end(), expected.begin());
+    ASSERT_EQ(wrong.first - sums.begin(), words) << count << " items, low " << low << " threads " << 1 + i % 5;
   }
 }
 
