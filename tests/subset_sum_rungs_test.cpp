@@ -519,7 +519,7 @@ TEST(SubsetSumApi, SaysWhatMemoryWouldBeNeeded) {
 
 TEST(SubsetSumApi, TellsItsProgressAndStops) {
   std::mt19937_64 random(13);
-  const Items items = random_items(random, 200, 20000);
+  const Items items = random_items(random, tests::kSanitized ? 40 : 200, 20000);
   const Items few = random_items(random, 36, std::int64_t{1} << 50);
   const auto run = [&](const Items& some, std::int64_t target, const Policy& policy, double stop_at) {
     double last = 0;
