@@ -115,32 +115,51 @@ TEST(SubsetSumRungs, FillManyItemsInOnePass) {
   }
 }
 
-TEST(SubsetSumRungs, APassIsItsItemsOneAfterTheOther) {
+using Words = std::vector<std::uint64_t>;
+
+/// Each word's bits moved up by the items, one after the other, in the words from `low` on.
+void add_slowly(Words& sums, const Items& items, std::int64_t low) {
+  for (const std::int64_t item : items) {
+    const std::int64_t whole = item / 64;
+    const std::int64_t shift = item % 64;
+    for (std::int64_t w = std::ssize(sums) - 1; w >= std::max(low, whole); --w) {
+      auto& word = sums[static_cast<std::size_t>(w)];
+      word |= sums[static_cast<std::size_t>(w - whole)] << shift;
+      if (shift > 0 && w > whole) word |= sums[static_cast<std::size_t>(w - whole - 1)] >> (64 - shift);
+    }
+  }
+}
+
+TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
   // On random bitmaps with few bits, where nothing that gets lost at the border of a slice or block comes back by another
-  // way: slices of 4096 words on, blocks of 8192, halos from one word to half of a slice.
+  // way: slices of 4096 words on, blocks of 8192, halos from one word to half of a slice. Some have stretches with every
+  // bit, whose tiles of 1024 words a second pass leaves alone.
   std::mt19937_64 random(18);
   for (int i = 0; i < (tests::kSanitized ? 20 : 200); ++i) {
     const std::int64_t words = 20000 + static_cast<std::int64_t>(random() % 40000);
     const std::int64_t low = i % 3 == 0 ? 0 : static_cast<std::int64_t>(random() % 1000) * 8;
-    std::vector<std::uint64_t> sums(static_cast<std::size_t>(words));
+    Words sums(static_cast<std::size_t>(words));
     for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
-    const Items items = random_items(random, 16, std::int64_t{1} << (3 + random() % 17));
+    for (int stretch = 0; stretch < i % 4; ++stretch) {
+      const auto length = std::min<std::int64_t>(words, 900 + static_cast<std::int64_t>(random() % 6000));
+      const auto first = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(words - length + 1));
+      std::fill_n(sums.begin() + first, length, ~std::uint64_t{0});
+    }
+    const Items items = random_items(random, 32, std::int64_t{1} << (3 + random() % 17));
     subset_sum::Wavefront wavefront(sums.data(), words, *std::max_element(items.begin(), items.end()), Isa::best,
                                     1 + i % 5);
-    const std::int64_t count = wavefront.items_of_pass(items.data(), 16, words - low);
-    std::vector<std::uint64_t> expected = sums;
-    for (std::int64_t j = 0; j < count; ++j) {
-      const std::int64_t whole = items[static_cast<std::size_t>(j)] / 64;
-      const std::int64_t shift = items[static_cast<std::size_t>(j)] % 64;
-      for (std::int64_t w = words - 1; w >= std::max(low, whole); --w) {
-        auto& word = expected[static_cast<std::size_t>(w)];
-        word |= expected[static_cast<std::size_t>(w - whole)] << shift;
-        if (shift > 0 && w > whole) word |= expected[static_cast<std::size_t>(w - whole - 1)] >> (64 - shift);
-      }
+    Words expected = sums;
+    std::int64_t done = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      const std::int64_t* const next = items.data() + done;
+      const std::int64_t count = wavefront.items_of_pass(next, 32 - done, words - low);
+      wavefront.pass(next, count, low, words);
+      add_slowly(expected, Items(next, next + count), low);
+      done += count;
+      const auto wrong = std::mismatch(sums.begin(), sums.end(), expected.begin());
+      ASSERT_EQ(wrong.first - sums.begin(), words)
+          << "pass " << pass << " of " << count << " items, low " << low << " threads " << 1 + i % 5;
     }
-    wavefront.pass(items.data(), count, low, words);
-    const auto wrong = std::mismatch(sums.begin(), sums.end(), expected.begin());
-    ASSERT_EQ(wrong.first - sums.begin(), words) << count << " items, low " << low << " threads " << 1 + i % 5;
   }
 }
 
@@ -338,6 +357,46 @@ TEST(SubsetSum, HugeItemsByLists) {
       }
     }
   }
+}
+
+TEST(SubsetSum, ItemsOfADecisionThatComesLate) {
+  // Multiples of six and a few others that all have to be in it: bitmaps are kept on the way, and which of the items are in
+  // is found from one to the next.
+  std::mt19937_64 random(19);
+  const std::int64_t n = tests::kSanitized ? 200 : 700;
+  for (int i = 0; i < (tests::kSanitized ? 3 : 12); ++i) {
+    Items items = random_items(random, n, i % 2 == 0 ? 400 : 6000);
+    for (auto& item : items) item *= 6;
+    for (int other = 0; other < 2; ++other) items[random() % items.size()] += 1;
+    const std::int64_t target = total(items) / (i % 3 + 2) / 6 * 6 + 2;
+    for (const bool early_stop : {true, false}) {
+      for (const std::int64_t below : {std::int64_t{0}, std::int64_t{3}}) {
+        const SubsetSumOptions options{.below = below, .early_stop = early_stop};
+        const SubsetSum answer = find_subset(par.with_rung("cpu.bits_simd"), items, target, options);
+        check_answer(answer, items, target, "late");
+        EXPECT_FALSE(find_subset(par.with_rung("cpu.bits_simd"), items, target + 1, {.early_stop = early_stop}));
+      }
+    }
+  }
+}
+
+TEST(SubsetSum, WithoutEarlyStopAllOfTheWorkIsDone) {
+  std::mt19937_64 random(20);
+  const auto check = [](const std::string& rung, const Items& items) {
+    double told = 0;
+    SubsetSumOptions options{.witness = false, .reduce = false};
+    options.progress = [&](double done) {
+      told = done;
+      return true;
+    };
+    EXPECT_TRUE(find_subset(seq.with_rung(rung), items, total(items) / 8, options));
+    EXPECT_LT(told, 0.5) << rung;
+    options.early_stop = false;
+    EXPECT_TRUE(find_subset(seq.with_rung(rung), items, total(items) / 8, options));
+    EXPECT_GT(told, 0.9) << rung;
+  };
+  check("cpu.schroeppel_shamir", random_items(random, 40, std::int64_t{1} << 16));
+  check("cpu.bits_simd", random_items(random, 200, 1000));
 }
 
 TEST(SubsetSum, SameAnswerForAnyNumberOfThreads) {

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,27 +39,6 @@ std::vector<std::string> split(std::string_view list) {
   return parts;
 }
 
-/// The whole text as a number that is not negative, or NaN.
-double parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
-  return whole && value >= 0 ? value : std::nan("");
-}
-
-/// "1000", "1e6", "2^20". Throws invalid_argument.
-std::int64_t parse_size(const std::string& text) {
-  const std::string_view view = text;
-  const auto caret = view.find('^');
-  const double base = parse_number(view.substr(0, caret));
-  const double exponent = caret == std::string_view::npos ? 1 : parse_number(view.substr(caret + 1));
-  const double size = std::isnan(base) ? base : std::pow(base, exponent);
-  if (!(size >= 1 && size <= 0x1p40) || size != std::floor(size)) {
-    throw Error(Code::invalid_argument, "--sizes: '" + text + "' is no length such as 1000, 1e6 or 2^20");
-  }
-  return static_cast<std::int64_t>(size);
-}
-
 std::vector<Type> parse_types(const std::string& text, Problem problem) {
   std::vector<Type> types;
   for (const auto& word : split(text)) {
@@ -76,17 +54,6 @@ std::vector<Type> parse_types(const std::string& text, Problem problem) {
   if (!types.empty()) return types;
   if (problem != Problem::scan && problem != Problem::reduce) return {Type::int64};
   return {Type::int32, Type::float32, Type::int64, Type::float64};
-}
-
-/// --z.
-std::uint32_t parse_limit(const std::string& text) {
-  if (text.empty()) return bench::LadderRequest{}.limit;
-  std::uint32_t limit = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(Code::invalid_argument, "--z: '" + text + "' is no number from 0 to 4294967295");
-  }
-  return limit;
 }
 
 bench::Transfer parse_transfer(const std::string& text) {
@@ -431,7 +398,7 @@ bench::LadderRequest request_of(const Policy& policy, const std::string& device,
                                  : problem == Problem::subset_sum ? ""  // instances of its own
                                                                   : kDefaultSizes;
   for (const auto& size : split(options.sizes.empty() ? usual : options.sizes)) {
-    request.sizes.push_back(parse_size(size));
+    request.sizes.push_back(parse_count(size, "--sizes", 1, std::int64_t{1} << 40));
   }
   request.types = parse_types(options.types, problem);
   if (problem == Problem::subset_sum) {
@@ -439,7 +406,10 @@ bench::LadderRequest request_of(const Policy& policy, const std::string& device,
   } else {
     request.input = load_all(options.input, problem);
   }
-  request.limit = parse_limit(options.z);
+  if (!options.z.empty()) {
+    request.limit =
+        static_cast<std::uint32_t>(parse_count(options.z, "--z", 0, std::numeric_limits<std::uint32_t>::max()));
+  }
   request.transfer = parse_transfer(options.transfer);
   request.rung = policy.rung;
   request.max_seconds = options.max_seconds;

@@ -96,7 +96,7 @@ class Interruptible {
   struct sigaction before_{};
 };
 
-/// "12.3 ms", "12 min", "3.2e+06 years": of estimates, which may be of any length.
+/// "12.3 ms", "12 min", "3.2e+05 years": of estimates, which may be of any length.
 std::string estimate_text(double seconds) {
   constexpr double kMinute = 60;
   constexpr double kHour = 60 * kMinute;
@@ -106,8 +106,8 @@ std::string estimate_text(double seconds) {
   if (seconds < 2 * kMinute) return duration(seconds);
   if (seconds < 2 * kHour) return fmt::format("{:.0f} min", seconds / kMinute);
   if (seconds < 2 * kDay) return fmt::format("{:.0f} h", seconds / kHour);
-  return seconds < 2 * kYear ? fmt::format("{:.0f} days", seconds / kDay)
-                             : fmt::format("{:.3g} years", seconds / kYear);
+  if (seconds < 2 * kYear) return fmt::format("{:.0f} days", seconds / kDay);
+  return seconds < 1e6 * kYear ? fmt::format("{:.3g} years", seconds / kYear) : "> 1e6 years";
 }
 
 /// "searching  37 %, about 12 s left".
@@ -305,8 +305,7 @@ class Labels {
 // ------------------------------------------------------------------------------------------------------------- the plan
 
 std::string bytes_text(double bytes) {
-  return bytes < static_cast<double>(kMost) ? size(static_cast<std::int64_t>(bytes))
-                                            : fmt::format("{:.3g} bytes", bytes);
+  return bytes < static_cast<double>(kMost) ? size(static_cast<std::int64_t>(bytes)) : "> 2^63 B";
 }
 
 /// Words in lines of 80 columns, each with so many blanks in front.
@@ -323,12 +322,22 @@ std::string wrapped(std::string_view words, std::size_t indent) {
   return all + blanks + std::string(words) + "\n";
 }
 
-std::string choice_text(const Common& common, const SubsetSumPlan& plan) {
-  if (plan.rung.empty()) return "no way can be taken";
+SubsetSumPlan plan_for(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
+                       const Policy& policy) {
+  const upsweep::SubsetSumOptions options = library_options(asked, problem);
+  if (!common.on_gpu()) return plan_subset(policy, problem.items.values, problem.target, options);
+  return plan_subset(gpu::Policy{}.with_rung(common.rung), problem.items.values, problem.target, options);
+}
+
+std::string choice_text(const Common& common, const SubsetSumOptions& options, const SubsetSumPlan& plan) {
   if (plan.rung == "none") return "nothing is left to search for";
-  if (common.on_gpu()) return fmt::format("on the CPU it would be {}; a GPU is asked for", plan.rung);
+  const bool tries = plan.tries_likely && options.all == 0;
+  const std::string_view first =
+      tries ? "first: likely solutions, of which most items are chosen greedily and some dozens searched; then: "
+            : "chosen: ";
+  if (plan.rung.empty()) return fmt::format("{}no way can be taken", tries ? first : "");
   if (common.rung == plan.rung) return fmt::format("chosen: {}, as --rung asks for it", plan.rung);
-  return fmt::format("chosen: {}, which takes the least time of those that can be taken", plan.rung);
+  return fmt::format("{}{}, which takes the least time of those that can be taken", first, plan.rung);
 }
 
 std::string plan_text(const Common& common, const SubsetSumOptions& options, const SubsetProblem& problem,
@@ -338,10 +347,11 @@ std::string plan_text(const Common& common, const SubsetSumOptions& options, con
   if (problem.items.scale > 0) text += fmt::format("unit    {}: what follows counts these\n", problem.text(1));
   text += "reduced\n";
   for (const std::string& step : plan.steps) text += wrapped(step, 2);
-  text += wrapped(fmt::format("left: {} items up to {}, target {}{}{}", grouped(plan.items), plan.largest, plan.target,
-                              plan.divisor > 1 ? fmt::format(", all divided by {}", plan.divisor) : "",
-                              plan.complement ? ", to find what to leave out" : ""),
-                  2);
+  text += wrapped(
+      fmt::format("left: {} items up to {}, target {}{}{}", grouped(plan.items), grouped(plan.largest),
+                  grouped(plan.target), plan.divisor > 1 ? fmt::format(", all divided by {}", plan.divisor) : "",
+                  plan.complement ? ", to find what to leave out" : ""),
+      2);
   std::size_t width = 0;
   for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
   if (options.all > 0) text += "to find one solution\n";
@@ -351,7 +361,7 @@ std::string plan_text(const Common& common, const SubsetSumOptions& options, con
                         estimate_text(way.seconds), bytes_text(way.bytes));
     if (!way.reason.empty()) text += wrapped(way.reason, 4);
   }
-  return text + wrapped(choice_text(common, plan), 0) + "\n";
+  return text + wrapped(choice_text(common, options, plan), 0) + "\n";
 }
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "Infinity" : "NaN"); }
@@ -364,9 +374,16 @@ Json plan_json(const SubsetProblem& problem, const SubsetSumPlan& plan) {
                     {"bytes", number_json(way.bytes)},
                     {"reason", way.reason.empty() ? Json() : Json(way.reason)}});
   }
-  return {{"items", plan.items},     {"divisor", plan.divisor},      {"target", plan.target},
-          {"largest", plan.largest}, {"scale", problem.items.scale}, {"complement", plan.complement},
-          {"steps", plan.steps},     {"ways", std::move(ways)},      {"rung", plan.rung}};
+  return {{"items", plan.items},
+          {"divisor", plan.divisor},
+          {"target", plan.target},
+          {"largest", plan.largest},
+          {"scale", problem.items.scale},
+          {"complement", plan.complement},
+          {"tries_likely", plan.tries_likely},
+          {"steps", plan.steps},
+          {"ways", std::move(ways)},
+          {"rung", plan.rung}};
 }
 
 // ----------------------------------------------------------------------------------------------------------- the answer
@@ -487,9 +504,7 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
   std::optional<SubsetSumPlan> plan;
   if (options.explain) {
-    // Of the ways on the CPU; the GPU's rung stands with the answer.
-    plan = upsweep::plan_subset(policy.with_rung(common.on_gpu() ? std::string_view() : policy.rung),
-                                problem.items.values, problem.target, library_options(options, problem));
+    plan = plan_for(common, options, problem, policy);
     if (!common.json) print(plan_text(common, options, problem, *plan));
   }
   const Stopwatch watch;

@@ -5,25 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "output.hpp"
 #include "subset_problem.hpp"
 #include "upsweep/error.hpp"
+#include "values.hpp"
 
 namespace upsweep::command {
 namespace {
 
-std::int64_t whole(const std::string& text, std::string_view option, std::int64_t least) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least) {
-    throw Error(Code::invalid_argument, fmt::format("{}: '{}' is no whole number from {} to {}", option, text, least,
-                                                    std::numeric_limits<std::int64_t>::max()));
-  }
-  return value;
-}
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 /// n·(S + 1) over the time.
 double sums_per_second(const bench::Group& group, const bench::Row& row) {
@@ -64,12 +56,11 @@ std::string row_text(const bench::Group& group, const bench::Row& row) {
 
 bench::SubsetRequest subset_request(const LadderOptions& options) {
   bench::SubsetRequest request;
-  if (!options.target.empty() && options.input.empty()) request.target = whole(options.target, "--target", 0);
-  if (!options.largest.empty()) request.largest = whole(options.largest, "--largest", 1);
+  if (!options.target.empty() && options.input.empty())
+    request.target = parse_count(options.target, "--target", 0, kMost);
+  if (!options.largest.empty()) request.largest = parse_count(options.largest, "--largest", 1, kMost);
   if (!options.per_thread.empty()) {
-    const std::int64_t per_thread = whole(options.per_thread, "--per-thread", 1);
-    if (per_thread > 1024) throw Error(Code::invalid_argument, "--per-thread: at most 1024 sums");
-    request.per_thread = static_cast<int>(per_thread);
+    request.per_thread = static_cast<int>(parse_count(options.per_thread, "--per-thread", 1, 1024));
   }
   if (options.input.empty()) return request;
   if (options.target.empty()) throw Error(Code::invalid_argument, "--input needs a --target to climb to");

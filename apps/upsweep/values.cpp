@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/visit.hpp"
 #include "output.hpp"
@@ -15,6 +16,25 @@
 
 namespace upsweep::command {
 namespace {
+
+/// The whole text as a number.
+template <class T>
+std::optional<T> whole_text(std::string_view text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  if (const auto exact = whole_text<std::int64_t>(text)) return *exact >= 0 ? exact : std::nullopt;
+  const auto caret = text.find('^');
+  const auto base = whole_text<double>(text.substr(0, caret));
+  const auto exponent = caret == std::string_view::npos ? 1 : whole_text<double>(text.substr(caret + 1));
+  const double value = base && exponent ? std::pow(*base, *exponent) : std::nan("");
+  if (!(value >= 0 && value < 0x1p63) || value != std::floor(value)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
 
 bool is_scaled(Type type, const io::ColumnInfo& meaning) {
   return meaning.meaning == io::Meaning::decimal && type == Type::int64;
@@ -146,6 +166,14 @@ bool carry_value(const detail::CarryBytes& carry, Type type, void* element) {
     std::memcpy(element, &value, sizeof(T));
     return as<T>(carry).any;
   });
+}
+
+std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most) {
+  const std::optional<std::int64_t> count = whole_number(text);
+  if (count && *count >= least && *count <= most) return *count;
+  throw Error(Code::invalid_argument,
+              fmt::format("{}: '{}' is no whole number from {} to {}, such as 1000, 1e6 or 2^20", option,
+                          printable(text), least, most));
 }
 
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {

@@ -43,6 +43,9 @@ detail::CarryBytes empty_carry(Type type);
 /// Writes the carry's value as one element; false where nothing was folded.
 bool carry_value(const detail::CarryBytes& carry, Type type, void* element);
 
+/// "1000", "1e6" or "2^20". Throws invalid_argument where that is no whole number from least to most, saying which option.
+std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);
+
 /// --op, --dtype, --overflow. Throw invalid_argument with what there is.
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type);

@@ -65,12 +65,13 @@ struct SubsetSumWay {
 
 /// What the items come to once reduced, and every way that there is; `rung` is the one that is taken.
 struct SubsetSumPlan {
-  std::int64_t items = 0;    ///< that are left
-  std::int64_t divisor = 1;  ///< greatest common one
-  std::int64_t target = 0;   ///< divided, and turned into that of the items left out where that is less
-  std::int64_t largest = 0;  ///< item
-  bool complement = false;   ///< the search is for the items to leave out
-  std::string_view rung;     ///< "none" where nothing is left to search for; empty where no way can be taken
+  std::int64_t items = 0;     ///< that are left
+  std::int64_t divisor = 1;   ///< greatest common one
+  std::int64_t target = 0;    ///< divided, and turned into that of the items left out where that is less
+  std::int64_t largest = 0;   ///< item
+  bool complement = false;    ///< the search is for the items to leave out
+  bool tries_likely = false;  ///< first, for a tenth of the time, most items are decided greedily: see the README there
+  std::string_view rung;      ///< "none" where nothing is left to search for; empty where no way can be taken
   std::vector<SubsetSumWay> ways;
   std::vector<std::string> steps;  ///< the reductions in words
 };
@@ -85,6 +86,8 @@ SubsetSums list_subset_sums(const Policy& policy, const std::int64_t* items, std
                             std::int64_t count, const SearchProgress& progress);
 SubsetSum solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                            const SubsetSumOptions& options);
+SubsetSumPlan plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                              const SubsetSumOptions& options);
 
 template <class R>
 concept SubsetItems = InputArray<R> && std::is_same_v<ElementOf<R>, std::int64_t>;
@@ -142,6 +145,12 @@ template <detail::SubsetItems R>
 SubsetSum find_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
                       const SubsetSumOptions& options = {}) {
   return detail::solve_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+}
+
+template <detail::SubsetItems R>
+SubsetSumPlan plan_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
+                          const SubsetSumOptions& options = {}) {
+  return detail::plan_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
 }
 
 /// Into device memory, without waiting.

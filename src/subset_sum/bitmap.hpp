@@ -78,9 +78,11 @@ Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
 }
 
 /// Tells the progress; false: stop.
+inline bool go_on(const detail::SubsetSumCall& call, double done) {
+  return call.progress == nullptr || !*call.progress || (*call.progress)(done);
+}
 inline bool go_on(const detail::SubsetSumCall& call, std::int64_t done, std::int64_t all) {
-  return call.progress == nullptr || !*call.progress ||
-         (*call.progress)(static_cast<double>(done) / static_cast<double>(all));
+  return go_on(call, static_cast<double>(done) / static_cast<double>(all));
 }
 inline constexpr Status kInterrupted{.code = Code::interrupted, .reason = "interrupted"};
 

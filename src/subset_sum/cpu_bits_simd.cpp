@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "subset_sum/checkpoints.hpp"
 #include "subset_sum/rungs.hpp"
 #include "subset_sum/wavefront.hpp"
 
@@ -30,36 +31,56 @@ std::vector<std::int64_t> sorted(const detail::SubsetSumCall& call, std::int64_t
   return items;
 }
 
-void clear(Word* sums, std::int64_t words, int threads) {
+/// do_part(first, last) for parts of so many words, by as many threads as that is worth.
+template <class DoPart>
+void in_parts(std::int64_t words, int threads, DoPart do_part) {
   constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us
   const int workers = static_cast<int>(std::clamp<std::int64_t>(words / kLeastShare, 1, cpu::worker_count(threads)));
   cpu::run_workers(workers, [&](int worker) {
     const cpu::Share share = cpu::share_of(words, worker, workers);
-    std::memset(sums + share.first, 0, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
+    do_part(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
   });
 }
 
-/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on;
-/// `enough()` may end it early. Returns how many it added, or -1 where it was interrupted.
+/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Before
+/// every pass, `enough(added, prefix)`, told how many items are in and what they add up to (or the limit), may end it.
+/// Returns how many it added, or -1 where it was interrupted.
 template <class Enough>
 std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
                        std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
   Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
   const auto n = static_cast<std::int64_t>(items.size());
-  std::int64_t rest = std::accumulate(items.begin(), items.end(), std::int64_t{0});  // of the items to come
-  std::int64_t prefix = 0;                                                           // of the items that are in
+  const Word total = std::accumulate(items.begin(), items.end(), Word{0});
+  // The sum from which on the bits are of interest, with items to come that add up to `rest`.
+  const auto from = [&](Word rest) {
+    return static_cast<Word>(least) > rest ? least - static_cast<std::int64_t>(rest) : 0;
+  };
+  const auto sums_between = [&](Word rest, std::int64_t prefix) {
+    return static_cast<double>(std::max<std::int64_t>(prefix - from(rest), 0));
+  };
+  double work = 0;  // sums that items are added to
+  std::int64_t prefix = 0;
+  Word rest = total;
+  for (const std::int64_t item : items) {
+    prefix = std::min(limit, prefix + item);
+    rest -= static_cast<Word>(item);
+    work += sums_between(rest, prefix);
+  }
+  double done = 0;
+  prefix = 0;    // of the items that are in
+  rest = total;  // of the items to come
   std::int64_t j = 0;
-  while (j < n && !enough()) {
-    if (!go_on(call, j, n)) return -1;
+  while (j < n && !enough(j, prefix)) {
+    if (!go_on(call, std::min(done / work, 1.0))) return -1;
     const std::int64_t* const next = items.data() + j;
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
     const std::int64_t added = std::accumulate(next, next + count, std::int64_t{0});
     prefix = std::min(limit, prefix + added);
-    rest -= next[0];
     // The first item of the pass is added to whatever the others will look at.
-    wavefront.pass(next, count, std::max<std::int64_t>(least - rest, 0) / 64, words_of(prefix));
-    rest -= added - next[0];
+    wavefront.pass(next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(prefix));
+    rest -= static_cast<Word>(added);
+    done += sums_between(rest, prefix) * static_cast<double>(count);
     j += count;
   }
   return j;
@@ -67,11 +88,20 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
 
 Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
   const auto items = sorted(call, call.target, std::less<>());
-  clear(call.sums, words_of(call.target), policy.threads);
+  in_parts(words_of(call.target), policy.threads,
+           [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
   add(call.sums, 0);
-  if (add_items(call, call.sums, items, 0, call.target, policy, [] { return false; }) < 0) return kInterrupted;
+  const auto never = [](std::int64_t, std::int64_t) { return false; };
+  if (add_items(call, call.sums, items, 0, call.target, policy, never) < 0) return kInterrupted;
   clear_behind(call.sums, call.target);
   return {};
+}
+
+Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int threads) {
+  Checkpoint copy{items, most, cpu::Pages<Word>(words_of(most))};
+  in_parts(words_of(most), threads,
+           [&](std::int64_t first, std::size_t bytes) { std::memcpy(copy.sums.data() + first, sums + first, bytes); });
+  return copy;
 }
 
 Status decide(detail::SubsetSumCall& call, const Policy& policy) {
@@ -81,11 +111,17 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   if (call.early_stop) std::reverse(items.begin(), items.end());
   cpu::Pages<Word> sums(words_of(limit));
   add(sums.data(), 0);
-  const auto enough = [&] { return call.early_stop && has(sums.data(), call.target); };
+  const auto enough = [&](std::int64_t added, std::int64_t prefix) {
+    if (call.early_stop && has(sums.data(), call.target)) return true;
+    if (call.checkpoints != nullptr && call.checkpoints->is_due(added, std::ssize(items))) {
+      call.checkpoints->kept.push_back(copy_of(sums.data(), added, prefix, policy.threads));
+    }
+    return false;
+  };
   const std::int64_t least = call.target - call.below;
   const std::int64_t added = add_items(call, sums.data(), items, least, limit, policy, enough);
   if (added < 0) return kInterrupted;
-  if (call.early_stop) call.largest_used = added;
+  call.used = added;
   read_decision(call, sums.data());
   return {};
 }

@@ -157,7 +157,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
     auto& mine = found[static_cast<std::size_t>(worker)];
     mine = search(call, lists, share, [&](std::int64_t i) {
       const double done = static_cast<double>(i - share.first) / static_cast<double>(share.last - share.first);
-      if (worker == 0 && call.progress != nullptr && *call.progress && !(*call.progress)((2 + done) / 3)) {
+      if (worker == 0 && !upsweep::subset_sum::go_on(call, (2 + done) / 3)) {
         interrupted.store(true, std::memory_order_relaxed);
       }
       return !interrupted.load(std::memory_order_relaxed) && exact_by.load(std::memory_order_relaxed) > worker;

@@ -187,25 +187,27 @@ std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists)
   return least;
 }
 
-/// Classes are taken in order, so that the lowest with a solution is found on any number of threads.
+/// The left sum of the first solution that this worker meets. Classes are taken in order, so that the lowest with a solution
+/// is found on any number of threads.
 std::optional<Sum> take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
   Lists lists(std::max(search.quarter[0].size() * search.quarter[1].size(),
                        search.quarter[2].size() * search.quarter[3].size()) /
                   search.modulus +
               16);
+  std::optional<Sum> first;
   for (;;) {
     const Sum c = search.next.fetch_add(1, std::memory_order_relaxed);
-    if (c >= search.modulus || c > search.found.load(std::memory_order_relaxed)) return std::nullopt;
-    if (search.interrupted.load(std::memory_order_relaxed)) return std::nullopt;
+    if (c >= search.modulus || search.interrupted.load(std::memory_order_relaxed)) return first;
+    if (call.early_stop && c > search.found.load(std::memory_order_relaxed)) return first;
     if (worker == 0 && !go_on(call, static_cast<std::int64_t>(c), static_cast<std::int64_t>(search.modulus))) {
       search.interrupted.store(true, std::memory_order_relaxed);
     }
     const std::optional<Sum> left = least_left(search, c, lists);
-    if (!left) continue;
+    if (!left || first) continue;
+    first = left;
     Sum known = search.found.load(std::memory_order_relaxed);
     while (c < known && !search.found.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
     }
-    return left;
   }
 }
 

@@ -93,15 +93,16 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
 }
 
 /// What the ways on the GPU would cost: measured on an H200, bitmaps fetched to the host for the items.
-std::vector<SubsetSumWay> ways_on_device(const Question& question, const gpu::Device& device) {
+std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   constexpr double kStart = 20e-6;
   constexpr double kPerBit = 1.0 / 3.6e13;
   constexpr double kPerByteFetched = 0.1e-9;
   constexpr double kPerListed = 0.036e-9;
+  const auto memory = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
   const auto n = std::ssize(question.values);
   const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
   const auto fits = [&](SubsetSumWay way) {
-    if (way.reason.empty() && way.bytes > 0.95 * static_cast<double>(device.memory_bytes)) {
+    if (way.reason.empty() && way.bytes > 0.95 * memory) {
       way.reason = "needs " + subset_sum::bytes_text(way.bytes) + " of the GPU's memory";
     }
     return way;
@@ -116,6 +117,17 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, const gpu::De
   if (n > subset_sum::kTwoListItems) lists.reason = "for up to 64 items";
   if (!question.exact()) lists.reason = "finds one sum, not the nearest of several";
   return {fits(fused), fits(slices), fits(lists)};
+}
+
+/// The instance, once the policy is found to name a rung that can do it.
+Instance instance_for(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                      const SubsetSumOptions& options) {
+  Instance instance(items, n, target, options);
+  if (policy.rung.empty()) return instance;
+  SubsetSumCall call = subset_sum::call_of(instance);
+  gpu::Launch where;
+  (void)rung_on_device(policy, call, where);
+  return instance;
 }
 
 }  // namespace
@@ -146,36 +158,36 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
 SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                    std::int64_t target, const SubsetSumOptions& options) {
   const gpu::CurrentDevice current(policy.device);
-  const Instance instance(items, n, target, options);
-  const gpu::Device& device = gpu::devices().at(static_cast<std::size_t>(policy.device));
-  if (!policy.rung.empty()) {
-    SubsetSumCall call;
-    call.n = std::ssize(instance.values);
-    call.target = instance.target;
-    call.below = instance.below;
-    call.above = instance.above;
-    gpu::Launch where;
-    (void)rung_on_device(policy, call, where);
-  }
-  if (instance.is_decided()) return subset_sum::answer_of(instance, options);
-  const Question question{instance.values, instance.target, instance.below, instance.above, options.witness};
-  const std::string_view rung =
-      policy.rung.empty() ? subset_sum::choose(ways_on_device(question, device)).rung : policy.rung;
-  const auto run = [&](SubsetSumCall& call, std::string_view by) {
-    if (by.starts_with("cuda.")) {
-      run_and_wait(policy.with_rung(by), call);
-    } else {
-      subset_sum::run_on_cpu(Policy{.rung = by}, call);
-    }
+  const Instance instance = instance_for(policy, items, n, target, options);
+  const auto ways = [&](const Question& question) { return ways_on_device(question, policy.device); };
+  const subset_sum::Solver solver{
+      .run =
+          [&](SubsetSumCall& call, std::string_view by) {
+            if (by.starts_with("cuda.")) {
+              run_and_wait(policy.with_rung(by), call);
+            } else {
+              subset_sum::run_on_cpu(Policy{.rung = by}, call);
+            }
+          },
+      // What is left behind the first step is mostly small: it goes wherever it is done soonest.
+      .choose =
+          [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
+            const Question part{values, sum, 0, 0, true};
+            std::vector<SubsetSumWay> all = subset_sum::ways_for(part);
+            for (auto& way : ways(part)) all.push_back(std::move(way));
+            return subset_sum::choose(all);
+          },
+      .ways = ways,
   };
-  // What is left behind the first step is mostly small: it goes wherever it is done soonest.
-  const auto choose = [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
-    const Question part{values, sum, 0, 0, true};
-    std::vector<SubsetSumWay> ways = subset_sum::ways_for(part);
-    for (auto& way : ways_on_device(part, device)) ways.push_back(std::move(way));
-    return subset_sum::choose(ways);
-  };
-  return subset_sum::search(instance, rung, options, run, choose);
+  return subset_sum::solve(instance, options, policy.rung, solver);
+}
+
+SubsetSumPlan detail::plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
+                                      std::int64_t target, const SubsetSumOptions& options) {
+  const gpu::CurrentDevice current(policy.device);
+  const Instance instance = instance_for(policy, items, n, target, options);
+  return subset_sum::plan_of(instance, options, policy.rung,
+                             [&](const Question& question) { return ways_on_device(question, policy.device); });
 }
 
 }  // namespace upsweep

@@ -90,8 +90,8 @@ SubsetSumWay schroeppel_shamir(const Question& question) {
 
 SubsetSumWay bits_simd(const Question& question) {
   SubsetSumWay way{.rung = "cpu.bits_simd"};
-  // Which items: two bitmaps, of half of the items each, and as much work again for halves of halves.
-  way.bytes = bitmap_bytes(question) * (question.witness ? 2 : 1);
+  // Which items: another bitmap, of a part of the items, and its parts, next to what was kept; about as long again.
+  way.bytes = bitmap_bytes(question) * (question.witness ? 2 + static_cast<double>(checkpoints_for(question)) : 1);
   way.seconds = kStartWithMemory + touched(question).seconds * (question.witness ? 2 : 1) + kPerNewByte * way.bytes;
   return way;
 }
@@ -168,6 +168,17 @@ SubsetSumWay choose(const std::vector<SubsetSumWay>& ways) {
   }
   if (best == nullptr) throw Error(Code::out_of_memory, "too large for this machine: " + needs);
   return *best;
+}
+
+std::int64_t checkpoints_for(const Question& question) {
+  constexpr std::int64_t kItemsApart = 64;  // a copy takes as long as about ten items
+  constexpr std::int64_t kMost = 7;         // by then what is left to search for takes a quarter of the decision
+  constexpr double kMostBytes = 4e9;        // a constant, so that the answer does not depend on what else is running
+  if (!question.witness) return 0;
+  const double bytes = bitmap_bytes(question);
+  const std::int64_t wanted = std::min(std::ssize(question.values) / kItemsApart - 1, kMost);
+  const auto count = std::max<std::int64_t>(std::min(wanted, static_cast<std::int64_t>(kMostBytes / bytes)), 0);
+  return memory_reason(bytes * static_cast<double>(count + 2)).empty() ? count : 0;
 }
 
 void require_memory(const SubsetSumWay& way) {

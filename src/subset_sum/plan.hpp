@@ -39,6 +39,9 @@ SubsetSumWay choose(const std::vector<SubsetSumWay>& ways);
 /// Bytes that a rung which fills a bitmap needs besides it: the document's table, or its two columns.
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit);
 
+/// How many copies of its bitmap cpu.bits_simd is to keep on the way, for the items.
+std::int64_t checkpoints_for(const Question& question);
+
 /// Throws out_of_memory if the way needs more memory than there is.
 void require_memory(const SubsetSumWay& way);
 

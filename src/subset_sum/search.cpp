@@ -53,7 +53,7 @@ std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* r
 
 }  // namespace
 
-detail::SubsetSumCall Search::decide(const Instance& instance, bool early_stop, std::string_view rung, Part part) {
+detail::SubsetSumCall call_of(const Instance& instance) {
   detail::SubsetSumCall call;
   call.items = instance.values.data();
   call.n = std::ssize(instance.values);
@@ -61,7 +61,14 @@ detail::SubsetSumCall Search::decide(const Instance& instance, bool early_stop, 
   call.below = instance.below;
   call.above = instance.above;
   call.upper_first = instance.upper_first;
+  return call;
+}
+
+detail::SubsetSumCall Search::decide(const Instance& instance, bool early_stop, std::string_view rung, Part part,
+                                     Checkpoints& checkpoints) {
+  detail::SubsetSumCall call = call_of(instance);
   call.early_stop = early_stop;
+  call.checkpoints = &checkpoints;
   run_telling(call, rung, part);
   return call;
 }
@@ -113,9 +120,36 @@ void Search::find(const std::vector<std::int64_t>& values, const detail::SubsetS
     toggle(all.share(left, values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
     return;
   }
-  const std::size_t unused =
-      decided.largest_used < 0 ? 0 : values.size() - static_cast<std::size_t>(decided.largest_used);
-  toggle(all.share(unused, values.size()), decided.sum, part, chosen);
+  // The values from number `first` to before `last` in the order in which they were added to the bitmap.
+  const auto added = [&](std::int64_t first, std::int64_t last) {
+    const auto n = std::ssize(values);
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    return decided.early_stop ? all.share(at(n - last), at(n - first)) : all.share(at(first), at(last));
+  };
+  std::int64_t last = decided.used < 0 ? std::ssize(values) : decided.used;
+  std::int64_t rest = decided.sum;
+  std::vector<Checkpoint>& kept = decided.checkpoints->kept;
+  const double step = 1.0 / static_cast<double>(kept.size() + 1);
+  for (double done = 0; !kept.empty(); done += step) {
+    const Checkpoint before = std::move(kept.back());
+    kept.pop_back();
+    if (before.items >= last) continue;
+    Values later = added(before.items, last);
+    const std::int64_t sum = sum_before(before, later.values, rest, part.piece(done, done + step / 2));
+    toggle(std::move(later), rest - sum, part.piece(done + step / 2, done + step), chosen);
+    last = before.items;
+    rest = sum;
+  }
+  toggle(added(0, last), rest, part.piece(1 - step, 1), chosen);
+}
+
+/// How much of the target the values of a checkpoint make up: what later ones do not.
+std::int64_t Search::sum_before(const Checkpoint& before, const std::vector<std::int64_t>& later, std::int64_t target,
+                                Part part) {
+  const std::int64_t most = std::min(before.most, target);
+  if (most == target && has(before.sums.data(), target)) return target;
+  const Bitmap sums = fill(later.data(), std::ssize(later), target, "cpu.bits_simd", part);
+  return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
 }
 
 /// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of what the open
@@ -208,27 +242,26 @@ std::int64_t Search::split(const Values& values, std::int64_t target, Part part,
 
 std::int64_t Search::split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
                                       std::size_t left_count) {
-  const auto middle = values.values.begin() + static_cast<std::ptrdiff_t>(left_count);
-  const auto up_to_target = [&](auto first, auto last) {
-    std::int64_t sum = 0;
-    for (auto value = first; value != last; ++value) sum = std::min(target, sum) + std::min(target, *value);
-    return std::min(target, sum);
-  };
-  const std::int64_t left_most = up_to_target(values.values.begin(), middle);
-  const std::int64_t right_most = up_to_target(middle, values.values.end());
-  cpu::Pages<Word> left(words_of(left_most));
-  cpu::Pages<Word> right(words_of(right_most));
-  const auto fill = [&](cpu::Pages<Word>& sums, std::size_t first, std::size_t count, std::int64_t most, Part piece) {
-    detail::SubsetSumCall call;
-    call.items = values.values.data() + first;
-    call.n = static_cast<std::int64_t>(count);
-    call.target = most;
-    call.sums = sums.data();
-    run_telling(call, rung, piece);
-  };
-  fill(left, 0, left_count, left_most, part.piece(0, 0.5));
-  fill(right, left_count, values.values.size() - left_count, right_most, part.piece(0.5, 1));
-  return least_split(left.data(), left_most, right.data(), right_most, target);
+  const std::int64_t* const items = values.values.data();
+  const auto left = static_cast<std::int64_t>(left_count);
+  const Bitmap lower = fill(items, left, target, rung, part.piece(0, 0.5));
+  const Bitmap upper = fill(items + left, std::ssize(values.values) - left, target, rung, part.piece(0.5, 1));
+  return least_split(lower.bits.data(), lower.most, upper.bits.data(), upper.most, target);
+}
+
+/// The values' sums up to the target, or to what all of them add up to.
+Search::Bitmap Search::fill(const std::int64_t* values, std::int64_t n, std::int64_t target, std::string_view rung,
+                            Part part) {
+  std::int64_t most = 0;
+  for (std::int64_t i = 0; i < n; ++i) most += std::min(target - most, values[i]);
+  Bitmap sums{most, cpu::Pages<Word>(words_of(most))};
+  detail::SubsetSumCall call;
+  call.items = values;
+  call.n = n;
+  call.target = most;
+  call.sums = sums.bits.data();
+  run_telling(call, rung, part);
+  return sums;
 }
 
 }  // namespace upsweep::subset_sum

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cpu/pages.hpp"
+#include "subset_sum/checkpoints.hpp"
 #include "subset_sum/reductions.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/policy.hpp"
@@ -30,13 +32,18 @@ struct Part {
   }
 };
 
+/// The call that decides an instance.
+detail::SubsetSumCall call_of(const Instance& instance);
+
 class Search {
  public:
   Search(RunCall run, ChooseWay choose, const detail::SearchProgress& progress)
       : run_(std::move(run)), choose_(std::move(choose)), progress_(progress) {}
 
-  /// Whether one of the sums that the instance accepts is reached, and the nearest; by that rung.
-  detail::SubsetSumCall decide(const Instance& instance, bool early_stop, std::string_view rung, Part part);
+  /// Whether one of the sums that the instance accepts is reached, and the nearest; by that rung, which may leave
+  /// checkpoints for find().
+  detail::SubsetSumCall decide(const Instance& instance, bool early_stop, std::string_view rung, Part part,
+                               Checkpoints& checkpoints);
 
   /// Which values add up to a sum that a decision has found: of them chosen[i] becomes true. By the cheapest rungs for
   /// what is left.
@@ -56,6 +63,11 @@ class Search {
 
     [[nodiscard]] Values share(std::size_t first, std::size_t last) const;
   };
+  /// The sums 0 … most.
+  struct Bitmap {
+    std::int64_t most;
+    cpu::Pages<Word> bits;
+  };
   /// Values of which some are taken, and some stay open to make up the rest.
   struct Likely {
     Values open;
@@ -69,6 +81,9 @@ class Search {
   void run_telling(detail::SubsetSumCall& call, std::string_view rung, Part part);
   void toggle(Values values, std::int64_t target, Part part, std::vector<bool>& chosen);
   std::int64_t split(const Values& values, std::int64_t target, Part part, std::size_t& left_count);
+  std::int64_t sum_before(const Checkpoint& before, const std::vector<std::int64_t>& later, std::int64_t target,
+                          Part part);
+  Bitmap fill(const std::int64_t* values, std::int64_t n, std::int64_t target, std::string_view rung, Part part);
   std::int64_t split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
                                 std::size_t left_count);
 

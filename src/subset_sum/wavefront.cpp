@@ -25,6 +25,9 @@ constexpr std::int64_t kPassShare = 16;
 constexpr std::int64_t kLeastHalves = 2;
 // Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
 constexpr std::int64_t kReach = 128 * 1024;
+// Words of a tile, which is left alone once all of its sums are there: 8 KB, so that there are few to ask about and few words
+// are moved in vain around a border.
+constexpr std::int64_t kTile = 1024;
 // Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
 constexpr std::int64_t kLine = 8;
 
@@ -50,6 +53,7 @@ Wavefront::Wavefront(Word* sums, std::int64_t words, std::int64_t largest, Isa i
   const std::int64_t longest = std::min(words / kLeastHalves, std::max(reach(largest), words / kPassShare));
   // Reserved once and written as far as is needed: memory that comes and goes costs more than the passes themselves.
   for (int w = 1; w < workers; ++w) halos_.emplace_back(longest);
+  is_full_.resize(static_cast<std::size_t>(words / kTile));
 }
 
 int Wavefront::workers_of(std::int64_t words, std::int64_t halo) const {
@@ -94,7 +98,7 @@ void Wavefront::copy_halo(const Slice& slice) const {
   std::memcpy(slice.copies + from, sums_ + from, static_cast<std::size_t>(slice.halo) * sizeof(Word));
 }
 
-void Wavefront::advance(const Slice& slice, const std::int64_t* items, std::int64_t count) const {
+void Wavefront::advance(const Slice& slice, const std::int64_t* items, std::int64_t count) {
   std::int64_t lags[kMostItems] = {};   // how far item j stays above the first one
   std::int64_t needs[kMostItems] = {};  // how far below the slice the items behind j look
   for (std::int64_t j = 1; j < count; ++j) lags[j] = lags[j - 1] + (reach(items[j]) + kLine - 1) / kLine * kLine;
@@ -107,12 +111,39 @@ void Wavefront::advance(const Slice& slice, const std::int64_t* items, std::int6
       const std::int64_t first = std::max({front - kBlock + lags[j], least, items[j] / 64});
       const std::int64_t last = std::min(front + lags[j], slice.last);
       if (first < last) shift_or(slice, items[j], first, last);
+      if (j == count - 1) look_for_full(slice, first, last);
     }
   }
 }
 
+/// Of the tiles that begin in first … last - 1 and to which nothing is added any more in this pass.
+void Wavefront::look_for_full(const Slice& slice, std::int64_t first, std::int64_t last) {
+  first = std::max(first, slice.first);
+  const auto is_full = [](Word word) { return word == ~Word{0}; };
+  for (std::int64_t tile = (first + kTile - 1) / kTile; tile * kTile < last && (tile + 1) * kTile <= slice.last;
+       ++tile) {
+    std::uint8_t& known = is_full_[static_cast<std::size_t>(tile)];
+    if (known == 0) known = std::all_of(sums_ + tile * kTile, sums_ + (tile + 1) * kTile, is_full) ? 1 : 0;
+  }
+}
+
+/// Words of the bitmap itself, but for those in full tiles. source[i] moves to sums_[first + i].
+void Wavefront::shift_or_open(const Word* source, std::int64_t first, std::int64_t last, int shift) {
+  const auto tiles = std::ssize(is_full_);
+  const auto is_open = [&](std::int64_t tile) {
+    return tile >= tiles || is_full_[static_cast<std::size_t>(tile)] == 0;
+  };
+  while (first < last) {
+    std::int64_t tile = (last - 1) / kTile;
+    while (tile * kTile > first && is_open(tile) && is_open(tile - 1)) --tile;
+    const std::int64_t begin = std::max(first, tile * kTile);
+    if (is_open(tile)) kernels_.shift_or(sums_ + begin, source + (begin - first), last - begin, shift);
+    last = begin;
+  }
+}
+
 /// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the slice.
-void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) const {
+void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) {
   const std::int64_t whole = item / 64;
   const auto shift = static_cast<int>(item % 64);
   const auto word = [&](std::int64_t i) -> Word& {
@@ -136,7 +167,11 @@ void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t fir
       --last;
       continue;
     }
-    kernels_.shift_or(target + begin, source + begin - whole, last - begin, shift);
+    if (target == sums_) {
+      shift_or_open(source + begin - whole, begin, last, shift);
+    } else {
+      kernels_.shift_or(target + begin, source + begin - whole, last - begin, shift);
+    }
     last = begin;
   }
 }

@@ -4,7 +4,7 @@
 // Each thread has a slice of the words. In it item 1 goes from the top down, a block at a time, and every further item
 // follows those before it at the distance that it looks down: what it reads, they have done, and it is still in cache.
 // What a slice looks at below its own first word is another thread's: copied before anybody begins (its halo), and
-// advanced there once more.
+// advanced there once more. Where every sum of a tile is there, nothing can be added: it is left alone from then on.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,16 @@ class Wavefront {
   struct Slice;
   [[nodiscard]] int workers_of(std::int64_t words, std::int64_t halo) const;
   void copy_halo(const Slice& slice) const;
-  void advance(const Slice& slice, const std::int64_t* items, std::int64_t count) const;
-  void shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) const;
+  void advance(const Slice& slice, const std::int64_t* items, std::int64_t count);
+  void shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last);
+  void shift_or_open(const Word* source, std::int64_t first, std::int64_t last, int shift);
+  void look_for_full(const Slice& slice, std::int64_t first, std::int64_t last);
 
   Word* sums_;
   const cpu::BitKernels& kernels_;
   int threads_;
   std::vector<cpu::Pages<Word>> halos_;  // of every worker but the lowest
+  std::vector<std::uint8_t> is_full_;    // tiles of which every sum is there
 };
 
 }  // namespace upsweep::subset_sum

@@ -11,6 +11,10 @@
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 
+namespace upsweep::subset_sum {
+struct Checkpoints;
+}
+
 namespace upsweep::detail {
 
 /// Told how much of the work is done, 0 to 1, now and then and by one thread at a time; false: stop. What it throws ends
@@ -32,13 +36,15 @@ struct SubsetSumCall {
   bool upper_first = false;
   bool early_stop = true;  ///< deciding: stop once the target itself is reached
   int per_thread = 8;      ///< cuda.agglomerated: sums per thread
+  /// Deciding: a rung may keep copies of its bitmap there.
+  subset_sum::Checkpoints* checkpoints = nullptr;
   const SearchProgress* progress = nullptr;
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: on the CPU
 
   // What a decision comes to.
   bool reachable = false;
-  std::int64_t sum = 0;            ///< the nearest one, where reachable
-  std::int64_t largest_used = -1;  ///< so many of the largest items suffice; -1: all
+  std::int64_t sum = 0;    ///< the nearest one, where reachable
+  std::int64_t used = -1;  ///< so many items suffice, with early_stop the largest, else the least; -1: all
   /// A rung that decides without filling also says how the sum is made up: some of the first left_items items add up to
   /// left_sum, some of the others to the rest. -1: it does not say.
   std::int64_t left_items = -1;
