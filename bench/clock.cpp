@@ -53,7 +53,7 @@ double median(std::vector<double> samples) {
 
 std::string estimated(double seconds) {
   std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "estimated %.2g s", seconds);
+  (void)std::snprintf(text.data(), text.size(), seconds < 99.5 ? "estimated %.2g s" : "estimated %.0f s", seconds);
   return text.data();
 }
 

@@ -165,7 +165,7 @@ Group Climb::run() {
 
 std::vector<Group> climb_subset_sum_on_gpu(const LadderRequest& request, const Progress& progress) {
   std::vector<Group> groups;
-  for (const auto& instance : subset_instances(request)) {
+  for (const auto& instance : subset_instances(request, true)) {
     groups.push_back(Climb(request, progress, instance).run());
   }
   return groups;

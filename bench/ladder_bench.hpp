@@ -107,10 +107,12 @@ struct Subset {
   std::int64_t seed = 0;     ///< of made items; 0: real ones
   bool fills = true;         ///< the bitmap of all sums up to the target; else a decision about it is timed
   double bitmap_bytes = 0;
-  double window = 0;             ///< of n·(target + 1) sums, those that can be reached when their item's turn comes
-  double decide_s = 0;           ///< find_subset for a sum near the target that is reached, without the items
-  std::string decide_rung = {};  ///< by that rung
-  double witness_s = 0;          ///< the same with the items
+  double window = 0;              ///< of n·(target + 1) sums, those that can be reached when their item's turn comes
+  double decide_s = 0;            ///< find_subset for the target, without the items; 0: not timed
+  std::string decide_rung = {};   ///< by that rung
+  bool reachable = false;         ///< its answer
+  std::int64_t found_target = 0;  ///< the target, or where that is no sum one that is near
+  double find_s = 0;              ///< find_subset for that, with the items
 };
 
 /// All rungs at one type and size, timed in one run.

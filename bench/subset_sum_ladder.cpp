@@ -28,6 +28,8 @@ constexpr std::int64_t kDenseTarget = 1'000'000'000;
 constexpr double kBudget = 3;
 // Up to so many sums of items a bitmap is checked sum by sum: a second.
 constexpr double kMostChecked = 2e9;
+// Of less than that nobody needs an estimate: a tenth of a second by the slowest rung.
+constexpr double kLeastEstimated = 1e8;
 // A bitmap of that many bits is 16 GB: beyond, the target is only decided about.
 constexpr std::int64_t kMostBits = std::int64_t{1} << 37;
 
@@ -42,8 +44,8 @@ SubsetInstance made_instance(std::int64_t n, std::int64_t largest, std::int64_t 
 }
 
 /// One more than the sum of every other item: mostly no sum, so that the whole search is timed.
-SubsetInstance list_instance() {
-  SubsetInstance instance = made_instance(40, std::int64_t{1} << 57, 1);
+SubsetInstance list_instance(std::int64_t n) {
+  SubsetInstance instance = made_instance(n, std::int64_t{1} << 57, 1);
   for (std::size_t i = 0; i < instance.items.size(); i += 2) instance.target += instance.items[i];
   instance.fills = false;
   return instance;
@@ -102,10 +104,18 @@ class Climb {
   std::optional<bool> reachable_;
 };
 
-/// Seconds by a run on a fraction of the items and of the target: what a rung does grows with both.
+/// Seconds by the plan where sums are listed; else by a run on a fraction of the items and of the target: what a rung does
+/// grows with both.
 double Climb::estimate(std::string_view rung) const {
   constexpr std::int64_t kItems = 8;
-  if (!fills(rung) || checked_work(instance_) < kMostChecked || rung == "cpu.bits_simd") return 0;
+  if (!fills(rung)) {
+    const auto plan = plan_subset(par, instance_.items, instance_.target, {.witness = false, .reduce = false});
+    for (const SubsetSumWay& way : plan.ways) {
+      if (way.rung == rung && way.reason.empty()) return way.seconds;
+    }
+    return 0;
+  }
+  if (checked_work(instance_) < kLeastEstimated || rung == "cpu.bits_simd") return 0;
   SubsetInstance part = instance_;
   part.items.resize(static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(part.items), kItems)));
   part.target = std::min<std::int64_t>(instance_.target, kDocumentTarget * 4);
@@ -204,17 +214,21 @@ void Climb::add_bitset(Group& group, std::vector<Contender>& contenders) {
 }
 
 void Climb::time_solver(Group& group) {
-  const std::int64_t near = reachable_near(instance_);
+  Subset& subset = *group.subset;
+  progress_("timing the solver");
+  const SubsetSum decided = decide(instance_.target, "", false);
+  subset.reachable = decided.reachable;
+  subset.decide_rung = decided.rung;
+  subset.found_target = decided.reachable ? instance_.target : reachable_near(instance_);
   std::vector<Contender> contenders;
   for (const bool witness : {false, true}) {
+    const std::int64_t target = witness ? subset.found_target : instance_.target;
     contenders.push_back(
-        {.name = "", .run = [this, near, witness] { (void)decide(near, "", witness); }, .samples = {}});
+        {.name = "", .run = [this, target, witness] { (void)decide(target, "", witness); }, .samples = {}});
   }
-  progress_("timing the solver");
   time_in_turn(contenders, 1);
-  group.subset->decide_rung = decide(near, "", false).rung;
-  group.subset->decide_s = median(contenders[0].samples);
-  group.subset->witness_s = median(contenders[1].samples);
+  subset.decide_s = median(contenders[0].samples);
+  subset.find_s = median(contenders[1].samples);
 }
 
 Group Climb::run() {
@@ -256,7 +270,7 @@ Group Climb::run() {
 
 }  // namespace
 
-std::vector<SubsetInstance> subset_instances(const LadderRequest& request) {
+std::vector<SubsetInstance> subset_instances(const LadderRequest& request, bool on_gpu) {
   const SubsetRequest& asked = request.subset;
   const auto with_target = [&](SubsetInstance instance, std::int64_t usual) {
     instance.target = asked.target >= 0 ? asked.target : usual;
@@ -275,7 +289,7 @@ std::vector<SubsetInstance> subset_instances(const LadderRequest& request) {
   }
   if (!instances.empty()) return instances;
   return {made_instance(10, 10'000'000, kDocumentTarget), made_instance(1000, 10'000'000, kDenseTarget),
-          list_instance()};
+          list_instance(on_gpu ? 60 : 56)};
 }
 
 SubsetInstance small_instance(const SubsetInstance& instance) {
@@ -336,9 +350,9 @@ std::string wrong_in_bitmap(const SubsetInstance& instance, const std::uint64_t*
 
 std::vector<Group> climb_subset_sum(const LadderRequest& request, const Progress& progress) {
   std::vector<Group> groups;
-  const auto instances = subset_instances(request);
   if (request.on_cpu && !request.rung.starts_with("cuda.")) {
-    for (const auto& instance : instances) groups.push_back(Climb(request, progress, instance).run());
+    for (const auto& instance : subset_instances(request, false))
+      groups.push_back(Climb(request, progress, instance).run());
   }
   if (request.on_gpu && !request.rung.starts_with("cpu.")) {
     for (auto& group : climb_on_gpu(request, progress)) groups.push_back(std::move(group));

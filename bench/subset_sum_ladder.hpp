@@ -19,8 +19,8 @@ struct SubsetInstance {
 };
 
 /// Those that the request asks for; else three: the document's (ten items up to 10^7, S = 25,000,000), a dense one (a
-/// thousand such items, S = 10^9) and one for lists (40 items of 57 bits).
-std::vector<SubsetInstance> subset_instances(const LadderRequest& request);
+/// thousand such items, S = 10^9) and one for lists (56 items of 57 bits, on a GPU 60).
+std::vector<SubsetInstance> subset_instances(const LadderRequest& request, bool on_gpu);
 
 /// A smaller instance of the same kind, on which rungs can be verified sum by sum.
 SubsetInstance small_instance(const SubsetInstance& instance);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_subset_sum_test.cpp: every CUDA rung of the subset sum ladder against a plain bitmap or brute force.
+// tests/cuda_subset_sum_test.cpp: every CUDA rung of the subset sum ladder against a plain bitmap or brute force, and what
+// find_subset and plan_subset make of them on a GPU.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -73,11 +75,14 @@ Items random_items(std::mt19937_64& random, std::int64_t n, std::int64_t most) {
   return items;
 }
 
-/// The document's instance: ten items up to 10^7, and a quarter of what they could be at most.
+/// The document's instance: ten items up to 10^7, and a quarter of what they could be at most. The same items as in the
+/// other tests and in the benchmark.
 constexpr std::int64_t kDocumentLimit = 25000000;
 Items document_items() {
   std::mt19937_64 random(12);
-  return random_items(random, 10, 10000000);
+  Items items(10);
+  for (std::int64_t& item : items) item = 1 + static_cast<std::int64_t>(random() % 10000000);
+  return items;
 }
 
 /// Whether the rung takes so many items, and this device has the memory.
@@ -155,6 +160,24 @@ TEST_F(CudaSubsetSum, ManyItemsFillEveryTile) {
 TEST_F(CudaSubsetSum, EveryColumnOfTheDocumentsTable) {
   const Items all = document_items();
   for (int k = 0; k <= 10; ++k) check_all({all.begin(), all.begin() + k}, kDocumentLimit);
+}
+
+TEST_F(CudaSubsetSum, AnyNumberOfSumsPerThread) {
+  std::mt19937_64 random(7);
+  for (const std::int64_t limit : {0, 1, 63, 64, 1023, 1024, 1025, 2047, 2048, 16383, 16384, 16385, 70001, 300000}) {
+    for (const Items& items : {Items{}, Items{limit + 1}, Items{1}, random_items(random, 12, 1 + limit / 3)}) {
+      const Bitmap expected = reference(items, limit);
+      for (const int per_thread : {1, 2, 3, 4, 8, 16, 1024}) {
+        DeviceArray<std::uint64_t> sums(std::ssize(expected), per_thread % 2);
+        detail::SubsetSumCall call = detail::fill_call(items.data(), std::ssize(items), limit, sums.data());
+        call.per_thread = per_thread;
+        (void)detail::run_reachable_sums(gpu::Policy{}.with_rung("cuda.agglomerated"), call);
+        require(cudaDeviceSynchronize());
+        EXPECT_TRUE(sums.values() == expected) << per_thread << " per thread, limit " << limit << " n " << items.size();
+        EXPECT_TRUE(sums.intact()) << per_thread << " per thread, limit " << limit;
+      }
+    }
+  }
 }
 
 TEST_F(CudaSubsetSum, LimitsBeyond32Bits) {
@@ -273,6 +296,255 @@ TEST_F(CudaSubsetSum, TwoListsFindSomeOfFortyItems) {
   EXPECT_EQ(decide(items, 1).indices, Items{30});
 }
 
+// ------------------------------------------------------------------------------------------- whole instances on a GPU
+
+std::int64_t total(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
+
+/// Items drawn by each of several of the ways that instances come in.
+Items items_of_kind(std::mt19937_64& random, int i) {
+  constexpr std::int64_t kMost[] = {3, 20, 300, 5000};  // many equal, dense, in between, sparse
+  Items items = random_items(random, static_cast<std::int64_t>(random() % 15), kMost[random() % 4]);
+  if (i % 7 == 0) {
+    for (std::int64_t& item : items) item *= 6;  // a divisor
+  }
+  if (i % 11 == 0 && !items.empty()) items[0] = 100000;  // one huge item
+  return items;
+}
+
+struct Question {
+  std::int64_t target;
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+
+  [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
+};
+
+/// The nearest sum that will do, of two the lower one; -1: none.
+std::int64_t expected_nearest(const Bitmap& sums, std::int64_t greatest, const Question& question) {
+  const auto has = [&](std::int64_t sum) {
+    return sum >= 0 && sum <= greatest && (sums[static_cast<std::size_t>(sum / 64)] >> (sum % 64) & 1) != 0;
+  };
+  for (std::int64_t distance = 0; distance <= std::max(question.target, greatest); ++distance) {
+    if (distance <= question.below && has(question.target - distance)) return question.target - distance;
+    if (distance <= question.above && has(question.target + distance)) return question.target + distance;
+  }
+  return -1;
+}
+
+/// The answer with its items added up again.
+void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expected, bool witness,
+                  const std::string& what) {
+  ASSERT_EQ(answer.reachable, expected >= 0) << what;
+  EXPECT_EQ(answer.sum, std::max<std::int64_t>(expected, 0)) << what;
+  if (!answer.reachable || !witness) {
+    EXPECT_TRUE(answer.indices.empty()) << what;
+    return;
+  }
+  std::int64_t sum = 0;
+  std::int64_t before = -1;
+  for (const std::int64_t index : answer.indices) {
+    ASSERT_TRUE(before < index && index < std::ssize(items)) << what << ": not ascending, or no item";
+    sum += items[static_cast<std::size_t>(index)];
+    before = index;
+  }
+  EXPECT_EQ(sum, expected) << what;
+}
+
+/// Every rung that can, and the one that is chosen, with all options, and what the plan says about it.
+void check_decisions(const Items& items, const Question& question) {
+  const std::int64_t expected = expected_nearest(reference(items, total(items)), total(items), question);
+  std::vector<std::string> rungs{""};
+  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+    if (question.exact() || rung.id != kTwoList) rungs.emplace_back(rung.id);
+  }
+  for (const auto& rung : rungs) {
+    for (int options = 0; options < 8; ++options) {
+      SubsetSumOptions how{.witness = (options & 1) != 0, .below = question.below, .above = question.above};
+      how.reduce = (options & 2) != 0;
+      how.early_stop = (options & 4) != 0;
+      const auto policy = gpu::Policy{}.with_rung(rung);
+      const SubsetSumPlan plan = plan_subset(policy, items, question.target, how);
+      const SubsetSum answer = find_subset(policy, items, question.target, how);
+      const std::string what = rung + " ran " + std::string(answer.rung) + ", target " +
+                               std::to_string(question.target) + " -" + std::to_string(question.below) + " +" +
+                               std::to_string(question.above) + " options " + std::to_string(options) + " items " +
+                               testing::PrintToString(items);
+      // So few are searched at once: nothing likely is tried.
+      ASSERT_EQ(answer.rung, plan.rung) << what;
+      ASSERT_FALSE(plan.tries_likely) << what;
+      ASSERT_TRUE(answer.rung == "none" || (rung.empty() ? answer.rung.starts_with("cuda.") : answer.rung == rung))
+          << what;
+      check_answer(answer, items, expected, how.witness, what);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(CudaSubsetSum, EveryTargetOfSmallSets) {
+  for (const Items& items : {Items{}, Items{5}, Items{2, 6, 8, 19}, Items{3, 3, 3, 3, 3}, Items{7, 7, 14, 1}}) {
+    for (std::int64_t target = 0; target <= total(items) + 2; ++target) check_decisions(items, {target});
+  }
+}
+
+TEST_F(CudaSubsetSum, RandomInstancesOfEveryKind) {
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 200 && !HasFatalFailure(); ++i) {
+    const Items items = items_of_kind(random, i);
+    std::int64_t some = 0;
+    for (const std::int64_t item : items) some += random() % 2 == 0 ? item : 0;
+    check_decisions(items, {some});
+    check_decisions(items, {static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items) + 3))});
+  }
+}
+
+TEST_F(CudaSubsetSum, NearestSums) {
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 100 && !HasFatalFailure(); ++i) {
+    const Items items = items_of_kind(random, i);
+    const auto target = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total(items) + 200));
+    const auto width = static_cast<std::int64_t>(random() % 60);
+    check_decisions(items, {target, target, 0});                       // the largest up to the target
+    check_decisions(items, {target, std::min(target, width), width});  // within a tolerance
+    check_decisions(items, {target, 0, INT64_MAX});                    // the least from the target on
+  }
+  check_decisions({4, 8, 100}, {6, 2, 2});  // 4 and 8 are as near as each other
+  check_decisions({8, 100}, {6, 2, 2});
+  check_decisions({40, 80, 1000}, {60, 20, 20});
+}
+
+/// Multiples of six, and two that are one more: sums of residues 0, 1 and 2 alone, the last only with both. Reached late.
+Items items_with_late_sums(std::mt19937_64& random, std::int64_t n, std::int64_t most) {
+  Items items = random_items(random, n, most / 6);
+  for (std::int64_t& item : items) item *= 6;
+  items[random() % (items.size() / 2)] += 1;
+  items[items.size() / 2 + random() % (items.size() / 2)] += 1;
+  return items;
+}
+
+TEST_F(CudaSubsetSum, ItemsFromBitmapsOfTheGpu) {
+  struct Size {
+    std::int64_t n;
+    std::int64_t most;
+  };
+  std::mt19937_64 random(10);
+  for (const auto& [n, most] : {Size{200, 5000}, Size{300, 20000}, Size{21, 300000}}) {
+    for (const bool is_late : {false, true}) {
+      const Items items = is_late ? items_with_late_sums(random, n, most) : random_items(random, n, most);
+      for (const std::int64_t share : {2, 3, 7}) {
+        const std::int64_t multiple = total(items) / share / 6 * 6;
+        for (const std::int64_t target : {multiple + 2, multiple + 3}) {
+          const bool expected = find_subset(par, items, target, {.witness = false}).reachable;
+          if (is_late && target % 6 == 3) EXPECT_FALSE(expected);
+          for (const std::string rung :
+               {"", "cuda.array_ops", "cuda.column", "cuda.agglomerated", "cuda.bits", "cuda.bits_fused"}) {
+            for (const bool early_stop : {true, false}) {
+              const SubsetSumOptions options{.early_stop = early_stop};
+              const std::string what = rung + ", n " + std::to_string(n) + " target " + std::to_string(target) +
+                                       (is_late ? ", late" : "") + (early_stop ? ", early stop" : "");
+              const SubsetSum answer = find_subset(gpu::Policy{}.with_rung(rung), items, target, options);
+              check_answer(answer, items, expected ? target : -1, true, what);
+              if (!rung.empty()) EXPECT_EQ(answer.rung, rung) << what;
+              if (rung.empty() && !early_stop) EXPECT_EQ(answer.rung, "cuda.bits_fused") << what;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CudaSubsetSum, ItemsOfTheNearestSum) {
+  // Of multiples of 1000, but for one that is too large to be of use: what is nearest lies hundreds of sums away.
+  std::mt19937_64 random(11);
+  Items items = random_items(random, 200, 50);
+  for (std::int64_t& item : items) item *= 1000;
+  items[100] = total(items) - 1;
+  const std::int64_t target = 2000000;
+  const auto check_near = [&](std::int64_t off, std::int64_t expected, const Question& question) {
+    for (const std::string rung : {"", "cuda.column", "cuda.bits", "cuda.bits_fused"}) {
+      const SubsetSumOptions options{.below = question.below, .above = question.above, .early_stop = false};
+      const SubsetSum answer = find_subset(gpu::Policy{}.with_rung(rung), items, target + off, options);
+      check_answer(answer, items, expected, true, rung + " off " + std::to_string(off));
+    }
+  };
+  check_near(400, target, {0, 2000, 2000});
+  check_near(500, target, {0, 500, 500});
+  check_near(501, target + 1000, {0, 500, 500});
+  check_near(400, -1, {0, 399, 599});
+  check_near(999, target, {0, target + 999, 0});
+  check_near(1, target + 1000, {0, 0, INT64_MAX});
+}
+
+TEST_F(CudaSubsetSum, ThePlanNamesWhatIsUsed) {
+  const auto expect_plan = [](const Items& items, std::int64_t target, std::string_view rung,
+                              const SubsetSumOptions& options = {}) {
+    const SubsetSumPlan plan = plan_subset(gpu::Policy{}, items, target, options);
+    EXPECT_EQ(plan.rung, rung);
+    bool is_there = rung == "none";
+    for (const SubsetSumWay& way : plan.ways) {
+      EXPECT_TRUE(way.rung.starts_with("cuda.") && way.seconds > 0 && way.bytes > 0) << way.rung;
+      if (way.rung == rung) is_there = way.reason.empty();
+    }
+    EXPECT_TRUE(is_there) << rung;
+    const SubsetSum answer = find_subset(gpu::Policy{}, items, target, options);
+    if (!plan.tries_likely) EXPECT_EQ(answer.rung, rung);
+    return plan;
+  };
+  std::mt19937_64 random(12);
+  const Items few = random_items(random, 20, 100000);
+  const Items many = random_items(random, 150, 10000);
+  const Items large = random_items(random, 40, std::int64_t{1} << 50);
+  EXPECT_FALSE(expect_plan(document_items(), kDocumentLimit, "cuda.slices").tries_likely);
+  EXPECT_FALSE(expect_plan(few, total(few) / 2, "cuda.slices").tries_likely);
+  EXPECT_FALSE(expect_plan(many, total(many) / 2 + 1, "cuda.bits_fused").tries_likely);
+  EXPECT_FALSE(expect_plan(many, total(many) / 3, "cuda.bits_fused", {.below = 5, .above = 5}).tries_likely);
+  expect_plan(large, total(large) / 2, "cuda.two_list", {.early_stop = false});
+  EXPECT_EQ(expect_plan(few, 0, "none").ways.size(), 0U);
+  expect_plan({}, 5, "none");
+  expect_plan(few, total(few), "none");
+  expect_plan(few, total(few) + 1, "none");
+  expect_plan({6, 12, 600}, 7, "none");
+  // A rung that is named is the plan's too, and nothing likely is tried before it.
+  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+    const SubsetSumPlan plan = plan_subset(gpu::Policy{}.with_rung(rung.id), few, total(few) / 2);
+    EXPECT_EQ(plan.rung, rung.id);
+    EXPECT_FALSE(plan.tries_likely);
+    EXPECT_EQ(plan_subset(gpu::Policy{}.with_rung(rung.id), few, 0).rung, "none");
+  }
+}
+
+TEST_F(CudaSubsetSum, LikelySolutionsAreTriedFirst) {
+  // 10^10 sums would take seconds.
+  std::mt19937_64 random(13);
+  const Items items = random_items(random, 2000, 20000000);
+  const std::int64_t target = total(items) / 3;
+  EXPECT_TRUE(plan_subset(gpu::Policy{}, items, target).tries_likely);
+  EXPECT_FALSE(plan_subset(gpu::Policy{}, items, target, {.early_stop = false}).tries_likely);
+  EXPECT_FALSE(plan_subset(gpu::Policy{}, items, target, {.reduce = false}).tries_likely);
+  EXPECT_FALSE(plan_subset(gpu::Policy{}.with_rung("cuda.bits_fused"), items, target).tries_likely);
+  check_answer(find_subset(gpu::Policy{}, items, target), items, target, true, "likely");
+  check_answer(find_subset(gpu::Policy{}, items, target, {.witness = false}), items, target, false, "likely");
+}
+
+TEST_F(CudaSubsetSum, OnAStreamAndWithMemoryOfTheCallers) {
+  std::mt19937_64 random(14);
+  const Items items = random_items(random, 100, 5000);
+  const std::int64_t target = total(items) / 2;
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (const std::string_view rung : {"", "cuda.column", "cuda.bits"}) {
+    tests::CountingMemory memory(INT32_MAX);
+    const auto policy = gpu::Policy{}.with_stream(stream).with_memory(memory).with_rung(rung);
+    check_answer(find_subset(policy, items, target, {.early_stop = false}), items, target, true, "on a stream");
+    EXPECT_EQ(memory.held, 0);
+    tests::CountingMemory none(1);
+    EXPECT_EQ(code_of([&] { (void)find_subset(policy.with_memory(none), items, target, {.early_stop = false}); }),
+              Code::device_memory);
+    EXPECT_EQ(none.held, 0);
+  }
+  require(cudaStreamDestroy(stream));
+}
+
 // ------------------------------------------------------------------------------------------------------ what is refused
 
 TEST_F(CudaSubsetSum, SaysWhatIsWrong) {
@@ -295,10 +567,43 @@ TEST_F(CudaSubsetSum, SaysWhatIsWrong) {
             Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)reachable_sums_async(any, items.data(), 3, -1, sums.data()); }),
             Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)find_subset(any.with_rung(kTwoList), Items(65, 2), 64, {.reduce = false}); }),
-            Code::unsupported);
+  const auto find = [](const gpu::Policy& policy, const Items& some, std::int64_t target,
+                       const SubsetSumOptions& options) {
+    const Code planned = code_of([&] { (void)plan_subset(policy, some, target, options); });
+    EXPECT_EQ(code_of([&] { (void)find_subset(policy, some, target, options); }), planned);
+    return planned;
+  };
+  const SubsetSumOptions as_it_is{.reduce = false};
+  EXPECT_EQ(find(any.with_rung(kTwoList), Items(65, 2), 64, as_it_is), Code::unsupported);
+  EXPECT_EQ(find(any.with_rung(kTwoList), items, 7, {.below = 2}), Code::unsupported);
+  EXPECT_EQ(find(any.with_rung("cuda.slices"), Items(kSlicesItems + 1, 2), 6, as_it_is), Code::unsupported);
+  EXPECT_EQ(find(any.with_rung("cpu.bits"), items, 8, {}), Code::unsupported);
+  EXPECT_EQ(find(any.with_rung("cuda.none"), items, 8, {}), Code::unknown_rung);
+  EXPECT_EQ(find(any.with_rung("cuda.none"), {}, 0, {}), Code::unknown_rung);
+  EXPECT_EQ(find(any, {3, 0}, 8, {}), Code::not_positive);
+  EXPECT_EQ(find(any, items, -1, {}), Code::invalid_argument);
+  EXPECT_EQ(find(any, {INT64_MAX, 1}, INT64_MAX, {}), Code::overflow);
+  EXPECT_EQ(find(any.with_device(99), items, 8, {}), Code::no_device);
   require(cudaDeviceSynchronize());
   EXPECT_TRUE(sums.intact());
+}
+
+TEST_F(CudaSubsetSum, SaysWhatMemoryWouldBeNeeded) {
+  // 300 items of 50 bits: neither lists nor bitmaps.
+  std::mt19937_64 random(15);
+  const Items items = random_items(random, 300, std::int64_t{1} << 50);
+  const std::int64_t target = total(items) / 2;
+  EXPECT_TRUE(plan_subset(gpu::Policy{}, items, target).rung.empty());
+  EXPECT_EQ(code_of([&] { (void)find_subset(gpu::Policy{}, items, target); }), Code::out_of_memory);
+  for (const auto& rung : filling_rungs()) {
+    if (rung.id == "cuda.slices") continue;
+    const auto policy = gpu::Policy{}.with_rung(rung.id);
+    EXPECT_EQ(code_of([&] { (void)find_subset(policy, items, target, {.witness = false}); }), Code::device_memory)
+        << rung.id;
+  }
+  // What follows without a search needs none.
+  EXPECT_EQ(find_subset(gpu::Policy{}, items, total(items)).indices.size(), items.size());
+  EXPECT_EQ(find_subset(gpu::Policy{}, items, total(items) + 1).rung, "none");
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "bench/buffer.hpp"
@@ -12,6 +14,7 @@
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
+#include "upsweep/subset_sum.hpp"
 
 namespace upsweep {
 namespace {
@@ -105,6 +108,62 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
       EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 0), 0) << rung.id;
     }
   }
+}
+
+/// Ten items, few of whose sums are equal: half of all are up to kPast32, and of those 26 beyond 2^32.
+std::vector<std::int64_t> items_past_32() {
+  constexpr std::int64_t k31 = std::int64_t{1} << 31;
+  return {1, 63, 4096 - 64, 8193, k31 / 8 + 1, k31 / 4 - 7, k31 / 2 + 1000, k31 - 1, k31 + 64, k31 + 4159};
+}
+
+/// The sums of all subsets, ascending, each once.
+std::vector<std::int64_t> all_sums(const std::vector<std::int64_t>& items) {
+  std::vector<std::int64_t> sums{0};
+  for (const std::int64_t item : items) {
+    const auto without = std::ssize(sums);
+    for (std::int64_t i = 0; i < without; ++i) sums.push_back(sums[static_cast<std::size_t>(i)] + item);
+  }
+  std::sort(sums.begin(), sums.end());
+  sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
+  return sums;
+}
+
+TEST(Large, SubsetSumsPastTheLimitsOf32Bits) {
+  // Bitmaps of 537 MB. The rungs with tables of bytes would take 8.6 and 43 GB.
+  const std::vector<std::int64_t> items = items_past_32();
+  std::vector<std::int64_t> expected = all_sums(items);
+  std::erase_if(expected, [](std::int64_t sum) { return sum > kPast32; });
+  ASSERT_GT(expected.back(), kPast32 - 100);
+  const std::int64_t words = kPast32 / 64 + 1;
+  bench::Buffer<std::uint64_t> sums(words);
+  for (const std::string_view rung : {"cpu.bits", "cpu.bits_simd", "cpu.enumerate"}) {
+    std::fill_n(sums.data(), words, 0xA5A5A5A5A5A5A5A5U);
+    EXPECT_EQ(reachable_sums(par.with_rung(rung), items.data(), std::ssize(items), kPast32, sums.data()), rung);
+    std::int64_t bits = 0;
+    for (std::int64_t w = 0; w < words; ++w) bits += std::popcount(sums[w]);
+    EXPECT_EQ(bits, std::ssize(expected)) << rung;
+    const auto missing = std::find_if(expected.begin(), expected.end(),
+                                      [&](std::int64_t sum) { return (sums[sum / 64] >> (sum % 64) & 1) == 0; });
+    EXPECT_EQ(missing - expected.begin(), std::ssize(expected)) << rung;
+  }
+}
+
+TEST(Large, SubsetsThatAddUpPastTheLimitsOf32Bits) {
+  const std::vector<std::int64_t> items = items_past_32();
+  const std::vector<std::int64_t> sums = all_sums(items);
+  const std::int64_t target = *(std::upper_bound(sums.begin(), sums.end(), kPast32) - 1);
+  ASSERT_NE(target, kPast32);
+  const Policy policy = par.with_rung("cpu.bits_simd");
+  const SubsetSum yes = find_subset(policy, items, target, {.reduce = false});
+  ASSERT_TRUE(yes);
+  EXPECT_EQ(yes.rung, policy.rung);
+  std::int64_t sum = 0;
+  for (const std::int64_t index : yes.indices) sum += items[static_cast<std::size_t>(index)];
+  EXPECT_EQ(sum, target);
+  // There is no such sum; the nearest one below is it again.
+  EXPECT_FALSE(find_subset(policy, items, kPast32, {.witness = false, .reduce = false}));
+  const SubsetSumOptions closest{.witness = false, .below = kPast32, .reduce = false};
+  EXPECT_EQ(find_subset(policy, items, kPast32, closest).sum, target);
 }
 
 TEST(Large, TotalsPassTwoToTheThirtyTwo) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets and filtered sums that are wrong on purpose must be caught by the
-// very checks that the rungs are held to, and right ones must pass them.
+// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums and subset sums that are wrong on purpose
+// must be caught by the very checks that the rungs are held to, and right ones must pass them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "ragged/reference.hpp"
 #include "rows.hpp"
 #include "scan/reference.hpp"
+#include "subset_sum/reference.hpp"
 
 namespace upsweep {
 namespace {
@@ -584,6 +585,171 @@ TEST(AggregateMutants, OneRowTooManyIsCaught) {
         return static_cast<std::int64_t>(0xA5A5A5A5U < limit ? sum + poison * poison : sum);
       },
       kLength));
+}
+
+// --------------------------------------------------------------------------------------------------------- subset sums
+
+using Items = std::vector<std::int64_t>;
+using Fill = std::function<void(const Items& items, std::int64_t limit, std::uint64_t* sums)>;
+/// Word w of the bitmap with an item, from the one without it.
+using ShiftAndOr =
+    std::function<std::uint64_t(const std::vector<std::uint64_t>& old, std::int64_t w, std::int64_t item)>;
+
+std::uint64_t word_at(const std::vector<std::uint64_t>& words, std::int64_t w) {
+  return w >= 0 && w < std::ssize(words) ? words[static_cast<std::size_t>(w)] : 0;
+}
+
+/// The old word, and what the item brings there from two words further down.
+std::uint64_t right_word(const std::vector<std::uint64_t>& old, std::int64_t w, std::int64_t item) {
+  const std::int64_t source = w - item / 64;
+  const auto shift = static_cast<unsigned>(item % 64);
+  return word_at(old, w) | word_at(old, source) << shift | word_at(old, source - 1) >> 1 >> (63 - shift);
+}
+
+void keep_up_to(std::int64_t limit, std::uint64_t* sums) {
+  if (limit % 64 != 63) sums[limit / 64] &= (std::uint64_t{1} << (limit % 64 + 1)) - 1;
+}
+
+/// What every mutant is made from: a shift and an OR per item, from one bitmap into the next.
+Fill fill_by(const ShiftAndOr& word, std::uint64_t start = 1) {
+  return [word, start](const Items& items, std::int64_t limit, std::uint64_t* sums) {
+    std::vector<std::uint64_t> old(static_cast<std::size_t>(limit / 64 + 1));
+    old[0] = start;
+    std::vector<std::uint64_t> next = old;
+    for (const std::int64_t item : items) {
+      for (std::int64_t w = 0; w < std::ssize(old); ++w) next[static_cast<std::size_t>(w)] = word(old, w, item);
+      old = next;
+    }
+    std::copy(old.begin(), old.end(), sums);
+    keep_up_to(limit, sums);
+  };
+}
+void right_fill(const Items& items, std::int64_t limit, std::uint64_t* sums) {
+  fill_by(right_word)(items, limit, sums);
+}
+
+/// A mutant that spoils the right bitmap, and one that fills that of other items.
+template <class Spoil>
+Fill spoiled(Spoil spoil) {
+  return [spoil](const Items& items, std::int64_t limit, std::uint64_t* sums) {
+    right_fill(items, limit, sums);
+    spoil(sums, limit / 64 + 1, limit);
+  };
+}
+template <class Change>
+Fill of_other_items(Change change) {
+  return [change](Items items, std::int64_t limit, std::uint64_t* sums) {
+    if (!items.empty()) change(items);
+    right_fill(items, limit, sums);
+  };
+}
+
+/// Whether the sweep of the rung tests objects.
+bool caught(const Fill& fill) {
+  bool objects = false;
+  std::mt19937_64 random(1);
+  for (const std::int64_t limit : {0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 511, 512, 513, 4095, 4096, 4097}) {
+    std::vector<Items> instances{{}, {64, 64, 64, 64}, {1, 1, 1, 1, 1, 1, 1}, {limit + 1, limit + 64, 3}};
+    for (const std::int64_t item : {1, 2, 63, 64, 65, 127, 128, 512, 4096, 5000}) instances.push_back({item});
+    Items some(15);
+    for (auto& item : some) item = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit + 2));
+    instances.push_back(some);
+    for (const Items& items : instances) {
+      Guarded<std::uint64_t> sums(limit / 64 + 1, limit % 3);
+      fill(items, limit, sums.data());
+      const auto expected = subset_sum::expected_sums(items, limit);
+      objects |= subset_sum::first_wrong(expected, sums.data()) != -1 || !sums.intact();
+    }
+  }
+  return objects;
+}
+
+TEST(SubsetSumMutants, TheRightBitmapPasses) { EXPECT_FALSE(caught(right_fill)); }
+
+TEST(SubsetSumMutants, WrongShiftsAreCaught) {
+  const auto expect_caught = [](const char* what, const ShiftAndOr& word) {
+    EXPECT_TRUE(caught(fill_by(word))) << what;
+  };
+  expect_caught("no item is added", [](const auto& old, auto w, auto) { return word_at(old, w); });
+  expect_caught("sums without the item are lost",
+                [](const auto& old, auto w, auto item) { return right_word(old, w, item) & ~word_at(old, w); });
+  expect_caught("nothing crosses a word", [](const auto& old, auto w, auto item) {
+    return word_at(old, w) | word_at(old, w - item / 64) << (item % 64);
+  });
+  expect_caught("only what crosses a word", [](const auto& old, auto w, auto item) {
+    return word_at(old, w) | word_at(old, w - item / 64 - 1) >> 1 >> (63 - item % 64);
+  });
+  expect_caught("a shift by 64 is none", [](const auto& old, auto w, auto item) {
+    const std::int64_t source = w - item / 64;
+    return word_at(old, w) | word_at(old, source) << (item % 64) | word_at(old, source - 1) >> ((64 - item % 64) % 64);
+  });
+  expect_caught("items of whole words are not moved",
+                [](const auto& old, auto w, auto item) { return right_word(old, w, item % 64); });
+  expect_caught("one too far", [](const auto& old, auto w, auto item) { return right_word(old, w, item + 1); });
+  expect_caught("one too near", [](const auto& old, auto w, auto item) { return right_word(old, w, item - 1); });
+  expect_caught("a word too far", [](const auto& old, auto w, auto item) { return right_word(old, w, item + 64); });
+  expect_caught("the first word is left alone",
+                [](const auto& old, auto w, auto item) { return w == 0 ? word_at(old, w) : right_word(old, w, item); });
+  expect_caught("the last word is left alone", [](const auto& old, auto w, auto item) {
+    return w == std::ssize(old) - 1 ? word_at(old, w) : right_word(old, w, item);
+  });
+  expect_caught("a tile of words is left alone", [](const auto& old, auto w, auto item) {
+    return w / 8 == 3 ? word_at(old, w) : right_word(old, w, item);
+  });
+  expect_caught("an item as large as the limit is left out", [](const auto& old, auto w, auto item) {
+    return item / 64 == std::ssize(old) - 1 ? word_at(old, w) : right_word(old, w, item);
+  });
+}
+
+TEST(SubsetSumMutants, WrongSetsOfItemsAreCaught) {
+  const auto expect_caught = [](const char* what, const Fill& fill) { EXPECT_TRUE(caught(fill)) << what; };
+  expect_caught("the first item left out", of_other_items([](Items& items) { items.erase(items.begin()); }));
+  expect_caught("the last item left out", of_other_items([](Items& items) { items.pop_back(); }));
+  expect_caught("an item twice", of_other_items([](Items& items) { items.push_back(items.back()); }));
+  expect_caught("equal items once", of_other_items([](Items& items) {
+                  std::sort(items.begin(), items.end());
+                  items.erase(std::unique(items.begin(), items.end()), items.end());
+                }));
+  expect_caught("every item as often as one likes", [](const Items& items, std::int64_t limit, std::uint64_t* sums) {
+    std::fill_n(sums, limit / 64 + 1, 0);
+    sums[0] = 1;
+    for (const std::int64_t item : items) {  // in place, from the least sum up
+      for (std::int64_t sum = item; sum <= limit; ++sum) {
+        sums[sum / 64] |= (sums[(sum - item) / 64] >> ((sum - item) % 64) & 1) << (sum % 64);
+      }
+    }
+  });
+  expect_caught("without the sum 0", fill_by(right_word, 0));
+  expect_caught("with a sum 1", fill_by(right_word, 3));
+}
+
+TEST(SubsetSumMutants, WrongWordsAreCaught) {
+  const auto expect_caught = [](const char* what, const Fill& fill) { EXPECT_TRUE(caught(fill)) << what; };
+  expect_caught("untouched", [](const Items&, std::int64_t, std::uint64_t*) {});
+  expect_caught("all zeros", spoiled([](auto* sums, auto words, auto) { std::fill_n(sums, words, 0); }));
+  expect_caught("all ones", spoiled([](auto* sums, auto words, auto limit) {
+                  std::fill_n(sums, words, ~std::uint64_t{0});
+                  keep_up_to(limit, sums);
+                }));
+  expect_caught("the limit itself is not there",
+                spoiled([](auto* sums, auto, auto limit) { sums[limit / 64] &= ~(std::uint64_t{1} << (limit % 64)); }));
+  expect_caught("a sum behind the limit", spoiled([](auto* sums, auto, auto limit) {
+                  if (limit % 64 != 63) sums[limit / 64] |= std::uint64_t{1} << (limit % 64 + 1);
+                }));
+  expect_caught("ones behind the limit", spoiled([](auto* sums, auto, auto limit) {
+                  if (limit % 64 != 63) sums[limit / 64] |= ~std::uint64_t{0} << (limit % 64 + 1);
+                }));
+  expect_caught("one bit in the middle", spoiled([](auto* sums, auto words, auto limit) {
+                  sums[words / 2] ^= std::uint64_t{1} << (limit / 2 % 64);
+                  keep_up_to(limit, sums);
+                }));
+  expect_caught("halves of words the wrong way round", spoiled([](auto* sums, auto words, auto) {
+                  for (std::int64_t w = 0; w < words; ++w) sums[w] = sums[w] << 32 | sums[w] >> 32;
+                }));
+  expect_caught("a word behind", spoiled([](auto* sums, auto words, auto) { sums[words] = 0; }));
+  expect_caught("a byte behind",
+                spoiled([](auto* sums, auto words, auto) { *reinterpret_cast<unsigned char*>(sums + words) ^= 1U; }));
+  expect_caught("a word in front", spoiled([](auto* sums, auto, auto) { sums[-1] = 1; }));
 }
 
 }  // namespace

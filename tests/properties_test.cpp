@@ -26,6 +26,7 @@
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
+#include "upsweep/subset_sum.hpp"
 
 namespace upsweep {
 
@@ -455,6 +456,203 @@ TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
     RC_ASSERT(carry.total == merged.total);
     RC_ASSERT(carry.lists == n);
     RC_ASSERT(merged.lists == n);
+  });
+}
+
+// --------------------------------------------------------------------------------------------------------- subset sums
+
+using Items = std::vector<std::int64_t>;
+
+std::int64_t total_of(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
+
+/// Up to 14 items: many equal, dense or sparse; at times with a common divisor. All of them add up to 14 * 6 * 2000 at most.
+Items any_items() {
+  const auto largest = *rc::gen::element<std::int64_t>(3, 20, 300, 2000).as("largest");
+  const auto count = *rc::gen::inRange<std::size_t>(0, 15);
+  const auto unit = *rc::gen::weightedElement<std::int64_t>({{4, 1}, {1, 6}}).as("unit");
+  Array<std::int64_t> items{
+      *rc::gen::container<Items>(count, rc::gen::inRange<std::int64_t>(1, largest + 1)).as("items in units")};
+  for (std::int64_t& item : items.values) item *= unit;
+  return items.values;
+}
+
+/// Any subset's sum, or at times any number up to a little more than all items.
+std::int64_t any_target(const Items& items) {
+  if (*rc::gen::inRange(0, 3).as("0: any target") == 0) {
+    return *rc::gen::inRange<std::int64_t>(0, total_of(items) + 3).as("target");
+  }
+  const auto taken = *rc::gen::container<std::vector<bool>>(items.size(), rc::gen::arbitrary<bool>()).as("taken");
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) sum += taken[i] ? items[i] : 0;
+  return sum;
+}
+
+/// A rung that decides, at times whichever is chosen, and how many threads have it. Without `exact` not the one that finds
+/// nothing else.
+Policy any_solver(bool exact = true) {
+  std::vector<std::string_view> ids{""};
+  for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+    if (exact || rung.id != "cpu.schroeppel_shamir") ids.push_back(rung.id);
+  }
+  const auto chosen = *rc::gen::inRange<std::size_t>(0, ids.size());
+  return par.with_rung(ids[chosen])
+      .with_threads(*rc::gen::element(1, 2, 5).as("threads of " + std::string(ids[chosen])));
+}
+
+/// Without the items or with them, which are then added up again; reduced or not; stopped early or not.
+SubsetSum any_answer(const Policy& policy, const Items& items, std::int64_t target, std::int64_t below = 0,
+                     std::int64_t above = 0) {
+  SubsetSumOptions options{.below = below, .above = above};
+  options.witness = *rc::gen::arbitrary<bool>().as("witness");
+  options.reduce = *rc::gen::arbitrary<bool>().as("reduce");
+  options.early_stop = *rc::gen::arbitrary<bool>().as("early stop");
+  const SubsetSum answer = find_subset(policy, items, target, options);
+  if (!answer || !options.witness) {
+    RC_ASSERT(answer.indices.empty());
+    return answer;
+  }
+  std::int64_t sum = 0;
+  std::int64_t before = -1;
+  for (const std::int64_t index : answer.indices) {
+    RC_ASSERT(index > before);
+    RC_ASSERT(index < std::ssize(items));
+    sum += items[static_cast<std::size_t>(index)];
+    before = index;
+  }
+  RC_ASSERT(answer.sum == sum);
+  return answer;
+}
+
+bool is_reachable(const Items& items, std::int64_t target) {
+  const SubsetSum answer = any_answer(any_solver(), items, target);
+  RC_ASSERT(!answer || answer.sum == target);
+  return answer.reachable;
+}
+
+/// The sums 0 … limit, each with its bit, by a rung that fills bitmaps.
+std::vector<bool> sums_up_to(const Items& items, std::int64_t limit) {
+  const auto rung = *rc::gen::element<std::string>("", "cpu.table", "cpu.columns", "cpu.threads", "cpu.bits",
+                                                   "cpu.bits_simd", "cpu.enumerate")
+                         .as("filled by");
+  Guarded<std::uint64_t> words(limit / 64 + 1, *rc::gen::inRange(0, 8).as("misaligned"));
+  reachable_sums(par.with_rung(rung).with_threads(3), items.data(), std::ssize(items), limit, words.data());
+  RC_ASSERT(words.intact());
+  std::vector<bool> sums;
+  for (std::int64_t i = 0; i < std::ssize(words.span()) * 64; ++i) {
+    const bool is_there = (words.data()[i / 64] >> (i % 64) & 1) != 0;
+    if (i <= limit) sums.push_back(is_there);
+    RC_ASSERT(i <= limit || !is_there);
+  }
+  return sums;
+}
+
+TEST(SubsetSumProperties, SomeItemsAreFoundAgain) {
+  expect_always([] {
+    const Items items = any_items();
+    const auto taken = *rc::gen::container<std::vector<bool>>(items.size(), rc::gen::arbitrary<bool>()).as("taken");
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) sum += taken[i] ? items[i] : 0;
+    RC_ASSERT(is_reachable(items, sum));
+  });
+}
+
+TEST(SubsetSumProperties, AnotherItemTakesASumFurther) {
+  expect_always([] {
+    Items items = any_items();
+    const std::int64_t target = any_target(items);
+    const bool before = is_reachable(items, target);
+    const auto item = *rc::gen::inRange<std::int64_t>(1, 3000).as("item");
+    const bool less = item <= target && is_reachable(items, target - item);
+    items.insert(items.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(items) + 1).as("place"), item);
+    RC_ASSERT(is_reachable(items, target) == (before || less));
+    if (before) RC_ASSERT(is_reachable(items, target + item));
+  });
+}
+
+TEST(SubsetSumProperties, TheOrderOfTheItemsDoesNotMatter) {
+  expect_always([] {
+    const Items items = any_items();
+    const std::int64_t target = any_target(items);
+    Items others = items;
+    std::shuffle(others.begin(), others.end(),
+                 std::mt19937_64(*rc::gen::arbitrary<unsigned>().as("seed of the order")));
+    RC_ASSERT(is_reachable(items, target) == is_reachable(others, target));
+    RC_ASSERT(sums_up_to(items, target) == sums_up_to(others, target));
+  });
+}
+
+TEST(SubsetSumProperties, WhatIsReachedCanBeLeftOut) {
+  expect_always([] {
+    const Items items = any_items();
+    const std::int64_t target = any_target(items);
+    RC_PRE(target <= total_of(items));
+    RC_ASSERT(is_reachable(items, target) == is_reachable(items, total_of(items) - target));
+  });
+}
+
+TEST(SubsetSumProperties, MultiplesReachMultiplesOnly) {
+  expect_always([] {
+    Items items = any_items();
+    const std::int64_t target = any_target(items);
+    const bool before = is_reachable(items, target);
+    const auto factor = *rc::gen::element<std::int64_t>(2, 3, 64, 100000).as("factor");
+    for (std::int64_t& item : items) item *= factor;
+    // By those that list sums: the bitmaps would be as many times larger.
+    const auto rung =
+        *rc::gen::element<std::string>("", "cpu.enumerate", "cpu.meet_in_the_middle", "cpu.schroeppel_shamir")
+             .as("rung");
+    const Policy policy = par.with_rung(rung);
+    RC_ASSERT(any_answer(policy, items, target * factor).reachable == before);
+    RC_ASSERT(!any_answer(policy, items, target * factor + 1));
+  });
+}
+
+TEST(SubsetSumProperties, TheBitmapSaysWhatIsDecided) {
+  expect_always([] {
+    const Items items = any_items();
+    const std::int64_t limit = any_target(items);
+    const std::vector<bool> sums = sums_up_to(items, limit);
+    for (int i = 0; i < 5; ++i) {
+      const auto target = *rc::gen::inRange<std::int64_t>(0, limit + 1).as("asked about");
+      RC_ASSERT(is_reachable(items, target) == sums[static_cast<std::size_t>(target)]);
+    }
+    RC_ASSERT(is_reachable(items, limit) == sums.back());
+  });
+}
+
+TEST(SubsetSumProperties, TheNearestSumIsTheBitmapsNearest) {
+  expect_always([] {
+    const Items items = any_items();
+    const auto target = *rc::gen::inRange<std::int64_t>(0, total_of(items) + 20).as("target");
+    const auto below = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 30), rc::gen::just(target)).as("below");
+    const auto above = *rc::gen::inRange<std::int64_t>(0, 30).as("above");
+    const std::vector<bool> sums = sums_up_to(items, target + above);
+    std::int64_t nearest = -1;
+    for (std::int64_t distance = std::max(below, above); distance >= 0; --distance) {
+      if (distance <= above && sums[static_cast<std::size_t>(target + distance)]) nearest = target + distance;
+      if (distance > std::min(below, target)) continue;
+      if (sums[static_cast<std::size_t>(target - distance)]) nearest = target - distance;  // of two the lower one
+    }
+    const SubsetSum answer = any_answer(any_solver(below == 0 && above == 0), items, target, below, above);
+    RC_ASSERT(answer.reachable == (nearest >= 0));
+    if (answer) RC_ASSERT(answer.sum == nearest);
+  });
+}
+
+TEST(SubsetSumProperties, SumsOfTwoPartsAreThoseOfTheWhole) {
+  // What two halves of the items reach is all that there is to know of them: their sums, pair by pair.
+  expect_always([] {
+    const Items items = any_items();
+    const std::int64_t limit = *rc::gen::inRange<std::int64_t>(0, 3000).as("limit");
+    const auto cut = items.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(items) + 1).as("cut");
+    const std::vector<bool> left = sums_up_to({items.begin(), cut}, limit);
+    const std::vector<bool> right = sums_up_to({cut, items.end()}, limit);
+    std::vector<bool> both(left.size());
+    for (std::size_t a = 0; a < left.size(); ++a) {
+      if (!left[a]) continue;
+      for (std::size_t b = 0; a + b < both.size(); ++b) both[a + b] = both[a + b] || right[b];
+    }
+    RC_ASSERT(sums_up_to(items, limit) == both);
   });
 }
 

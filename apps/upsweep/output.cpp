@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "core/memory.hpp"
 #include "io/npy_writer.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
@@ -127,12 +127,6 @@ std::string rate(double bytes_per_second) {
   return fmt::format("{:.1f} GB/s", bytes_per_second / 1e9);
 }
 
-std::string size(std::int64_t bytes) {
-  constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return fmt::format("{:.3g} {}", value, kUnits[unit]);
-}
+std::string size(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 }  // namespace upsweep::command

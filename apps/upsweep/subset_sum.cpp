@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "core/memory.hpp"
 #include "io/column.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
@@ -49,6 +50,7 @@ void check_options(const Common& common, const SubsetSumOptions& options) {
   if (options.all > 0 && (options.closest || options.tolerance)) {
     refuse("--all lists what adds up to the target itself: leave --closest and --tolerance out");
   }
+  if (options.all > 0 && options.no_early_stop) refuse("--all has no early stop: leave --no-early-stop out");
   if (options.all > 0 && options.decide) refuse("--all lists solutions, --decide asks for none: choose one");
   if (options.all > 0 && common.on_gpu()) {
     throw Error(Code::unsupported, "--all is searched for on the CPU: leave --device cuda and --rung cuda.* out");
@@ -110,11 +112,22 @@ std::string estimate_text(double seconds) {
   return seconds < 1e6 * kYear ? fmt::format("{:.3g} years", seconds / kYear) : "> 1e6 years";
 }
 
-/// "searching  37 %, about 12 s left".
+/// "37 %", "0.04 %", "0 %": never more than is done.
+std::string share_text(double done) {
+  constexpr double kDigits = 1e4;
+  return done < 0.01 ? fmt::format("{:.2g} %", std::floor(100 * done * kDigits) / kDigits)
+                     : fmt::format("{:.0f} %", std::floor(100 * done));
+}
+
+/// "searching 37 %, about 12 s left".
 std::string progress_text(double done, double seconds) {
-  std::string text = fmt::format("searching {:3.0f} %", std::floor(100 * done));
-  constexpr double kTelling = 0.01;  // of the work: with less of it done, the rest is anybody's guess
-  if (done >= kTelling) text += fmt::format(", about {} left", estimate_text(seconds * (1 - done) / done));
+  std::string text = fmt::format("searching {}", share_text(done));
+  // Of a hundredth of the work, or of seconds of it, the rest can be told; of less it is anybody's guess.
+  constexpr double kTelling = 0.01;
+  constexpr double kLong = 3;
+  if (done >= kTelling || (done > 0 && seconds > kLong)) {
+    text += fmt::format(", about {} left", estimate_text(seconds * (1 - done) / done));
+  }
   return text;
 }
 
@@ -134,8 +147,7 @@ auto search(bool quiet, Find find) {
     return find(tell);
   } catch (const Error& error) {
     if (error.code() != Code::interrupted) throw;
-    throw Error(Code::interrupted,
-                fmt::format("interrupted with {:.0f} % of the search done", std::floor(100 * share)));
+    throw Error(Code::interrupted, fmt::format("interrupted with {} of the search done", share_text(share)));
   }
 }
 
@@ -166,6 +178,20 @@ Found find_all(const Common& common, const SubsetSumOptions& asked, const Subset
   found.sum = problem.target;
   found.rung = sums.rung;
   return found;
+}
+
+/// do_it(), whose error about the items' sum is told in the file's terms.
+template <class DoIt>
+auto telling_overflow(const SubsetSumOptions& asked, const SubsetProblem& problem, DoIt do_it) {
+  try {
+    return do_it();
+  } catch (const Error& error) {
+    if (error.code() != Code::overflow || error.index() < 0) throw;
+    const std::int64_t item = problem.items.values[static_cast<std::size_t>(error.index())];
+    throw Error(Code::overflow, fmt::format("{}: the items up to the target add up to more than {}, the most that can "
+                                            "be handled: {} at position {} goes past it",
+                                            asked.input, problem.text(kMost), problem.text(item), error.index()));
+  }
 }
 
 // --------------------------------------------------------------------------------------------------------------- labels
@@ -230,7 +256,8 @@ Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
 class Labels {
  public:
   /// Throws as open_table() does; unknown_column, unsupported_type.
-  Labels(std::string path, const std::string& column) : path_(std::move(path)), table_(io::open_table(path_)) {
+  Labels(std::string path, const std::string& column)
+      : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text)) {
     const std::vector<Field>& fields = table_->fields();
     const auto is_it = [&](const Field& field) { return field.name == column; };
     const auto found = std::find_if(fields.begin(), fields.end(), is_it);
@@ -304,10 +331,6 @@ class Labels {
 
 // ------------------------------------------------------------------------------------------------------------- the plan
 
-std::string bytes_text(double bytes) {
-  return bytes < static_cast<double>(kMost) ? size(static_cast<std::int64_t>(bytes)) : "> 2^63 B";
-}
-
 /// Words in lines of 80 columns, each with so many blanks in front.
 std::string wrapped(std::string_view words, std::size_t indent) {
   const std::string blanks(indent, ' ');
@@ -322,46 +345,47 @@ std::string wrapped(std::string_view words, std::size_t indent) {
   return all + blanks + std::string(words) + "\n";
 }
 
+/// "1,000 items", "1 item".
+std::string items_text(std::int64_t count) { return grouped(count) + (count == 1 ? " item" : " items"); }
+
 SubsetSumPlan plan_for(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
                        const Policy& policy) {
+  if (asked.all > 0) return plan_subsets(policy, problem.items.values, problem.target);
   const upsweep::SubsetSumOptions options = library_options(asked, problem);
   if (!common.on_gpu()) return plan_subset(policy, problem.items.values, problem.target, options);
   return plan_subset(gpu::Policy{}.with_rung(common.rung), problem.items.values, problem.target, options);
 }
 
-std::string choice_text(const Common& common, const SubsetSumOptions& options, const SubsetSumPlan& plan) {
-  if (plan.rung == "none") return "nothing is left to search for";
-  const bool tries = plan.tries_likely && options.all == 0;
-  const std::string_view first =
-      tries ? "first: likely solutions, of which most items are chosen greedily and some dozens searched; then: "
-            : "chosen: ";
-  if (plan.rung.empty()) return fmt::format("{}no way can be taken", tries ? first : "");
+std::string choice_text(const Common& common, const SubsetSumPlan& plan) {
+  if (plan.rung.empty()) return "no way can be taken";
   if (common.rung == plan.rung) return fmt::format("chosen: {}, as --rung asks for it", plan.rung);
-  return fmt::format("{}{}, which takes the least time of those that can be taken", first, plan.rung);
+  return fmt::format("chosen: {}, which takes the least time of those that can be taken", plan.rung);
 }
 
-std::string plan_text(const Common& common, const SubsetSumOptions& options, const SubsetProblem& problem,
-                      const SubsetSumPlan& plan) {
+std::string plan_text(const Common& common, const SubsetProblem& problem, const SubsetSumPlan& plan) {
   std::string text =
       fmt::format("items   {}\ntarget  {}\n", grouped(std::ssize(problem.items.values)), problem.text(problem.target));
   if (problem.items.scale > 0) text += fmt::format("unit    {}: what follows counts these\n", problem.text(1));
   text += "reduced\n";
   for (const std::string& step : plan.steps) text += wrapped(step, 2);
-  text += wrapped(
-      fmt::format("left: {} items up to {}, target {}{}{}", grouped(plan.items), grouped(plan.largest),
-                  grouped(plan.target), plan.divisor > 1 ? fmt::format(", all divided by {}", plan.divisor) : "",
-                  plan.complement ? ", to find what to leave out" : ""),
-      2);
+  if (plan.rung == "none") return text + "  nothing is left to search for\n\n";
+  text += wrapped(fmt::format("left: {} up to {}, target {}{}{}", items_text(plan.items), grouped(plan.largest),
+                              grouped(plan.target),
+                              plan.divisor > 1 ? fmt::format(", all divided by {}", grouped(plan.divisor)) : "",
+                              plan.complement ? ", to find what to leave out" : ""),
+                  2);
   std::size_t width = 0;
   for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
-  if (options.all > 0) text += "to find one solution\n";
   text += fmt::format("{:<{}}  {:>11}  {:>11}\n", "ways", width + 2, "est. time", "est. memory");
   for (const SubsetSumWay& way : plan.ways) {
     text += fmt::format("{} {:<{}}  {:>11}  {:>11}\n", way.rung == plan.rung ? '*' : ' ', way.rung, width,
                         estimate_text(way.seconds), bytes_text(way.bytes));
     if (!way.reason.empty()) text += wrapped(way.reason, 4);
   }
-  return text + wrapped(choice_text(common, options, plan), 0) + "\n";
+  if (plan.tries_likely) {
+    text += wrapped("first: likely solutions, most items chosen greedily and some dozens searched", 0);
+  }
+  return text + wrapped(choice_text(common, plan), 0) + "\n";
 }
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "Infinity" : "NaN"); }
@@ -408,23 +432,42 @@ Json solution_json(const SubsetProblem& problem, const Solution& solution, const
   return json;
 }
 
+/// Text that may be longer than memory, printed while it grows.
+class LongText {
+ public:
+  void add(std::string_view text) {
+    constexpr std::size_t kPiece = 1 << 20;
+    text_ += text;
+    if (text_.size() >= kPiece) flush();
+  }
+  void flush() { print(std::exchange(text_, {})); }
+
+ private:
+  std::string text_;
+};
+
 void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found,
                    const Labels* labels, const std::optional<SubsetSumPlan>& plan) {
   Json result{{"reachable", found.reachable}};
   result.update(solution_json(problem, found.solutions.empty() ? Solution() : found.solutions[0], labels));
   result["sum"] = found.reachable ? problem.json(found.sum) : Json();
-  if (options.all > 0) {
-    result["solutions"] = Json::array();
-    for (const Solution& one : found.solutions) result["solutions"].push_back(solution_json(problem, one, labels));
-  }
   if (plan) result["plan"] = plan_json(problem, *plan);
   result["rung"] = found.rung;
   result["seconds"] = found.seconds;
-  print_json(result);
+  if (options.all == 0) return print_json(result);
+  LongText text;
+  std::string_view between = ",\"solutions\":[";
+  std::string head = json_text(result);
+  head.pop_back();  // its brace, for one more entry
+  text.add(head);
+  for (const Solution& one : found.solutions) {
+    text.add(between);
+    text.add(json_text(solution_json(problem, one, labels)));
+    between = ",";
+  }
+  text.add(found.solutions.empty() ? ",\"solutions\":[]}\n" : "]}\n");
+  text.flush();
 }
-
-/// "1,000 items", "1 item".
-std::string items_text(std::int64_t count) { return grouped(count) + (count == 1 ? " item" : " items"); }
 
 /// ", 0.06 less than the target 1234.56"; empty where nothing else than the target was asked for.
 std::string distance_text(const SubsetSumOptions& options, const SubsetProblem& problem, std::int64_t sum) {
@@ -485,13 +528,14 @@ std::string table_text(const SubsetProblem& problem, const Solution& solution, c
 
 void print_as_text(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found,
                    const Labels* labels) {
-  std::string text = headline(options, problem, found) + "\n";
+  LongText text;
+  text.add(headline(options, problem, found) + "\n");
   for (std::size_t i = 0; i < found.solutions.size() && !options.decide; ++i) {
     const Solution& one = found.solutions[i];
-    if (options.all > 0) text += fmt::format("solution {}: {}\n", i + 1, items_text(std::ssize(one)));
-    text += table_text(problem, one, labels);
+    if (options.all > 0) text.add(fmt::format("solution {}: {}\n", i + 1, items_text(std::ssize(one))));
+    text.add(table_text(problem, one, labels));
   }
-  print(text);
+  text.flush();
 }
 
 }  // namespace
@@ -504,12 +548,13 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
   std::optional<SubsetSumPlan> plan;
   if (options.explain) {
-    plan = plan_for(common, options, problem, policy);
-    if (!common.json) print(plan_text(common, options, problem, *plan));
+    plan = telling_overflow(options, problem, [&] { return plan_for(common, options, problem, policy); });
+    if (!common.json) print(plan_text(common, problem, *plan));
   }
   const Stopwatch watch;
-  Found found =
-      options.all > 0 ? find_all(common, options, problem, policy) : find_one(common, options, problem, policy);
+  Found found = telling_overflow(options, problem, [&] {
+    return options.all > 0 ? find_all(common, options, problem, policy) : find_one(common, options, problem, policy);
+  });
   found.seconds = watch.seconds();
   if (labels) labels->read(found.solutions, std::ssize(problem.items.values));
   if (common.json) {

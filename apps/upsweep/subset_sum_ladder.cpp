@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/memory.hpp"
 #include "output.hpp"
 #include "subset_problem.hpp"
 #include "upsweep/error.hpp"
@@ -64,6 +65,9 @@ bench::SubsetRequest subset_request(const LadderOptions& options) {
   }
   if (options.input.empty()) return request;
   if (options.target.empty()) throw Error(Code::invalid_argument, "--input needs a --target to climb to");
+  if (!options.largest.empty()) {
+    throw Error(Code::invalid_argument, "--largest is of items that are made: leave it or --input out");
+  }
   const SubsetProblem problem = read_problem(options.input[0], options.target, {});
   if (problem.items.values.empty()) throw Error(Code::empty, options.input[0] + ": has no items to climb on");
   request.items = problem.items.values;
@@ -81,8 +85,8 @@ std::string subset_text(const bench::Group& group) {
   text += group.input.empty() ? fmt::format("  made with seed {}\n", subset.seed)
                               : fmt::format("  input: {}\n", group.input);
   if (subset.fills) {
-    text += fmt::format("  a bitmap of {}; of its sums {:.0f} % can be reached when their item comes\n",
-                        size(static_cast<std::int64_t>(subset.bitmap_bytes)), 100 * subset.window);
+    text += fmt::format("  a bitmap of {}; sums that can be reached when an item comes: {:.2f} of sums/s\n",
+                        bytes_text(subset.bitmap_bytes), subset.window);
     text += fmt::format("  limit: copy {}\n", rate(group.copy_bytes_per_s));
     text += fmt::format("\n  {:<23}{:>9}{:>10}{:>8}{:>9}{:>{}}\n", "rung", "time", "sums/s", "of copy", "speedup",
                         group.device.empty() ? "" : "in graph", graph_width(group));
@@ -91,8 +95,9 @@ std::string subset_text(const bench::Group& group) {
   }
   for (const auto& row : group.rows) text += row_text(group, row);
   if (subset.decide_s > 0) {
-    text += fmt::format("\n  the API: a sum near in {} by {}, with items {}\n", duration(subset.decide_s),
-                        subset.decide_rung, duration(subset.witness_s));
+    text += fmt::format("\n  the API: {} in {} by {}; the items of {} in {}\n", subset.reachable ? "yes" : "no",
+                        duration(subset.decide_s), subset.decide_rung,
+                        subset.reachable ? "it" : grouped(subset.found_target), duration(subset.find_s));
   }
   return text + "\n";
 }
@@ -108,7 +113,9 @@ void add_subset(Json& json, const bench::Group& group, const bench::Row& row) {
   json["sums_in_window_per_s"] = timed ? Json(sums_per_second(group, row) * subset.window) : Json();
   json["decide_s"] = subset.decide_s > 0 ? Json(subset.decide_s) : Json();
   json["decide_rung"] = subset.decide_s > 0 ? Json(subset.decide_rung) : Json();
-  json["witness_s"] = subset.decide_s > 0 ? Json(subset.witness_s) : Json();
+  json["reachable"] = subset.decide_s > 0 ? Json(subset.reachable) : Json();
+  json["found_target"] = subset.decide_s > 0 ? Json(subset.found_target) : Json();
+  json["find_s"] = subset.decide_s > 0 ? Json(subset.find_s) : Json();
 }
 
 }  // namespace upsweep::command

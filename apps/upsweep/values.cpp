@@ -84,7 +84,9 @@ bool holds_every(Type to, Type from) {
 
 }  // namespace
 
-void print_json(const Json& json) { print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); }
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void print_json(const Json& json) { print(json_text(json) + "\n"); }
 
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);

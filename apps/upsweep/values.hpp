@@ -18,7 +18,9 @@ namespace upsweep::command {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes it as one line to standard output. Bytes that are no UTF-8 (in the names of files) are replaced.
+/// On one line. Bytes that are no UTF-8 (in the names of files) are replaced.
+std::string json_text(const Json& json);
+/// Writes that to standard output.
 void print_json(const Json& json);
 
 /// An element: as JSON an exact number; NaN and infinities are strings, decimals too. `meaning` gives decimals their

@@ -4,7 +4,7 @@
 //   find_subset     whether some of the items add up to the target, and which
 //   find_subsets    the first few ways to do it, in order
 //   reachable_sums  for every i up to a limit: whether some of the items add up to i, as a bitmap
-//   plan_subset     how find_subset would go about it, and what each way would cost
+//   plan_subset     how find_subset would go about it, and what each way would cost; plan_subsets for find_subsets
 //
 // Items     n items of type int64, each at least 1; the empty subset has the sum 0. Decimals: scale them first.
 // Target    0 … 2^63-1. Items beyond it are left out; those that are left add up to at most 2^63-1, else Error overflow.
@@ -84,6 +84,7 @@ SubsetSumPlan plan_subset_sum(const Policy& policy, const std::int64_t* items, s
                               const SubsetSumOptions& options);
 SubsetSums list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                             std::int64_t count, const SearchProgress& progress);
+SubsetSumPlan plan_subset_list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target);
 SubsetSum solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                            const SubsetSumOptions& options);
 SubsetSumPlan plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
@@ -127,6 +128,12 @@ template <detail::SubsetItems R>
 SubsetSums find_subsets(const Policy& policy, const R& items, std::int64_t target, std::int64_t count,
                         const detail::SearchProgress& progress = {}) {
   return detail::list_subset_sums(policy, std::ranges::data(items), std::ssize(items), target, count, progress);
+}
+
+/// How find_subsets would go about it.
+template <detail::SubsetItems R>
+SubsetSumPlan plan_subsets(const Policy& policy, const R& items, std::int64_t target) {
+  return detail::plan_subset_list(policy, std::ranges::data(items), std::ssize(items), target);
 }
 
 /// Bit i % 64 of sums[i / 64] ← whether some of the items add up to i, for i in 0 … limit; limit / 64 + 1 words, in which

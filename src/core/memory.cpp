@@ -3,7 +3,9 @@
 #include "core/memory.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -50,5 +52,15 @@ std::int64_t free_in_group() {
 }  // namespace
 
 std::int64_t available_memory() { return std::min(free_in_system(), free_in_group()); }
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes >= 0x1p70) return "> 1000 EB";
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  char text[32];
+  (void)std::snprintf(text, sizeof text, bytes < 1000 ? "%.3g %s" : "%.0f %s", bytes, kUnits[unit]);
+  return text;
+}
 
 }  // namespace upsweep

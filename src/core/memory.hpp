@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace upsweep {
 
 /// Bytes that this process can still write to without swapping: what the system has free or can free, and no more than
 /// its control group allows. Reading it takes tens of microseconds.
 [[nodiscard]] std::int64_t available_memory();
+
+/// "35.8 MB", of 2^20 bytes each.
+[[nodiscard]] std::string bytes_text(double bytes);
 
 }  // namespace upsweep

@@ -7,7 +7,6 @@
 #include <arrow/type.h>
 #include <arrow/util/io_util.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 #include <sys/stat.h>
@@ -27,33 +26,10 @@
 namespace upsweep::io {
 namespace {
 
-constexpr int kMaxDigits = 18;              // as many as any 64-bit integer can hold
-constexpr std::size_t kListedColumns = 20;  // in a message that lists them
+constexpr int kMaxDigits = 18;  // as many as any 64-bit integer can hold
 
 // The next piece of the column, null at the end. It may throw what Arrow throws.
 using Source = std::function<arrow::Result<std::shared_ptr<arrow::Array>>()>;
-
-std::string list_columns(const std::vector<std::string>& names) {
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(names.size(), kListedColumns); ++i) shown.push_back(printable(names[i], 60));
-  const std::string more = names.size() > kListedColumns ? fmt::format(", … ({} in all)", names.size()) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
-}
-
-int find_column(const std::vector<std::string>& names, const std::string& path,
-                const std::optional<std::string>& column) {
-  if (!column && names.size() == 1) return 0;
-  const auto fail = [&](const std::string& what) {
-    throw Error(Code::unknown_column, fmt::format("{}: {}; its columns are: {}", path, what, list_columns(names)));
-  };
-  if (!column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", names.size()));
-  const auto found = std::find(names.begin(), names.end(), *column);
-  if (found == names.end()) fail(fmt::format("has no column '{}'", printable(*column)));
-  if (std::find(found + 1, names.end(), *column) != names.end()) {
-    fail(fmt::format("has more than one column '{}'; rename one of them", printable(*column)));
-  }
-  return static_cast<int>(found - names.begin());
-}
 
 void set_decimal(const arrow::DataType& type, ColumnInfo& info) {
   const auto& decimal = static_cast<const arrow::DecimalType&>(type);
@@ -339,6 +315,7 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
   const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
   const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
+  if (!column) require_name(path, chosen, ", or name the column as FILE:COLUMN if that is its name");
   const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen, names.size() == 1)); });
   const std::string name = full_name(path, chosen);
   return make_column(path, *arrow::field(chosen, type), -1,

@@ -119,7 +119,7 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
 }
 
 arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
-                                                    bool one_column) {
+                                                    bool one_column, CsvCells cells) {
   auto read = arrow::csv::ReadOptions::Defaults();
   read.use_threads = false;
   read.block_size = kCsvBlock;
@@ -128,8 +128,10 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
   parse.ignore_empty_lines = !one_column;
   auto convert = arrow::csv::ConvertOptions::Defaults();
   convert.check_utf8 = false;
-  convert.null_values = {"",     "NA",   "N/A", "#N/A",
-                         "NULL", "null", "None"};  // Arrow's list has NaN, which is a number here
+  convert.null_values = {""};
+  if (cells == CsvCells::typed) {  // Arrow's list has NaN, which is a number here
+    convert.null_values = {"", "NA", "N/A", "#N/A", "NULL", "null", "None"};
+  }
   convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
   convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -83,8 +84,9 @@ using CsvReader = arrow::csv::StreamingReader;
 
 /// The fields of a CSV file that are wanted, as what they are to be read; all of them where there are none, as what
 /// they look like in the first block. `one_column`: the file has no other, so that an empty line is a row of it.
+/// `cells`: whether words such as NA are NULL too.
 arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
-                                                    bool one_column = false);
+                                                    bool one_column = false, CsvCells cells = CsvCells::typed);
 
 /// Whether Arrow could not read a CSV field as the type asked for.
 bool is_conversion(const arrow::Status& status);

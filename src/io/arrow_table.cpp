@@ -4,7 +4,7 @@
 
 namespace upsweep::io {
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path) {
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells) {
   switch (format) {
     case Format::parquet:
       return open_parquet_table(path);
@@ -13,7 +13,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path) 
     case Format::ipc_stream:
       return open_ipc_stream_table(path);
     default:
-      return open_csv_table(path);
+      return open_csv_table(path, cells);
   }
 }
 

@@ -6,16 +6,17 @@
 #include <string>
 
 #include "io/format.hpp"
+#include "io/table.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 
 /// As open_table(), for a format that is known; not_built where Arrow C++ is left out.
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path);
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells);
 
 std::unique_ptr<Table> open_parquet_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_file_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_stream_table(const std::string& path);
-std::unique_ptr<Table> open_csv_table(const std::string& path);
+std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells);
 
 }  // namespace upsweep::io

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "upsweep/types.hpp"
 
@@ -57,9 +59,18 @@ class ColumnReader {
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
 /// The format is told by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
 /// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
-/// column begins behind the first ':' that has a file before it. Throws
+/// column begins behind the first ':' that has a file before it. The one column of a CSV file, not asked for by name, is
+/// malformed where its name is a number: the file has no line of names. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source);
+
+/// Which of a table's columns is meant; without a `column`, the only one. Throws unknown_column.
+int find_column(const std::vector<std::string>& names, const std::string& path,
+                const std::optional<std::string>& column);
+
+/// Throws malformed where a column of the CSV file `path` is named by a number: what should be the line of names is the
+/// first row. `advice`: what else to do than to write one, or nothing.
+void require_name(const std::string& path, const std::string& column, std::string_view advice);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_table.cpp: a CSV file as a table of one part; the types of its columns are those that its first block has.
+// io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text.
 #include <arrow/array/array_primitive.h>
 #include <arrow/record_batch.h>
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ std::string named_in(const arrow::Status& status, const std::string& path, const
 
 class CsvTable final : public Table {
  public:
-  explicit CsvTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+  CsvTable(std::string path, CsvCells cells) : path_(std::move(path)), state_(file_state(path_)), cells_(cells) {
     auto reader = start_csv(path_, {});
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     columns_ = (*reader)->schema()->fields();
@@ -66,11 +66,11 @@ class CsvTable final : public Table {
     for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
     if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
     ArrowPart opened = make_part(path_, state_, fields_, columns);
-    opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(),
+    opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
                      reader =
                          std::shared_ptr<CsvReader>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (!reader) {
-        auto started = start_csv(path, wanted, one);
+        auto started = start_csv(path, wanted, one, cells);
         if (!started.ok()) refuse(started.status(), path, fields);
         reader = *started;
       }
@@ -87,6 +87,7 @@ class CsvTable final : public Table {
   // Of what Arrow sees in the first block, what is computed with; the rest is text. Without a value it is int64.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field,
                                                                 const std::shared_ptr<arrow::Array>& first) const {
+    if (cells_ == CsvCells::text) return arrow::utf8();
     switch (field.type()->id()) {
       case arrow::Type::INT64:
       case arrow::Type::NA:
@@ -114,14 +115,16 @@ class CsvTable final : public Table {
 
   std::string path_;
   FileState state_;
+  CsvCells cells_;
   arrow::FieldVector columns_;  // as what they are to be read
   std::vector<Field> fields_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path) {
-  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<CsvTable>(path); });
+std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells) {
+  return checked(path,
+                 [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<CsvTable>(path, cells); });
 }
 
 }  // namespace upsweep::io

@@ -27,6 +27,8 @@ std::unique_ptr<ColumnReader> open_arrow_column(Format format, const std::string
   refuse(format, path);
 }
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path) { refuse(format, path); }
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/) {
+  refuse(format, path);
+}
 
 }  // namespace upsweep::io

@@ -22,6 +22,7 @@
 #include "io/format.hpp"
 #include "io/npy.hpp"
 #include "io/posix.hpp"
+#include "io/table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -174,8 +175,7 @@ class LineReader {
 
   void take(std::string_view line) {
     const bool is_long = line.size() > kLongestLine;
-    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+    line = trimmed(line);
     if (line.empty() && !is_long) {
       ++empty_;
       return;
@@ -255,7 +255,55 @@ void read_column(ColumnReader& reader, Numbers& numbers) {
   }
 }
 
+// ----------------------------------------------------------------------------------------------------------- CSV cells
+
+[[noreturn]] void refuse_cell(const Numbers& numbers, std::string_view cell, NumberFault fault) {
+  const std::int64_t row = std::ssize(numbers.values);
+  const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
+  // A column that begins with a word is one of words.
+  const Code code = fault == NumberFault::no_number && row == 0 ? Code::unsupported_type : code_of(fault);
+  throw Error(code,
+              fmt::format("{}: '{}' {}{}", numbers.place(row), printable(cell, kShown), describe(fault),
+                          advise ? ": one positive number per row, such as 12 or 12.50" : ""),
+              row);
+}
+
+// What is NULL has no letters either.
+void append_cell(Numbers& numbers, std::string_view cell) {
+  cell = trimmed(cell);
+  if (cell.empty()) {
+    const std::int64_t row = std::ssize(numbers.values);
+    throw Error(Code::null_value,
+                fmt::format("{} is empty; fill missing values in or leave their rows out first", numbers.place(row)),
+                row);
+  }
+  Decimal number;
+  const NumberFault fault = parse_decimal(cell, number);
+  if (fault != NumberFault::none) refuse_cell(numbers, cell, fault);
+  append(numbers, number);
+}
+
+void read_cells(const CsvColumn& csv, Numbers& numbers) {
+  numbers.name = csv.name;
+  const auto reader = csv.table->open(0, {csv.column});
+  Batch batch;
+  while (reader->next(batch)) {
+    const ColumnData& data = batch.columns[0];
+    const auto* const words = static_cast<const std::int32_t*>(data.values);
+    for (std::int64_t i = 0; i < batch.rows; ++i) {
+      const std::int64_t bit = data.offset + i;
+      const bool is_there = data.validity == nullptr || (data.validity[bit / 8] >> (bit % 8) & 1) != 0;
+      append_cell(numbers, is_there ? (*data.words)[static_cast<std::size_t>(words[i])] : std::string_view());
+    }
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------------- opening
+
+void read_file(const std::string& source, Numbers& numbers) {
+  if (const auto csv = open_csv_column(source)) return read_cells(*csv, numbers);
+  read_column(*open_column(source), numbers);
+}
 
 bool has_suffix(std::string_view path, std::string_view suffix) {
   return path.size() >= suffix.size() && is_word(path.substr(path.size() - suffix.size()), suffix);
@@ -342,6 +390,12 @@ NumberFault parse_decimal(std::string_view text, Decimal& number) {
   return NumberFault::none;
 }
 
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  return text;
+}
+
 std::string_view describe(NumberFault fault) noexcept {
   switch (fault) {
     case NumberFault::no_number:
@@ -393,7 +447,7 @@ Numbers read_numbers(std::string_view source) {
   Numbers numbers;
   numbers.name = path == "-" ? "standard input" : path;
   if (path != "-" && !is_there(path)) {
-    read_column(*open_column(path), numbers);  // FILE:COLUMN, or nothing
+    read_file(path, numbers);  // FILE:COLUMN, or nothing
     return numbers;
   }
   Descriptor file = open_source(path);
@@ -405,7 +459,7 @@ Numbers read_numbers(std::string_view source) {
   } else if (is_text(file.get(), path)) {
     LineReader(file.get(), numbers).read();
   } else {
-    read_column(*open_column(path), numbers);
+    read_file(path, numbers);
   }
   return numbers;
 }

@@ -22,6 +22,9 @@ enum class NumberFault : std::uint8_t { none, no_number, not_finite, exponent, s
 /// An optional sign, digits, and where there is a point at least one decimal; nothing else, no blanks either.
 NumberFault parse_decimal(std::string_view text, Decimal& number);
 
+/// Without the blanks around it, and without the CR of a line's end.
+std::string_view trimmed(std::string_view text) noexcept;
+
 /// What is wrong, to go behind the text: "has an exponent: write its digits out".
 std::string_view describe(NumberFault fault) noexcept;
 
@@ -45,9 +48,10 @@ struct Numbers {
 void raise_scale(Numbers& numbers, int scale);
 
 /// Reads all of `source`: what open_column() takes, and text, which is every file that has no format's first bytes and is
-/// not named .csv or .npy; from "-", pipes and devices .npy or text. Floats stand for the shortest decimal that reads back
-/// as the same float. Throws upsweep::Error, where it is about a number with its index: malformed (no number, NaN),
-/// not_positive, overflow (more than fits 64 bits at the scale of all), unsupported_type; and as open_column() does.
+/// not named .csv or .npy; from "-", pipes and devices .npy or text. The cells of a CSV column are read as lines of text
+/// are. Floats stand for the shortest decimal that reads back as the same float. Throws upsweep::Error, where it is about
+/// a number with its index: malformed (no number, NaN), not_positive, null_value, overflow (more than fits 64 bits at the
+/// scale of all), unsupported_type; and as open_column() and open_csv_column() do.
 Numbers read_numbers(std::string_view source);
 
 /// The file in FILE:COLUMN; empty where `source` is "-" or a file itself, or there is none.

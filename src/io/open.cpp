@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "io/arrow_column.hpp"
 #include "io/arrow_table.hpp"
@@ -84,6 +85,13 @@ Opened open_file(const std::string& path) {
   return {std::move(file), true, format};
 }
 
+// Pipes are left alone: what writes to one may not be there when it is opened a second time.
+bool is_csv(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  return open_file(path).format == Format::csv;
+}
+
 [[noreturn]] void refuse_format(const std::string& path, Format format) {
   if (format == Format::zip) {
     throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; save each array by itself with np.save",
@@ -125,7 +133,7 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source) {
   }
 }
 
-std::unique_ptr<Table> open_table(const std::string& path) {
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
   Opened opened = open_file(path);
   if (!opened.regular) {
     throw Error(Code::unreadable, fmt::format("{}: is no regular file, and tables are read from these only; save it to "
@@ -139,8 +147,21 @@ std::unique_ptr<Table> open_table(const std::string& path) {
     case Format::unknown:
       refuse_format(path, opened.format);
     default:
-      return open_arrow_table(opened.format, path);
+      return open_arrow_table(opened.format, path, cells);
   }
+}
+
+std::optional<CsvColumn> open_csv_column(std::string_view source) {
+  const Source found = split(std::string(source));
+  if (!is_csv(found.path)) return std::nullopt;
+  CsvColumn csv{open_table(found.path, CsvCells::text), 0, {}};
+  std::vector<std::string> names;
+  for (const Field& field : csv.table->fields()) names.push_back(field.name);
+  csv.column = find_column(names, found.path, found.column);
+  const std::string& name = names[static_cast<std::size_t>(csv.column)];
+  require_name(found.path, name, names.size() == 1 ? ", or name the file .txt for one number on each line" : "");
+  csv.name = fmt::format("{}:{}", found.path, printable(name));
+  return csv;
 }
 
 }  // namespace upsweep::io

@@ -62,11 +62,19 @@ void tell(const SearchProgress& progress, double done) {
   if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
 }
 
+// Of the work, as it is told, where there are bitmaps: how much the walk will be is not known.
+constexpr double kShareOfTables = 0.5;
+
 /// Where solutions go; full, there may be as many as asked for.
 class Solutions {
  public:
-  Solutions(const Items& items, std::int64_t count, const SearchProgress& progress)
-      : items_(items), count_(count), progress_(progress), most_bytes_(static_cast<double>(available_memory())) {}
+  /// The progress told goes on from `begin`. Solutions may take what memory is left by now.
+  Solutions(const Items& items, std::int64_t count, const SearchProgress& progress, double begin)
+      : items_(items),
+        count_(count),
+        progress_(progress),
+        begin_(begin),
+        most_bytes_(static_cast<double>(available_memory())) {}
 
   void take(std::int64_t item) { taken_.push_back(item); }
   std::int64_t put_back() {
@@ -75,11 +83,16 @@ class Solutions {
     return item;
   }
   [[nodiscard]] bool any_taken() const { return !taken_.empty(); }
+  /// Throws interrupted, now and then.
+  void count_step() {
+    constexpr std::int64_t kAskEvery = 1 << 20;  // milliseconds
+    if (++steps_ % kAskEvery != 0) return;
+    const double share = static_cast<double>(found_.size()) / static_cast<double>(count_);
+    tell(progress_, begin_ + (1 - begin_) * share);
+  }
   void keep() {
-    if (found_.size() % kAskEvery == 0)
-      tell(progress_, static_cast<double>(found_.size()) / static_cast<double>(count_));
-    bytes_ +=
-        static_cast<double>(sizeof(std::vector<std::int64_t>) + taken_.size() * sizeof(std::int64_t) + kPerAllocation);
+    count_step();
+    bytes_ += static_cast<double>(kPerSolution + taken_.size() * sizeof(std::int64_t));
     if (bytes_ > most_bytes_) {
       throw Error(Code::out_of_memory,
                   "no memory left after " + std::to_string(found_.size()) + " solutions: ask for fewer");
@@ -92,13 +105,15 @@ class Solutions {
   [[nodiscard]] std::vector<std::vector<std::int64_t>> found() && { return std::move(found_); }
 
  private:
-  static constexpr std::size_t kAskEvery = 4096;
-  static constexpr std::size_t kPerAllocation = 32;  // bytes
+  // Bytes: an allocation's own, and its vector three times, for the moment when there is no room for more of them.
+  static constexpr std::size_t kPerSolution = 32 + 3 * sizeof(std::vector<std::int64_t>);
   const Items& items_;
   std::int64_t count_;
   const SearchProgress& progress_;
+  double begin_;
   double most_bytes_;
   double bytes_ = 0;
+  std::int64_t steps_ = 0;
   std::vector<std::int64_t> taken_;
   std::vector<std::vector<std::int64_t>> found_;
 };
@@ -129,7 +144,7 @@ class Bitmaps {
     words_ = cpu::Pages<Word>(words);
     subset_sum::add(sums(n), 0);
     for (std::size_t i = n; i-- > 0;) {
-      tell(progress, static_cast<double>(n - i) / static_cast<double>(n));
+      tell(progress, kShareOfTables * static_cast<double>(n - i) / static_cast<double>(n));
       const std::int64_t count = words_of(most_from(items, i));
       const std::int64_t before = words_of(most_from(items, i + 1));
       std::copy_n(sums(i + 1), before, sums(i));
@@ -150,6 +165,7 @@ class Bitmaps {
     std::size_t i = 0;
     for (;;) {
       for (; rest > 0; ++i) {
+        solutions.count_step();
         if (!reaches(i + 1, rest - items_.values[i])) continue;
         solutions.take(static_cast<std::int64_t>(i));
         rest -= items_.values[i];
@@ -158,6 +174,7 @@ class Bitmaps {
       // Back to the last item taken without which the rest can be reached, too.
       do {
         if (solutions.full() || !solutions.any_taken()) return;
+        solutions.count_step();
         i = static_cast<std::size_t>(solutions.put_back());
         rest += items_.values[i++];
       } while (!reaches(i, rest));
@@ -232,26 +249,49 @@ class Halves {
   std::unique_ptr<Halves> second_;
 };
 
-/// Throws unknown_rung and unsupported for a rung that lists nothing.
-void require_way(const Policy& policy) {
+constexpr std::int64_t kMostInHalves = 60;
+
+std::string too_many(std::int64_t n) {
+  return "lists solutions of up to " + std::to_string(kMostInHalves) + " items, not " + std::to_string(n);
+}
+
+/// Throws unknown_rung and unsupported for a rung that does not list the solutions of so many items.
+void require_way(const Policy& policy, std::int64_t n) {
+  if (policy.rung.empty()) return;
   (void)subset_sum_rung({}, policy);
-  if (policy.rung == kByBitmaps || policy.rung == kByHalves) return;
+  if (policy.rung == kByBitmaps || (policy.rung == kByHalves && n <= kMostInHalves)) return;
+  if (policy.rung == kByHalves) throw Error(Code::unsupported, std::string(kByHalves) + " " + too_many(n));
   throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
                                      std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
 }
 
-/// Which of the two, by what they need. Throws out_of_memory.
-std::string_view choose_way(const Policy& policy, const Items& items) {
-  constexpr std::int64_t kMostInHalves = 60;
+/// The two ways to list, by what they need.
+std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items) {
   constexpr double kPerByte = 0.05e-9;  // of bitmaps
   constexpr double kPerChoice = 100e-9;
   SubsetSumWay bitmaps{.rung = kByBitmaps, .seconds = kPerByte * bitmap_bytes(items), .bytes = bitmap_bytes(items)};
   SubsetSumWay halves{.rung = kByHalves, .bytes = half_bytes(items)};
   halves.seconds = kPerChoice * halves.bytes / 16;
-  if (items.count() > kMostInHalves) halves.reason = "for up to 60 items";
+  if (items.count() > kMostInHalves) halves.reason = too_many(items.count());
   if (policy.rung == kByBitmaps) halves.reason = "not asked for";
   if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
-  return subset_sum::choose(subset_sum::with_memory_reasons({bitmaps, halves})).rung;
+  return subset_sum::with_memory_reasons({bitmaps, halves});
+}
+
+/// Whether there is nothing to search: no item, or all of them.
+bool is_plain(const Items& items) { return items.target == 0 || items.target == items.rests[0]; }
+
+/// Whether one search for any solution, where that is much sooner done than the list, finds that there is none.
+bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, double seconds,
+              const SearchProgress& progress) {
+  constexpr double kMuchSooner = 0.1;
+  SubsetSumOptions options{.witness = false};
+  const SubsetSumPlan plan = detail::plan_subset_sum(par, items, n, target, options);
+  if (plan.rung == "none") return !detail::solve_subset_sum(par, items, n, target, options);
+  if (plan.rung.empty() || subset_sum::choose(plan.ways).seconds > kMuchSooner * seconds) return false;
+  const SearchProgress hidden = [&](double) { return !progress || progress(0); };
+  options.progress = hidden;
+  return !detail::solve_subset_sum(par, items, n, target, options);
 }
 
 SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
@@ -261,26 +301,44 @@ SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n,
     throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
   const subset_sum::Instance checked(items, n, target, {.reduce = false});
   const Items ours(items, n, target);
-  if (!policy.rung.empty()) require_way(policy);
+  require_way(policy, ours.count());
   SubsetSums answer{.rung = "none"};
   if (checked.impossible || ours.impossible) return answer;
-  Solutions solutions(ours, count, progress);
-  if (ours.target == 0 || ours.target == ours.rests[0]) {
+  if (is_plain(ours)) {
+    Solutions solutions(ours, count, progress, 0);
     for (std::int64_t i = 0; ours.target > 0 && i < ours.count(); ++i) solutions.take(i);
     solutions.keep();
     answer.found = std::move(solutions).found();
     return answer;
   }
-  answer.rung = choose_way(policy, ours);
+  const SubsetSumWay way = subset_sum::choose(ways_to_list(policy, ours));
+  answer.rung = way.rung;
+  if (policy.rung.empty() && has_none(items, n, target, way.seconds, progress)) return answer;
   if (answer.rung == kByBitmaps) {
     const Bitmaps bitmaps(ours, policy, progress);
+    Solutions solutions(ours, count, progress, kShareOfTables);
     if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
+    answer.found = std::move(solutions).found();
   } else {
     Halves halves(ours, 0, ours.values.size(), progress);
+    Solutions solutions(ours, count, progress, 0);
     halves.walk(ours.target, solutions, progress, 1);
+    answer.found = std::move(solutions).found();
   }
-  answer.found = std::move(solutions).found();
   return answer;
+}
+
+SubsetSumPlan make_plan(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target) {
+  require_policy(policy);
+  const subset_sum::Instance checked(items, n, target, {.reduce = false});
+  const Items ours(items, n, target);
+  require_way(policy, ours.count());
+  SubsetSumPlan plan{.items = ours.count(), .target = ours.target, .rung = "none", .steps = checked.steps};
+  for (const std::int64_t value : ours.values) plan.largest = std::max(plan.largest, value);
+  if (checked.impossible || ours.impossible || is_plain(ours)) return plan;
+  plan.ways = ways_to_list(policy, ours);
+  plan.rung = subset_sum::any_can(plan.ways) ? subset_sum::choose(plan.ways).rung : policy.rung;
+  return plan;
 }
 
 }  // namespace
@@ -288,6 +346,11 @@ SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n,
 SubsetSums detail::list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                     std::int64_t target, std::int64_t count, const SearchProgress& progress) {
   return subset_sum::with_memory([&] { return list(policy, items, n, target, count, progress); });
+}
+
+SubsetSumPlan detail::plan_subset_list(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                       std::int64_t target) {
+  return subset_sum::with_memory([&] { return make_plan(policy, items, n, target); });
 }
 
 }  // namespace upsweep

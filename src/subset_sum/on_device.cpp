@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/ladder.hpp"
+#include "core/memory.hpp"
 #include "cpu/pages.hpp"
 #include "cuda/device_call.hpp"
 #include "subset_sum/bitmap.hpp"
@@ -41,8 +42,8 @@ void require_room(std::string_view rung, const SubsetSumCall& call, int device) 
   const double bytes = bitmaps + subset_sum::table_bytes(rung, call.n, call.target);
   const auto there = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
   if (bytes <= there) return;
-  throw Error(Code::device_memory, std::string(rung) + ": needs " + subset_sum::bytes_text(bytes) +
-                                       " of memory, the GPU has " + subset_sum::bytes_text(there));
+  throw Error(Code::device_memory,
+              std::string(rung) + ": needs " + bytes_text(bytes) + " of memory, the GPU has " + bytes_text(there));
 }
 
 gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
@@ -103,7 +104,7 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
   const auto fits = [&](SubsetSumWay way) {
     if (way.reason.empty() && way.bytes > 0.95 * memory) {
-      way.reason = "needs " + subset_sum::bytes_text(way.bytes) + " of the GPU's memory";
+      way.reason = "needs " + bytes_text(way.bytes) + " of the GPU's memory";
     }
     return way;
   };
@@ -155,8 +156,10 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
   return needed_by(rung, there);
 }
 
-SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
-                                   std::int64_t target, const SubsetSumOptions& options) {
+namespace {
+
+SubsetSum solve_on_device(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                          const SubsetSumOptions& options) {
   const gpu::CurrentDevice current(policy.device);
   const Instance instance = instance_for(policy, items, n, target, options);
   const auto ways = [&](const Question& question) { return ways_on_device(question, policy.device); };
@@ -182,12 +185,21 @@ SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t
   return subset_sum::solve(instance, options, policy.rung, solver);
 }
 
+}  // namespace
+
+SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
+                                   std::int64_t target, const SubsetSumOptions& options) {
+  return subset_sum::with_memory([&] { return solve_on_device(policy, items, n, target, options); });
+}
+
 SubsetSumPlan detail::plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                       std::int64_t target, const SubsetSumOptions& options) {
-  const gpu::CurrentDevice current(policy.device);
-  const Instance instance = instance_for(policy, items, n, target, options);
-  return subset_sum::plan_of(instance, options, policy.rung,
-                             [&](const Question& question) { return ways_on_device(question, policy.device); });
+  return subset_sum::with_memory([&] {
+    const gpu::CurrentDevice current(policy.device);
+    const Instance instance = instance_for(policy, items, n, target, options);
+    return subset_sum::plan_of(instance, options, policy.rung,
+                               [&](const Question& question) { return ways_on_device(question, policy.device); });
+  });
 }
 
 }  // namespace upsweep

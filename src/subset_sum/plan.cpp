@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/memory.hpp"
+#include "cpu/parallel.hpp"
 #include "subset_sum/limits.hpp"
 #include "upsweep/error.hpp"
 
@@ -29,7 +29,7 @@ constexpr double kStartWithMemory = 5e-6;   // of one that asks the system for m
 constexpr double kStartOfClasses = 10e-6;   // of one that sorts by remainders
 constexpr double kCachedBits = 16e6;        // 2 MB
 constexpr std::int64_t kAloneFrom = std::int64_t{1} << 23;  // the reach of a pass, 1 MB
-constexpr double kMostThreads = 16;                         // whose lists are counted as memory
+constexpr int kLeastThreads = 16;                           // whose lists are counted as memory
 
 double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
@@ -58,13 +58,15 @@ double bitmap_bytes(const Question& question) {
   return bits / 8;
 }
 
-std::string too_many(std::int64_t most) { return "for up to " + std::to_string(most) + " items"; }
+std::string too_many(std::int64_t n, std::int64_t most) {
+  return "for up to " + std::to_string(most) + " items, not " + std::to_string(n);
+}
 
 SubsetSumWay enumerate(const Question& question) {
   const std::int64_t n = std::ssize(question.values);
   SubsetSumWay way{.rung = "cpu.enumerate", .bytes = 8192};
   way.seconds = kStart + kPerEnumerated * power_of_two(n);
-  if (n > kMostEnumerated) way.reason = too_many(kMostEnumerated);
+  if (n > kMostEnumerated) way.reason = too_many(n, kMostEnumerated);
   return way;
 }
 
@@ -74,16 +76,16 @@ SubsetSumWay meet_in_the_middle(const Question& question) {
   const double half = power_of_two((n + 1) / 2);
   way.bytes = (power_of_two(n / 2) + 1.5 * half) * 8;
   way.seconds = kStartWithMemory + kPerListed * half + kPerNewByte * way.bytes;
-  if (n > kMostInLists) way.reason = too_many(kMostInLists);
+  if (n > kMostInLists) way.reason = too_many(n, kMostInLists);
   return way;
 }
 
 SubsetSumWay schroeppel_shamir(const Question& question) {
   const std::int64_t n = std::ssize(question.values);
   SubsetSumWay way{.rung = "cpu.schroeppel_shamir"};
-  way.bytes = kMostThreads * 64 * power_of_two((n + 3) / 4);
+  way.bytes = std::max(kLeastThreads, cpu::hardware_threads()) * 64 * power_of_two((n + 3) / 4);
   way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2);
-  if (n > kMostByResidues) way.reason = too_many(kMostByResidues);
+  if (n > kMostByResidues) way.reason = too_many(n, kMostByResidues);
   if (!question.exact()) way.reason = "finds one sum, not the nearest of several";
   return way;
 }
@@ -122,15 +124,6 @@ double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit) {
   const bool has_table =
       rung == "cpu.table" || rung == "cuda.array_ops" || rung == "cuda.column" || rung == "cuda.agglomerated";
   return has_table ? column * static_cast<double>(std::max<std::int64_t>(n, 1)) : 0;
-}
-
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.3g %s", bytes, kUnits[unit]);
-  return text;
 }
 
 std::vector<SubsetSumWay> ways_for(const Question& question) {

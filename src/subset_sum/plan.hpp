@@ -27,7 +27,7 @@ std::vector<SubsetSumWay> ways_for(const Question& question);
 /// The ways, those that need more memory than there is with that as the reason not to take them.
 std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways);
 
-/// What one rung, named, would cost: seconds is 0 where that is not known.
+/// What one rung, named, would cost.
 SubsetSumWay way_of(std::string_view rung, const Question& question);
 
 [[nodiscard]] bool any_can(const std::vector<SubsetSumWay>& ways);
@@ -44,8 +44,5 @@ std::int64_t checkpoints_for(const Question& question);
 
 /// Throws out_of_memory if the way needs more memory than there is.
 void require_memory(const SubsetSumWay& way);
-
-/// "12.5 GB".
-std::string bytes_text(double bytes);
 
 }  // namespace upsweep::subset_sum

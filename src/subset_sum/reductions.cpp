@@ -19,6 +19,9 @@ void require(bool good, const std::string& message) {
   if (!good) throw Error(Code::invalid_argument, message);
 }
 
+/// "1 item is", "3 items are".
+std::string items_are(std::int64_t count) { return std::to_string(count) + (count == 1 ? " item is" : " items are"); }
+
 }  // namespace
 
 Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wanted, const SubsetSumOptions& options)
@@ -43,7 +46,7 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
     active.push_back({items[i], i});
   }
   if (const auto left = n - std::ssize(active); left > 0) {
-    steps.push_back(std::to_string(left) + " items are larger than any sum that will do: left out");
+    steps.push_back(items_are(left) + " larger than any sum that will do: left out");
   }
   impossible = target - below > active_sum_;
   if (impossible) {
@@ -78,7 +81,8 @@ bool Instance::turn_around() {
   if (impossible || !exact() || active_sum_ - target >= target) return false;
   target = active_sum_ - target;
   complement = !complement;
-  steps.push_back("instead of items to take, items to leave out are searched for: they add up to " +
+  steps.push_back((complement ? "instead of items to take, items to leave out are searched for: they add up to "
+                              : "again items to take are searched for: they add up to ") +
                   std::to_string(target));
   return true;
 }
@@ -95,7 +99,7 @@ void Instance::leave_out_large(std::vector<Item>& items) {
     kept_sum_ += item->value;
   }
   items.erase(large, items.end());
-  steps.push_back(std::to_string(count) + " items are larger than that");
+  steps.push_back(items_are(count) + " larger than that" + (complement ? ", so not left out: taken" : ": left out"));
 }
 
 void Instance::divide(std::vector<Item>& items) {
@@ -106,9 +110,8 @@ void Instance::divide(std::vector<Item>& items) {
   }
   if (common <= 1) return;
   divisor = common;
-  steps.push_back("all are multiples of " + std::to_string(common));
   divide_target(common);
-  if (impossible) steps.emplace_back("no sum that will do is");
+  steps.push_back("all are multiples of " + std::to_string(common) + (impossible ? ", no sum that will do is" : ""));
   for (Item& item : items) item.value /= common;
 }
 

@@ -113,20 +113,24 @@ void Search::find(const std::vector<std::int64_t>& values, const detail::SubsetS
                   std::vector<bool>& chosen) {
   std::vector<std::size_t> places(values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  const Values all{values, std::move(places)};
+  find({values, std::move(places)}, decided, part, chosen);
+}
+
+void Search::find(const Values& all, const detail::SubsetSumCall& decided, Part part, std::vector<bool>& chosen) {
+  const auto n = std::ssize(all.values);
   if (decided.left_items >= 0) {
     const auto left = static_cast<std::size_t>(decided.left_items);
     toggle(all.share(0, left), decided.left_sum, part.piece(0, 0.5), chosen);
-    toggle(all.share(left, values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
+    toggle(all.share(left, all.values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
     return;
   }
+  if (decided.checkpoints == nullptr) return toggle(all, decided.sum, part, chosen);
   // The values from number `first` to before `last` in the order in which they were added to the bitmap.
   const auto added = [&](std::int64_t first, std::int64_t last) {
-    const auto n = std::ssize(values);
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     return decided.early_stop ? all.share(at(n - last), at(n - first)) : all.share(at(first), at(last));
   };
-  std::int64_t last = decided.used < 0 ? std::ssize(values) : decided.used;
+  std::int64_t last = decided.used < 0 ? n : decided.used;
   std::int64_t rest = decided.sum;
   std::vector<Checkpoint>& kept = decided.checkpoints->kept;
   const double step = 1.0 / static_cast<double>(kept.size() + 1);
@@ -187,12 +191,13 @@ bool Search::find_likely(const std::vector<std::int64_t>& values, std::int64_t t
     if (part.rest > 2 * part.half || expected < kLikely) continue;
     const SubsetSumWay way = choose_(part.open.values, part.rest);
     if (way.seconds > seconds) return false;
+    seconds -= way.seconds;
     const detail::SubsetSumCall decided = decide(part.open.values, part.rest, way.rung, {0, 0});
     if (!decided.reachable) continue;
     rung = way.rung;
     if (witness) {
       for (const std::size_t place : part.taken) chosen[place] = true;
-      toggle(std::move(part.open), part.rest, {0, 1}, chosen);
+      find(part.open, decided, {0, 1}, chosen);
     }
     return true;
   }

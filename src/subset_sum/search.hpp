@@ -75,6 +75,7 @@ class Search {
     std::int64_t rest = 0;
     std::int64_t half = 0;  ///< of what the open ones come to
   };
+  void find(const Values& all, const detail::SubsetSumCall& decided, Part part, std::vector<bool>& chosen);
   static Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count);
   detail::SubsetSumCall decide(const std::vector<std::int64_t>& values, std::int64_t target, std::string_view rung,
                                Part part);

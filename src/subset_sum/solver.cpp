@@ -148,7 +148,12 @@ SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* 
                                       std::int64_t target, const SubsetSumOptions& options) {
   return subset_sum::with_memory([&] {
     const Instance instance = instance_for(policy, items, n, target, options);
-    return subset_sum::plan_of(instance, options, policy.rung, &subset_sum::ways_for);
+    SubsetSumPlan plan = subset_sum::plan_of(instance, options, policy.rung, &subset_sum::ways_for);
+    const bool is_there = std::any_of(plan.ways.begin(), plan.ways.end(),
+                                      [&](const SubsetSumWay& way) { return way.rung == policy.rung; });
+    if (policy.rung.empty() || is_there || plan.ways.empty()) return plan;
+    plan.ways.push_back(subset_sum::way_of(policy.rung, question_of(instance, options.witness)));
+    return plan;
   });
 }
 

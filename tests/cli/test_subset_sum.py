@@ -806,3 +806,192 @@ def test_help(upsweep):
         assert option in text
     assert "subset-sum" in upsweep.text("--help")
     assert json.loads(upsweep.run("subset-sum", "--json").stdout)["error"]["code"] == "invalid_argument"
+
+
+# --------------------------------------------------------------------------------------------------------- CSV as it stands
+
+
+def csv_of(cells, name="x"):
+    """Those cells as a column between two others; one of them has words of two lines."""
+    return f"before,{name},after\n" + "".join(f'"two\nlines, {i}",{cell},{i}\n' for i, cell in enumerate(cells))
+
+
+@pytest.mark.parametrize(
+    "cells, target",
+    [
+        (["90071992547409.93", "1.5"], "90071992547409.93"),
+        (["9007199254740993.0", "2"], "9007199254740993"),
+        (["9007199254740993", "0.5"], "9007199254740993.5"),
+        (["0.123456789012345678", "1"], "1.123456789012345678"),
+        (["0.000000000000000001", "9"], "9.000000000000000001"),
+        (["123456789012345.678", "0.001"], "123456789012345.679"),
+        ([INT64_MAX, 7], INT64_MAX),
+        (["922337203685477580.7", "0.1"], "922337203685477580.7"),
+        (["0.1", "0.2"], "0.3"),
+    ],
+)
+def test_csv_decimals_are_exact(upsweep, arrow, cells, target):
+    upsweep.write("t.csv", csv_of(cells))
+    upsweep.write("t.txt", lines(cells))
+    told = upsweep.json("subset-sum", "t.csv:x", "--target", target)
+    check(told, [decimal.Decimal(cell) for cell in cells], decimal.Decimal(target))
+    other = upsweep.json("subset-sum", "t.txt", "--target", target)
+    assert {**told, "seconds": 0} == {**other, "seconds": 0}
+    digit = decimal.Decimal(1).scaleb(min(decimal.Decimal(cell).as_tuple().exponent for cell in (*cells, target)))
+    check_no(upsweep.json("subset-sum", "t.csv:x", "--target", f"{decimal.Decimal(target) - digit:f}"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "x\n1\n2\n3.50\n",
+        "x\r\n1\r\n2\r\n3.50\r\n",
+        "x\n1\n2\n3.50",
+        '"x"\n"1"\n"2"\n"3.50"\n',
+        'x\n" +1 "\n 2\t\n+3.5\n',
+        'x\n"1\n"\n"\n2"\n"3.5\r\n"\n',
+        "\ufeffx\n001\n2.0\n03.500\n",
+    ],
+)
+def test_csv_cells(upsweep, arrow, content):
+    upsweep.write("t.csv", content)
+    for source in ("t.csv", "t.csv:x"):
+        result = upsweep.json("subset-sum", source, "--target", "5.5")
+        assert (result["items"], result["indices"]) == (["2.0", "3.5"], [1, 2])
+
+
+def test_csv_points_first(upsweep, arrow):
+    upsweep.write("t.csv", "x\n.5\n.25\n")
+    assert upsweep.json("subset-sum", "t.csv", "--target", ".75")["items"] == ["0.50", "0.25"]
+
+
+@pytest.mark.parametrize(
+    "cell, word, told",
+    [
+        ("abc", "malformed", "'abc' is no number: one positive number per row"),
+        ("5.", "malformed", "'5.' is no number"),
+        ("2001-12-31", "malformed", "'2001-12-31' is no number"),
+        ("true", "malformed", "'true' is no number"),
+        ("NA", "malformed", "'NA' is no number"),
+        ("null", "malformed", "'null' is no number"),
+        ('"NULL"', "malformed", "'NULL' is no number"),
+        ('"1\n2"', "malformed", "'1 2' is no number"),
+        ("1e3", "malformed", "'1e3' has an exponent"),
+        ('"1,000.00"', "malformed", "'1,000.00' has a separator"),
+        ("nan", "malformed", "'nan' is not a number"),
+        ("-inf", "malformed", "'-inf' is not a number"),
+        ("9223372036854775808", "overflow", f"'9223372036854775808' is too large: without its point, a number may be at most {INT64_MAX}"),
+        ("92233720368547758.08", "overflow", "'92233720368547758.08' is too large"),
+        ("0.1234567890123456789", "overflow", "'0.1234567890123456789' has more than 18 decimals"),
+        ("0", "not_positive", "0 is zero"),
+        ("-0.50", "not_positive", "-0.5 is negative"),
+    ],
+)  # fmt: skip
+def test_csv_cells_that_are_refused(upsweep, arrow, cell, word, told):
+    for content, row in ((csv_of([1, "2.5", cell, "zzz"]), 2), (csv_of([7] * 200_000 + [cell]), 200_000)):
+        upsweep.write("t.csv", content)
+        error = upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=row)
+        assert error["message"].startswith(f"t.csv:x: row {row}: {told}"), error
+    upsweep.write("t.csv", csv_of([cell, 1]))  # of a column that begins with a word
+    word = "unsupported_type" if told.endswith("is no number") or "is no number:" in told else word
+    assert f"row 0: {told}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
+
+
+@pytest.mark.parametrize("cell", ["", '""', "  ", '" \t"'])
+def test_csv_cells_that_are_empty(upsweep, arrow, cell):
+    upsweep.write("t.csv", csv_of([1, "2.5", cell, "zzz"]))
+    error = upsweep.fails("null_value", "subset-sum", "t.csv:x", "--target", "3", index=2)
+    assert error["message"].startswith("t.csv:x: row 2 is empty; "), error
+    upsweep.write("t.csv", f"x\n1\n{cell}\n2\n")
+    error = upsweep.fails("null_value", "subset-sum", "t.csv", "--target", "3", index=1)
+    assert error["message"].startswith("t.csv:x: row 1 is empty; "), error
+
+
+def test_csv_items_that_do_not_fit_beside_the_others(upsweep, arrow):
+    for cells, row in (([1, INT64_MAX, "0.5"], 1), (["0.5", 1, INT64_MAX], 2)):
+        upsweep.write("t.csv", csv_of(cells))
+        error = upsweep.fails("overflow", "subset-sum", "t.csv:x", "--target", "3", index=row)
+        assert f"t.csv:x: row {row}: " in error["message"] and "922337203685477580.7" in error["message"]
+
+
+def test_csv_without_rows_and_damaged(upsweep, arrow):
+    upsweep.write("t.csv", "x,y\n")
+    check_no(upsweep.json("subset-sum", "t.csv:x", "--target", "3"))
+    upsweep.write("t.csv", "x,y\n1,2\n1,2,3\n")
+    error = upsweep.fails("malformed", "subset-sum", "t.csv:x", "--target", "3", index=1)
+    assert "row 1: Expected 2 columns, got 3" in error["message"]
+    upsweep.write("t.csv", "x,x\n1,2\n")
+    upsweep.fails("unknown_column", "subset-sum", "t.csv:x", "--target", "3")
+
+
+def test_long_csv_files(upsweep, arrow):
+    values = np.random.default_rng(13).integers(1, 10**6, 300_000)
+    values[-1] = 5_000_000
+    upsweep.write("t.csv", "id,x\n" + lines(f"{i:07},{value / 100:.2f}" for i, value in enumerate(values)))
+    total = values.sum()
+    ask = ["subset-sum", "t.csv:x", "--target", f"{total // 100}.{total % 100:02}", "--id", "id"]
+    result = upsweep.json(*ask)
+    assert [round(float(item) * 100) for item in result["items"]] == values.tolist()
+    assert result["ids"] == [f"{i:07}" for i in range(len(values))]
+
+
+def test_csv_labels_are_what_the_file_says(upsweep, arrow):
+    labels = ["000124", "007", "9007199254740993", "18446744073709551617", "1.10", "NA", "null", "N/A", "None", "True",
+              "2001-12-31", "+1", "1e3", " a ", "nan", "0x1F", "ä€", "12:30", "-0"]  # fmt: skip
+    quoted = {'"say ""hi"""': 'say "hi"', '"a,b"': "a,b", '"a\nb"': "a\nb", '"007"': "007", '""': "", '"NULL"': "NULL"}
+    cells = [*labels, *quoted]
+    expected = [*labels, *quoted.values()]
+    upsweep.write("t.csv", "id,x,y\n" + "".join(f"{cell},{2**i},{i}\n" for i, cell in enumerate(cells)))
+    ask = ["subset-sum", "t.csv:x", "--target", 2 ** len(cells) - 1, "--id"]
+    assert upsweep.json(*ask, "id")["ids"] == expected
+    shown = upsweep.text(*ask, "id")
+    for label in labels:
+        assert re.search(rf"\d  {re.escape(label)}\n", shown), label
+    # Each by itself, as then its type would be that of the column; CRLF.
+    for cell, label in zip(cells, expected):
+        upsweep.write("t.csv", f"x,id\r\n1,{cell}\r\n2,{cell}")
+        assert upsweep.json("subset-sum", "t.csv:x", "--target", "3", "--id", "id")["ids"] == [label, label]
+    # Of numbers as well, also the items' own.
+    upsweep.write("t.csv", "x\n1.50\n02\n+3.5\n")
+    result = upsweep.json("subset-sum", "t.csv:x", "--target", "7", "--id", "x")
+    assert (result["items"], result["ids"]) == (["1.5", "2.0", "3.5"], ["1.50", "02", "+3.5"])
+
+
+def test_csv_labels_that_are_missing(upsweep, arrow):
+    upsweep.write("t.csv", 'x,id\n1,\n2,""\n4," "\n')
+    assert upsweep.json("subset-sum", "t.csv:x", "--target", "7", "--id", "id")["ids"] == [None, "", " "]
+    assert upsweep.text("subset-sum", "t.csv:x", "--target", "1", "--id", "id").splitlines()[-1] == "            0     1"
+
+
+def test_labels_of_other_formats_are_typed(upsweep, arrow):
+    columns = {"x": [1, 2], "n": [124, 7], "f": [1.1, 2.0], "s": ["007", "NA"]}
+    for name in ("t.parquet", "t.arrow", "t.arrows"):
+        upsweep.table(name, columns)
+        for column, ids in (("n", ["124", "7"]), ("f", ["1.1", "2"]), ("s", ["007", "NA"])):
+            assert upsweep.json("subset-sum", f"{name}:x", "--target", "3", "--id", column)["ids"] == ids
+
+
+@pytest.mark.parametrize("first", ["10.00", "10", "+10", '"10.00"', " 10 ", "1e1", '"1,000.00"', str(2**64), "-5", ".5"])
+def test_csv_without_a_line_of_names(upsweep, arrow, first):
+    shown = first.strip('"')
+    upsweep.write("t.csv", f"{first}\n20.00\n")
+    for source in ("t.csv", f"t.csv:{shown}"):
+        error = upsweep.fails("malformed", "subset-sum", source, "--target", "30", index=None)
+        assert error["message"].startswith(f"t.csv: the first line holds '{shown}', and a CSV file begins with"), error
+        assert "add such a line" in error["message"] and ".txt" in error["message"], error
+    upsweep.write("t.csv", f"A17,{first}\nB4,20.00\n")
+    error = upsweep.fails("malformed", "subset-sum", f"t.csv:{shown}", "--target", "30", "--id", "A17", index=None)
+    assert f"holds '{shown}'" in error["message"] and ".txt" not in error["message"], error
+    assert shown in upsweep.fails("unknown_column", "subset-sum", "t.csv", "--target", "30")["message"]
+    # A value that would be left out in silence is refused elsewhere too, but a name that was asked for is one.
+    upsweep.write("t.csv", f"{first}\n20.00\n")
+    assert "t.csv: the first line holds" in upsweep.fails("malformed", "reduce", "t.csv", index=None)["message"]
+    assert upsweep.json("reduce", f"t.csv:{shown}")["value"] == 20
+
+
+def test_csv_with_names_like_numbers(upsweep, arrow):
+    for name in ("x1", "1st", "2001-12-31", "inf", "nan", "€", "1.2.3"):
+        upsweep.write("t.csv", f"{name}\n1\n2\n")
+        assert upsweep.json("subset-sum", "t.csv", "--target", "3")["items"] == [1, 2]
+    upsweep.write("t.csv", "x,2024\n1,a\n2,b\n")  # only the items' column is looked at
+    assert upsweep.json("subset-sum", "t.csv:x", "--target", "3", "--id", "2024")["ids"] == ["a", "b"]

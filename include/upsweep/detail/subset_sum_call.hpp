@@ -43,7 +43,8 @@ struct SubsetSumCall {
 
   // What a decision comes to.
   bool reachable = false;
-  std::int64_t sum = 0;    ///< the nearest one, where reachable
+  std::int64_t sum = 0;  ///< the nearest one, where reachable
+  /// Where checkpoints are asked for, and none of the items is beyond what they may add up to:
   std::int64_t used = -1;  ///< so many items suffice, with early_stop the largest, else the least; -1: all
   /// A rung that decides without filling also says how the sum is made up: some of the first left_items items add up to
   /// left_sum, some of the others to the rest. -1: it does not say.
