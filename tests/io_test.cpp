@@ -16,10 +16,12 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
+#include "io/number_lines.hpp"
 #include "tests/files.hpp"
 #include "upsweep/error.hpp"
 
@@ -832,6 +834,36 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   expect_error(Code::unknown_column, "i, u, d, f, n, t", [&] { open_column(file + ":x"); });
   expect_error(Code::unknown_column, "6 columns", [&] { open_column(file); });
   EXPECT_EQ(read_all<std::int64_t>(put("b.CSV", "x\r\n1\r\n2")), (std::vector<std::int64_t>{1, 2}));
+}
+
+TEST_F(TableTest, CsvWithoutALineOfNamesIsRefused) {
+  const std::string file = put("a.csv", "10.00\n20.00\n");
+  expect_error(Code::malformed, "the first line holds '10.00'", [&] { open_column(file); });
+  EXPECT_EQ(read_all<double>(file + ":10.00"), std::vector<double>{20});  // a name that is asked for
+}
+
+TEST_F(TableTest, NumbersOfCsvAreExact) {
+  const Numbers numbers = read_numbers(put("a.csv", "w,x\n\"a\nb\",90071992547409.93\r\n,\" 007\"\n") + ":x");
+  EXPECT_EQ(numbers.values, (std::vector<std::int64_t>{9'007'199'254'740'993, 700}));
+  EXPECT_EQ(numbers.scale, 2);
+  EXPECT_EQ(numbers.place(1), path("a.csv") + ":x: row 1");
+  EXPECT_EQ(read_numbers(put("b.csv", "x\n123456789012345678\n")).values[0], 123'456'789'012'345'678);
+  std::string text = "w,x\n";
+  for (int i = 0; i < 200'000; ++i) text += "word,7.5\n";
+  const std::tuple<const char*, Code, const char*> ends[] = {{"w,", Code::null_value, "row 200000 is empty"},
+                                                             {"w,7,5", Code::malformed, "Expected 2 columns"},
+                                                             {"w,NA", Code::malformed, "row 200000: 'NA' is no number"},
+                                                             {"w,9e9", Code::malformed, "has an exponent"},
+                                                             {"w,9223372036854775808", Code::overflow, "too large"},
+                                                             {"w,-7", Code::not_positive, "negative"}};
+  for (const auto& [end, code, part] : ends) {
+    const std::string file = put("c.csv", text + end);
+    const Error error = error_of([&] { read_numbers(file + ":x"); });
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_EQ(error.index(), 200'000) << error.what();
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(read_numbers(put("d.csv", text) + ":x").values, std::vector<std::int64_t>(200'000, 75));
 }
 
 TEST_F(TableTest, CsvLargerThanABlockIsRead) {

@@ -110,10 +110,10 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
   }
 }
 
-/// Ten items, few of whose sums are equal: half of all are up to kPast32, and of those 26 beyond 2^32.
+/// Ten items, one of them beyond 2^32. 274 sums of theirs are up to kPast32, of which 42 are beyond 2^32 too.
 std::vector<std::int64_t> items_past_32() {
   constexpr std::int64_t k31 = std::int64_t{1} << 31;
-  return {1, 63, 4096 - 64, 8193, k31 / 8 + 1, k31 / 4 - 7, k31 / 2 + 1000, k31 - 1, k31 + 64, k31 + 4159};
+  return {1, 63, 4096 - 64, 8193, 2 * k31 + 5, k31 / 4 - 7, k31 / 2 + 1000, k31 - 1, k31 + 64, k31 + 4159};
 }
 
 /// The sums of all subsets, ascending, each once.

@@ -556,6 +556,28 @@ TEST(SubsetSumProperties, SomeItemsAreFoundAgain) {
   });
 }
 
+TEST(SubsetSumProperties, SomeOfManyItemsAreFoundAgain) {
+  // So many that bitmaps are filled for them, and for their halves.
+  expect_always([] {
+    const auto count = *rc::gen::inRange<std::int64_t>(30, 300).as("items");
+    const auto largest = *rc::gen::element<std::int64_t>(40, 500, 4000).as("largest");
+    const auto unit = *rc::gen::element<std::int64_t>(1, 6).as("unit");
+    std::mt19937_64 random(*rc::gen::arbitrary<unsigned>().as("seed"));
+    Items items;
+    for (std::int64_t i = 0; i < count; ++i) {
+      items.push_back(unit * (1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(largest))));
+    }
+    items[random() % items.size()] += 1;  // with it, not all are multiples
+    std::int64_t sum = 0;
+    for (const std::int64_t item : items) sum += random() % 4 == 0 ? item : 0;
+    const Policy policy =
+        par.with_rung(*rc::gen::element<std::string_view>("", "cpu.bits", "cpu.bits_simd").as("rung"));
+    const SubsetSum answer = any_answer(policy, items, sum);
+    RC_ASSERT(answer.reachable);
+    RC_ASSERT(answer.sum == sum);
+  });
+}
+
 TEST(SubsetSumProperties, AnotherItemTakesASumFurther) {
   expect_always([] {
     Items items = any_items();
@@ -623,19 +645,30 @@ TEST(SubsetSumProperties, TheBitmapSaysWhatIsDecided) {
 TEST(SubsetSumProperties, TheNearestSumIsTheBitmapsNearest) {
   expect_always([] {
     const Items items = any_items();
-    const auto target = *rc::gen::inRange<std::int64_t>(0, total_of(items) + 20).as("target");
-    const auto below = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 30), rc::gen::just(target)).as("below");
-    const auto above = *rc::gen::inRange<std::int64_t>(0, 30).as("above");
-    const std::vector<bool> sums = sums_up_to(items, target + above);
-    std::int64_t nearest = -1;
-    for (std::int64_t distance = std::max(below, above); distance >= 0; --distance) {
-      if (distance <= above && sums[static_cast<std::size_t>(target + distance)]) nearest = target + distance;
-      if (distance > std::min(below, target)) continue;
-      if (sums[static_cast<std::size_t>(target - distance)]) nearest = target - distance;  // of two the lower one
+    const std::int64_t limit = total_of(items) + 30;
+    const std::vector<bool> sums = sums_up_to(items, limit);
+    for (int i = 0; i < 4; ++i) {
+      // In the middle between two neighbours, of which the lower one counts, or a little beside it.
+      std::int64_t under = *rc::gen::inRange<std::int64_t>(0, total_of(items) + 1).as("between this sum and the next");
+      while (!sums[static_cast<std::size_t>(under)]) --under;
+      std::int64_t over = under + 1;
+      while (over < limit && !sums[static_cast<std::size_t>(over)]) ++over;
+      const auto beside = *rc::gen::element<std::int64_t>(0, 1, -1, 2, -2).as("beside the middle");
+      const std::int64_t target = std::max<std::int64_t>((under + over) / 2 + beside, 0);
+      const auto below = *rc::gen::element<std::int64_t>(0, 3, over, target).as("below");
+      const auto above = *rc::gen::element<std::int64_t>(0, 3, over, limit).as("above");
+      std::int64_t nearest = -1;
+      for (std::int64_t distance = limit; distance >= 0; --distance) {
+        const auto is_sum = [&](std::int64_t sum) {
+          return sum >= 0 && sum <= limit && sums[static_cast<std::size_t>(sum)];
+        };
+        if (distance <= above && is_sum(target + distance)) nearest = target + distance;
+        if (distance <= below && is_sum(target - distance)) nearest = target - distance;  // of two the lower one
+      }
+      const SubsetSum answer = any_answer(any_solver(below == 0 && above == 0), items, target, below, above);
+      RC_ASSERT(answer.reachable == (nearest >= 0));
+      if (answer) RC_ASSERT(answer.sum == nearest);
     }
-    const SubsetSum answer = any_answer(any_solver(below == 0 && above == 0), items, target, below, above);
-    RC_ASSERT(answer.reachable == (nearest >= 0));
-    if (answer) RC_ASSERT(answer.sum == nearest);
   });
 }
 

@@ -133,7 +133,7 @@ void add_slowly(Words& sums, const Items& items, std::int64_t low) {
 TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
   // On random bitmaps with few bits, where nothing that gets lost at the border of a slice or block comes back by another
   // way: slices of 4096 words on, blocks of 8192, halos from one word to half of a slice. Some have stretches with every
-  // bit, whose tiles of 1024 words a second pass leaves alone.
+  // bit, which tiles of 1024 words leave alone in a second pass.
   std::mt19937_64 random(18);
   for (int i = 0; i < (tests::kSanitized ? 20 : 200); ++i) {
     const std::int64_t words = 20000 + static_cast<std::int64_t>(random() % 40000);
@@ -141,9 +141,11 @@ TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
     Words sums(static_cast<std::size_t>(words));
     for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
     for (int stretch = 0; stretch < i % 4; ++stretch) {
-      const auto length = std::min<std::int64_t>(words, 900 + static_cast<std::int64_t>(random() % 6000));
-      const auto first = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(words - length + 1));
-      std::fill_n(sums.begin() + first, length, ~std::uint64_t{0});
+      // From a tile's first word, or the second, to the last, or the one before.
+      const auto first = static_cast<std::int64_t>(random() % 18) * 1024 + static_cast<std::int64_t>(random() % 2);
+      const auto last =
+          (first / 1024 + 1 + static_cast<std::int64_t>(random() % 5)) * 1024 - static_cast<std::int64_t>(random() % 2);
+      std::fill(sums.begin() + first, sums.begin() + std::min(last, words), ~std::uint64_t{0});
     }
     const Items items = random_items(random, 32, std::int64_t{1} << (3 + random() % 17));
     subset_sum::Wavefront wavefront(sums.data(), words, *std::max_element(items.begin(), items.end()), Isa::best,
@@ -490,6 +492,17 @@ TEST(SubsetSums, AreAllInOrder) {
   }
 }
 
+TEST(SubsetSums, NoneIsFoundAsSoonAsByOneSearch) {
+  // Walking through 2^22 choices of half of the items would take a thousand times as long.
+  std::mt19937_64 random(21);
+  const Items items = random_items(random, 44, std::int64_t{1} << 57);
+  const auto none = find_subsets(par, items, total(items) / 3, 2);
+  EXPECT_TRUE(none.found.empty());
+  std::int64_t some = 0;
+  for (std::size_t i = 0; i < items.size(); i += 3) some += items[i];
+  EXPECT_EQ(find_subset(par, items, some).indices, find_subsets(par.with_threads(1), items, some, 1).found.at(0));
+}
+
 TEST(SubsetSums, OfManyItems) {
   const Items ones(3000, 1);
   const auto first = find_subsets(par, ones, 2000, 3);
@@ -524,6 +537,32 @@ TEST(SubsetSumApi, PlanTellsTheReductions) {
   for (const auto& way : plan.ways) EXPECT_TRUE(way.seconds > 0 && way.bytes > 0) << way.rung;
 }
 
+TEST(SubsetSumApi, PlanTellsWhatIsTriedFirst) {
+  std::mt19937_64 random(22);
+  const Items items = random_items(random, 1000, 10000000);
+  const SubsetSumPlan plan = plan_subset(par, items, 1000000000);
+  EXPECT_TRUE(plan.tries_likely);
+  EXPECT_FALSE(plan_subset(par, items, 1000000000, {.early_stop = false}).tries_likely);
+  EXPECT_FALSE(plan_subset(par.with_rung("cpu.bits_simd"), items, 1000000000).tries_likely);
+  EXPECT_FALSE(plan_subset(par, document_items(), 25000000).tries_likely);
+  // A rung that is never chosen has its costs told where it is named.
+  const SubsetSumPlan named = plan_subset(par.with_rung("cpu.columns"), items, 100000);
+  EXPECT_EQ(named.rung, "cpu.columns");
+  EXPECT_EQ(named.ways.back().rung, "cpu.columns");
+}
+
+TEST(SubsetSumApi, PlanOfAListIsWhatItTakes) {
+  std::mt19937_64 random(23);
+  for (const auto& [n, largest] : {std::pair{40, 1000}, std::pair{30, 1000000000}, std::pair{300, 50}}) {
+    const Items items = random_items(random, n, largest);
+    const std::int64_t target = items[1] + items[2] + items[5];
+    const SubsetSumPlan plan = plan_subsets(par, items, target);
+    EXPECT_EQ(plan.ways.size(), 2U);
+    EXPECT_EQ(find_subsets(par, items, target, 1).rung, plan.rung);
+  }
+  EXPECT_EQ(plan_subsets(par, Items{1, 2}, 3).rung, "none");
+}
+
 TEST(SubsetSumApi, SaysWhatIsWrong) {
   const auto solve = [](const Items& items, std::int64_t target) { (void)find_subset(par, items, target); };
   const auto most = std::numeric_limits<std::int64_t>::max();
@@ -540,6 +579,8 @@ TEST(SubsetSumApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, Items{1}, 1, 0); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par.with_rung("cpu.bits"), Items{1}, 1, 1); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, Items{1, 0}, 1, 1); }, 1), Code::not_positive);
+  const Policy by_halves = par.with_rung("cpu.meet_in_the_middle");
+  EXPECT_EQ(code_of([&] { (void)find_subsets(by_halves, Items(61, 3), 6, 1); }), Code::unsupported);
   std::uint64_t word = 0;
   EXPECT_EQ(code_of([&] { (void)reachable_sums(par, Items{1}.data(), 1, -1, &word); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)reachable_sums(par, Items{1}.data(), 1, 5, nullptr); }), Code::invalid_argument);
@@ -616,7 +657,7 @@ TEST(SubsetSumApi, PassesOnWhatItsProgressThrows) {
   EXPECT_THROW((void)find_subsets(par, ones, 30, 5, throws), std::runtime_error);
   // Of very many solutions the first are told about, and then it stops.
   int told = 0;
-  const detail::SearchProgress stops = [&](double) { return ++told < 80; };
+  const detail::SearchProgress stops = [&](double) { return ++told < 20; };
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, ones, 30, std::int64_t{1} << 40, stops); }), Code::interrupted);
 }
 

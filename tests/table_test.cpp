@@ -948,6 +948,36 @@ TEST_F(TableTest, CsvTimesAndMixturesAreText) {
   EXPECT_EQ(open_table(put("b.csv", "x,y\n"))->fields().size(), 2U);
 }
 
+TEST_F(TableTest, CsvCellsAreTextWhereAskedFor) {
+  const std::string file = put("a.csv",
+                               "i,d,t\r\n"
+                               "007,1.10,NA\r\n"
+                               "18446744073709551617,,\"\"\r\n"
+                               "true,\" a\nb\",\"say \"\"x\"\"\"");
+  const auto table = open_table(file, CsvCells::text);
+  EXPECT_EQ(words(*table, "i"), (Optionals<std::string>{"007", "18446744073709551617", "true"}));
+  EXPECT_EQ(words(*table, "d"), (Optionals<std::string>{"1.10", std::nullopt, " a\nb"}));
+  EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"NA", "", "say \"x\""}));
+  EXPECT_EQ(words(*open_table(put("b.csv", "x\n01\n\n02\n"), CsvCells::text), "x"),
+            (Optionals<std::string>{"01", std::nullopt, "02"}));
+  const auto values = array_of<arrow::Int64Type>({7});
+  const auto typed = open_table(put_columns(Container::parquet, {{"x", values}}), CsvCells::text);
+  EXPECT_EQ(numbers<std::int64_t>(*typed, "x"), Optionals<std::int64_t>{7});
+}
+
+TEST_F(TableTest, CsvColumnsAreFoundByTheirSource) {
+  const std::string file = put("a.csv", "x,y,10.00\n1,2,3\n");
+  EXPECT_EQ(open_csv_column(file + ":y")->column, 1);
+  EXPECT_EQ(open_csv_column(file + ":y")->name, file + ":y");
+  expect_error(Code::unknown_column, "x, y, 10.00", [&] { open_csv_column(file + ":z"); });
+  expect_error(Code::unknown_column, "has 3 columns", [&] { open_csv_column(file); });
+  EXPECT_EQ(open_csv_column(file + ":10.00")->column, 2);
+  expect_error(Code::malformed, ".txt", [&] { open_csv_column(put("b.csv", "1\n2\n")); });
+  expect_error(Code::not_found, "no such file", [&] { open_csv_column(path("none.csv:x")); });
+  EXPECT_FALSE(open_csv_column(put("a.npy", npy_of<double>({1, 2}, "<f8"))));
+  EXPECT_FALSE(open_csv_column(folder_.string() + ":x"));
+}
+
 TEST_F(TableTest, CsvLargerThanABlockIsRead) {
   Optionals<std::int64_t> values;
   Optionals<std::string> texts;

@@ -255,7 +255,7 @@ Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
 /// The labels that --id gives to rows, by their positions.
 class Labels {
  public:
-  /// Throws as open_table() does; unknown_column, unsupported_type.
+  /// Of CSV a label is what the file says, as 007 is not 7. Throws as open_table() does; unknown_column, unsupported_type.
   Labels(std::string path, const std::string& column)
       : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text)) {
     const std::vector<Field>& fields = table_->fields();

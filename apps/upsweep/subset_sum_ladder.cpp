@@ -85,7 +85,7 @@ std::string subset_text(const bench::Group& group) {
   text += group.input.empty() ? fmt::format("  made with seed {}\n", subset.seed)
                               : fmt::format("  input: {}\n", group.input);
   if (subset.fills) {
-    text += fmt::format("  a bitmap of {}; sums that can be reached when an item comes: {:.2f} of sums/s\n",
+    text += fmt::format("  a bitmap of {}; of all sums {:.2f} can be reached when an item comes\n",
                         bytes_text(subset.bitmap_bytes), subset.window);
     text += fmt::format("  limit: copy {}\n", rate(group.copy_bytes_per_s));
     text += fmt::format("\n  {:<23}{:>9}{:>10}{:>8}{:>9}{:>{}}\n", "rung", "time", "sums/s", "of copy", "speedup",
@@ -95,9 +95,10 @@ std::string subset_text(const bench::Group& group) {
   }
   for (const auto& row : group.rows) text += row_text(group, row);
   if (subset.decide_s > 0) {
-    text += fmt::format("\n  the API: {} in {} by {}; the items of {} in {}\n", subset.reachable ? "yes" : "no",
-                        duration(subset.decide_s), subset.decide_rung,
-                        subset.reachable ? "it" : grouped(subset.found_target), duration(subset.find_s));
+    text += fmt::format("\n  the API: {} in {} by {}\n", subset.reachable ? "yes" : "no", duration(subset.decide_s),
+                        subset.decide_rung);
+    text += fmt::format("  {} in {}\n", subset.reachable ? "its items" : "the items of " + grouped(subset.found_target),
+                        duration(subset.find_s));
   }
   return text + "\n";
 }

@@ -159,7 +159,10 @@ std::optional<CsvColumn> open_csv_column(std::string_view source) {
   for (const Field& field : csv.table->fields()) names.push_back(field.name);
   csv.column = find_column(names, found.path, found.column);
   const std::string& name = names[static_cast<std::size_t>(csv.column)];
-  require_name(found.path, name, names.size() == 1 ? ", or name the file .txt for one number on each line" : "");
+  if (!found.column) {
+    require_name(found.path, name,
+                 ", name the file .txt for one number on each line, or the column as FILE:COLUMN if that is its name");
+  }
   csv.name = fmt::format("{}:{}", found.path, printable(name));
   return csv;
 }

@@ -4,7 +4,7 @@
 // Idea   The sums of the first half of the items (up to ten) are a list; every subset of the others is added to all of it.
 // Cost   8 KB of memory and, to fill, the bitmap. Work 2^n, depth 2^n.
 // Needs  Any CPU; up to 30 items.
-// Limit  Twice the work per item. cpu.meet_in_the_middle squares the number of items for the same work.
+// Limit  Twice the work per item. cpu.meet_in_the_middle does twice as many items with the same work.
 // From   The document's verification: the sums of the power set.
 #include <array>
 #include <bit>

@@ -85,7 +85,7 @@ class Solutions {
   [[nodiscard]] bool any_taken() const { return !taken_.empty(); }
   /// Throws interrupted, now and then.
   void count_step() {
-    constexpr std::int64_t kAskEvery = 1 << 20;  // milliseconds
+    constexpr std::int64_t kAskEvery = 1 << 17;  // a millisecond
     if (++steps_ % kAskEvery != 0) return;
     const double share = static_cast<double>(found_.size()) / static_cast<double>(count_);
     tell(progress_, begin_ + (1 - begin_) * share);

@@ -400,6 +400,28 @@ def test_subset_sum_on_made_items(upsweep):
     assert "10 items" in text and "seed 12" in text and "decides" in text
 
 
+def test_subset_sum_counts_in_short(upsweep):
+    args = ["ladder", "subset-sum", "--sizes", "1e1", "--largest", "2^10", "--target", "1e3", "--rung", "cpu.bits"]
+    assert check_subset(upsweep.json(*args), 10, 1000) == ["cpu.bits"]
+    exact = upsweep.json("ladder", "subset-sum", "--sizes", "4", "--target", str(2**62 + 1), "--rung", "cpu.enumerate")
+    assert exact["rows"][0]["target"] == 2**62 + 1
+
+
+def test_subset_sum_times_the_solver(upsweep):
+    for row in upsweep.json("ladder", "subset-sum", "--sizes", "10", "--largest", "1000")["rows"]:
+        assert row["decide_s"] > 0 and row["find_s"] > 0 and row["decide_rung"], row
+        assert row["found_target"] == row["target"] or not row["reachable"], row
+
+
+def test_subset_sum_skips_what_takes_too_long(upsweep):
+    args = ["ladder", "subset-sum", "--sizes", "40", "--largest", "1e6", "--max-seconds", "0.001"]
+    rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
+    assert rows["cpu.table"]["status"] == "skipped", rows["cpu.table"]
+    args = ["ladder", "subset-sum", "--sizes", "42", "--largest", "2^57", "--max-seconds", "0.001"]
+    rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
+    assert "estimated" in rows["cpu.schroeppel_shamir"]["reason"], rows["cpu.schroeppel_shamir"]
+
+
 def test_subset_sum_without_a_bitmap(upsweep):
     args = ["ladder", "subset-sum", "--sizes", "24", "--largest", str(2**57)]
     rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
@@ -427,6 +449,8 @@ def test_subset_sum_on_a_file(upsweep):
         ["subset-sum", "--sizes", "10", "--target", "12.5"],
         ["subset-sum", "--sizes", "10", "--largest", "0"],
         ["subset-sum", "--sizes", "10", "--per-thread", "0"],
+        ["subset-sum", "--sizes", "10", "--per-thread", "1025"],
+        ["subset-sum", "--input", "prices.txt", "--target", "12.5", "--largest", "1000"],
         ["subset-sum", "--sizes", "10", "--types", "int64"],
         ["subset-sum", "--sizes", "10", "--z", "3"],
         ["scan", "--sizes", "10", "--target", "5"],
