@@ -71,7 +71,7 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
   while (turn_around()) leave_out_large(active);
   if (impossible) return;
   divide(active);
-  join_equal(active);
+  if (!impossible) join_equal(active);
 }
 
 /// Items to leave out instead of items to take, where those add up to less. Only for one sum: of two sums as near, the

@@ -994,3 +994,64 @@ def test_csv_with_names_like_numbers(upsweep, arrow):
         assert upsweep.json("subset-sum", "t.csv", "--target", "3")["items"] == [1, 2]
     upsweep.write("t.csv", "x,2024\n1,a\n2,b\n")  # only the items' column is looked at
     assert upsweep.json("subset-sum", "t.csv:x", "--target", "3", "--id", "2024")["ids"] == ["a", "b"]
+
+
+# ------------------------------------------------------------------------------------------------ plans and long answers
+
+
+def test_explain_of_a_list(upsweep):
+    upsweep.write("in.txt", lines([5, 7, 9, 5]))
+    ask = ["subset-sum", "in.txt", "--target", "14", "--all", "3", "--explain"]
+    result = upsweep.json(*ask)
+    assert result["plan"]["rung"] == result["rung"] and len(result["plan"]["ways"]) == 2
+    assert [one["indices"] for one in result["solutions"]] == [[0, 2], [2, 3]]
+    text = upsweep.text(*ask)
+    assert "chosen: " + result["rung"] in text and "first: likely" not in text
+
+
+def test_explain_tells_what_is_tried_first(upsweep):
+    numbers = random.Random(3)
+    upsweep.write("in.txt", lines([numbers.randrange(1, 10**7) for _ in range(1000)]))
+    ask = ["subset-sum", "in.txt", "--target", "1000000", "--explain", "--decide"]
+    assert not upsweep.json(*ask, "--no-early-stop")["plan"]["tries_likely"]
+    ask[3] = "1000000000"
+    assert upsweep.json(*ask)["plan"]["tries_likely"]
+    assert "first: likely solutions" in upsweep.text(*ask)
+
+
+def test_explain_of_a_named_rung(upsweep):
+    upsweep.write("in.txt", lines([5, 7, 9, 5]))
+    plan = upsweep.json("subset-sum", "in.txt", "--target", "14", "--explain", "--rung", "cpu.table")["plan"]
+    assert plan["rung"] == "cpu.table" and "cpu.table" in [way["rung"] for way in plan["ways"]]
+
+
+def test_explain_where_nothing_is_left(upsweep):
+    upsweep.write("in.txt", lines([500, 700, 900, 5000]))
+    text = upsweep.text("subset-sum", "in.txt", "--target", "1450", "--explain")
+    assert "1 item is larger" in text and "nothing is left to search for" in text and "ways" not in text
+    assert text.endswith("no: no subset of the 4 items adds up to 1450\n")
+
+
+def test_items_beyond_64_bits_are_told_in_their_unit(upsweep):
+    upsweep.write("in.txt", lines(["60000000000000000.00", "60000000000000000.01"]))
+    for more in ([], ["--explain"]):
+        error = upsweep.fails("overflow", "subset-sum", "in.txt", "--target", "70000000000000000", *more, index=None)
+        for word in ("in.txt: ", "92233720368547758.07", "60000000000000000.01 at position 1"):
+            assert word in error["message"], error
+
+
+def test_many_solutions(upsweep):
+    upsweep.write("in.txt", lines(range(1, 41)))
+    ask = ["subset-sum", "in.txt", "--target", "300", "--all", "20000"]
+    solutions = upsweep.json(*ask)["solutions"]
+    assert len(solutions) == 20000
+    assert all(sum(one["items"]) == 300 and one["indices"] == sorted(set(one["indices"])) for one in solutions)
+    assert [one["indices"] for one in solutions] == sorted(one["indices"] for one in solutions)
+    text = upsweep.text(*ask)
+    assert text.count("\nsolution ") == 20000 and text.endswith("\n")
+    assert upsweep.json("subset-sum", "in.txt", "--target", "900", "--all", "2")["solutions"] == []
+
+
+def test_a_list_has_no_early_stop(upsweep):
+    upsweep.write("in.txt", lines([1, 2]))
+    upsweep.fails("invalid_argument", "subset-sum", "in.txt", "--target", "3", "--all", "1", "--no-early-stop")
