@@ -147,7 +147,7 @@ inline std::string_view reachable_sums(const Policy& policy, const std::int64_t*
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The items are the host's there too: see gpu.hpp for the rest.
 
-/// Waits for the stream, as the answer is returned.
+/// Waits for the stream, as the answer is returned. Memory comes from policy.memory, step by step: a workspace is not used.
 template <detail::SubsetItems R>
 SubsetSum find_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
                       const SubsetSumOptions& options = {}) {

@@ -52,7 +52,8 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
   Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
   const auto n = static_cast<std::int64_t>(items.size());
-  const Word total = std::accumulate(items.begin(), items.end(), Word{0});
+  Word total = 0;  // of as many items as there may be it can wrap around: then all sums are of interest, and least is 0
+  for (const std::int64_t item : items) total += static_cast<Word>(item);
   // The sum from which on the bits are of interest, with items to come that add up to `rest`.
   const auto from = [&](Word rest) {
     return static_cast<Word>(least) > rest ? least - static_cast<std::int64_t>(rest) : 0;

@@ -102,20 +102,24 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   const auto memory = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
   const auto n = std::ssize(question.values);
   const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
+  // The items are found from two bitmaps on the host; the nearest of several sums from the one that was filled.
+  const double on_host = question.witness ? bits / 4 : question.exact() ? 0 : bits / 8;
   const auto fits = [&](SubsetSumWay way) {
     if (way.reason.empty() && way.bytes > 0.95 * memory) {
       way.reason = "needs " + bytes_text(way.bytes) + " of the GPU's memory";
     }
     return way;
   };
-  const double fetched = question.witness ? bits / 8 * kPerByteFetched : 0;
-  SubsetSumWay fused{.rung = "cuda.bits_fused", .bytes = bits / 8 * 2};
-  fused.seconds = kStart + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * kPerBit + fetched;
-  SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart + fetched, .bytes = bits / 8};
-  if (n > subset_sum::kSlicesItems) slices.reason = "for up to 20 items";
+  SubsetSumWay fused{.rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = subset_sum::memory_reason(on_host)};
+  fused.seconds =
+      kStart + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * kPerBit + on_host * kPerByteFetched;
+  // Of so few items the parts are enumerated.
+  SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart, .bytes = bits / 8};
+  if (!question.exact()) slices.seconds += bits / 8 * kPerByteFetched;
+  if (n > subset_sum::kSlicesItems) slices.reason = "for up to 20 items, not " + std::to_string(n);
   SubsetSumWay lists{.rung = "cuda.two_list", .bytes = std::ldexp(24.0, static_cast<int>((n + 1) / 2))};
   lists.seconds = 10 * kStart + kPerListed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
-  if (n > subset_sum::kTwoListItems) lists.reason = "for up to 64 items";
+  if (n > subset_sum::kTwoListItems) lists.reason = "for up to 64 items, not " + std::to_string(n);
   if (!question.exact()) lists.reason = "finds one sum, not the nearest of several";
   return {fits(fused), fits(slices), fits(lists)};
 }
@@ -158,8 +162,9 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
 
 namespace {
 
-SubsetSum solve_on_device(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+SubsetSum solve_on_device(gpu::Policy policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                           const SubsetSumOptions& options) {
+  policy.workspace = nullptr;  // what a search needs is known step by step only
   const gpu::CurrentDevice current(policy.device);
   const Instance instance = instance_for(policy, items, n, target, options);
   const auto ways = [&](const Question& question) { return ways_on_device(question, policy.device); };

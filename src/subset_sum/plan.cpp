@@ -110,13 +110,13 @@ SubsetSumWay table(std::string_view rung, const Question& question) {
 /// Below that nobody asks how much there is.
 constexpr double kAlwaysThere = 256e6;
 
+}  // namespace
+
 std::string memory_reason(double bytes) {
   if (bytes <= kAlwaysThere || bytes <= static_cast<double>(available_memory())) return "";
   return "needs " + bytes_text(bytes) + " of memory, " + bytes_text(static_cast<double>(available_memory())) +
          " are free";
 }
-
-}  // namespace
 
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit) {
   const double column = static_cast<double>(limit) + 1;

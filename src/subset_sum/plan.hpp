@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Question {
 
 /// Every rung that may be chosen, in the order of the ladder, with its cost, or why it cannot be taken.
 std::vector<SubsetSumWay> ways_for(const Question& question);
+
+/// "needs 12.5 GB of memory, 8 GB are free"; empty where there is enough.
+std::string memory_reason(double bytes);
 
 /// The ways, those that need more memory than there is with that as the reason not to take them.
 std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways);

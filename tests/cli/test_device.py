@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_device.py: `--device cuda`: the same answers, errors and files as on the CPU; skipped without a GPU.
 import json
+import random
 
 import conftest
 import numpy as np
@@ -135,6 +136,155 @@ def test_columns_that_are_sent(upsweep, transfer):
         assert 0 <= row["transfer_s"] <= row["total_s"], row
     for line in upsweep.text(*args).splitlines():
         assert len(line) <= 80, line
+
+
+def save_items(upsweep, values):
+    """Items in a file; the sums that some of them have, ascending."""
+    upsweep.write("in.txt", "".join(f"{value}\n" for value in values))
+    reached = np.zeros(sum(values) + 1, bool)
+    reached[0] = True
+    for value in filter(None, values):
+        reached[value:] |= reached[:-value].copy()
+    return np.flatnonzero(reached).tolist()
+
+
+def check_items(result, values, total, rung):
+    """That the answer's items are those at its positions, and add up to its sum."""
+    assert (result["reachable"], result["sum"], result["rung"]) == (True, total, rung), result
+    assert result["indices"] == sorted(set(result["indices"])), result
+    assert result["items"] == [values[i] for i in result["indices"]], result
+    assert sum(result["items"]) == total, result
+
+
+@pytest.mark.parametrize("n, rung", [(12, "cuda.slices"), (120, "cuda.bits_fused")])
+def test_subset_sums(upsweep, n, rung):
+    values = random.Random(n).choices(range(1, 10_000), k=n)
+    sums = save_items(upsweep, values)
+    yes = next(total for total in sums if total >= sum(values) // 2)
+    ask = ["subset-sum", "in.txt", "--device", "cuda", "--target"]
+    check_items(upsweep.json(*ask, yes), values, yes, rung)
+    check_items(upsweep.json(*ask, yes, "--no-early-stop"), values, yes, rung)
+    assert upsweep.text(*ask, yes).startswith("yes: ")
+    decided = upsweep.json(*ask, yes, "--decide")
+    assert (decided["reachable"], decided["sum"], decided["items"], decided["rung"]) == (True, yes, [], rung)
+    assert upsweep.text(*ask, yes, "--decide") == f"yes: some of the {n} items add up to {yes}\n"
+    # Of 120 such items only sums close to none or all are out of reach: then most of them are too large.
+    no = max(set(range(yes)) - set(sums))
+    for target in (no, sum(values) + 1):
+        for options in ([], ["--decide"]):
+            result = upsweep.json(*ask, target, *options)
+            assert (result["reachable"], result["items"], result["sum"]) == (False, [], None)
+            assert result["rung"] == "none" if target > sum(values) else result["rung"].startswith("cuda."), result
+        assert upsweep.text(*ask, target).startswith("no: ")
+    everything = upsweep.json(*ask, sum(values))
+    check_items(everything, values, sum(values), "none")
+
+
+def test_subset_sums_that_are_near(upsweep):
+    values = [value * 10 for value in random.Random(13).choices(range(1, 1000), k=14)] + [10**7 + 1]
+    sums = [total for total in save_items(upsweep, values) if total < values[-1]]
+    for target in (sums[len(sums) // 2] + 4, sums[len(sums) // 3] + 9, sums[-2] + 5):
+        ask = ["subset-sum", "in.txt", "--device", "cuda", "--target", target]
+        check_items(upsweep.json(*ask, "--closest"), values, max(one for one in sums if one <= target), "cuda.slices")
+        near = min(sums, key=lambda one: (abs(one - target), one))
+        tolerance = abs(near - target)
+        check_items(upsweep.json(*ask, "--tolerance", tolerance), values, near, "cuda.slices")
+        check_items(upsweep.json(*ask, "--tolerance", 30, "--rung", "cuda.bits"), values, near, "cuda.bits")
+        assert upsweep.json(*ask, "--tolerance", tolerance - 1)["reachable"] is False
+        upsweep.fails("unsupported", *ask, "--closest", "--rung", "cuda.two_list")
+
+
+def test_subset_sums_of_decimals(upsweep):
+    upsweep.write("in.txt", "12.34\n0.5\n100\n2.50\n7\n")
+    assert upsweep.text("subset-sum", "in.txt", "--target", "14.84", "--device", "cuda") == (
+        "yes: 2 of 5 items add up to 14.84\n"
+        "     position   item\n"
+        "            0  12.34\n"
+        "            3   2.50\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "n, options, rung",
+    [
+        (12, [], "cuda.slices"),
+        (12, ["--closest"], "cuda.slices"),
+        (90, [], "cuda.bits_fused"),
+        (90, ["--tolerance", "3"], "cuda.bits_fused"),
+        (12, ["--rung", "cuda.column"], "cuda.column"),
+    ],
+)
+def test_subset_sums_explained(upsweep, n, options, rung):
+    values = random.Random(n).choices(range(1, 10_000), k=n)
+    save_items(upsweep, values)
+    args = ["subset-sum", "in.txt", "--target", sum(values) // 3, "--device", "cuda", "--explain", *options]
+    result = upsweep.json(*args)
+    plan = result["plan"]
+    assert (plan["rung"], result["rung"], plan["tries_likely"]) == (rung, rung, False), plan
+    assert {way["rung"] for way in plan["ways"]} == {"cuda.bits_fused", "cuda.slices", "cuda.two_list"}
+    reasons = {way["rung"]: way["reason"] for way in plan["ways"]}
+    assert (reasons["cuda.two_list"] is None) == (n == 12 and "--closest" not in options), reasons
+    assert (reasons["cuda.slices"] is None) == (n == 12), reasons
+    for way in plan["ways"]:
+        assert way["seconds"] > 0 and way["bytes"] > 0, way
+    text = upsweep.text(*args)
+    assert f"chosen: {rung}, " in text and all(way["rung"] in text for way in plan["ways"]), text
+    for line in text.splitlines():
+        assert len(line) <= 80, line
+
+
+@pytest.mark.parametrize(
+    "rung", ["cuda.array_ops", "cuda.column", "cuda.agglomerated", "cuda.bits", "cuda.bits_fused", "cuda.slices"]
+)
+def test_subset_sums_by_a_rung(upsweep, rung):
+    values = random.Random(15).choices(range(1, 3000), k=18)
+    save_items(upsweep, values)
+    target = sum(values[::3])
+    # A rung of the GPU says where it runs.
+    for where in ([], ["--device", "cuda"]):
+        result = upsweep.json("subset-sum", "in.txt", "--target", target, "--rung", rung, *where)
+        check_items(result, values, target, rung)
+
+
+def test_subset_sums_by_lists(upsweep):
+    values = random.Random(16).sample(range(2**56, 2**57), 40)
+    upsweep.write("in.txt", "".join(f"{value}\n" for value in values))
+    target = sum(values[::2])
+    for options in (["--rung", "cuda.two_list"], ["--device", "cuda", "--no-early-stop"]):
+        result = upsweep.json("subset-sum", "in.txt", "--target", target, *options)
+        check_items(result, values, target, "cuda.two_list")
+        result = upsweep.json("subset-sum", "in.txt", "--target", target + 1, *options)
+        assert (result["reachable"], result["rung"]) == (False, "cuda.two_list"), result
+
+
+def test_subset_sums_that_are_refused(upsweep):
+    save_items(upsweep, [3, 5, 8])
+    ask = ["subset-sum", "in.txt", "--target", "8"]
+    for where in (["--device", "cuda"], ["--rung", "cuda.bits"], ["--device", "cuda", "--rung", "cuda.two_list"]):
+        assert "--all" in upsweep.fails("unsupported", *ask, "--all", "2", *where, index=None)["message"]
+    upsweep.fails("unsupported", *ask, "--device", "cuda", "--rung", "cpu.bits")
+    upsweep.fails("unknown_rung", *ask, "--device", "cuda", "--rung", "cuda.nothing")
+    save_items(upsweep, [3, 0, 8])
+    upsweep.fails("not_positive", *ask, "--device", "cuda", index=1)
+
+
+def test_the_subset_sum_ladder(upsweep):
+    args = ["ladder", "subset-sum", "--device", "cuda", "--sizes", "12", "--largest", "1000", "--per-thread", "2"]
+    rows = upsweep.json(*args)["rows"]
+    assert [row["rung"] for row in rows] == [
+        rung["rung"] for rung in upsweep.json("ladder")["ladders"]["subset-sum"] if rung["rung"].startswith("cuda.")
+    ]
+    for row in rows:
+        assert (row["n"], row["target"], row["status"]) == (12, 3000, "verified"), row
+        assert row["median_s"] > 0 and row["device"] != "cpu", row
+        # That which decides about the target fills no bitmap, and is not captured into a graph.
+        fills = row["rung"] != "cuda.two_list"
+        assert (row["sums_per_s"] is not None) == fills, row
+        assert (row["graph_s"] is not None) == fills, row
+    for line in upsweep.text(*args).splitlines():
+        assert len(line) <= 80, line
+    one = upsweep.json(*args, "--rung", "cuda.agglomerated")["rows"]
+    assert [(row["rung"], row["status"]) for row in one] == [("cuda.agglomerated", "verified")]
 
 
 QUERIES = [
