@@ -37,7 +37,8 @@ struct CsvColumn {
 };
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as open_column() takes them, where FILE is CSV; else nothing. Throws as
-/// open_table() does; unknown_column; malformed where the column's name is a number, as in a file without names.
+/// open_table() does; unknown_column; malformed where no column is named and the only one is called by a number, as in a file
+/// without names.
 std::optional<CsvColumn> open_csv_column(std::string_view source);
 
 }  // namespace upsweep::io
