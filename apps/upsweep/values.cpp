@@ -31,7 +31,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const auto caret = text.find('^');
   const auto base = whole_text<double>(text.substr(0, caret));
   const auto exponent = caret == std::string_view::npos ? 1 : whole_text<double>(text.substr(caret + 1));
-  const double value = base && exponent ? std::pow(*base, *exponent) : std::nan("");
+  const bool is_number = base && exponent && *base >= 0 && *exponent >= 0;
+  const double value = is_number ? std::pow(*base, *exponent) : std::nan("");
   if (!(value >= 0 && value < 0x1p63) || value != std::floor(value)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
