@@ -19,18 +19,18 @@ namespace {
 
 /// The whole text as a number.
 template <class T>
-std::optional<T> whole_text(std::string_view text) {
-  T value = 0;
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return value;
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  if (const auto exact = whole_text<std::int64_t>(text)) return *exact >= 0 ? exact : std::nullopt;
+  if (const auto exact = parse_number<std::int64_t>(text)) return *exact >= 0 ? exact : std::nullopt;
   const auto caret = text.find('^');
-  const auto base = whole_text<double>(text.substr(0, caret));
-  const auto exponent = caret == std::string_view::npos ? 1 : whole_text<double>(text.substr(caret + 1));
+  const auto base = parse_number<double>(text.substr(0, caret));
+  const auto exponent = caret == std::string_view::npos ? 1 : parse_number<double>(text.substr(caret + 1));
   const bool is_number = base && exponent && *base >= 0 && *exponent >= 0;
   const double value = is_number ? std::pow(*base, *exponent) : std::nan("");
   if (!(value >= 0 && value < 0x1p63) || value != std::floor(value)) return std::nullopt;
@@ -62,18 +62,7 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   std::string_view fraction = point == std::string_view::npos ? "" : text.substr(point + 1);
   if (std::ssize(fraction) > scale || (point != std::string_view::npos && fraction.empty())) return std::nullopt;
   digits.append(fraction).append(static_cast<std::size_t>(scale) - fraction.size(), '0');
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return parse_number<std::int64_t>(digits);
 }
 
 /// Whether each value of `from` is one of `to`; rounding to a float counts as holding.
