@@ -113,9 +113,9 @@ constexpr double kAlwaysThere = 256e6;
 }  // namespace
 
 std::string memory_reason(double bytes) {
-  if (bytes <= kAlwaysThere || bytes <= static_cast<double>(available_memory())) return "";
-  return "needs " + bytes_text(bytes) + " of memory, " + bytes_text(static_cast<double>(available_memory())) +
-         " are free";
+  if (bytes <= kAlwaysThere) return "";
+  const auto there = static_cast<double>(available_memory());
+  return bytes <= there ? "" : "needs " + bytes_text(bytes) + " of memory, " + bytes_text(there) + " are free";
 }
 
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit) {
@@ -170,7 +170,8 @@ std::int64_t checkpoints_for(const Question& question) {
   if (!question.witness) return 0;
   const double bytes = bitmap_bytes(question);
   const std::int64_t wanted = std::min(std::ssize(question.values) / kItemsApart - 1, kMost);
-  const auto count = std::max<std::int64_t>(std::min(wanted, static_cast<std::int64_t>(kMostBytes / bytes)), 0);
+  const std::int64_t count = std::min(wanted, static_cast<std::int64_t>(kMostBytes / bytes));
+  if (count <= 0) return 0;
   return memory_reason(bytes * static_cast<double>(count + 2)).empty() ? count : 0;
 }
 

@@ -51,7 +51,7 @@ class Search {
             std::vector<bool>& chosen);
   /// Both at once where solutions are likely, in much less time than a whole search takes: the largest values are taken
   /// until what is left can be made up of a few dozen values in many ways. True: found, by that rung, and chosen if
-  /// `witness`; false says nothing. Attempts that would take longer than so many seconds are not made.
+  /// `witness`; false says nothing. All attempts together may take so many seconds.
   bool find_likely(const std::vector<std::int64_t>& values, std::int64_t target, double seconds, bool witness,
                    std::vector<bool>& chosen, std::string_view& rung);
 

@@ -21,7 +21,7 @@ using subset_sum::Instance;
 using subset_sum::Question;
 using subset_sum::Solver;
 
-// What each attempt at a likely solution may take: a tenth of the whole search, where there is one.
+// What all attempts at a likely solution together may take: a tenth of the whole search, where there is one.
 constexpr double kShareOfLikely = 0.1;
 constexpr double kMostForLikely = 1;  // second
 // Below that the whole search is done before an attempt is prepared.
