@@ -228,8 +228,10 @@ void time_on_cpu(const Options& options, const Columns& columns) {
     std::size_t turn = 0;
     std::size_t read_turn = 0;
     std::int64_t unused = 0;
+    std::string_view rung;
     std::vector<Contender> contenders;
-    contenders.push_back({.name = "query", .run = [&] { (void)query.run(policy, *tables[turn++ % tables.size()]); }});
+    contenders.push_back(
+        {.name = "query", .run = [&] { rung = query.run(policy, *tables[turn++ % tables.size()]).rung; }});
     contenders.push_back({.name = "read", .run = [&] {
                             const auto& array = *arrays[read_turn++ % arrays.size()];
                             unused += reduce(policy, array.data(), bytes / 8, std::int64_t{0}).value;
@@ -238,9 +240,9 @@ void time_on_cpu(const Options& options, const Columns& columns) {
     const double seconds = median(contenders[0].samples);
     const double read = median(contenders[1].samples);
     fmt::print(
-        "{{\"query\":\"{}\",\"rung\":\"cpu.predicate_first\",\"rows\":{},\"copies\":{},\"threads\":{},\"bytes\":{},"
+        "{{\"query\":\"{}\",\"rung\":\"{}\",\"rows\":{},\"copies\":{},\"threads\":{},\"bytes\":{},"
         "\"seconds\":{},\"read_s\":{},\"of_read\":{:.3f}}}\n",
-        ask.name, columns.rows(), options.copies, options.threads, bytes, seconds, read, read / seconds);
+        ask.name, rung, columns.rows(), options.copies, options.threads, bytes, seconds, read, read / seconds);
     std::fflush(stdout);
   }
 }
@@ -294,10 +296,10 @@ void time_on_gpu(const Options& options, const Columns& columns) {
     contenders.push_back({.name = "read", .run = [&] { reading.push_back(read.seconds()); }});
     time_in_turn(contenders, options.seconds);
     fmt::print(
-        "{{\"query\":\"{}\",\"rung\":\"cuda.fused\",\"rows\":{},\"copies\":{},\"bytes\":{},\"seconds\":{},"
+        "{{\"query\":\"{}\",\"rung\":\"{}\",\"rows\":{},\"copies\":{},\"bytes\":{},\"seconds\":{},"
         "\"kernel_s\":{},\"read_s\":{},\"of_read\":{:.3f},\"compile_s\":{}}}\n",
-        ask.name, columns.rows(), options.copies, bytes, median(contenders[0].samples), median(kernel), median(reading),
-        median(reading) / median(kernel), first.times.compile);
+        ask.name, first.rung, columns.rows(), options.copies, bytes, median(contenders[0].samples), median(kernel),
+        median(reading), median(reading) / median(kernel), first.times.compile);
     std::fflush(stdout);
   }
 }

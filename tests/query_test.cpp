@@ -627,7 +627,26 @@ TEST(Query, MemoryTablesSayWhatIsWrong) {
   MemoryTable b;
   b.add("x", index);
   EXPECT_THROW((void)Query("SELECT SUM(x) FROM t", a).run(par, b), Error);
-  EXPECT_THROW((void)Query("SELECT SUM(x) FROM t", a).run(par.with_rung("cpu.nothing"), a), Error);
+}
+
+TEST(Query, RunsTheRungThatIsAskedForOrNone) {
+  const Longs x{1, 2};
+  MemoryTable table;
+  table.add("x", x);
+  const Query query("SELECT SUM(x) FROM t", table);
+  EXPECT_EQ(query.run(par, table).rung, "cpu.blocks");
+  EXPECT_EQ(query.run(par.with_rung("cpu.blocks"), table).rung, "cpu.blocks");
+  const auto refusal = [&](std::string_view rung) {
+    try {
+      (void)query.run(par.with_rung(rung), table);
+    } catch (const Error& error) {
+      return std::string(word(error.code())) + ": " + error.what();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal("cpu.predicate_first"),
+            "unknown_rung: no rung is called 'cpu.predicate_first'; queries have: cpu.blocks, cuda.generated");
+  EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
 }
 
 }  // namespace

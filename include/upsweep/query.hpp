@@ -12,6 +12,9 @@
 // safe side: sums of integers and decimals are exact in 128 bits; decimals have at most 38 digits; AVG, and decimal / decimal,
 // are the float64 nearest to the exact quotient. Nothing overflows unseen. Float sums have the same bits on any number of
 // threads.
+//
+// The rungs of a query, of which a policy may name the one that it means to run: cpu.blocks (blocks of 1,024 rows on every
+// core) and cuda.generated (a kernel written for the query, on a GPU).
 #pragma once
 
 #include <cstdint>
@@ -94,7 +97,7 @@ struct DeviceTimes {
 struct Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   std::vector<std::vector<Cell>> rows;
-  std::string_view rung;
+  std::string_view rung;  ///< what ran: "cpu.blocks" or "cuda.generated"
   DeviceTimes times;
   std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
 };
@@ -192,7 +195,7 @@ class Query {
   [[nodiscard]] Answer answer(const QueryCarry& carry) const;
 
  private:
-  void check(std::string_view asked_rung, std::string_view rung, const Table& table) const;
+  void require_fields(const Table& table) const;
 
   std::vector<Field> fields_;
   std::shared_ptr<const query::Plan> plan_;

@@ -2,6 +2,7 @@
 // query/api.cpp: the public face: statements, queries and their answers.
 #include <utility>
 
+#include "core/ladder.hpp"
 #include "cpu/kernels.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
@@ -16,8 +17,25 @@ namespace upsweep {
 
 namespace query {
 namespace {
-constexpr std::string_view kCpuRung = "cpu.predicate_first";
-constexpr std::string_view kDeviceRung = "cuda.fused";
+
+/// What runs a query, by backend.
+constexpr std::string_view kRungs[] = {"cpu.blocks", "cuda.generated"};
+
+constexpr std::string_view rung_of(Backend backend) { return kRungs[static_cast<int>(backend)]; }
+
+/// A rung asked for by name never falls back: throws where it is not the one that `runs` the query.
+void require_rung(std::string_view asked, Backend runs) {
+  if (asked.empty() || asked == rung_of(runs)) return;
+  const Backend other = runs == Backend::cpu ? Backend::cuda : Backend::cpu;
+  if (asked == rung_of(other)) {
+    const char* const why = backend_refusal(other, runs == Backend::cuda);
+    throw Error(Code::unsupported, std::string(asked) + ": " + why);
+  }
+  std::string known;
+  for (const std::string_view rung : kRungs) known.append(known.empty() ? "" : ", ").append(rung);
+  throw Error(Code::unknown_rung, "no rung is called '" + std::string(asked) + "'; queries have: " + known);
+}
+
 }  // namespace
 
 const Kernels& kernels(Isa isa) noexcept {
@@ -51,8 +69,8 @@ Query::~Query() = default;
 Query::Query(Query&&) noexcept = default;
 Query& Query::operator=(Query&&) noexcept = default;
 
-/// Throws where the table is another than the query was made for, or the rung asked for is not the one that runs there.
-void Query::check(std::string_view asked_rung, std::string_view rung, const Table& table) const {
+/// Throws where the table has other columns than the one that the query was made for.
+void Query::require_fields(const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
     return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale;
   };
@@ -60,18 +78,17 @@ void Query::check(std::string_view asked_rung, std::string_view rung, const Tabl
   if (!std::equal(fields.begin(), fields.end(), fields_.begin(), fields_.end(), same)) {
     throw Error(Code::invalid_argument, "the query was made for a table with other columns");
   }
-  if (asked_rung.empty() || asked_rung == rung) return;
-  throw Error(Code::unknown_rung,
-              "no rung is called '" + std::string(asked_rung) + "'; queries have here: " + std::string(rung));
 }
 
 QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  check(policy.rung, query::kCpuRung, table);
+  query::require_rung(policy.rung, Backend::cpu);
+  require_fields(table);
   return {plan_, query::execute(*plan_, table, policy, progress)};
 }
 
 QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  check(policy.rung, query::kDeviceRung, table);
+  query::require_rung(policy.rung, Backend::cuda);
+  require_fields(table);
   Answer told;
   return {plan_, query::execute(*plan_, table, policy, progress, told)};
 }
@@ -87,15 +104,16 @@ Answer Query::answer(const QueryCarry& carry) const {
 
 Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
   Answer answer = this->answer(fold(policy, table, progress));
-  answer.rung = query::kCpuRung;
+  answer.rung = query::rung_of(Backend::cpu);
   return answer;
 }
 
 Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  check(policy.rung, query::kDeviceRung, table);
+  query::require_rung(policy.rung, Backend::cuda);
+  require_fields(table);
   Answer told;
   Answer answer = this->answer({plan_, query::execute(*plan_, table, policy, progress, told)});
-  answer.rung = query::kDeviceRung;
+  answer.rung = query::rung_of(Backend::cuda);
   answer.times = told.times;
   answer.rows_by_cpu = told.rows_by_cpu;
   return answer;

@@ -113,7 +113,7 @@ def test_the_answer_as_json(few):
     assert answer["columns"] == ["k", "total", "min", "max", "avg"]
     assert answer["types"] == ["integer", "integer", "decimal", "date", "real"]
     assert answer["rows"] == [[1, 7, "0.01", "2000-01-01", 7 / 3], [2, 5, "-1.25", "1970-01-01", 5.0]]
-    assert isinstance(answer["rung"], str) and answer["rung"].startswith("cpu.")
+    assert answer["rung"] == "cpu.blocks"
     assert isinstance(answer["seconds"], float) and answer["seconds"] >= 0
 
 
@@ -1488,10 +1488,13 @@ def test_the_same_bits_on_any_number_of_threads(upsweep, arrow):
 
 def test_options(one):
     sql = f"SELECT SUM(i) FROM {PATH}"
-    rung = one.json("query", sql)["rung"]
-    assert one.json("query", sql, "--rung", rung)["rung"] == rung
+    assert one.json("query", sql, "--rung", "cpu.blocks")["rung"] == "cpu.blocks"
     assert rows(one, sql, "--device", "cpu") == [[7]]
-    refused(one, "unknown_rung", sql, "--rung", "cpu.nope")
+    for unknown in ("cpu.nope", "cuda.nope", "cpu.predicate_first", "cuda.fused"):
+        message = refused(one, "unknown_rung", sql, "--rung", unknown)["message"]
+        assert f"'{unknown}'" in message and "cpu.blocks, cuda.generated" in message
+    refused(one, ("not_built", "no_device"), sql, "--rung", "cuda.generated")
+    refused(one, "unsupported", sql, "--rung", "cuda.generated", "--device", "cpu")
     refused(one, "invalid_argument", sql, "--device", "tpu")
     refused(one, ("not_built", "no_device"), sql, "--device", "cuda")
     refused(one, "invalid_argument", sql, "--threads", "-1")
