@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-release test-asan test-tsan test-fuzz test-large cuda bundle lint format clean
+.PHONY: help setup configure build tour test test-all test-asan test-tsan test-fuzz test-large cuda bundle lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -26,12 +26,14 @@ tour: setup configure  ## build, make real data and climb the ladders on it
 	cmake --build build --parallel $(JOBS) --target upsweep_command
 	bash tools/tour.sh
 
-test: test-release test-asan test-tsan test-fuzz  ## every test: the release build, the sanitizer builds, a minute of fuzzing
-
-test-release: build
+test: build  ## the release build, and every test of it
 	ctest --preset cpu-release --parallel $(JOBS)
 
+test-all: test test-asan test-tsan test-fuzz  ## that, the sanitizer builds, and a minute of fuzzing
+
 # Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt.
+test-asan:  ## tests under AddressSanitizer and UndefinedBehaviorSanitizer
+test-tsan:  ## tests with threads under ThreadSanitizer
 test-asan test-tsan: test-%: setup
 	cmake --preset cpu-$*
 	cmake --build build-$* --parallel $(JOBS)
