@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/arrow.cmake: finds Arrow C++ and Parquet and says where; sets UPSWEEP_BUILD_ARROW and the target upsweep::arrow.
+# cmake/arrow.cmake: finds Arrow C++ and Parquet and says where; sets UPSWEEP_BUILD_ARROW,
+# UPSWEEP_ARROW_OF_WHEEL and the target upsweep::arrow.
 
 set(UPSWEEP_ARROW AUTO CACHE STRING "Read Parquet, Arrow IPC and CSV through Arrow C++: AUTO (where it is found), ON or OFF")
 set_property(CACHE UPSWEEP_ARROW PROPERTY STRINGS AUTO ON OFF)
@@ -78,13 +79,15 @@ function(upsweep_wheel_arrow why_not)
   target_include_directories(upsweep_arrow SYSTEM INTERFACE "${include}")
   target_link_libraries(upsweep_arrow INTERFACE ${libraries}) # full paths: CMake puts their folder on the build RPATH
   set(${why_not} "" PARENT_SCOPE)
-  set(UPSWEEP_ARROW_RPATH "${folder}" PARENT_SCOPE) # where an installed command finds it
+  set(UPSWEEP_ARROW_OF_WHEEL "${folder}" PARENT_SCOPE)
   set(upsweep_arrow_where "Arrow ${version} of the pyarrow wheel at ${folder}" PARENT_SCOPE)
 endfunction()
 
 set(UPSWEEP_BUILD_ARROW FALSE)
+set(UPSWEEP_ARROW_OF_WHEEL "") # or its folder
 add_library(upsweep_arrow INTERFACE) # stays empty without Arrow
 add_library(upsweep::arrow ALIAS upsweep_arrow)
+set_target_properties(upsweep_arrow PROPERTIES EXPORT_NAME arrow)
 string(TOUPPER "${UPSWEEP_ARROW}" upsweep_arrow)
 if(upsweep_arrow STREQUAL "AUTO" OR upsweep_arrow)
   upsweep_system_arrow(upsweep_why_not_system)

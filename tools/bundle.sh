@@ -38,7 +38,7 @@ if [ -d ../shared/cases ]; then # other people's cases, where they are at hand
   mkdir "$new/shared"
   cp -r ../shared/cases "$new/shared/"
 fi
-find $build/src -maxdepth 1 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
+find $build/src -maxdepth 2 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
   cp "$library" "$new/lib/$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')"
 done
 

@@ -6,6 +6,8 @@
 //   const upsweep::Query query("SELECT SUM(quantity * price) FROM items WHERE quantity < 10", items);
 //   const upsweep::Answer answer = query.run(upsweep::par, items);
 //
+// Link upsweep::query. Files are tables too: see io.hpp.
+//
 // The SQL: SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of what is grouped by, with + - * / and CASE around and inside;
 // FROM one table; WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE; GROUP BY; ORDER BY; LIMIT. Meanings are
 // PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. Differences, all of them on the

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/consume/run.sh: BUILD_DIR CXX — installs the build, moves what was installed, and builds a program against it
-# with find_package and with pkg-config.
+# tests/consume/run.sh: BUILD_DIR CXX — installs the build, moves what was installed, and builds a program for each header
+# against it with find_package, some with pkg-config.
 set -euo pipefail
 
 build=$1
@@ -23,17 +23,28 @@ if grep -rIlF -e "$work/first" -e "$build" -e "$source/" "$prefix"; then
 fi
 
 echo "find_package(upsweep)"
-cmake -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
-  >/dev/null
-cmake --build "$work/build" >/dev/null
-"$work/build/consume"
+cmake -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/build" --parallel "$(nproc)" >/dev/null
+ctest --test-dir "$work/build" --output-on-failure --no-tests=error
 
-echo "pkg-config upsweep"
+by_pkg_config() { # SOURCE PACKAGE…
+  local flags
+  read -ra flags < <(pkg-config --cflags --libs "${@:2}")
+  "$cxx" -std=c++20 "$here/$1" "${flags[@]}" -o "$work/by_pkg_config"
+  (cd "$work" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) ./by_pkg_config)
+}
 pc=$(find "$prefix" -name upsweep.pc)
-export PKG_CONFIG_PATH=${pc%/*}
-read -ra flags < <(pkg-config --cflags --libs upsweep)
-"$cxx" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$work/by_pkg_config"
-LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) "$work/by_pkg_config"
+export PKG_CONFIG_PATH=${pc%/*}${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+echo "pkg-config upsweep"
+by_pkg_config main.cpp upsweep
+if [ -f "${pc%/*}/upsweep-query.pc" ]; then
+  echo "pkg-config upsweep-query"
+  by_pkg_config query.cpp upsweep-query
+fi
+if [ -f "${pc%/*}/upsweep-io.pc" ]; then
+  echo "pkg-config upsweep-io"
+  by_pkg_config io.cpp upsweep-io upsweep-query
+fi
 
 if [ -x "$prefix/bin/upsweep" ]; then
   echo "the installed command"

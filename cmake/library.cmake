@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake/library.cmake: what every library that is installed has in common.
+
+# Users know `target` as upsweep::NAME and, but for upsweep::core, as libupsweep-NAME.
+function(upsweep_library_properties target name)
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    OUTPUT_NAME upsweep-${name}
+    POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 a minor version may break the ABI
+  )
+endfunction()

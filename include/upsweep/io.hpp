@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/io.hpp: files as tables that queries read: Parquet, Arrow IPC, CSV and .npy.
+//
+//   const auto items = upsweep::io::open_table("lineitem.parquet");
+//   const upsweep::Query query("SELECT SUM(l_quantity) FROM items WHERE l_suppkey < 30", *items);
+//   const upsweep::Answer answer = query.run(upsweep::par, *items);
+//
+// Installed, with its library upsweep::io, by builds whose Arrow is the system's, and by those without Arrow, which read .npy
+// only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "upsweep/table.hpp"
+
+namespace upsweep::io {
+
+/// What the cells of a CSV file are read as.
+enum class CsvCells : std::uint8_t {
+  typed,  ///< what src/io/README.md says
+  text,   ///< words, byte for byte as they are written; an empty cell without quotes is NULL, and nothing else is
+};
+
+/// Opens the file `path` as a table: Parquet, Arrow IPC (file or stream), CSV, or .npy, which has one column named as the
+/// file without its folder and ending. The format is recognised by the first bytes; what has none of these is CSV where the
+/// name ends in .csv, else malformed. What becomes of which type stands in src/io/README.md. Columns of a type that is not
+/// computed with have their `Field::unsupported` set.
+/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file; other files are one part. Open parts
+/// hold about a batch of each column, and the words of dictionaries; of an Arrow IPC file that is compressed, a part.
+/// Ranges are known of Parquet only, where it has statistics: for integers, decimals, dates and floats. They leave NaN
+/// out of account.
+/// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So
+/// does reading it; a file that is not any more what it was when it was opened is malformed.
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed);
+
+}  // namespace upsweep::io
