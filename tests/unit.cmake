@@ -21,11 +21,3 @@ if(TARGET test_awkward_golden)
   add_dependencies(test_awkward_golden upsweep_awkward)
   set_target_properties(test_awkward_golden PROPERTIES BUILD_RPATH "$<TARGET_FILE_DIR:upsweep_awkward>")
 endif()
-
-# Thousands of small template instantiations: optimising them takes longer than running them. The library that they
-# test is compiled as ever.
-foreach(test IN ITEMS scan_rungs reduce_rungs properties)
-  if(TARGET test_${test})
-    target_compile_options(test_${test} PRIVATE -O1)
-  endif()
-endforeach()
