@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -17,9 +19,11 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "io/column.hpp"
+#include "io/csv_quotes.hpp"
 #include "io/npy_writer.hpp"
 #include "io/number_lines.hpp"
 #include "tests/files.hpp"
@@ -889,6 +893,52 @@ TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesTheRow) {
     EXPECT_EQ(error.index(), 400'000) << error.what();
     EXPECT_EQ(std::string(error.what()).find(file + ":x: row 400000"), 0U) << error.what();
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+// Whether a quote is open, and where the last one opened; less than 0 where text follows the one that closes it.
+std::pair<bool, std::int64_t> follow_quotes(std::string_view text, std::size_t piece) {
+  CsvQuotes quotes;
+  for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
+    if (!quotes.accept(text.substr(0, piece))) return {false, -1 - quotes.opened()};
+  }
+  return {quotes.open(), quotes.opened()};
+}
+
+TEST(CsvQuotes, AreTheSameInPiecesOfAnyLength) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = round % 10 == 0 ? "\xef\xbb\xbf" : "";
+    for (int field = 0; field < 40; ++field) {
+      const std::string inner(random() % 12, 'a');
+      constexpr std::array<std::string_view, 7> kBetween{"", "\"\"", ",", "\n", "\"\"\"\"", "b", ",\"\""};
+      const bool quoted = random() % 3 != 0;
+      text += quoted ? "\"" + inner + std::string(kBetween[random() % 7]) + "\"" : inner;
+      if (random() % 100 == 0) text += "\"";
+      text += random() % 200 == 0 ? " " : random() % 2 == 0 ? "," : "\r\n";
+    }
+    const auto expected = follow_quotes(text, 3);
+    for (const std::size_t piece : {7UL, 63UL, 64UL, 65UL, 200UL, text.size()}) {
+      ASSERT_EQ(follow_quotes(text, piece), expected) << text << " in pieces of " << piece;
+    }
+  }
+}
+
+TEST(CsvQuotes, AreToldApart) {
+  for (const std::string_view before :
+       {"", "x,y\n", "\xef\xbb\xbf", "\"a long one, with \"\"quotes\"\" and\r\nlines\","}) {
+    const auto at = std::ssize(before);
+    const auto expect = [&](std::string_view text, bool open, std::int64_t opened) {
+      const std::string padded = std::string(before) + std::string(text) + std::string(open ? 100 : 0, 'z');
+      EXPECT_EQ(follow_quotes(padded, 1000), std::pair(open, opened)) << padded;
+    };
+    expect("\"a", true, at);
+    expect("\"a\"\"", true, at);
+    expect("\"a\",\"b", true, at + 4);
+    expect("b\"\",\"b\"\n", false, at + 4);
+    expect("\"a\"b", false, -1 - at);
+    expect("\"\"b", false, -1 - at);
+    expect("\"\"\"\",b\"", false, at);
   }
 }
 

@@ -20,6 +20,7 @@
 
 #include "io/arrow_elements.hpp"
 #include "io/arrow_files.hpp"
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -313,7 +314,10 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
 }
 
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
-  const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
+  require_commas(path);
+  const auto untyped = start_csv(path, {});
+  if (!untyped.ok()) throw_csv(path, untyped.status(), Code::malformed, "correct the row");
+  const auto names = (*untyped)->schema()->field_names();
   const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
   if (!column) require_name(path, chosen, ", or name the column as FILE:COLUMN if that is its name");
   const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen, names.size() == 1)); });

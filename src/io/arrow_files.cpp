@@ -15,6 +15,7 @@
 #include <charconv>
 #include <functional>
 
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -140,26 +141,32 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
     convert.include_columns.push_back(field->name());
     convert.column_types[field->name()] = field->type();
   }
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
-  return CsvReader::Make(arrow::io::default_io_context(), std::move(file), read, parse, convert);
+  return open_checked_csv(path, read, parse, convert);
 }
 
 bool is_conversion(const arrow::Status& status) {
   return status.message().find("conversion error") != std::string::npos;
 }
 
-// Arrow names the row in its message only, counted from 1 and with the header.
-void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+// Arrow names it in its message only.
+std::optional<CsvRow> row_of(const arrow::Status& status) {
   constexpr std::string_view kRow = "Row #";
-  const std::string& text = status.message();
+  const std::string_view text = status.ok() ? std::string_view() : status.message();
   const std::size_t at = text.find(kRow);
-  std::int64_t row = 0;
-  if (at == std::string::npos) throw_status(name, status);
-  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row);
-  if (error != std::errc()) throw_status(name, status);
-  row -= 2;
-  const std::string_view rest(end, text.data() + text.size());
-  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, printable(rest), advice), row);
+  if (at == std::string_view::npos) return std::nullopt;
+  CsvRow row{};
+  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row.number);
+  row.rest = {end, text.data() + text.size()};
+  return error == std::errc() ? std::optional(row) : std::nullopt;
+}
+
+void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+  const auto found = row_of(status);
+  if (!found) throw_status(name, status);
+  const std::string rest = printable(found->rest);
+  if (found->number == 1) throw Error(code, fmt::format("{}: the line of names{}; {}", name, rest, advice));
+  const std::int64_t row = found->number - 2;
+  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, rest, advice), row);
 }
 
 }  // namespace upsweep::io

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,7 +81,7 @@ arrow::Result<bool> lies_in(const arrow::Array& array, arrow::io::MemoryMappedFi
 /// would be passed over in silence.
 arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file);
 
-using CsvReader = arrow::csv::StreamingReader;
+using CsvReader = arrow::RecordBatchReader;
 
 /// The fields of a CSV file that are wanted, as what they are to be read; all of them where there are none, as what
 /// they look like in the first block. `one_column`: the file has no other, so that an empty line is a row of it.
@@ -90,6 +91,13 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
 
 /// Whether Arrow could not read a CSV field as the type asked for.
 bool is_conversion(const arrow::Status& status);
+
+/// The row of a CSV file that a failure of Arrow is about, as Arrow counts them: from 1, with the line of names.
+struct CsvRow {
+  std::int64_t number;
+  std::string_view rest;  ///< of the message
+};
+std::optional<CsvRow> row_of(const arrow::Status& status);
 
 /// Throws the Error for a failure of Arrow that is about a row of a CSV file.
 [[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice);

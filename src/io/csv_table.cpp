@@ -11,6 +11,7 @@
 #include "io/arrow_batches.hpp"
 #include "io/arrow_files.hpp"
 #include "io/arrow_table.hpp"
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -42,12 +43,15 @@ std::string named_in(const arrow::Status& status, const std::string& path, const
 class CsvTable final : public Table {
  public:
   CsvTable(std::string path, CsvCells cells) : path_(std::move(path)), state_(file_state(path_)), cells_(cells) {
+    require_commas(path_);
     auto reader = start_csv(path_, {});
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     columns_ = (*reader)->schema()->fields();
     if (has_one_column()) reader = start_csv(path_, {}, true);
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
-    const auto first = checked(path_, [&] { return (*reader)->Next(); });
+    const auto next = (*reader)->Next();
+    if (!next.ok()) throw_csv(path_, next.status(), Code::malformed, "correct the row");
+    const auto& first = *next;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto type = type_of_column(*columns_[i], first ? first->column(static_cast<int>(i)) : nullptr);
       columns_[i] = arrow::field(columns_[i]->name(), type);
