@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli.cmake: the tests of the command, one CTest entry per file of tests/cli.
-foreach(name IN ITEMS scan reduce offsets files csv query query_random subset_sum ladder streams device)
+foreach(name IN ITEMS scan reduce offsets files csv messages query query_random subset_sum ladder streams device)
   upsweep_script_test(cli_${name} LABELS cli
     COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command>
             ${UPSWEEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/cli/run.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)

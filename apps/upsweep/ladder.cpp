@@ -267,7 +267,7 @@ std::string group_text(const bench::Group& group) {
   if (group.subset) return subset_text(group);
   std::string text = title(group);
   if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
-  if (!group.input.empty()) text += fmt::format("  input: {}\n", group.input);
+  if (!group.input.empty()) text += fmt::format("  input: {}\n", printable(group.input));
   if (group.filter) text += fmt::format("  the sum: {}\n", grouped(group.filter->sum));
   if (!group.transfer.empty()) text += fmt::format("  columns are sent: {}\n", group.transfer);
   if (group.host_resident) text += "  columns stay in pinned memory of the host\n";

@@ -211,7 +211,7 @@ void report(const Common& common, const OffsetsOptions& options, const Written& 
       fmt::format("lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n",
                   grouped(written.lists), grouped(written.lists + 1), written.total, written.rung,
                   written.times ? times_text(*written.times) : duration(written.seconds));
-  if (options.output) text += fmt::format("output {}\n", *options.output);
+  if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   print(text);
 }
 

@@ -16,14 +16,14 @@ void print(std::string_view text);
 /// would take its number, and messages would end up in that file.
 void hold_standard_streams() noexcept;
 
-/// Writes one line to standard error, control characters blanked, and where a message ends with a query and a caret under it
+/// Writes one line to standard error, control characters escaped, and where a message ends with a query and a caret under it
 /// those lines as well; whether it arrives does not matter.
 void complain(std::string_view message) noexcept;
 
 /// Says something beside the result, where standard error is a terminal.
 void remark(std::string_view message) noexcept;
 
-/// Text from a file, on one line, as far as a terminal can show it.
+/// Text from a file, on one line, with escapes for what a terminal would not show but obey.
 std::string printable(std::string_view text);
 
 /// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.

@@ -92,7 +92,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   }
   text += fmt::format("rung   {}\ntime   {}\n", scanned.rung,
                       scanned.times ? times_text(*scanned.times) : duration(scanned.seconds));
-  if (options.output) text += fmt::format("output {}\n", *options.output);
+  if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   print(text);
 }
 

@@ -12,6 +12,7 @@
 #include <new>
 #include <system_error>
 
+#include "core/utf8.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -34,6 +35,16 @@ std::int64_t fully(std::int64_t bytes, std::string_view name, Step step) {
     }
   }
   return done;
+}
+
+// As C writes it in a string.
+std::string escaped(std::string_view bytes) {
+  if (bytes == "\n") return "\\n";
+  if (bytes == "\t") return "\\t";
+  if (bytes == "\r") return "\\r";
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 }  // namespace
@@ -83,10 +94,15 @@ bool is_standard_output(const std::string& path) {
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string line(text.substr(0, limit));
-  // Bytes above 0x7f stay: they are most likely UTF-8.
-  std::replace_if(line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, ' ');
-  if (text.size() > limit) line += "…";
+  std::string line;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const CodePoint c = code_point(text, at);
+    const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
+    if (at + bytes > limit) return line + "…";
+    line += c.bytes == 0 || is_control(c.value) ? escaped(text.substr(at, bytes)) : text.substr(at, bytes);
+    at += bytes;
+  }
   return line;
 }
 

@@ -72,7 +72,8 @@ std::string reason(int error);
 /// Whether the path leads to what standard output is, as /dev/stdout does. /dev/null is nobody's.
 [[nodiscard]] bool is_standard_output(const std::string& path);
 
-/// Text from a file, fit for a message: one line, printable, not too long.
+/// Text from a file, fit for a terminal: on one line, at most `limit` bytes of it, control characters and what is no UTF-8
+/// escaped.
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 /// Throws the Error that fits an errno value met while opening or reading `name`.

@@ -14,6 +14,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/utf8.hpp"
+
 namespace upsweep::query {
 namespace {
 
@@ -254,27 +256,6 @@ int byte_of_character(const std::string& text, int number) {
   return static_cast<int>(at);
 }
 
-/// The code point that begins at `at` and how many bytes it has; 0 bytes where there is no whole one.
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 0;
-};
-CodePoint code_point(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return {};
-  std::uint32_t value = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    value = (value << 6) | (byte(i) & 0x3FU);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  return value < kLeast[bytes] || value > 0x10FFFF || surrogate ? CodePoint{} : CodePoint{value, bytes};
-}
-
 /// The first byte that belongs to no code point; the end where all do.
 std::size_t first_broken(std::string_view text) {
   std::size_t at = 0;
@@ -314,6 +295,18 @@ std::size_t width_of(std::string_view text) {
     at += std::max<std::size_t>(c.bytes, 1);
   }
   return width;
+}
+
+/// One blank, which is as wide, for each control character.
+std::string with_blanks(std::string_view text) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point(text, at);
+    const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
+    shown += is_control(c.value) ? " " : text.substr(at, bytes);
+    at += bytes;
+  }
+  return shown;
 }
 
 /// As many characters from the front, or the back, as fit so many columns; with "…" for the rest.
@@ -377,9 +370,8 @@ void refuse(const std::string& sql, int location, Code code, const std::string& 
   const std::size_t line_end = std::min(sql.find('\n', at), sql.size());
   const std::string before = cut_before(std::string_view(sql).substr(line_begin, at - line_begin), kShownBefore);
   const std::string behind = cut_behind(std::string_view(sql).substr(at, line_end - at), kShown - width_of(before));
-  std::string shown = before + behind;
-  std::replace_if(shown.begin(), shown.end(), is_blank, ' ');
-  throw Error(code, fmt::format("{}\n  {}\n  {}^", what, shown, std::string(width_of(before), ' ')),
+  throw Error(code,
+              fmt::format("{}\n  {}\n  {}^", what, with_blanks(before + behind), std::string(width_of(before), ' ')),
               index == kNoIndex ? static_cast<std::int64_t>(at) : index);
 }
 

@@ -875,7 +875,7 @@ def test_csv_points_first(upsweep, arrow):
         ("NA", "malformed", "'NA' is no number"),
         ("null", "malformed", "'null' is no number"),
         ('"NULL"', "malformed", "'NULL' is no number"),
-        ('"1\n2"', "malformed", "'1 2' is no number"),
+        ('"1\n2"', "malformed", "'1\\n2' is no number"),
         ("1e3", "malformed", "'1e3' has an exponent"),
         ('"1,000.00"', "malformed", "'1,000.00' has a separator"),
         ("nan", "malformed", "'nan' is not a number"),

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_messages.py: what the command says of itself and of its arguments, and data that no terminal may obey.
+import os
+import pty
+
+import pytest
+
+COMMANDS = ["scan", "reduce", "offsets", "query", "subset-sum", "ladder", "devices", "version", "help"]
+
+
+def message(upsweep, *args, word="invalid_argument"):
+    return upsweep.fails(word, *args)["message"]
+
+
+# -------------------------------------------------------------------------------------------------------- control bytes
+
+HOSTILE = "a\x1b[31mb\x07\r\n\t\x7f\u009b2J\u202e"
+ESCAPED = "a\\x1b[31mb\\x07\\r\\n\\t\\x7f\\xc2\\x9b2J\\xe2\\x80\\xae"
+
+
+def is_harmless(output):
+    text = output.decode()
+    return not any(c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e") for c in text)
+
+
+def test_texts_and_names_of_columns_in_tables(upsweep, arrow):
+    upsweep.table("t.parquet", {HOSTILE: [HOSTILE, "z"], "x": [1, 2]})
+    shown = upsweep.ok("query", f"""SELECT "{HOSTILE}", sum(x) FROM 't.parquet' GROUP BY 1 ORDER BY 2""")
+    assert shown.decode().count(ESCAPED) == 2 and is_harmless(shown), shown
+    result = upsweep.json("query", f"""SELECT "{HOSTILE}", sum(x) FROM 't.parquet' GROUP BY 1 ORDER BY 2""")
+    assert result["columns"][0] == HOSTILE and result["rows"][0][0] == HOSTILE
+    labels = upsweep.ok("subset-sum", "t.parquet:x", "--target", "1", "--id", HOSTILE)
+    assert labels.decode().count(ESCAPED) == 2 and is_harmless(labels), labels
+
+
+def test_names_of_columns_and_files_in_messages(upsweep, arrow):
+    upsweep.table("t.parquet", {HOSTILE: ["z"], "x": [1]})
+    upsweep.save(HOSTILE + ".npy", [1], "int64")
+    for args in (
+        ["reduce", "t.parquet"],
+        ["reduce", f"t.parquet:{HOSTILE}"],
+        ["reduce", "t.parquet:" + HOSTILE + "2"],
+        ["reduce", HOSTILE],
+        ["reduce", HOSTILE + ".npy:x"],
+        ["query", f"""SELECT sum("{HOSTILE}") FROM 't.parquet'"""],
+        ["query", f"""SELECT sum(x + y) FROM 't.parquet' WHERE "{HOSTILE}" = 'z'"""],
+        ["query", f"SELECT sum(x) FROM '{HOSTILE}'"],
+        ["scan", "t.parquet:x", "--op", HOSTILE],
+        [HOSTILE],
+    ):
+        stderr = upsweep.run(*args).stderr
+        assert stderr.startswith(b"upsweep: ") and is_harmless(stderr), (args, stderr)
+
+
+def test_the_name_of_the_output_in_the_summary(upsweep):
+    upsweep.save("in.npy", [1], "int64")
+    for args in (["scan", "in.npy"], ["offsets", "in.npy", "in.npy"]):
+        shown = upsweep.ok(*args, "-o", HOSTILE)
+        assert f"output {ESCAPED}\n" in shown.decode() and is_harmless(shown), shown
+        assert (upsweep.folder / HOSTILE).exists()
+        assert upsweep.json(*args, "-o", HOSTILE)["output"] == HOSTILE
+
+
+def test_bytes_that_are_no_utf8(upsweep, arrow):
+    upsweep.write("t.csv", b"w,x\na\x9b31m\xff,1\nb,2\n")
+    shown = upsweep.ok("query", "SELECT w, sum(x) FROM 't.csv' GROUP BY w ORDER BY 2")
+    assert b"a\\x9b31m\\xff" in shown, shown
+    done = upsweep.run("reduce", b"\x9b31m.npy")
+    assert b"\\x9b31m.npy" in done.stderr and is_harmless(done.stderr), done
+
+
+def test_the_place_in_a_query_stays_under_its_caret(upsweep, arrow):
+    upsweep.write("t.csv", "x\n1\n")
+    stderr = upsweep.run("query", "SELECT sum(x) /* \x1b[31m\u009b */, sum(y) FROM 't.csv'").stderr
+    lines = stderr.decode().split("\n")
+    assert lines[1][lines[2].index("^") :].startswith("y)"), stderr
+    assert is_harmless(stderr), stderr
+
+
+def test_remarks_on_a_terminal(upsweep, arrow):
+    """There, and only there, more is said on standard error."""
+    name = upsweep.table(HOSTILE.replace("\n", "") + ".parquet", {"x": [1, 2]})
+    for args in (["query", f"SELECT sum(x) FROM '{name}'"], ["ladder", "scan", "--input", f"{name}:x"]):
+        ours, theirs = pty.openpty()
+        done = upsweep.run(*args, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 1 << 16)
+            except OSError:
+                break
+            if not piece:
+                break
+            said += piece
+        os.close(ours)
+        assert done.returncode == 0 and is_harmless(done.stdout), done
+        assert b"\x1b[31m" not in said and b"\x07" not in said, said
