@@ -71,7 +71,6 @@ class Binder {
   }
   Builder& builder(Level level) { return level == Level::rows ? rows_ : outputs_; }
 
-  void require_clauses(const Json& select) const;
   void bind_from(const Json& select);
   void bind_filters(const Node& condition);
   void bind_keys(const Json& select);
@@ -143,7 +142,10 @@ int first_location(const Json& node) {
   return -1;
 }
 
-void Binder::require_clauses(const Json& select) const {
+void require_clauses(const std::string& sql, const Json& select) {
+  const auto refuse = [&](int location, const std::string& what) {
+    query::refuse(sql, location, Code::unsupported_sql, what);
+  };
   struct Clause {
     const char* member;
     const char* name;
@@ -161,7 +163,7 @@ void Binder::require_clauses(const Json& select) const {
                                  {"groupDistinct", "GROUP BY DISTINCT", "distinct"}};
   for (const Clause& clause : kRefused) {
     if (!select.contains(clause.member)) continue;
-    refuse(std::max(location_of_word(sql_, clause.words), 0), fmt::format("{} is not supported", clause.name));
+    refuse(std::max(location_of_word(sql, clause.words), 0), fmt::format("{} is not supported", clause.name));
   }
   if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
     refuse(std::max(first_location(select.at("limitCount")), 0), "WITH TIES is not supported");
@@ -171,6 +173,7 @@ void Binder::require_clauses(const Json& select) const {
 
 /// The table behind FROM.
 const Json& range_of(const std::string& sql, const Json& select) {
+  require_clauses(sql, select);
   if (!select.contains("fromClause")) {
     query::refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
   }
@@ -178,7 +181,7 @@ const Json& range_of(const std::string& sql, const Json& select) {
   const auto [tag, body] = tagged(from.at(0));
   if (tag != "RangeVar" || from.size() > 1) {
     const int location = first_location(from.at(from.size() > 1 ? 1 : 0));
-    query::refuse(sql, std::max(location, 0), Code::unsupported_sql, "one table per query: no joins, no subqueries");
+    query::refuse(sql, std::max(location, 0), Code::unsupported_sql, kOneTable);
   }
   if (body.contains("schemaname")) {
     query::refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema in front of their name");
@@ -321,7 +324,6 @@ void Binder::bind_limit(const Json& select) {
 
 Plan Binder::run() {
   const Json& select = syntax_.select;
-  require_clauses(select);
   bind_from(select);
   if (select.contains("whereClause")) {
     const Json& where = select.at("whereClause");

@@ -143,17 +143,13 @@ class Rewriter {
   }
 
   std::string run(Syntax& syntax) {
-    int depth = 0;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].open) {
         refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql, "this quote is not closed");
       }
-      if (is_symbol(i, '(')) ++depth;
-      if (is_symbol(i, ')')) --depth;
       shorten(tokens_[i]);
-      if (depth == 0 && is_from(i) && is(i + 1, Token::string) && sql_[tokens_[i + 1].begin] == '\'') {
-        replace_path(tokens_[i + 1], syntax);
-      }
+      if (is_file(i)) replace_path(i, syntax);
+      follow(i);
       // interval '90' day (3): the digits of the unit, which the standard allows and nothing depends on.
       if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
           is(i + 4, Token::number) && is_symbol(i + 5, ')')) {
@@ -176,6 +172,12 @@ class Rewriter {
  private:
   static constexpr std::size_t kLongestName = 63;
 
+  /// A query, or what stands between parentheses.
+  struct Level {
+    bool is_query = true;
+    bool in_from = false;
+  };
+
   [[nodiscard]] bool is(std::size_t i, Token::Kind kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
   [[nodiscard]] std::string_view text_of(const Token& token) const {
     return std::string_view(sql_).substr(token.begin, token.end - token.begin);
@@ -189,6 +191,31 @@ class Rewriter {
   /// Not that of IS DISTINCT FROM.
   [[nodiscard]] bool is_from(std::size_t i) const {
     return is_word(i, "from") && (i == 0 || !is_word(i - 1, "distinct"));
+  }
+  /// Whether a string stands where a table does. There may be one table only, but that is the binder's to say: where the
+  /// parser met a string, it would speak of a syntax error.
+  [[nodiscard]] bool is_file(std::size_t i) const {
+    if (i == 0 || !is(i, Token::string) || sql_[tokens_[i].begin] != '\'') return false;
+    if (is_from(i - 1)) return levels_.back().is_query;
+    return is_word(i - 1, "join") || (levels_.back().in_from && (is_symbol(i - 1, ',') || is_symbol(i - 1, '(')));
+  }
+  /// Keeps track of what the tokens up to this one have opened and not closed.
+  void follow(std::size_t i) {
+    constexpr std::string_view kEndsFrom[] = {"where",  "group", "having", "window", "order",     "limit",
+                                              "offset", "fetch", "for",    "union",  "intersect", "except"};
+    if (is_symbol(i, '(')) {
+      const bool is_query = is_word(i + 1, "select") || is_word(i + 1, "with");
+      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from});  // else they are around the query
+      return;
+    }
+    begun_ = true;
+    if (is_symbol(i, ')')) {
+      if (levels_.size() > 1) levels_.pop_back();
+    } else if (is_from(i)) {
+      levels_.back().in_from = levels_.back().is_query;
+    } else if (std::any_of(std::begin(kEndsFrom), std::end(kEndsFrom), [&](auto word) { return is_word(i, word); })) {
+      levels_.back().in_from = false;
+    }
   }
   void blank(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) text_[i] = ' ';
@@ -214,12 +241,15 @@ class Rewriter {
     return content;
   }
 
-  void replace_path(const Token& token, Syntax& syntax) {
+  /// The first file after the query's own FROM is what it reads.
+  void replace_path(std::size_t i, Syntax& syntax) {
+    const Token& token = tokens_[i];
     const int location = static_cast<int>(token.begin);
-    if (!syntax.path.empty()) refuse(sql_, location, Code::unsupported_sql, "one table per query");
     if (token.end - token.begin < 3) refuse(sql_, location, Code::bad_sql, "a path is needed behind FROM");
-    syntax.path = unquoted(token);
-    syntax.path_location = location;
+    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) {
+      syntax.path = unquoted(token);
+      syntax.path_location = location;
+    }
     blank(token.begin, token.end);
     constexpr std::string_view kName = "_t";  // which the binder does not look at
     std::copy(kName.begin(), kName.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
@@ -228,6 +258,8 @@ class Rewriter {
   const std::string& sql_;
   std::string text_;
   std::vector<Token> tokens_;
+  std::vector<Level> levels_{Level()};
+  bool begun_ = false;                        ///< behind the parentheses that the query may begin with
   std::map<std::string, std::string> names_;  ///< long names by their stand-ins
   std::string stem_;                          ///< of stand-ins: the query has it nowhere
 };
@@ -391,13 +423,17 @@ Syntax parse(const std::string& sql) {
   const Parsed parsed(text);
   if (const PgQueryError* error = parsed.get().error) {
     const int location = error->cursorpos > 0 ? byte_of_character(text, error->cursorpos - 1) : 0;
+    const bool is_subquery = error->message == std::string_view("subquery in FROM must have an alias");
+    if (is_subquery) refuse(sql, location, Code::unsupported_sql, kOneTable);
     refuse(sql, location, Code::bad_sql, message_of(*error));
   }
   const auto tree = nlohmann::json::parse(parsed.get().parse_tree);
   const auto statements = tree.find("stmts");
   if (statements == tree.end() || statements->empty()) throw Error(Code::bad_sql, "the query is empty");
   if (statements->size() > 1) {
-    refuse(sql, (*statements)[1].value("stmt_location", 0), Code::unsupported_sql, "one query at a time");
+    const auto begin = static_cast<std::size_t>((*statements)[1].value("stmt_location", 0));
+    const auto second = std::find_if_not(sql.begin() + static_cast<std::ptrdiff_t>(begin), sql.end(), is_blank);
+    refuse(sql, static_cast<int>(second - sql.begin()), Code::unsupported_sql, "one query at a time");
   }
   const auto& statement = (*statements)[0].at("stmt");
   if (!statement.contains("SelectStmt")) throw Error(Code::unsupported_sql, "only SELECT is understood");

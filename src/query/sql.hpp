@@ -11,6 +11,9 @@
 
 namespace upsweep::query {
 
+/// What is said of any other table than one behind FROM.
+inline constexpr const char* kOneTable = "one table per query: no joins, no subqueries";
+
 /// A query as PostgreSQL's grammar sees it. Locations in the tree are bytes in the query as it was written.
 struct Syntax {
   nlohmann::json select;  ///< the SelectStmt

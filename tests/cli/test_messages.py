@@ -12,6 +12,47 @@ def message(upsweep, *args, word="invalid_argument"):
     return upsweep.fails(word, *args)["message"]
 
 
+# ---------------------------------------------------------------------------------------------------------------- queries
+
+
+@pytest.mark.parametrize(
+    "sql, words",
+    [
+        ("SELECT sum(x) FROM 'a.csv' JOIN 'b.csv' ON x = y", "no joins"),
+        ("SELECT sum(x) FROM 'a.csv' a LEFT OUTER JOIN 'b.csv' b USING (x)", "no joins"),
+        ("SELECT sum(x) FROM t JOIN 'b.csv' ON x = y", "no joins"),
+        ("SELECT sum(x) FROM 'a.csv' CROSS JOIN t", "no joins"),
+        ("SELECT sum(x) FROM ('a.csv' JOIN 'b.csv' ON x = y)", "no joins"),
+        ("SELECT sum(x) FROM 'a.csv', 'b.csv'", "no joins"),
+        ("SELECT sum(x) FROM 'a.csv' a, 'b.csv' b WHERE a.x = b.x", "no joins"),
+        ("SELECT sum(x) FROM (SELECT x FROM 'a.csv') t", "no subqueries"),
+        ("SELECT sum(x) FROM (SELECT x FROM 'a.csv')", "no subqueries"),
+        ("SELECT sum(x) FROM (SELECT x FROM 'a.csv' WHERE y IN ('p', 'q')) AS t", "no subqueries"),
+        ("SELECT sum(x) FROM 'a.csv' WHERE x > (SELECT avg(x) FROM 'a.csv')", "a subquery is not supported"),
+        ("SELECT sum(x) FROM 'a.csv' WHERE x IN (SELECT x FROM 'b.csv')", "a subquery is not supported"),
+        ("SELECT sum(x) FROM 'a.csv' WHERE EXISTS (SELECT 1 FROM 'b.csv', 'a.csv')", "a subquery is not supported"),
+        ("WITH t AS (SELECT x FROM 'a.csv') SELECT sum(x) FROM t", "WITH is not supported"),
+        ("SELECT sum(x) FROM 'a.csv' UNION ALL SELECT sum(x) FROM 'b.csv'", "UNION, EXCEPT or INTERSECT is not supported"),
+        ("(SELECT sum(x) FROM 'a.csv') UNION (SELECT sum(x) FROM 'b.csv')", "UNION, EXCEPT or INTERSECT is not supported"),
+    ],
+)
+def test_more_than_one_table(upsweep, arrow, sql, words):
+    upsweep.write("a.csv", "x,y\n1,2\n")
+    upsweep.write("b.csv", "x,y\n1,2\n")
+    text = message(upsweep, "query", sql, word="unsupported_sql")
+    assert words in text and "syntax" not in text, text
+
+
+def test_strings_that_are_no_tables(upsweep, arrow):
+    upsweep.write("a.csv", "x,y\n1,p\n2,q\n3,r\n")
+    for sql in (
+        "SELECT sum(x) FROM 'a.csv' WHERE y IN ('p', 'q')",
+        "(SELECT sum(x) FROM 'a.csv' WHERE (y = 'p' OR (y IN ('q'))))",
+        "SELECT sum(x) FROM 'a.csv' WHERE y <> 'r'",
+    ):
+        assert upsweep.json("query", sql)["rows"] == [[3]], sql
+
+
 # -------------------------------------------------------------------------------------------------------- control bytes
 
 HOSTILE = "a\x1b[31mb\x07\r\n\t\x7f\u009b2J\u202e"
