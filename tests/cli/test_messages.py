@@ -53,6 +53,23 @@ def test_strings_that_are_no_tables(upsweep, arrow):
         assert upsweep.json("query", sql)["rows"] == [[3]], sql
 
 
+# ------------------------------------------------------------------------------------------------- what cannot be decoded
+
+
+def test_integers_whose_differences_are_longer_than_themselves(upsweep, arrow):
+    """DuckDB takes 64-bit differences of 32-bit integers; Arrow's decoder takes no differences longer than the integers."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    path = upsweep.folder / "t.parquet"
+    duckdb.sql(
+        "COPY (SELECT CASE WHEN i % 2 = 0 THEN -2147483648 ELSE 2147483647 END::INTEGER AS x, i AS y FROM range(5000) t(i))"
+        f" TO '{path}' (FORMAT parquet, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 1)"
+    )
+    for args in (["reduce", "t.parquet:x"], ["query", "SELECT sum(x) FROM 't.parquet'"]):
+        text = message(upsweep, *args, word="unsupported_type")
+        assert "cannot be decoded" in text and "damaged" not in text, text
+    assert upsweep.json("reduce", "t.parquet:y")["value"] == 4999 * 2500
+
+
 # -------------------------------------------------------------------------------------------------------- control bytes
 
 HOSTILE = "a\x1b[31mb\x07\r\n\t\x7f\u009b2J\u202e"
