@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // apps/upsweep/main.cpp: the command line: parses it, runs one command, and turns failures into messages and statuses.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +10,9 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands.hpp"
 #include "io/npy_writer.hpp"
@@ -36,6 +39,7 @@ Policy Common::policy() const {
 
 namespace {
 
+constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
 constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
 
 struct Options {
@@ -177,9 +181,70 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   return ladder;
 }
 
+std::string commands_of(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_command(const CLI::App& app, const std::string& name) {
+  throw Error(Code::invalid_argument,
+              fmt::format("there is no {} '{}'; the commands are {}", name.starts_with('-') ? "option" : "command",
+                          name, commands_of(app)));
+}
+
+/// What is wrong with an option, in other words than CLI11's: "--op: 1 required TEXT missing".
+std::string complaint(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (error.get_name() == "ArgumentMismatch") {
+    const std::string option = text.substr(0, text.find(':'));
+    return option + (text.ends_with(" missing") ? " needs a value" : " has more values than it takes");
+  }
+  const std::size_t equals = text.find(" = ");
+  constexpr std::string_view kNotConverted = "Could not convert: ";
+  if (!text.starts_with(kNotConverted) || equals == std::string::npos) return text;
+  return fmt::format("{} cannot be '{}'", text.substr(kNotConverted.size(), equals - kNotConverted.size()),
+                     text.substr(equals + 3));
+}
+
+/// CLI11 says nothing of a word that is no command, and lists what it did not expect last first.
+[[noreturn]] void refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> before = app.remaining(false);
+  const std::vector<std::string> unexpected = app.remaining(true);
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    const auto word =
+        std::find_if(unexpected.begin(), unexpected.end(), [](const auto& one) { return !one.starts_with('-'); });
+    if (word != unexpected.end()) refuse_command(app, *word);
+    const std::string where = unexpected.empty() ? "" : " before " + unexpected[0];
+    throw Error(Code::invalid_argument,
+                fmt::format("a command is needed{}: {} (see upsweep --help)", where, commands_of(app)));
+  }
+  const std::string name = chosen[0]->get_name();
+  std::string what = complaint(error);
+  if (!before.empty()) {
+    what = fmt::format("{} stands before the command; options go after it", fmt::join(before, " "));
+  } else if (!unexpected.empty()) {
+    what = fmt::format("upsweep {} does not take {}", name, fmt::join(unexpected, " "));
+  }
+  throw Error(Code::invalid_argument, fmt::format("{} (see upsweep {} --help)", what, name));
+}
+
+void print_help(const CLI::App& app, const std::string& command) {
+  // App::help() gives the help of the command that was chosen, which is `help`.
+  if (command.empty()) return print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+  const auto all = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const CLI::App* one) { return one->get_name() == command; });
+  if (found == all.end()) refuse_command(app, command);
+  print((*found)->help(app.get_name()));
+}
+
 int run(int argc, char** argv, Options& options) {
   CLI::App app{"Scans, reductions, ragged offsets, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
-  app.set_version_flag("--version", UPSWEEP_VERSION);
+  app.set_version_flag("-V,--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   const CLI::App* scan = add_scan(app, options);
   const CLI::App* reduce = add_reduce(app, options);
@@ -189,17 +254,24 @@ int run(int argc, char** argv, Options& options) {
   const CLI::App* ladder = add_ladder(app, options);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
   add_common(*devices, options.common);
+  const CLI::App* version = app.add_subcommand("version", "as --version");
+  CLI::App* help = app.add_subcommand("help", "as --help");
+  std::string helped;
+  help->add_option("COMMAND", helped, "one of the commands (default: what there is)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     print(app.help());  // the subcommand's, where there is one
     return 0;
   } catch (const CLI::CallForVersion&) {
-    print(std::string("upsweep ") + UPSWEEP_VERSION + "\n");
+    print(kVersion);
     return 0;
   } catch (const CLI::ParseError& error) {
-    throw Error(Code::invalid_argument, std::string(error.what()) + " (see upsweep --help)");
+    refuse_arguments(app, error);
   }
+  if (*version) print(kVersion);
+  if (*help) print_help(app, helped);
+  if (*version || *help) return 0;
   if (*scan) return run_scan(options.common, options.scan);
   if (*reduce) return run_reduce(options.common, options.reduce);
   if (*offsets) return run_offsets(options.common, options.offsets);

@@ -12,6 +12,68 @@ def message(upsweep, *args, word="invalid_argument"):
     return upsweep.fails(word, *args)["message"]
 
 
+# ------------------------------------------------------------------------------------------------- commands and arguments
+
+
+def complaint(upsweep, *args):
+    """Of a command line where --json at the end would be something else."""
+    done = upsweep.run(*args)
+    assert (done.returncode, done.stdout) == (2, b""), done
+    return done.stderr.decode()
+
+
+@pytest.mark.parametrize("args", [["nosuch"], ["nosuch", "in.npy"], ["--quiet", "nosuch"], ["Scan", "in.npy"]])
+def test_a_word_that_is_no_command_is_named(upsweep, args):
+    text = message(upsweep, *args)
+    assert f"no command '{args[1] if args[0] == '--quiet' else args[0]}'" in text, text
+    assert ", ".join(COMMANDS) in text, text
+
+
+def test_no_command_at_all(upsweep):
+    text = message(upsweep)
+    assert "a command is needed" in text and ", ".join(COMMANDS) in text, text
+    assert "a command is needed before --nosuch: " in message(upsweep, "--nosuch")
+
+
+def test_the_version(upsweep):
+    expected = upsweep.text("--version")
+    assert expected.startswith("upsweep ")
+    assert upsweep.text("-V") == upsweep.text("version") == expected
+
+
+def test_help(upsweep):
+    assert upsweep.text("help") == upsweep.text("--help") == upsweep.text("-h")
+    for command in COMMANDS:
+        assert f"\n  {command} " in upsweep.text("help")
+        assert upsweep.text("help", command) == upsweep.text(command, "--help")
+        assert f"Usage: upsweep {command} " in upsweep.text("help", command)
+    assert "no command 'nosuch'" in complaint(upsweep, "help", "nosuch")
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["scan", "in.npy", "b", "c"], "upsweep scan does not take b c "),
+        (["scan", "in.npy", "--nope", "5", "6"], "upsweep scan does not take --nope 5 6 "),
+        (["scan", "-x", "-y"], "upsweep scan does not take -x -y "),
+        (["--threads", "2", "scan", "in.npy"], "options go after it"),
+        (["--quiet", "scan", "in.npy"], "--quiet stands before the command; options go after it"),
+        (["scan", "in.npy", "--op"], "--op needs a value"),
+        (["scan", "in.npy", "-o"], "--output needs a value"),
+        (["ladder", "scan", "--input"], "--input needs a value"),
+        (["scan", "in.npy", "--op", "add", "--op", "mul"], "--op has more values than it takes"),
+        (["ladder", "ragged", "--input", "a", "b", "c", "d"], "--input has more values than it takes"),
+        (["scan", "in.npy", "--threads", "x"], "--threads cannot be 'x'"),
+        (["scan", "in.npy", "--threads", "1.5"], "--threads cannot be '1.5'"),
+        (["scan", "in.npy", "--json=foo"], "--json cannot be 'foo'"),
+        (["offsets", "in.npy"], "STOPS is required"),
+    ],
+)
+def test_arguments_are_named_in_their_order(upsweep, args, words):
+    upsweep.save("in.npy", [1], "int32")
+    assert words in complaint(upsweep, *args)
+
+
 # ---------------------------------------------------------------------------------------------------------------- queries
 
 
