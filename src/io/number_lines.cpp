@@ -17,6 +17,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "io/column.hpp"
 #include "io/format.hpp"
@@ -35,20 +36,15 @@ constexpr std::size_t kShown = 60;          // of a line that is no number
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 std::string_view without_sign(std::string_view text) {
   return text.substr(!text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0);
 }
 
-// Digits, and perhaps a point with at least one behind it.
 bool is_plain(std::string_view text) {
-  const std::size_t point = text.find('.');
-  const std::string_view decimals = point == std::string_view::npos ? "0" : text.substr(point + 1);
-  return !text.empty() && !decimals.empty() &&
-         std::all_of(text.begin(), text.begin() + std::ssize(text.substr(0, point)), is_digit) &&
-         std::all_of(decimals.begin(), decimals.end(), is_digit);
+  WrittenNumber number;
+  return without_sign(text).size() == text.size() && split_number(text, number);
 }
 
 bool has_exponent(std::string_view text) {
@@ -68,13 +64,12 @@ bool is_word(std::string_view text, std::string_view word) {
                     [](char any, char small) { return (any | 0x20) == small; });
 }
 
-// Why this is not taken; where it is a number, it has too many digits.
+// Why this is not taken, which is no plain number.
 NumberFault classify(std::string_view text) {
   const std::string_view number = without_sign(text);
   if (is_word(number, "nan") || is_word(number, "inf") || is_word(number, "infinity")) return NumberFault::not_finite;
   if (has_exponent(number)) return NumberFault::exponent;
-  if (!number.empty() && has_separator(number)) return NumberFault::separator;
-  return is_plain(number) ? NumberFault::too_large : NumberFault::no_number;
+  return !number.empty() && has_separator(number) ? NumberFault::separator : NumberFault::no_number;
 }
 
 // A float as digits and a power of ten, the shortest that reads back as the same one.
@@ -351,7 +346,7 @@ bool is_text(int fd, const std::string& path) {
 }
 
 bool is_there(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return ::stat(path.c_str(), &status) == 0;
 }
 
@@ -365,29 +360,12 @@ Descriptor open_source(const std::string& source) {
 }  // namespace
 
 NumberFault parse_decimal(std::string_view text, Decimal& number) {
-  const std::string_view magnitude = without_sign(text);
-  const char* const end = magnitude.data() + magnitude.size();
-  std::int64_t value = 0;
-  bool fits = true;
-  const auto skip_digits = [&](const char* at, const char* to) {
-    for (; at < to && is_digit(*at); ++at) {
-      fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, *at - '0', &value);
-    }
-    return at;
-  };
-  const char* const point = skip_digits(magnitude.data(), end);
-  const char* last = point;  // behind the last decimal that counts
-  if (point != end) {
-    if (*point != '.' || end - point == 1) return classify(text);
-    last = end;
-    while (last[-1] == '0') --last;
-    if (skip_digits(point + 1, last) != last) return classify(text);
-    if (last - point - 1 > kMaxScale) return NumberFault::decimals;
-  }
-  if (!fits || magnitude.empty()) return classify(text);
-  number.digits = text[0] == '-' ? -value : value;
-  number.scale = point == last ? 0 : static_cast<int>(last - point - 1);
-  return NumberFault::none;
+  WrittenNumber written;
+  if (!split_number(text, written)) return classify(text);
+  while (written.decimals.ends_with('0')) written.decimals.remove_suffix(1);
+  if (written.decimals.size() > kMaxScale) return NumberFault::decimals;
+  number.scale = static_cast<int>(written.decimals.size());
+  return scaled_by(written, number.scale, number.digits) ? NumberFault::none : NumberFault::too_large;
 }
 
 std::string_view trimmed(std::string_view text) noexcept {
@@ -451,7 +429,7 @@ Numbers read_numbers(std::string_view source) {
     return numbers;
   }
   Descriptor file = open_source(path);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_read_error(numbers.name, errno);
   if (S_ISDIR(status.st_mode)) throw_read_error(numbers.name, EISDIR);
   if (path == "-" || !S_ISREG(status.st_mode)) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "core/decimal.hpp"
 #include "query/builder.hpp"
 
 namespace upsweep::query {
@@ -421,23 +422,15 @@ Node Binder::bind_number(const std::string& text, Level level, int location) {
     const auto [end, error] = std::from_chars(first, text.data() + text.size(), exponent);
     if (error != std::errc()) return bind_real(text, level, location);
   }
+  std::string digits = text.substr(0, mark);
+  if (digits.ends_with('.')) digits.pop_back();
+  WrittenNumber number;
   Int128 value = 0;
-  int scale = 0;
-  bool behind_point = false;
-  bool fits = true;
-  const bool negative = text[0] == '-';
-  const auto append = [&](int digit) {
-    fits = fits && !__builtin_mul_overflow(value, Int128{10}, &value) &&
-           !__builtin_add_overflow(value, Int128{negative ? -digit : digit}, &value);
-  };
-  for (const char c : text.substr(0, mark)) {
-    if (c == '.') behind_point = true;
-    if (c < '0' || c > '9') continue;
-    append(c - '0');
-    if (behind_point) ++scale;
-  }
+  bool fits = split_number(digits, number);
+  const auto scale = static_cast<int>(number.decimals.size());
+  fits = fits && scaled_by(number, scale, value);
   std::int64_t wanted = std::int64_t{scale} - exponent;
-  for (; fits && wanted < 0 && value != 0; ++wanted) append(0);
+  for (; fits && wanted < 0 && value != 0; ++wanted) fits = !__builtin_mul_overflow(value, Int128{10}, &value);
   if (value == 0 && wanted < 0) wanted = 0;
   if (!fits || wanted > kMostDigits) return bind_real(text, level, location);
   const bool whole = wanted == 0 && text.find_first_of(".eE") == std::string::npos;

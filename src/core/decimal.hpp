@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/decimal.hpp: a number written with a point, read exactly: into integers that are scaled by a power of ten.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace upsweep {
+
+/// A number as it is written: of "-12.50" the sign, "12" and "50".
+struct WrittenNumber {
+  bool negative = false;
+  std::string_view whole;     ///< digits before the point; perhaps none
+  std::string_view decimals;  ///< digits after it; none where there is no point
+};
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// An optional sign, digits, and where there is a point at least one digit after it; nothing else, no blanks either. False
+/// where the text is no such number.
+constexpr bool split_number(std::string_view text, WrittenNumber& number) {
+  const bool has_sign = !text.empty() && (text[0] == '-' || text[0] == '+');
+  number.negative = has_sign && text[0] == '-';
+  const auto digits = [end = text.data() + text.size()](const char* first) {
+    const char* last = first;
+    while (last < end && is_digit(*last)) ++last;
+    return std::string_view(first, static_cast<std::size_t>(last - first));
+  };
+  number.whole = digits(text.data() + (has_sign ? 1 : 0));
+  number.decimals = {};
+  const std::string_view rest = text.substr((has_sign ? 1 : 0) + number.whole.size());
+  if (rest.empty()) return !number.whole.empty();
+  if (rest[0] != '.') return false;
+  number.decimals = digits(rest.data() + 1);
+  return rest.size() > 1 && number.decimals.size() == rest.size() - 1;
+}
+
+/// number · 10^scale. False where that is no integer, or none that `Int` holds.
+template <class Int>
+constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
+  const auto places = static_cast<std::size_t>(scale);
+  std::string_view decimals = number.decimals;
+  while (decimals.size() > places && decimals.back() == '0') decimals.remove_suffix(1);
+  if (decimals.size() > places) return false;
+  value = 0;
+  bool fits = true;
+  // Towards the number's own side of 0, so that the least integer is one as well.
+  const auto append = [&](int digit) {
+    fits = fits && !__builtin_mul_overflow(value, Int{10}, &value) &&
+           !__builtin_add_overflow(value, static_cast<Int>(number.negative ? -digit : digit), &value);
+  };
+  for (const char digit : number.whole) append(digit - '0');
+  for (const char digit : decimals) append(digit - '0');
+  for (std::size_t i = decimals.size(); i < places && value != 0; ++i) append(0);
+  return fits;
+}
+
+}  // namespace upsweep
