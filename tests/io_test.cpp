@@ -831,7 +831,9 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(read_all<std::uint64_t>(file + ":u"), (std::vector<std::uint64_t>{~0ULL, 0}));
   EXPECT_EQ(read_all<std::int32_t>(file + ":d"), (std::vector<std::int32_t>{11'687, 0}));
   EXPECT_EQ(open_column(file + ":d")->info().meaning, Meaning::date);
-  EXPECT_EQ(read_all<double>(file + ":f"), (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(read_all<std::int64_t>(file + ":f"), (std::vector<std::int64_t>{10, 25}));
+  EXPECT_EQ(open_column(file + ":f")->info().meaning, Meaning::decimal);
+  EXPECT_EQ(open_column(file + ":f")->info().scale, 1);
   EXPECT_TRUE(std::isnan(read_all<double>(file + ":n")[0]));
   EXPECT_EQ(open_column(file + ":i")->info().count, -1);
   expect_error(Code::unsupported_type, file + ":t: row 0", [&] { open_column(file + ":t"); });
@@ -843,7 +845,58 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
 TEST_F(TableTest, CsvWithoutALineOfNamesIsRefused) {
   const std::string file = put("a.csv", "10.00\n20.00\n");
   expect_error(Code::malformed, "the first line holds '10.00'", [&] { open_column(file); });
-  EXPECT_EQ(read_all<double>(file + ":10.00"), std::vector<double>{20});  // a name that is asked for
+  EXPECT_EQ(read_all<std::int64_t>(file + ":10.00"), std::vector<std::int64_t>{2000});  // a name that is asked for
+}
+
+TEST_F(TableTest, CsvDecimalsHaveTheScaleOfTheWholeColumn) {
+  const auto scale_of = [&](const std::string& text) { return open_column(put("s.csv", text) + ":x")->info().scale; };
+  EXPECT_EQ(scale_of("x\n1.50\n2"), 2);
+  EXPECT_EQ(scale_of("\xef\xbb\xbfx\r\n1.5\r\n-.25"), 2);
+  EXPECT_EQ(scale_of("\n\nx,y\n1.5,a\n\n2.125,b\n"), 3);
+  EXPECT_EQ(scale_of("w,x\n\"1.234,\n9.99999\",\"1.5\"\n\"a\"\"1.234\",0.25\n"), 2);
+  EXPECT_EQ(scale_of("w\"1.2,x\n\"1\"2.345,1.5\na\"b,\n"), 1);
+  // Cells and quotes across the borders of what is read at once.
+  for (int pad = (1 << 20) - 40; pad < (1 << 20) + 4; ++pad) {
+    const std::string file =
+        put("b.csv", "w,x\n" + std::string(static_cast<std::size_t>(pad / 2), 'a') + ",1.5\n\"" +
+                         std::string(static_cast<std::size_t>(pad - pad / 2 - 12), ',') + "\"\"\",\"12.375\"\n,0.5\n");
+    EXPECT_EQ(read_all<std::int64_t>(file + ":x"), (std::vector<std::int64_t>{1500, 12'375, 500})) << pad;
+  }
+}
+
+TEST_F(TableTest, CsvDecimalsOfMoreThan18DigitsAreFloats) {
+  const std::string most = put("a.csv", "x\n-999999999999999.999\n0.1\n");
+  EXPECT_EQ(read_all<std::int64_t>(most), (std::vector<std::int64_t>{-999'999'999'999'999'999, 100}));
+  EXPECT_EQ(read_all<double>(put("b.csv", "x\n1000000000000000.999\n0.1\n")), (std::vector<double>{1e15 + 1, 0.1}));
+  EXPECT_EQ(read_all<double>(put("c.csv", "x\n" + std::string(200, '0') + "1.5\n2\n")), (std::vector<double>{1.5, 2}));
+}
+
+TEST(ParseDecimal, TakesWhatIsWritten) {
+  const auto parse = [](std::string_view text) {
+    Decimal number;
+    return std::tuple(parse_decimal(text, number), number.digits, number.scale);
+  };
+  constexpr auto kNone = NumberFault::none;
+  EXPECT_EQ(parse("12.50"), std::tuple(kNone, 125, 1));
+  EXPECT_EQ(parse("+.5"), std::tuple(kNone, 5, 1));
+  EXPECT_EQ(parse("-007.000"), std::tuple(kNone, -7, 0));
+  EXPECT_EQ(parse("0." + std::string(17, '0') + "1" + std::string(40, '0')), std::tuple(kNone, 1, 18));
+  EXPECT_EQ(parse("-9223372036854775808"), std::tuple(kNone, std::numeric_limits<std::int64_t>::min(), 0));
+  const std::pair<const char*, NumberFault> faults[] = {{"", NumberFault::no_number},
+                                                        {"-", NumberFault::no_number},
+                                                        {".", NumberFault::no_number},
+                                                        {"1.", NumberFault::no_number},
+                                                        {"1.2.3", NumberFault::no_number},
+                                                        {"--1", NumberFault::no_number},
+                                                        {" 1", NumberFault::no_number},
+                                                        {"1e5", NumberFault::exponent},
+                                                        {"-1.5E-5", NumberFault::exponent},
+                                                        {"-inf", NumberFault::not_finite},
+                                                        {"1,000.5", NumberFault::separator},
+                                                        {"0.1234567890123456789", NumberFault::decimals},
+                                                        {"9223372036854775808", NumberFault::too_large},
+                                                        {"9223372036854775.8080001", NumberFault::too_large}};
+  for (const auto& [text, fault] : faults) EXPECT_EQ(std::get<0>(parse(text)), fault) << text;
 }
 
 TEST_F(TableTest, NumbersOfCsvAreExact) {
@@ -879,11 +932,11 @@ TEST_F(TableTest, CsvLargerThanABlockIsRead) {
     EXPECT_EQ(read_all<std::int64_t>(file + ":x", chunk), values);
 }
 
-// Decimals, text and missing fields far behind the block that the type was taken from.
+// Exponents, text and missing fields far past the block that the type was taken from.
 TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesTheRow) {
   std::string text = "x,y\n";
   for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + ",z\n";
-  const std::pair<const char*, const char*> lines[] = {{"1.5,z\n", "the rows before it are int64"},
+  const std::pair<const char*, const char*> lines[] = {{"1e5,z\n", "the rows before it are int64"},
                                                        {"abc,z\n", "the rows before it are int64"},
                                                        {"7\n", "Expected 2 columns, got 1"}};
   for (const auto& [line, part] : lines) {

@@ -941,6 +941,42 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(rows, 3);
 }
 
+TEST_F(TableTest, CsvDecimalsAreExact) {
+  std::string text = "i,d,w,e,n,t\n";
+  for (int i = 0; i < 200'000; ++i) text += "1,2.5,3,1.5,,0.5\n";
+  text += "0.25,-0.125,12345678901234567890.5,1e2,0.75,x\n,NA,,,null,\n";
+  const std::string file = put("a.csv", text);
+  const auto table = open_table(file);
+  const std::tuple<const char*, Storage, int> decimals[] = {
+      {"i", Storage::int64, 2}, {"d", Storage::int64, 3}, {"w", Storage::int128, 1}, {"n", Storage::int64, 2}};
+  for (const auto& [name, storage, scale] : decimals) {
+    EXPECT_EQ(field_of_column(*table, name).kind, ValueKind::decimal) << name;
+    EXPECT_EQ(field_of_column(*table, name).storage, storage) << name;
+    EXPECT_EQ(field_of_column(*table, name).scale, scale) << name;
+  }
+  const auto ends = [](const auto& values) {
+    EXPECT_EQ(values.size(), 200'002U);
+    return std::tuple(values[0], values[200'000], values[200'001]);
+  };
+  constexpr std::nullopt_t kNone = std::nullopt;
+  EXPECT_EQ(ends(numbers<std::int64_t>(*table, "i")), std::tuple(100, 25, kNone));
+  EXPECT_EQ(ends(numbers<std::int64_t>(*table, "d")), std::tuple(2500, -125, kNone));
+  const auto wide = numbers<Int128>(*table, "w");
+  EXPECT_TRUE(wide[0] == 30 && wide[200'000] == Int128{12'345'678'901'234'567'890U} * 10 + 5 && !wide[200'001]);
+  EXPECT_EQ(ends(numbers<double>(*table, "e")), std::tuple(1.5, 100.0, kNone));
+  EXPECT_EQ(ends(numbers<std::int64_t>(*table, "n")), std::tuple(kNone, 75, kNone));
+  EXPECT_EQ(error_of([&] { numbers<double>(*table, "t"); }).index(), 200'000);
+  // Any columns, in any order, and none.
+  std::int64_t sum = 0;
+  each_batch(*table, 0, {4, 0, 4}, [&](const Batch& batch) {
+    for (std::int64_t i = 0; i < batch.rows; ++i)
+      sum += static_cast<const std::int64_t*>(batch.columns[1].values)[i] != 0;
+  });
+  EXPECT_EQ(sum, 200'001);
+  put("a.csv", text + "0.123,1,1,1,1,1\n");
+  expect_error(Code::malformed, "changed", [&] { numbers<std::int64_t>(*table, "i"); });
+}
+
 TEST_F(TableTest, CsvTimesAndMixturesAreText) {
   const auto table = open_table(put("a.CSV", "t,m,q\n12:30:00,1,\"\"\n13:30:00,true,NA\n"));
   EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"12:30:00", "13:30:00"}));
@@ -995,7 +1031,7 @@ TEST_F(TableTest, CsvLargerThanABlockIsRead) {
 TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesColumnAndRow) {
   std::string text = "w,x,y\n";
   for (int i = 0; i < 400'000; ++i) text += "5," + std::to_string(i) + ",z\n";
-  const std::pair<const char*, const char*> lines[] = {{"5,1.5,z\n", ":x: row 400000"},
+  const std::pair<const char*, const char*> lines[] = {{"5,1e5,z\n", ":x: row 400000"},
                                                        {"7\n", "Expected 3 columns, got 1"}};
   for (const auto& [line, part] : lines) {
     const auto table = open_table(put("a.csv", text + line + "5,9,z\n"));

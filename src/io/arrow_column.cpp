@@ -20,7 +20,7 @@
 
 #include "io/arrow_elements.hpp"
 #include "io/arrow_files.hpp"
-#include "io/csv_input.hpp"
+#include "io/csv_decimals.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -252,7 +252,7 @@ std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::o
 
 // Touching a mapped page past the end of a file kills the process, so a file that shrank is told before it is touched.
 arrow::Status check_size(arrow::io::MemoryMappedFile& file) {
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.file_descriptor(), &status) != 0) return arrow::internal::IOErrorFromErrno(errno, "fstat");
   ARROW_ASSIGN_OR_RAISE(const std::int64_t mapped, file.GetSize());
   return status.st_size < mapped ? arrow::Status::Invalid("it became shorter while it was read") : arrow::Status::OK();
@@ -313,14 +313,33 @@ std::pair<std::shared_ptr<CsvReader>, std::shared_ptr<arrow::DataType>> infer_cs
   throw_csv(name, failure, Code::unsupported_type, "upsweep computes with numbers, and dates written 2001-12-31");
 }
 
+// A column of the decimals of `type`, read as text.
+std::unique_ptr<ColumnReader> open_csv_decimals(const std::string& path, const std::string& column, bool one_column,
+                                                const std::shared_ptr<arrow::DataType>& type) {
+  const std::string name = full_name(path, column);
+  const auto reader = start_csv(path, {arrow::field(column, type_in_csv(type))}, one_column);
+  if (!reader.ok()) throw_csv(name, reader.status(), Code::malformed, "correct the row");
+  return make_column(
+      path, *arrow::field(column, type), -1,
+      [reader = *reader, type, name, row = std::int64_t{0}]() mutable -> arrow::Result<std::shared_ptr<arrow::Array>> {
+        const auto cells = next_column(*reader);
+        if (!cells.ok()) throw_csv(name, cells.status(), Code::malformed, "correct the row");
+        if (!*cells) return nullptr;
+        row += (*cells)->length();
+        return decimals_of(**cells, type, name, row - (*cells)->length());
+      });
+}
+
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
-  require_commas(path);
-  const auto untyped = start_csv(path, {});
-  if (!untyped.ok()) throw_csv(path, untyped.status(), Code::malformed, "correct the row");
-  const auto names = (*untyped)->schema()->field_names();
-  const std::string& chosen = names[static_cast<std::size_t>(find_column(names, path, column))];
+  const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
+  const int index = find_column(names, path, column);
+  const std::string& chosen = names[static_cast<std::size_t>(index)];
   if (!column) require_name(path, chosen, ", or name the column as FILE:COLUMN if that is its name");
   const auto [reader, type] = checked(path, [&] { return arrow::Result(infer_csv(path, chosen, names.size() == 1)); });
+  if (type->id() != arrow::Type::DATE32) {
+    const auto decimals = find_decimals(path, {index}, kMaxDigits)[0];
+    if (decimals) return open_csv_decimals(path, chosen, names.size() == 1, decimals);
+  }
   const std::string name = full_name(path, chosen);
   return make_column(path, *arrow::field(chosen, type), -1,
                      [reader = reader, type = type, name]() -> arrow::Result<std::shared_ptr<arrow::Array>> {

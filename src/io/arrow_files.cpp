@@ -15,7 +15,7 @@
 #include <charconv>
 #include <functional>
 
-#include "io/csv_input.hpp"
+#include "io/csv_decimals.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -138,9 +138,7 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
   auto convert = arrow::csv::ConvertOptions::Defaults();
   convert.check_utf8 = false;
   convert.null_values = {""};
-  if (cells == CsvCells::typed) {  // Arrow's list has NaN, which is a number here
-    convert.null_values = {"", "NA", "N/A", "#N/A", "NULL", "null", "None"};
-  }
+  if (cells == CsvCells::typed) convert.null_values = kNullCells;
   convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
   convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;

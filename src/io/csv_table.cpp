@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text.
+// io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text;
+// those with a point anywhere are decimals.
 #include <arrow/array/array_primitive.h>
 #include <arrow/record_batch.h>
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 #include "io/arrow_batches.hpp"
 #include "io/arrow_files.hpp"
 #include "io/arrow_table.hpp"
-#include "io/csv_input.hpp"
+#include "io/csv_decimals.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -55,8 +56,9 @@ class CsvTable final : public Table {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto type = type_of_column(*columns_[i], first ? first->column(static_cast<int>(i)) : nullptr);
       columns_[i] = arrow::field(columns_[i]->name(), type);
-      fields_.push_back(field_of(*columns_[i]));
     }
+    set_decimals();
+    for (const auto& column : columns_) fields_.push_back(field_of(*column));
   }
 
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
@@ -71,16 +73,18 @@ class CsvTable final : public Table {
     if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
     ArrowPart opened = make_part(path_, state_, fields_, columns);
     opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
-                     reader =
-                         std::shared_ptr<CsvReader>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+                     reader = std::shared_ptr<CsvReader>(),
+                     row = std::int64_t{0}]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (!reader) {
-        auto started = start_csv(path, wanted, one, cells);
+        auto started = start_csv(path, as_read(wanted), one, cells);
         if (!started.ok()) refuse(started.status(), path, fields);
         reader = *started;
       }
       auto batch = reader->Next();
       if (!batch.ok()) refuse(batch.status(), path, fields);
-      return batch;
+      if (!*batch) return batch;
+      row += (*batch)->num_rows();
+      return with_decimals(**batch, path, wanted, row - (*batch)->num_rows());
     };
     return read_batches(std::move(opened));
   }
@@ -107,6 +111,39 @@ class CsvTable final : public Table {
       default:
         return arrow::dictionary(arrow::int32(), arrow::utf8());
     }
+  }
+
+  // What the first block has of numbers, if any, does not tell whether they are decimals, and of which scale.
+  void set_decimals() {
+    std::vector<int> numeric;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (arrow::is_integer(columns_[i]->type()->id()) || arrow::is_floating(columns_[i]->type()->id()))
+        numeric.push_back(static_cast<int>(i));
+    }
+    const auto types = find_decimals(path_, numeric, arrow::Decimal128Type::kMaxPrecision);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      auto& column = columns_[static_cast<std::size_t>(numeric[i])];
+      if (types[i]) column = arrow::field(column->name(), types[i]);
+    }
+  }
+
+  static arrow::FieldVector as_read(const arrow::FieldVector& fields) {
+    arrow::FieldVector read;
+    for (const auto& field : fields) read.push_back(arrow::field(field->name(), type_in_csv(field->type())));
+    return read;
+  }
+
+  static arrow::Result<std::shared_ptr<arrow::RecordBatch>> with_decimals(const arrow::RecordBatch& batch,
+                                                                          const std::string& path,
+                                                                          const arrow::FieldVector& fields,
+                                                                          std::int64_t first_row) {
+    auto columns = batch.columns();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!arrow::is_decimal(fields[i]->type()->id())) continue;
+      const std::string name = full_name(path, fields[i]->name());
+      ARROW_ASSIGN_OR_RAISE(columns[i], decimals_of(*columns[i], fields[i]->type(), name, first_row));
+    }
+    return arrow::RecordBatch::Make(arrow::schema(fields), batch.num_rows(), std::move(columns));
   }
 
   [[noreturn]] static void refuse(const arrow::Status& status, const std::string& path,

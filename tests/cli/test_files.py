@@ -415,10 +415,10 @@ def test_text_far_down_a_csv_column(upsweep, arrow):
 
 def test_a_csv_column_that_becomes_decimals(upsweep, arrow):
     rows = 2 * BLOCK // 8
-    text = "x\n" + "1234567\n" * rows + "2.5\n"
-    refuses(upsweep, text, "malformed", name="t.csv", index=rows)
-    upsweep.write("all.csv", "x\n" + "12345.5\n" * rows + "2\n")  # the other way round there is nothing to lose
-    assert upsweep.json("reduce", "all.csv")["value"] == 12345.5 * rows + 2
+    for lines in ("1234567\n" * rows + "2.5\n", "2.5\n" + "1234567\n" * rows):  # whatever stands in the first block
+        upsweep.write("t.csv", "x\n" + lines)
+        assert upsweep.json("reduce", "t.csv")["value"] == f"{1234567 * rows + 2}.5"
+    refuses(upsweep, "x\n" + "1234567\n" * rows + "2e5\n", "malformed", name="t.csv", index=rows)
 
 
 def test_a_csv_null_far_down(upsweep, arrow):

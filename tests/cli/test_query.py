@@ -6,6 +6,7 @@ import decimal
 import fractions
 import json
 import math
+import operator
 import os
 import re
 import shutil
@@ -1290,7 +1291,7 @@ def test_csv(upsweep, arrow):
     upsweep.write("t.csv", 'i,p,s,d,b,e\n1,2.50,x,2000-01-01,true,\n,,,,,\n-3,-1.25,"y,z",1999-12-31,false,\n')
     sql = "SELECT COUNT(*), COUNT(i), SUM(i), SUM(p), MAX(s), COUNT(s), MIN(d), COUNT(e) FROM 't.csv'"
     found = rows(upsweep, sql)[0]
-    assert found[:3] == [3, 2, -2] and float(found[3]) == 1.25
+    assert found[:4] == [3, 2, -2, "1.25"]
     assert found[4:] == ["y,z", 2, "1999-12-31", 0]
     assert rows(upsweep, "SELECT COUNT(*) FROM 't.csv' WHERE b") == [[1]]
     upsweep.write("one.csv", "x\n1\n\n3\n")  # of the only column, an empty line is an empty field
@@ -1299,6 +1300,53 @@ def test_csv(upsweep, arrow):
     upsweep.write("two.csv", "x,y\n1,2\n\n3,4\n")
     assert rows(upsweep, "SELECT COUNT(*), SUM(x) FROM 'two.csv'") == [[2, 4]]
     assert rows(upsweep, "SELECT COUNT(*) FROM 't.csv' WHERE s IS NULL AND i IS NULL") == [[1]]
+
+
+def test_csv_decimals_are_exact(upsweep):
+    """Prices: what doubles add up to has another cent, and 12.345 is none of them."""
+    random = np.random.default_rng(12)
+    prices = [D(int(p)).scaleb(-3) for p in random.integers(0, 10**14, 100_000)] + [D("12.345")] * 5
+    shown = [f"{p:f}" if i % 3 else f"{p.normalize():f}" for i, p in enumerate(prices)]
+    upsweep.write("t.csv", "k,price,w\n" + "".join(f'{i % 3},{p},"x,y"\n' for i, p in enumerate(shown)) + "3,,\n")
+    total = sum(prices)
+    found = rows(upsweep, "SELECT SUM(price), MIN(price), MAX(price), AVG(price), COUNT(price) FROM 't.csv'")
+    average = float(fractions.Fraction(total) / len(prices))
+    assert found == [[f"{total:f}", f"{min(prices):f}", f"{max(prices):f}", average, len(prices)]]
+    for sign, compare in {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">": operator.gt}.items():
+        count = sum(compare(p, D("12.345")) for p in prices)
+        assert rows(upsweep, f"SELECT COUNT(*) FROM 't.csv' WHERE price {sign} 12.345") == [[count]]
+    groups = rows(upsweep, "SELECT k, SUM(price * 0.07) FROM 't.csv' GROUP BY k ORDER BY k")
+    assert groups == [[k, f"{sum(prices[k::3]) * D('0.07'):f}"] for k in range(3)] + [[3, None]]
+    assert rows(upsweep, "SELECT MAX(price / 1) FROM 't.csv' WHERE price = 12.345") == [[12.345]]  # a float64
+
+
+@pytest.mark.parametrize("cell, total", [("0.125", "2.875"), ("9" * 20 + ".25", "100000000000000000002.00")])
+def test_a_csv_scale_that_grows(upsweep, cell, total):
+    """Types depend on the whole column, and not on where in the file what stands."""
+    fill = "0.00,0,0\n" * 200_000
+    for lines in (f"2.75,1,2\n{fill}{cell},1.5,0\n", f"{cell},1.5,0\n{fill}2.75,1,2\n"):
+        upsweep.write("t.csv", "x,y,z\n" + lines)
+        assert rows(upsweep, "SELECT SUM(x), SUM(y), SUM(z) FROM 't.csv'") == [[total, "2.5", 2]]
+    upsweep.write("t.csv", "x\n" + "\n" * 2_000_000 + "1.5\n")
+    assert rows(upsweep, "SELECT SUM(x), COUNT(*) FROM 't.csv'") == [["1.5", 2_000_001]]
+
+
+@pytest.mark.parametrize(
+    "cells, total",
+    [
+        (["1.5", "1e2"], 101.5),
+        (["1.5", "2."], 3.5),
+        (["1.5", "NaN"], "NaN"),
+        (["0." + "1" * 38, "0.5"], f"0.6{'1' * 37}"),
+        (["0." + "1" * 39, "0.5"], float("0." + "1" * 39) + 0.5),  # more digits than decimals have
+        (["1" * 19 + ".5", "0." + "0" * 18 + "1"], "1" * 19 + "." + "5" + "0" * 17 + "1"),
+        (["1" * 19 + ".5", "0." + "0" * 19 + "1"], float("1" * 19 + ".5")),
+    ],
+)
+def test_what_csv_decimals_are(upsweep, cells, total):
+    for order in (cells, cells[::-1]):
+        upsweep.write("t.csv", "k,x\n" + "".join(f"1,{cell}\n" for cell in order))
+        assert rows(upsweep, "SELECT SUM(x) FROM 't.csv'") == [[total]]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float32", "float64"])

@@ -985,7 +985,7 @@ def test_csv_without_a_line_of_names(upsweep, arrow, first):
     # A value that would be left out in silence is refused elsewhere too, but a name that was asked for is one.
     upsweep.write("t.csv", f"{first}\n20.00\n")
     assert "t.csv: the first line holds" in upsweep.fails("malformed", "reduce", "t.csv", index=None)["message"]
-    assert upsweep.json("reduce", f"t.csv:{shown}")["value"] == 20
+    assert upsweep.json("reduce", f"t.csv:{shown}")["value"] == "20.00"
 
 
 def test_csv_with_names_like_numbers(upsweep, arrow):

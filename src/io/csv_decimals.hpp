@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_decimals.hpp: which columns of a CSV file are decimals, by all of their cells, and those cells as such.
+#pragma once
+
+#include <arrow/array/array_base.h>
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace upsweep::io {
+
+/// What stands for NULL in a column of numbers. Arrow's own list has NaN, which is a number here.
+inline const std::vector<std::string> kNullCells = {"", "NA", "N/A", "#N/A", "NULL", "null", "None"};
+
+/// The decimal type that each of `columns` (by their numbers, ascending) of the CSV file `path` has; null: none. A column is
+/// one of decimals where its cells are NULL or digits with or without a sign and a point, one at least with a point, and
+/// `most_digits` hold them all: as many as are before the point anywhere and after it anywhere. The latter is its scale.
+/// Reads the whole file, as the last cell may have the most. Throws upsweep::Error: not_found, unreadable.
+std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::string& path, const std::vector<int>& columns,
+                                                            int most_digits);
+
+/// What such a column is to be read as: decimals as text, for decimals_of().
+std::shared_ptr<arrow::DataType> type_in_csv(const std::shared_ptr<arrow::DataType>& type);
+
+/// The cells as elements of the decimal type. Throws malformed for a cell that is none, as may be where the file has changed
+/// since find_decimals(); `name` and `first_row`, the number of the first cell's row, are for messages.
+arrow::Result<std::shared_ptr<arrow::Array>> decimals_of(const arrow::Array& cells,
+                                                         const std::shared_ptr<arrow::DataType>& type,
+                                                         const std::string& name, std::int64_t first_row);
+
+}  // namespace upsweep::io
