@@ -91,7 +91,9 @@ CLI::App* add_scan(CLI::App& app, Options& options) {
   scan->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
   scan->add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
   scan->add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
-  scan->add_option("--dtype", o.dtype, "output type (default: int64, uint64, or the float type of the input)");
+  scan->add_option("--dtype", o.dtype,
+                   "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
+                   "a power of ten, or float64)");
   scan->add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
   scan->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
   add_common(*scan, options.common);
@@ -103,7 +105,9 @@ CLI::App* add_reduce(CLI::App& app, Options& options) {
   ReduceOptions& o = options.reduce;
   reduce->add_option("IN", o.input, kInputHelp)->required();
   reduce->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
-  reduce->add_option("--dtype", o.dtype, "output type (default: int64, uint64, or the float type of the input)");
+  reduce->add_option("--dtype", o.dtype,
+                     "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
+                     "float64)");
   add_common(*reduce, options.common);
   return reduce;
 }

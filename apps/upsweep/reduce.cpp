@@ -9,15 +9,52 @@
 #include "io/column.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
+#include "query/number.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
+namespace {
+
+/// The value as it is printed.
+struct Reduced {
+  Json json;
+  std::string text;
+  std::string_view dtype;
+};
+
+Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
+  return {to_json(element, type, info), to_text(element, type, info), name(type)};
+}
+
+/// Sums of decimals are exact in 128 bits.
+Reduced decimal_of(const detail::CarryBytes& carry, Type given, const io::ColumnInfo& info) {
+  const Int128 exact = exact_value(carry);
+  if (given == Type::float64) {
+    const double value = query::to_double(exact, info.scale);
+    return value_of(&value, given, info);
+  }
+  const std::string text = query::to_text(exact, info.scale);
+  return {text, text, has_overflowed(carry, Type::int64) ? "int128" : name(Type::int64)};
+}
+
+Reduced result_of(const detail::CarryBytes& carry, Type type, Type given, const io::ColumnInfo& info) {
+  if (info.meaning == io::Meaning::decimal) return decimal_of(carry, given, info);
+  if (has_overflowed(carry, type)) {
+    throw Error(Code::overflow,
+                fmt::format("{}: the sum does not fit {}: choose a wider --dtype", info.name, name(type)));
+  }
+  alignas(8) std::byte value[8] = {};
+  carry_value(carry, type, value);
+  return value_of(value, type, info);
+}
+
+}  // namespace
 
 int run_reduce(const Common& common, const ReduceOptions& options) {
   const auto reader = io::open_column(options.input);
-  const io::ColumnInfo& info = reader->info();
+  const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   detail::ReduceCall call;
   call.in_type = info.type;
@@ -58,23 +95,16 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
     }
     carry = identity_carry(call.op, type);
   }
-  if (has_overflowed(carry, type)) {
-    throw Error(Code::overflow,
-                fmt::format("{}: the sum does not fit {}: choose a wider --dtype", info.name, name(type)));
-  }
-
-  alignas(8) std::byte value[8] = {};
-  carry_value(carry, type, value);
+  const Type given = given_type(type, options.dtype);
+  const Reduced reduced = result_of(carry, type, given, info);
   if (common.json) {
-    Json result{{"value", to_json(value, type, info)},
-                {"dtype", name(type)},
-                {"count", count},
-                {"rung", rung},
-                {"seconds", seconds}};
+    Json result{
+        {"value", reduced.json}, {"dtype", reduced.dtype}, {"count", count}, {"rung", rung}, {"seconds", seconds}};
+    if (is_scaled(given, info)) result["scale"] = info.scale;
     if (device) add_times(result, device->times());
     print_json(result);
   } else {
-    print(to_text(value, type, info) + "\n");
+    print(reduced.text + "\n");
   }
   return 0;
 }

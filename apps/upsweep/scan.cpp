@@ -11,6 +11,7 @@
 #include "io/npy_writer.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
+#include "query/number.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
@@ -28,19 +29,54 @@ struct Scanned {
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 };
 
+/// Scaled integers made into the float64 nearest to what each stands for. Sums are followed in 128 bits, where they cannot
+/// overflow: from one to the next they differ by an element, also where they have wrapped around.
+class Unscaled {
+ public:
+  /// `before`: the value before the first element, or 0.
+  Unscaled(Operator op, int scale, std::int64_t before) : op_(op), scale_(scale), exact_(before), last_(before) {}
+
+  /// In place.
+  void convert(std::byte* elements, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i, elements += sizeof(double)) {
+      std::int64_t element = 0;
+      std::memcpy(&element, elements, sizeof element);
+      const double value = next(element);
+      std::memcpy(elements, &value, sizeof value);
+    }
+  }
+
+ private:
+  double next(std::int64_t element) {
+    if (op_ == Operator::add) {
+      exact_ += static_cast<std::int64_t>(static_cast<std::uint64_t>(element) - static_cast<std::uint64_t>(last_));
+      last_ = element;
+      return query::to_double(exact_, scale_);
+    }
+    // The identity, which is no decimal of 18 digits.
+    if (element == identity<std::int64_t>(op_)) return identity<double>(op_);
+    return query::to_double(element, scale_);
+  }
+
+  Operator op_;
+  int scale_;
+  Int128 exact_;
+  std::int64_t last_;
+};
+
 /// An Error about output `index` of a chunk, told of the whole column.
-[[noreturn]] void rethrow_for_column(const Error& error, const std::string& column, Type type, std::int64_t before) {
+[[noreturn]] void rethrow_for_column(const Error& error, const io::ColumnInfo& info, Type type, std::int64_t before) {
   if (error.code() != Code::overflow) throw error;
   const std::int64_t index = before + error.index();
   throw Error(Code::overflow,
-              fmt::format("{}: output {} does not fit {}: choose a wider --dtype or --overflow wrap", column, index,
-                          name(type)),
+              fmt::format("{}: output {} does not fit {}: choose {} or --overflow wrap", info.name, index, name(type),
+                          is_scaled(type, info) ? "--dtype float64" : "a wider --dtype"),
               index);
 }
 
-/// `device`: null runs on the CPU.
+/// `device`: null runs on the CPU. `unscaled`: null gives out what was computed.
 Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall call, OnDevice* device,
-                    io::NpyWriter* writer, Progress& progress) {
+                    Unscaled* unscaled, io::NpyWriter* writer, Progress& progress) {
   const io::ColumnInfo& info = reader.info();
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info) * call.out_size));
   Scanned scanned;
@@ -55,11 +91,12 @@ Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall ca
     try {
       scanned.rung = device != nullptr ? device->scan(policy, call) : detail::run_scan(policy, call);
     } catch (const Error& error) {
-      rethrow_for_column(error, info.name, call.out_type, scanned.count);
+      rethrow_for_column(error, info, call.out_type, scanned.count);
     }
     scanned.seconds += watch.seconds();
     policy.rung = scanned.rung;  // a shorter last chunk must not change the rung
     if (chunk.count == 0) return scanned;
+    if (unscaled != nullptr) unscaled->convert(out.data(), chunk.count);
     if (writer != nullptr) writer->write(out.data(), chunk.count);
     const auto size = static_cast<std::size_t>(call.out_size);
     if (scanned.count == 0) std::memcpy(scanned.first, out.data(), size);
@@ -80,11 +117,17 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
                 {"rung", scanned.rung},
                 {"seconds", scanned.seconds},
                 {"output", options.output ? Json(*options.output) : Json()}};
+    if (is_scaled(type, info)) result["scale"] = info.scale;
     if (scanned.times) add_times(result, *scanned.times);
     print_json(result);
     return;
   }
-  if (options.output == "-" || (common.quiet && options.output)) return;
+  if (common.quiet && options.output) return;
+  const std::string stored = any && options.output ? stored_text(scanned.last, type, info) : "";
+  if (options.output == "-") {
+    if (!stored.empty()) remark(fmt::format("the values are {}", stored));
+    return;
+  }
   std::string text = fmt::format("count  {}\ntype   {}\n", grouped(scanned.count), type_text(type, info));
   if (any) {
     text +=
@@ -92,7 +135,8 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   }
   text += fmt::format("rung   {}\ntime   {}\n", scanned.rung,
                       scanned.times ? times_text(*scanned.times) : duration(scanned.seconds));
-  if (options.output) text += fmt::format("output {}\n", printable(*options.output));
+  if (options.output) text += fmt::format("output {}\n", *options.output);
+  if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", *options.output, stored);
   print(text);
 }
 
@@ -102,8 +146,9 @@ int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
   options.output = output_of(common, asked.output);
   const auto reader = io::open_column(options.input);
-  const io::ColumnInfo& info = reader->info();
+  const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
+  const Type given = given_type(type, options.dtype);
   detail::ScanCall call;
   call.in_type = info.type;
   call.out_type = type;
@@ -116,20 +161,28 @@ int run_scan(const Common& common, const ScanOptions& asked) {
                              : options.exclusive ? identity_carry(call.op, type)
                                                  : empty_carry(type);
   call.carry = carry.bytes;
-  const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+  Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+  std::optional<Unscaled> unscaled;
+  if (given != type) {
+    std::int64_t before = 0;
+    if (options.init) carry_value(carry, type, &before);
+    unscaled.emplace(call.op, info.scale, before);
+    policy = policy.with_overflow(Overflow::wrap);
+  }
 
   std::optional<io::NpyWriter> writer;
-  if (options.output) writer.emplace(*options.output, type, info.count);
+  if (options.output) writer.emplace(*options.output, given, info.count);
   std::optional<OnDevice> device;
   if (common.on_gpu()) device.emplace(policy.rung);
   Scanned scanned;
   {
     Progress progress(common.quiet);
-    scanned = scan_stream(*reader, policy, call, device ? &*device : nullptr, writer ? &*writer : nullptr, progress);
+    scanned = scan_stream(*reader, policy, call, device ? &*device : nullptr, unscaled ? &*unscaled : nullptr,
+                          writer ? &*writer : nullptr, progress);
   }
   if (device) scanned.times = device->times();
   if (writer) writer->complete();
-  report(common, options, scanned, type, info);
+  report(common, options, scanned, given, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

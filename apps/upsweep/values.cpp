@@ -9,9 +9,12 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "output.hpp"
+#include "query/builder.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -37,9 +40,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
-bool is_scaled(Type type, const io::ColumnInfo& meaning) {
-  return meaning.meaning == io::Meaning::decimal && type == Type::int64;
-}
+bool is_date(const io::ColumnInfo& meaning) { return meaning.meaning == io::Meaning::date; }
 
 template <class T>
 const T& element_of(const void* element) {
@@ -57,12 +58,25 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
 
 /// "12.3" with scale 2 is 1230. Empty where the text is no such number.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
-  const auto point = text.find('.');
-  std::string digits(text.substr(0, point));
-  std::string_view fraction = point == std::string_view::npos ? "" : text.substr(point + 1);
-  if (std::ssize(fraction) > scale || (point != std::string_view::npos && fraction.empty())) return std::nullopt;
-  digits.append(fraction).append(static_cast<std::size_t>(scale) - fraction.size(), '0');
-  return parse_number<std::int64_t>(digits);
+  WrittenNumber number;
+  std::int64_t value = 0;
+  if (!split_number(text, number) || !scaled_by(number, scale, value)) return std::nullopt;
+  return value;
+}
+
+/// Days since 1970-01-01. Empty where the text is no date.
+std::optional<std::int64_t> parse_days(std::string_view text) {
+  try {
+    return query::parse_date("", std::string(text), 0);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// An identity that comes before the first date, which is none, has a sign only.
+std::string date_of(std::int64_t days) {
+  if (std::in_range<std::int32_t>(days)) return query::date_text(days);
+  return days > 0 ? "Infinity" : "-Infinity";
 }
 
 /// Whether each value of `from` is one of `to`; rounding to a float counts as holding.
@@ -78,8 +92,12 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 
 void print_json(const Json& json) { print(json_text(json) + "\n"); }
 
+bool is_scaled(Type type, const io::ColumnInfo& meaning) {
+  return meaning.meaning == io::Meaning::decimal && type == Type::int64;
+}
+
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
-  if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);
+  if (is_scaled(type, meaning) || is_date(meaning)) return to_text(element, type, meaning);
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> Json {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
@@ -93,6 +111,7 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
 
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);
+  if (is_date(meaning)) return date_of(element_of<std::int64_t>(element));
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
@@ -108,7 +127,16 @@ std::string to_text(const void* element, Type type, const io::ColumnInfo& meanin
 
 std::string type_text(Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return fmt::format("decimal, scale {}", meaning.scale);
-  return std::string(name(type));
+  return is_date(meaning) ? "date" : std::string(name(type));
+}
+
+std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning) {
+  const bool scaled = is_scaled(type, meaning) && meaning.scale > 0;
+  if (!scaled && !is_date(meaning)) return {};
+  return fmt::format("{}: {} means {}",
+                     scaled ? fmt::format("scaled by 1{}", std::string(static_cast<std::size_t>(meaning.scale), '0'))
+                            : "days since 1970-01-01",
+                     element_of<std::int64_t>(element), to_text(element, type, meaning));
 }
 
 detail::CarryBytes parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning,
@@ -116,9 +144,9 @@ detail::CarryBytes parse_carry(std::string_view text, Type type, const io::Colum
   detail::CarryBytes carry{};
   const bool parsed = visit_type(type, [&]<class T>(std::type_identity<T>) {
     std::optional<T> value = parse_number<T>(text);
-    if (is_scaled(type, meaning)) {
-      const auto scaled = parse_scaled(text, meaning.scale);
-      value = scaled ? std::optional<T>(static_cast<T>(*scaled)) : std::nullopt;
+    if (is_scaled(type, meaning) || is_date(meaning)) {
+      const auto stored = is_date(meaning) ? parse_days(text) : parse_scaled(text, meaning.scale);
+      value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
     if (value) as<T>(carry) = carry_of(*value);
     return value.has_value();
@@ -152,6 +180,11 @@ bool has_overflowed(const detail::CarryBytes& carry, Type type) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) { return as<T>(carry).any && as<T>(carry).wraps != 0; });
 }
 
+Int128 exact_value(const detail::CarryBytes& carry) {
+  const auto& sum = as<std::int64_t>(carry);
+  return static_cast<Int128>(detail::value_of(sum)) + static_cast<Int128>(sum.wraps) * (Int128{1} << 64);
+}
+
 bool carry_value(const detail::CarryBytes& carry, Type type, void* element) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) {
     const T value = detail::value_of(as<T>(carry));
@@ -168,6 +201,16 @@ std::int64_t parse_count(const std::string& text, std::string_view option, std::
                           printable(text), least, most));
 }
 
+io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype) {
+  io::ColumnInfo meaning = input;
+  if (is_date(input) && !dtype.empty()) meaning.meaning = io::Meaning::number;
+  return meaning;
+}
+
+Type given_type(Type type, const std::string& dtype) {
+  return parse_type(dtype) == Type::float64 ? Type::float64 : type;
+}
+
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   if (text.empty()) return default_accumulator(input.type);
   const auto type = parse_type(text);
@@ -179,11 +222,13 @@ Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
     throw Error(Code::invalid_argument, "--dtype " + text + ": " + std::string(name(input.type)) +
                                             " elements are not made integers: choose float32 or float64");
   }
-  if (input.meaning == io::Meaning::decimal && *type != Type::int64) {
-    throw Error(Code::invalid_argument,
-                "--dtype " + text + ": decimals are computed exactly, as scaled int64: leave --dtype out");
+  if (input.meaning != io::Meaning::decimal) return *type;
+  if (*type != Type::int64 && *type != Type::float64) {
+    throw Error(Code::invalid_argument, "--dtype " + text +
+                                            ": decimals are computed exactly, as scaled int64: leave --dtype out, or "
+                                            "choose float64 for what they come to");
   }
-  return *type;
+  return Type::int64;
 }
 
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type) {
@@ -194,6 +239,11 @@ Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type typ
   }
   if (input.meaning == io::Meaning::decimal && (*op == Operator::mul || is_bitwise(*op))) {
     throw Error(Code::invalid_argument, "--op " + text + " is not offered for decimals: add, min and max are");
+  }
+  if (is_date(input) && *op != Operator::min && *op != Operator::max) {
+    throw Error(Code::invalid_argument, "--op " + text +
+                                            " is not offered for dates: min and max are; --dtype int64 takes dates as "
+                                            "days since 1970-01-01");
   }
   if ((*op == Operator::min || *op == Operator::max) && !holds_every(type, input.type)) {
     throw Error(Code::invalid_argument, "--op " + text + ": " + std::string(name(type)) + " does not hold every " +

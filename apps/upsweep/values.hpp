@@ -12,6 +12,7 @@
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
+#include "upsweep/table.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::command {
@@ -23,14 +24,21 @@ std::string json_text(const Json& json);
 /// Writes that to standard output.
 void print_json(const Json& json);
 
-/// An element: as JSON an exact number; NaN and infinities are strings, decimals too. `meaning` gives decimals their
-/// point where the type still is the scaled int64 of their column.
+/// Whether elements are the scaled int64 of a column of decimals.
+[[nodiscard]] bool is_scaled(Type type, const io::ColumnInfo& meaning);
+
+/// An element: as JSON an exact number; NaN and infinities are strings, decimals and dates too. `meaning` gives decimals
+/// their point where the type still is the scaled int64 of their column; dates are int64.
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning);
 /// The same as text.
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
 /// "float64", or "decimal, scale 2" where the elements are scaled.
 std::string type_text(Type type, const io::ColumnInfo& meaning);
+
+/// What is stored where that is another figure than the one that is printed: "scaled by 100: 1700 means 17.00",
+/// "days since 1970-01-01: 10440 means 1998-08-02"; else nothing.
+std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
 /// The carry of a command-line value in elements of `type`. Throws invalid_argument, saying which option.
 detail::CarryBytes parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning,
@@ -42,13 +50,20 @@ detail::CarryBytes empty_carry(Type type);
 
 /// Whether a checked sum does not fit.
 [[nodiscard]] bool has_overflowed(const detail::CarryBytes& carry, Type type);
+/// The value of a carry of int64, with what of a checked sum 64 bits do not hold.
+[[nodiscard]] Int128 exact_value(const detail::CarryBytes& carry);
 /// Writes the carry's value as one element; false where nothing was folded.
 bool carry_value(const detail::CarryBytes& carry, Type type, void* element);
 
 /// "1000", "1e6" or "2^20". Throws invalid_argument where that is no whole number from least to most, saying which option.
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);
 
-/// --op, --dtype, --overflow. Throw invalid_argument with what there is.
+/// What a column's elements stand for under --dtype: dates of which a type is asked for are the days that they are stored as.
+io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype);
+/// What is given out of what is computed as `type`: of decimals, which stay scaled int64 until then, float64 by request.
+Type given_type(Type type, const std::string& dtype);
+
+/// --op, --dtype (the type that is computed in), --overflow. Throw invalid_argument with what there is.
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type);
 Overflow parse_overflow(const std::string& text, Operator op, Type type);

@@ -2,6 +2,7 @@
 # tests/cli/test_reduce.py: `upsweep reduce`: the value against NumPy, how it is printed, and each way to have none.
 import datetime
 import decimal
+import fractions
 import json
 
 import numpy as np
@@ -153,8 +154,8 @@ def test_columns_of_tables(upsweep, arrow, name):
     days = arrow.array([datetime.date(1970, 1, 2)] * 150_000, arrow.date32())
     upsweep.table(name, {"x": values, "d": days, "f": values / 2})
     assert upsweep.text("reduce", f"{name}:x") == f"{values.sum()}\n"
-    assert upsweep.text("reduce", f"{name}:d") == "150000\n"
-    assert upsweep.json("reduce", f"{name}:f")["value"] == values.sum() / 2
+    assert upsweep.text("reduce", f"{name}:d", "--op", "max") == "1970-01-02\n"
+    assert upsweep.json("reduce", f"{name}:f", "--dtype", "float64")["value"] == values.sum() / 2
     upsweep.fails("unknown_column", "reduce", f"{name}:nope")
 
 
@@ -162,9 +163,110 @@ def test_decimals(upsweep, arrow):
     column = arrow.array([decimal.Decimal("-0.07"), decimal.Decimal("0.02")], arrow.decimal128(9, 2))
     upsweep.table("t.parquet", {"x": column})
     result = upsweep.json("reduce", "t.parquet:x")
-    assert (result["value"], result["dtype"]) == ("-0.05", "int64")
+    assert (result["value"], result["dtype"], result["scale"]) == ("-0.05", "int64", 2)
     assert upsweep.text("reduce", "t.parquet:x") == "-0.05\n"
     assert upsweep.text("reduce", "t.parquet:x", "--op", "min") == "-0.07\n"
+    result = upsweep.json("reduce", "t.parquet:x", "--dtype", "float64")
+    assert (result["value"], result["dtype"], "scale" in result) == (-0.05, "float64", False)
+    assert upsweep.text("reduce", "t.parquet:x", "--dtype", "float64") == "-0.05\n"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_decimals_past_64_bits(upsweep, arrow, sign):
+    """The sum is exact in 128 bits, whatever its elements are stored in."""
+    value = sign * decimal.Decimal("9" * 16 + ".99")
+    upsweep.table("t.parquet", {"x": arrow.array([value] * 5000, arrow.decimal128(18, 2))})
+    result = upsweep.json("reduce", "t.parquet:x")
+    assert (result["value"], result["dtype"], result["scale"]) == (f"{5000 * value:f}", "int128", 2)
+    assert upsweep.text("reduce", "t.parquet:x") == f"{5000 * value:f}\n"
+    result = upsweep.json("reduce", "t.parquet:x", "--dtype", "float64")
+    assert (result["value"], result["dtype"]) == (float(fractions.Fraction(5000 * value)), "float64")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
+def test_dates(upsweep, arrow, name):
+    days = [datetime.date(1998, 8, 2), datetime.date(1969, 12, 31)]
+    upsweep.table(name, {"d": arrow.array(days)})
+    assert upsweep.text("reduce", f"{name}:d", "--op", "max") == "1998-08-02\n"
+    assert upsweep.text("reduce", f"{name}:d", "--op", "min") == "1969-12-31\n"
+    assert upsweep.json("reduce", f"{name}:d", "--op", "max")["value"] == "1998-08-02"
+    for op in ("add", "mul", "xor"):
+        upsweep.fails("invalid_argument", "reduce", f"{name}:d", "--op", op)
+    assert upsweep.text("reduce", f"{name}:d", "--dtype", "int64") == "10439\n"  # as days, by request
+
+
+def test_csv_decimals_are_exact(upsweep, arrow):
+    """Dimes: as doubles they add up to 999999.9998389754."""
+    upsweep.write("t.csv", "x\n" + "0.10\n" * 10_000_000)
+    result = upsweep.json("reduce", "t.csv")
+    assert (result["value"], result["dtype"], result["scale"]) == ("1000000.00", "int64", 2)
+    assert upsweep.text("reduce", "t.csv") == "1000000.00\n"
+    assert upsweep.json("reduce", "t.csv", "--dtype", "float64")["value"] == 1000000.0
+
+
+@pytest.mark.parametrize("digits", [1, 3, 9, 15, 17, 18])
+def test_csv_decimals_against_decimal(upsweep, arrow, digits):
+    random = np.random.default_rng(digits)
+    scale = int(random.integers(0, digits + 1)) or 1
+    whole = random.integers(-(10**digits) + 1, 10**digits, 30_000)
+    values = [decimal.Decimal(int(w)).scaleb(-int(random.integers(0, scale + 1))) for w in whole]
+    values = [v for v in values if v.adjusted() < digits - scale]
+    upsweep.write("t.csv", "x,y\n" + "".join(f"{v:f},1\n" for v in values) + f"0.{'0' * scale},1\n")
+    with decimal.localcontext(decimal.Context(prec=60)):
+        total = sum(values, decimal.Decimal(f"0.{'0' * scale}"))
+    assert upsweep.json("reduce", "t.csv:x")["value"] == f"{total:f}"
+    assert upsweep.json("reduce", "t.csv:x", "--op", "min")["value"] == f"{min(values).quantize(total):f}"
+
+
+LONG = 3 * (1 << 20) // 8  # lines of eight bytes: more than is read at once
+
+
+@pytest.mark.parametrize("row", [0, 1, LONG // 2, LONG - 1])
+@pytest.mark.parametrize("before", ["1234567", "12345.5"])
+def test_a_scale_that_grows(upsweep, arrow, row, before):
+    """The one with the most decimals may be anywhere; so may be the first that has any."""
+    lines = [before] * LONG
+    lines[row] = "-0.125"
+    upsweep.write("t.csv", "x\n" + "\n".join(lines))
+    total = decimal.Decimal(before) * (LONG - 1) - decimal.Decimal("0.125")
+    assert upsweep.json("reduce", "t.csv")["value"] == f"{total:f}"
+    assert upsweep.json("reduce", "t.csv", "--op", "min")["value"] == "-0.125"
+
+
+@pytest.mark.parametrize(
+    "cell, dtype, value",
+    [
+        ("1e1", "float64", 12.25),  # an exponent
+        ("NaN", "float64", "NaN"),
+        ("-inf", "float64", "-Infinity"),
+        ("1.", "float64", 3.25),
+        ("0.0000000000000000001", "float64", 2.25),  # more than 18 digits in all
+        ("1000000000000000000", "float64", 1000000000000000002.25),
+        ("0.00000000000000001", "int64", "2.25000000000000001"),
+        ("1000000000000000", "int64", "1000000000000002.25"),
+        ('"0.50"', "int64", "2.75"),
+        (" 0.5\t", "int64", "2.75"),
+        ("007.50", "int64", "9.75"),
+        (".5", "int64", "2.75"),
+        ("-.5", "int64", "1.75"),
+        ("-0.00", "int64", "2.25"),
+    ],
+)
+def test_what_csv_decimals_are(upsweep, arrow, cell, dtype, value):
+    for where in (f"1.25\n{cell}\n1.0\n", f"1.25\n1.0\n{cell}"):
+        upsweep.write("t.csv", "x\n" + where)
+        result = upsweep.json("reduce", "t.csv:x")
+        assert (result["value"], result["dtype"]) == (value, dtype), cell
+        assert ("scale" in result) == (dtype == "int64")
+
+
+def test_cells_that_are_no_csv_decimals(upsweep, arrow):
+    text = "x,y\n" + "12345.5,1\n" * 300_000
+    for cell in ("abc", "1.5.5", '"1,000.5"', "", "NA"):
+        word = "null_value" if cell in ("", "NA") else "malformed"
+        upsweep.write("t.csv", f"{text}{cell},1\n")
+        upsweep.fails(word, "reduce", "t.csv:x", index=300_000)
+        upsweep.fails(word, "scan", "t.csv:x", "-o", "out.npy", index=300_000)
 
 
 @pytest.mark.parametrize("options", [["--dtype", "float64"], ["--dtype", "int32"], ["--op", "mul"]])

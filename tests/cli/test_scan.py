@@ -2,6 +2,7 @@
 # tests/cli/test_scan.py: `upsweep scan`: results against NumPy, every option, and each way its content can be wrong.
 import datetime
 import decimal
+import fractions
 import json
 
 import numpy as np
@@ -308,7 +309,7 @@ def test_columns_of_tables(upsweep, arrow, name):
     }
     upsweep.table(name, columns)
     np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:i"), np.cumsum(columns["i"]))
-    np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:f"), np.cumsum(columns["f"]))
+    np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:f", "--dtype", "float64"), np.cumsum(columns["f"]))
     result = upsweep.json("scan", f"{name}:i", "-o", "out.npy", "--exclusive", "--init", "10")
     assert (result["count"], result["dtype"]) == (n, "int64")
     np.testing.assert_array_equal(upsweep.load("out.npy"), 10 + np.cumsum(columns["i"]) - columns["i"])
@@ -342,12 +343,56 @@ def test_decimals_keep_their_point(upsweep, arrow, name):
     column = arrow.array([decimal.Decimal(c).scaleb(-2) for c in cents], arrow.decimal128(15, 2))
     upsweep.table(name, {"price": column})
     result = upsweep.json("scan", f"{name}:price", "-o", "out.npy")
-    assert result["last"] == "998.57"
+    assert (result["first"], result["last"], result["dtype"], result["scale"]) == ("0.01", "998.57", "int64", 2)
     assert upsweep.load("out.npy").tolist() == np.cumsum(cents).tolist()  # scaled
     assert "998.57" in upsweep.text("scan", f"{name}:price")
     assert upsweep.json("scan", f"{name}:price", "--op", "min")["last"] == "-2.50"
     assert upsweep.json("scan", f"{name}:price", "--init", "1.5")["last"] == "1000.07"
     upsweep.fails("invalid_argument", "scan", f"{name}:price", "--init", "1.005", "-o", "out2.npy")
+
+
+def test_the_scale_of_what_is_written_is_said(upsweep, arrow):
+    """What is written is 100 times what is printed."""
+    column = arrow.array([decimal.Decimal("17.00"), decimal.Decimal("-20.05")], arrow.decimal128(15, 2))
+    upsweep.table("t.parquet", {"x": column, "i": [1, 2]})
+    note = "scale  the values in out.npy are scaled by 100: -305 means -3.05\n"
+    assert upsweep.text("scan", "t.parquet:x", "-o", "out.npy").endswith("output out.npy\n" + note)
+    assert upsweep.load("out.npy").tolist() == [1700, -305]
+    assert "scale  " not in upsweep.text("scan", "t.parquet:x")  # nothing is written
+    assert "scale  " not in upsweep.text("scan", "t.parquet:i", "-o", "out.npy")
+    assert "scale" not in upsweep.json("scan", "t.parquet:i", "-o", "out.npy")
+    assert "scaled" in upsweep.text("scan", "--help")
+
+
+@pytest.mark.parametrize("options", [[], ["--exclusive"], ["--exclusive", "--init", "0.3"], ["--init", "-5"]])
+@pytest.mark.parametrize("op", ["add", "min", "max"])
+@pytest.mark.parametrize("scale", [0, 2, 17])
+def test_decimals_as_float64(upsweep, arrow, op, options, scale):
+    """Each is the float64 nearest to the exact value, also where 64 bits do not hold the scaled one."""
+    if op != "add" and options == ["--exclusive"]:
+        pytest.skip("starts from an infinity, which no decimal is")
+    digits = np.random.default_rng(scale).integers(-(10**18) + 1, 10**18, 5000)
+    digits[:100] = 10**18 - 1
+    values = [decimal.Decimal(int(d)).scaleb(-scale) for d in digits]
+    upsweep.table("t.parquet", {"x": arrow.array(values, arrow.decimal128(18, scale))})
+    if "0.3" in options and scale == 0:
+        options = ["--exclusive", "--init", "3"]
+    fold = {"add": lambda a, b: a + b, "min": min, "max": max}[op]
+    running = [fractions.Fraction(decimal.Decimal(options[-1]))] if "--init" in options else []
+    if options == ["--exclusive"]:
+        running = [fractions.Fraction(0)]
+    for v in map(fractions.Fraction, values):
+        running.append(fold(running[-1], v) if running else v)
+    expected = running[:-1] if "--exclusive" in options else running[-len(values) :]
+    args = ("scan", "t.parquet:x", "--op", op, "--dtype", "float64", *options)
+    got = upsweep.npy(*args)
+    assert got.dtype == np.float64
+    assert got.tolist() == [float(v) for v in expected]
+    result = upsweep.json(*args)
+    assert (result["first"], result["last"], result["dtype"]) == (got[0], got[-1], "float64")
+    assert "scale" not in result
+    assert "type   float64\n" in upsweep.text(*args, "-o", "out.npy")
+    assert "scale  " not in upsweep.text(*args, "-o", "out.npy")
 
 
 @pytest.mark.parametrize("options", [["--dtype", "float64"], ["--dtype", "int32"], ["--op", "mul"]])
@@ -372,14 +417,34 @@ def test_decimals_of_18_digits_and_no_more(upsweep, arrow):
 def test_decimals_that_overflow(upsweep, arrow):
     column = arrow.array([decimal.Decimal("9" * 16 + ".99")] * 12, arrow.decimal128(18, 2))
     upsweep.table("t.parquet", {"x": column})
-    upsweep.fails("overflow", "scan", "t.parquet:x", "-o", "out.npy", index=9)
+    error = upsweep.fails("overflow", "scan", "t.parquet:x", "-o", "out.npy", index=9)
+    assert "--dtype float64" in error["message"]
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
-def test_dates_are_days(upsweep, arrow, name):
-    upsweep.table(name, {"d": arrow.array([datetime.date(1970, 1, 11), datetime.date(1969, 12, 31)], arrow.date32())})
-    assert upsweep.npy("scan", f"{name}:d").tolist() == [10, 9]
-    assert upsweep.npy("scan", f"{name}:d", "--op", "min").tolist() == [10, -1]
+def test_dates_are_dates(upsweep, arrow, name):
+    days = [datetime.date(1998, 8, 2), datetime.date(1969, 12, 31), datetime.date(2024, 2, 29)]
+    upsweep.table(name, {"d": arrow.array(days, arrow.date32())})
+    result = upsweep.json("scan", f"{name}:d", "--op", "max", "-o", "out.npy")
+    assert (result["first"], result["last"], result["dtype"]) == ("1998-08-02", "2024-02-29", "int64")
+    assert upsweep.load("out.npy").tolist() == [10440, 10440, 19782]
+    text = upsweep.text("scan", f"{name}:d", "--op", "min", "-o", "out.npy")
+    assert "type   date\nfirst  1998-08-02\nlast   1969-12-31\n" in text
+    assert text.endswith("scale  the values in out.npy are days since 1970-01-01: -1 means 1969-12-31\n")
+    assert upsweep.npy("scan", f"{name}:d", "--op", "min").tolist() == [10440, -1, -1]
+    assert upsweep.json("scan", f"{name}:d", "--op", "max", "--init", "2000-01-01")["first"] == "2000-01-01"
+    for bad in ("10440", "2000-13-01", "yesterday"):
+        upsweep.fails("invalid_argument", "scan", f"{name}:d", "--op", "max", "--init", bad)
+
+
+@pytest.mark.parametrize("op", ["add", "mul", "and", "or", "xor"])
+def test_dates_do_not_add_up(upsweep, arrow, op):
+    upsweep.table("t.parquet", {"d": arrow.array([datetime.date(1970, 1, 11), datetime.date(1969, 12, 31)])})
+    error = upsweep.fails("invalid_argument", "scan", "t.parquet:d", "--op", op, "-o", "out.npy")
+    assert "--dtype int64" in error["message"]
+    # As the numbers that they are stored as, by request.
+    assert upsweep.json("scan", "t.parquet:d", "--dtype", "int64")["last"] == 9
+    assert upsweep.npy("scan", "t.parquet:d", "--dtype", "int32", "--op", "min").tolist() == [10, -1]
 
 
 @pytest.mark.parametrize("row", [0, 5, 70_000, 99_999])
@@ -400,6 +465,23 @@ def test_csv_types(upsweep, arrow):
     assert upsweep.json("scan", "t.csv:c")["last"] == 2**64 - 1
     upsweep.write("head.csv", "a\n")
     assert upsweep.json("scan", "head.csv:a")["count"] == 0
+
+
+def test_csv_decimals_are_exact(upsweep, arrow):
+    random = np.random.default_rng(11)
+    cents = random.integers(-(10**15), 10**15, 200_000)
+    texts = [f"{decimal.Decimal(int(c)).scaleb(-2):f}" for c in cents]
+    texts[7::1000] = [text[:-1] for text in texts[7::1000]]  # fewer decimals
+    texts[8::1000] = [text[:-3] for text in texts[8::1000]]  # none
+    with decimal.localcontext(decimal.Context(prec=60)):
+        sums = np.cumsum([int(decimal.Decimal(text).scaleb(2)) for text in texts])
+    upsweep.write("t.csv", "word,x\n" + "".join(f'"a,b",{text}\n' for text in texts))
+    result = upsweep.json("scan", "t.csv:x", "-o", "out.npy")
+    assert (result["dtype"], result["scale"]) == ("int64", 2)
+    assert result["last"] == f"{decimal.Decimal(int(sums[-1])).scaleb(-2):f}"
+    np.testing.assert_array_equal(upsweep.load("out.npy"), sums)
+    doubles = upsweep.npy("scan", "t.csv:x", "--dtype", "float64")
+    assert doubles.tolist() == [float(fractions.Fraction(int(s), 100)) for s in sums]
 
 
 # --------------------------------------------------------------------------------------------------------- overflow
