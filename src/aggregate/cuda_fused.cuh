@@ -231,10 +231,11 @@ Status run_fused(detail::AggregateCall& call, Kernel kernel) {
                         .units = static_cast<unsigned>((call.n - head) / kUnitRows),
                         .workspace = gpu::detail::workspace_at(call.launch->kept, call.launch->size.kept),
                         .out = call.out};
-  kernel<<<static_cast<unsigned>(fused_blocks(call)), kFusedThreads, 0, call.launch->stream>>>(fused);
   call.partials = call.out;
   call.partial_count = 1;
-  return gpu::status_of(cudaGetLastError());
+  const auto blocks = static_cast<unsigned>(fused_blocks(call));
+  return gpu::status_of(
+      gpu::detail::launch({.blocks = blocks, .threads = kFusedThreads, .stream = call.launch->stream}, kernel, fused));
 }
 
 }  // namespace upsweep::aggregate

@@ -97,7 +97,9 @@ std::vector<OccupancyVariant> occupancy_variants() {
 Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept {
   const Way& way = kWays[variant];
   return leave_partials(call, blocks_of(call.n, 2 * way.threads), [&](unsigned blocks, Sum* sums) {
-    way.kernel<<<blocks, static_cast<unsigned>(way.threads), 0, call.launch->stream>>>(rows_of(call), sums);
+    const auto threads = static_cast<unsigned>(way.threads);
+    return gpu::detail::launch({.blocks = blocks, .threads = threads, .stream = call.launch->stream}, way.kernel,
+                               rows_of(call), sums);
   });
 }
 

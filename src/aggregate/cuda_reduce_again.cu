@@ -29,8 +29,10 @@ Status cuda_reduce_again(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   return leave_partials(call, blocks_of(first, 2 * kBlock), [&](unsigned blocks, Sum* out) {
     Sum* const sums = out + blocks;
-    launch_two_loads(rows_of(call), sums, call.launch->stream);
-    reduce_again_sum<<<blocks, kBlock, 0, call.launch->stream>>>(sums, first, out);
+    const cudaError_t error = launch_two_loads(rows_of(call), sums, call.launch->stream);
+    if (error != cudaSuccess) return error;
+    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, reduce_again_sum,
+                               sums, first, out);
   });
 }
 

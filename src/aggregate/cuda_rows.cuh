@@ -8,6 +8,7 @@
 
 #include "upsweep/detail/aggregate_call.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/error.hpp"
 
 namespace upsweep::aggregate {
@@ -40,14 +41,13 @@ constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
   return n > 0 ? (n + rows_per_block - 1) / rows_per_block : 1;
 }
 
-/// launch(blocks, partials) leaves a partial sum per block in scratch, for the host to add up.
+/// launch(blocks, partials) returns its error, and leaves a partial sum per block in scratch, for the host to add up.
 template <class Launch>
 Status leave_partials(detail::AggregateCall& call, std::int64_t count, Launch launch) {
   auto* partials = static_cast<Sum*>(call.launch->scratch);
-  launch(static_cast<unsigned>(count), partials);
   call.partials = reinterpret_cast<const std::int64_t*>(partials);
   call.partial_count = count;
-  return gpu::status_of(cudaGetLastError());
+  return gpu::status_of(launch(static_cast<unsigned>(count), partials));
 }
 constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
   return {.scratch = count * std::int64_t{sizeof(Sum)}};

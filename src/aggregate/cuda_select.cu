@@ -22,9 +22,10 @@ __global__ void simple_select(const DeviceRows rows, Sum* products) {
 
 Status cuda_select(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, call.n, [&](unsigned, Sum* products) {
-    if (call.n == 0) return;
-    simple_select<<<static_cast<unsigned>(blocks_of(call.n, kBlock)), kBlock, 0, call.launch->stream>>>(rows_of(call),
-                                                                                                        products);
+    if (call.n == 0) return cudaSuccess;
+    const auto blocks = static_cast<unsigned>(blocks_of(call.n, kBlock));
+    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, simple_select,
+                               rows_of(call), products);
   });
 }
 

@@ -24,7 +24,8 @@ __global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
 
 Status cuda_sequential(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
-    sequential_select_and_sum<<<blocks, kBlock, 0, call.launch->stream>>>(rows_of(call), sums);
+    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream},
+                               sequential_select_and_sum, rows_of(call), sums);
   });
 }
 

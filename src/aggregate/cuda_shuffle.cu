@@ -65,11 +65,15 @@ std::int64_t blocks_on(const detail::AggregateCall& call) {
 Status cuda_shuffle(detail::AggregateCall& call, const Policy&) noexcept {
   auto* const sums = static_cast<Sum*>(call.launch->scratch);
   const std::int64_t blocks = blocks_on(call);
-  shuffle_select_and_sum<<<static_cast<unsigned>(blocks), kBlock, 0, call.launch->stream>>>(rows_of(call), sums);
-  shuffle_sum_of_blocks<<<1, kBlock, 0, call.launch->stream>>>(sums, blocks, call.out);
   call.partials = call.out;
   call.partial_count = 1;
-  return gpu::status_of(cudaGetLastError());
+  const gpu::Stream stream = call.launch->stream;
+  const cudaError_t error =
+      gpu::detail::launch({.blocks = static_cast<unsigned>(blocks), .threads = kBlock, .stream = stream},
+                          shuffle_select_and_sum, rows_of(call), sums);
+  if (error != cudaSuccess) return gpu::status_of(error);
+  return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = kBlock, .stream = stream}, shuffle_sum_of_blocks,
+                                            sums, blocks, call.out));
 }
 
 gpu::WorkspaceSize cuda_shuffle_workspace(const detail::AggregateCall& call) noexcept {

@@ -18,13 +18,16 @@ __global__ void two_loads_select_and_sum(const DeviceRows rows, Sum* sums) { two
 
 }  // namespace
 
-void launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream) {
-  two_loads_select_and_sum<<<static_cast<unsigned>(blocks_of(rows.n, 2 * kBlock)), kBlock, 0, stream>>>(rows, sums);
+cudaError_t launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(blocks_of(rows.n, 2 * kBlock));
+  return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, two_loads_select_and_sum, rows,
+                             sums);
 }
 
 Status cuda_two_loads(detail::AggregateCall& call, const Policy&) noexcept {
-  return leave_partials(call, blocks_of(call.n, 2 * kBlock),
-                        [&](unsigned, Sum* sums) { launch_two_loads(rows_of(call), sums, call.launch->stream); });
+  return leave_partials(call, blocks_of(call.n, 2 * kBlock), [&](unsigned, Sum* sums) {
+    return launch_two_loads(rows_of(call), sums, call.launch->stream);
+  });
 }
 
 gpu::WorkspaceSize cuda_two_loads_workspace(const detail::AggregateCall& call) noexcept {

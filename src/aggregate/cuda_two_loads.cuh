@@ -18,6 +18,6 @@ __device__ __forceinline__ void two_loads(const DeviceRows& rows, Sum* sums) {
 }
 
 /// Puts cuda.two_loads' kernel into the stream: blocks_of(n, 2·kBlock) sums.
-void launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream);
+[[nodiscard]] cudaError_t launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream);
 
 }  // namespace upsweep::aggregate

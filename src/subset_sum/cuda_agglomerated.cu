@@ -31,7 +31,8 @@ Status cuda_agglomerated(detail::SubsetSumCall& call, const Policy&) noexcept {
   // The document divides rounding down: no thread at all where there are fewer rows than a thread takes.
   const unsigned blocks = table_blocks((rows + per_thread - 1) / per_thread);
   return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
-    fill_column_in_rounds<<<blocks, kTableBlock, 0, call.launch->stream>>>(column, before, rows, item);
+    return gpu::detail::launch({.blocks = blocks, .threads = kTableBlock, .stream = call.launch->stream},
+                               fill_column_in_rounds, column, before, rows, item);
   });
 }
 

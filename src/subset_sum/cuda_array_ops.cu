@@ -23,9 +23,11 @@ __global__ void elementwise(std::int64_t count, const Element element) {
 }
 
 template <class Element>
-void launch_elementwise(gpu::Stream stream, std::int64_t count, Element element) {
-  if (count == 0) return;
-  elementwise<<<static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock, 0, stream>>>(count, element);
+[[nodiscard]] cudaError_t launch_elementwise(gpu::Stream stream, std::int64_t count, Element element) {
+  if (count == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((count + kBlock - 1) / kBlock);
+  return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, elementwise<Element>, count,
+                             element);
 }
 
 }  // namespace
@@ -35,23 +37,27 @@ Status cuda_array_ops(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);
   const std::int64_t columns = std::max<std::int64_t>(call.n, 1);
   auto* const table = static_cast<std::uint8_t*>(call.launch->scratch);
-  (void)cudaMemsetAsync(table, 0, static_cast<std::size_t>(columns * rows), stream);
-  launch_elementwise(stream, columns, [=] __device__(std::int64_t j) { table[j * rows] = 1; });
+  cudaError_t error = cudaMemsetAsync(table, 0, static_cast<std::size_t>(columns * rows), stream);
+  if (error != cudaSuccess) return gpu::status_of(error);
+  error = launch_elementwise(stream, columns, [=] __device__(std::int64_t j) { table[j * rows] = 1; });
+  if (error != cudaSuccess) return gpu::status_of(error);
   if (call.n > 0 && call.items[0] <= call.target) {
     std::uint8_t* const first = table + call.items[0];
-    launch_elementwise(stream, 1, [=] __device__(std::int64_t) { *first = 1; });
+    error = launch_elementwise(stream, 1, [=] __device__(std::int64_t) { *first = 1; });
+    if (error != cudaSuccess) return gpu::status_of(error);
   }
   for (std::int64_t j = 1; j < call.n; ++j) {
     const std::uint8_t* const before = table + (j - 1) * rows;
     std::uint8_t* const column = table + j * rows;
-    launch_elementwise(stream, rows - 1, [=] __device__(std::int64_t i) { column[i + 1] = before[i + 1]; });
+    error = launch_elementwise(stream, rows - 1, [=] __device__(std::int64_t i) { column[i + 1] = before[i + 1]; });
+    if (error != cudaSuccess) return gpu::status_of(error);
     const std::int64_t item = call.items[j];
     if (item > call.target) continue;
-    launch_elementwise(stream, rows - item,
-                       [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
+    error = launch_elementwise(stream, rows - item,
+                               [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
+    if (error != cudaSuccess) return gpu::status_of(error);
   }
-  launch_pack(call, table + (columns - 1) * rows);
-  return gpu::status_of(cudaGetLastError());
+  return gpu::status_of(launch_pack(call, table + (columns - 1) * rows));
 }
 
 gpu::WorkspaceSize cuda_array_ops_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }

@@ -15,6 +15,7 @@
 
 #include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -50,22 +51,24 @@ Status cuda_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
   std::int64_t left = std::count_if(call.items, call.items + call.n, fits);
   Word* const turns[2] = {call.sums, static_cast<Word*>(call.launch->scratch)};
   Bitmap sums{turns[left % 2], 1};
-  add_no_item<<<1, 1, 0, stream>>>(sums.words);
+  cudaError_t error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, add_no_item, sums.words);
+  if (error != cudaSuccess) return gpu::status_of(error);
   std::int64_t greatest = 0;  // sum so far, up to the target
   for (const std::int64_t* item = call.items; left > 0; ++item) {
     if (!fits(*item)) continue;
     --left;
     greatest += std::min(*item, call.target - greatest);
     const Bitmap next{turns[left % 2], detail::words_of(greatest)};
-    add_item<<<static_cast<unsigned>((next.count + kBlock - 1) / kBlock), kBlock, 0, stream>>>(sums, next, *item,
-                                                                                               call.target);
+    const auto blocks = static_cast<unsigned>((next.count + kBlock - 1) / kBlock);
+    error = gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, add_item, sums, next, *item,
+                                call.target);
+    if (error != cudaSuccess) return gpu::status_of(error);
     sums = next;
   }
   const std::int64_t untouched = detail::words_of(call.target) - sums.count;
-  if (untouched > 0) {
-    (void)cudaMemsetAsync(sums.words + sums.count, 0, static_cast<std::size_t>(untouched) * sizeof(Word), stream);
-  }
-  return gpu::status_of(cudaGetLastError());
+  if (untouched == 0) return {};
+  return gpu::status_of(
+      cudaMemsetAsync(sums.words + sums.count, 0, static_cast<std::size_t>(untouched) * sizeof(Word), stream));
 }
 
 gpu::WorkspaceSize cuda_bits_workspace(const detail::SubsetSumCall& call) noexcept {

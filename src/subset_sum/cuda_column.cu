@@ -27,7 +27,8 @@ __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, st
 Status cuda_column(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);
   return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
-    fill_column<<<table_blocks(rows), kTableBlock, 0, call.launch->stream>>>(column, before, rows, item);
+    return gpu::detail::launch({.blocks = table_blocks(rows), .threads = kTableBlock, .stream = call.launch->stream},
+                               fill_column, column, before, rows, item);
   });
 }
 

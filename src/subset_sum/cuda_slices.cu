@@ -18,6 +18,7 @@
 #include "subset_sum/cuda_sorted_sums.cuh"
 #include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -98,9 +99,9 @@ Status cuda_slices(detail::SubsetSumCall& call, const Policy&) noexcept {
   // A block per multiprocessor where one slice each is enough.
   const std::int64_t share = (slices.words + call.launch->multiprocessors - 1) / call.launch->multiprocessors;
   slices.slice = static_cast<int>(std::clamp((share + 1) / 2 * 2, kLeastWords, kMostWords));
-  const std::int64_t blocks = (slices.words + slices.slice - 1) / slices.slice;
-  write_slice<<<static_cast<unsigned>(blocks), kThreads, 0, call.launch->stream>>>(slices);
-  return gpu::status_of(cudaGetLastError());
+  const auto blocks = static_cast<unsigned>((slices.words + slices.slice - 1) / slices.slice);
+  return gpu::status_of(
+      gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_slice, slices));
 }
 
 gpu::WorkspaceSize cuda_slices_workspace(const detail::SubsetSumCall&) noexcept { return {}; }

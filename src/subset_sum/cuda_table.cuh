@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/error.hpp"
 
@@ -49,22 +50,28 @@ __global__ void pack_column(const std::uint8_t* column, std::int64_t rows, std::
   if (i % 32 == 0 && i / 32 < count) halves[i / 32] = bits;
 }
 
-inline void launch_pack(const detail::SubsetSumCall& call, const std::uint8_t* column) {
+[[nodiscard]] inline cudaError_t launch_pack(const detail::SubsetSumCall& call, const std::uint8_t* column) {
   const std::int64_t words = detail::words_of(call.target);
-  pack_column<kTableBlock><<<table_blocks(64 * words), kTableBlock, 0, call.launch->stream>>>(
-      column, rows_of(call), reinterpret_cast<std::uint32_t*>(call.sums), 2 * words);
+  return gpu::detail::launch(
+      {.blocks = table_blocks(64 * words), .threads = kTableBlock, .stream = call.launch->stream},
+      pack_column<kTableBlock>, column, rows_of(call), reinterpret_cast<std::uint32_t*>(call.sums), 2 * words);
 }
 
-/// launch_column(column, before, item) for every item but the first; then the last column becomes the bitmap.
+/// launch_column(column, before, item), which returns its error, for every item but the first; then the last column
+/// becomes the bitmap.
 template <class LaunchColumn>
 Status fill_table(const detail::SubsetSumCall& call, LaunchColumn launch_column) {
   const std::int64_t rows = rows_of(call);
   auto* column = static_cast<std::uint8_t*>(call.launch->scratch);
-  start_column<kTableBlock>
-      <<<table_blocks(rows), kTableBlock, 0, call.launch->stream>>>(column, rows, call.n > 0 ? call.items[0] : 0);
-  for (std::int64_t j = 1; j < call.n; ++j, column += rows) launch_column(column + rows, column, call.items[j]);
-  launch_pack(call, column);
-  return gpu::status_of(cudaGetLastError());
+  cudaError_t error =
+      gpu::detail::launch({.blocks = table_blocks(rows), .threads = kTableBlock, .stream = call.launch->stream},
+                          start_column<kTableBlock>, column, rows, call.n > 0 ? call.items[0] : 0);
+  if (error != cudaSuccess) return gpu::status_of(error);
+  for (std::int64_t j = 1; j < call.n; ++j, column += rows) {
+    error = launch_column(column + rows, column, call.items[j]);
+    if (error != cudaSuccess) return gpu::status_of(error);
+  }
+  return gpu::status_of(launch_pack(call, column));
 }
 
 }  // namespace upsweep::subset_sum

@@ -20,6 +20,7 @@
 #include "subset_sum/cuda_sorted_sums.cuh"
 #include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -260,6 +261,25 @@ constexpr std::int64_t scratch_of(int left, int right) {
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
+/// Puts all of it into the stream, for halves of so many items.
+cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream stream) {
+  cudaError_t error = gpu::detail::launch({.blocks = 2, .threads = kSeedThreads, .stream = stream}, seed, lists);
+  if (error != cudaSuccess) return error;
+  for (int done = kSeedItems; done < right; ++done) {  // the second half is not the shorter one
+    const auto tiles = static_cast<unsigned>(tiles_of(whole_of(done + 1)));
+    const dim3 cuts(blocks_of(tiles), 2);
+    error = gpu::detail::launch({.blocks = cuts, .threads = kThreads, .stream = stream}, cut_round, lists, done);
+    if (error != cudaSuccess) return error;
+    const dim3 merges(tiles, 2);
+    error = gpu::detail::launch({.blocks = merges, .threads = kThreads, .stream = stream}, merge_round, lists, done);
+    if (error != cudaSuccess) return error;
+  }
+  const auto tiles = static_cast<unsigned>(ends_of(left, right));
+  error = gpu::detail::launch({.blocks = blocks_of(tiles), .threads = kThreads, .stream = stream}, cut_search, lists);
+  if (error != cudaSuccess) return error;
+  return gpu::detail::launch({.blocks = tiles, .threads = kThreads, .stream = stream}, search, lists);
+}
+
 }  // namespace
 
 Status cuda_two_list(detail::SubsetSumCall& call, const Policy&) noexcept {
@@ -295,18 +315,8 @@ Status cuda_two_list(detail::SubsetSumCall& call, const Policy&) noexcept {
   lists.halves[0].ends = reinterpret_cast<std::int64_t*>(memory);
   lists.halves[1].ends = lists.halves[0].ends + ends_of(left, right);
 
-  seed<<<2, kSeedThreads, 0, stream>>>(lists);
-  for (int done = kSeedItems; done < right; ++done) {  // the second half is not the shorter one
-    const auto tiles = static_cast<unsigned>(tiles_of(whole_of(done + 1)));
-    cut_round<<<dim3(blocks_of(tiles), 2), kThreads, 0, stream>>>(lists, done);
-    merge_round<<<dim3(tiles, 2), kThreads, 0, stream>>>(lists, done);
-  }
-  const auto tiles = static_cast<unsigned>(ends_of(left, right));
-  cut_search<<<blocks_of(tiles), kThreads, 0, stream>>>(lists);
-  search<<<tiles, kThreads, 0, stream>>>(lists);
-
   Sum found = 0;
-  cudaError_t error = cudaGetLastError();
+  cudaError_t error = launch_all(lists, left, right, stream);
   if (error == cudaSuccess) error = cudaMemcpyAsync(&found, lists.found, sizeof found, cudaMemcpyDeviceToHost, stream);
   if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
   if (error != cudaSuccess) return gpu::status_of(error);
