@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "upsweep/detail/kernel_launch.cuh"
+
 namespace upsweep::gpu {
 
 // ------------------------------------------------------------------------------------------------------------- a tile
@@ -37,8 +39,11 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
 struct HillisSteeleTiles {
   static constexpr int kTile = 1024;
   template <class Element, class T>
-  void launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks, cudaStream_t stream) const {
-    scan_tiles_by_rounds<<<blocks, kTile, 2 * kTile * sizeof(T), stream>>>(element, out, totals, n);
+  [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
+                                   cudaStream_t stream) const {
+    const detail::Grid grid{
+        .blocks = blocks, .threads = kTile, .stream = stream, .shared_bytes = 2 * kTile * sizeof(T)};
+    return detail::launch(grid, scan_tiles_by_rounds<Element, T>, element, out, totals, n);
   }
 };
 
@@ -61,7 +66,8 @@ __global__ void round_of(Op op, const T* from, T* to, std::int64_t stride, std::
 
 /// `scratch` has room for n results. `reads_out`: the elements lie where the results go.
 template <class Element, class T>
-void scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out, cudaStream_t stream) {
+[[nodiscard]] cudaError_t scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out,
+                                         cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((n + kRoundThreads - 1) / kRoundThreads);
   int rounds = 0;
   while ((std::int64_t{1} << rounds) < n) ++rounds;
@@ -70,11 +76,15 @@ void scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, 
   if (rounds % 2 == 0 && reads_out) ++rounds;
   T* from = rounds % 2 == 0 ? out : scratch;
   T* to = rounds % 2 == 0 ? scratch : out;
-  copy_elements<<<blocks, kRoundThreads, 0, stream>>>(element, from, n);
+  const detail::Grid grid{.blocks = blocks, .threads = kRoundThreads, .stream = stream};
+  cudaError_t error = detail::launch(grid, copy_elements<Element, T>, element, from, n);
+  if (error != cudaSuccess) return error;
   for (int round = 0; round < rounds; ++round) {
-    round_of<<<blocks, kRoundThreads, 0, stream>>>(element.op, from, to, std::int64_t{1} << round, n);
+    error = detail::launch(grid, round_of<T, decltype(element.op)>, element.op, from, to, std::int64_t{1} << round, n);
+    if (error != cudaSuccess) return error;
     std::swap(from, to);
   }
+  return cudaSuccess;
 }
 
 }  // namespace upsweep::gpu

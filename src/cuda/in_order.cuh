@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "upsweep/detail/kernel_launch.cuh"
+
 namespace upsweep::gpu {
 
 template <class Element, class T>
@@ -19,6 +21,11 @@ __global__ void scan_alone(Element element, T* out, std::int64_t n) {
     out[i] = total;
     total = element.op(total, next);
   }
+}
+
+template <class Element, class T>
+[[nodiscard]] cudaError_t scan_by_one_thread(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
+  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, scan_alone<Element, T>, element, out, n);
 }
 
 inline constexpr int kTurnThreads = 1024;
@@ -36,10 +43,13 @@ __global__ void take_turns(Element element, T* out, std::int64_t first, std::int
 
 /// Blocks have no order within a launch: a launch for each.
 template <class Element, class T>
-void scan_by_turns(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
+[[nodiscard]] cudaError_t scan_by_turns(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
   for (std::int64_t first = 0; first < n; first += kTurnThreads) {
-    take_turns<<<1, kTurnThreads, 0, stream>>>(element, out, first, n);
+    const cudaError_t error = detail::launch({.blocks = 1, .threads = kTurnThreads, .stream = stream},
+                                             take_turns<Element, T>, element, out, first, n);
+    if (error != cudaSuccess) return error;
   }
+  return cudaSuccess;
 }
 
 }  // namespace upsweep::gpu

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "upsweep/detail/kernel_launch.cuh"
+
 namespace upsweep::gpu {
 
 /// Values that lie in memory as they are.
@@ -37,22 +39,23 @@ constexpr std::int64_t totals_above(std::int64_t n, int tile) {
 }
 
 /// Tiles::kTile elements are one block's work: tiles.launch(elements, out, totals, n, blocks, stream) scans every tile
-/// alone and writes their totals, unless `totals` is null. `totals` has room for totals_above(n). Any n.
+/// alone, writes their totals unless `totals` is null, and returns its error. `totals` has room for totals_above(n).
+/// Any n.
 template <class Tiles, class Elements, class T>
-void scan_by_blocks(const Tiles& tiles, const Elements& elements, T* out, T* totals, std::int64_t n,
-                    cudaStream_t stream) {
+[[nodiscard]] cudaError_t scan_by_blocks(const Tiles& tiles, const Elements& elements, T* out, T* totals,
+                                         std::int64_t n, cudaStream_t stream) {
   constexpr int kTile = Tiles::kTile;
   const std::int64_t blocks = (n + kTile - 1) / kTile;
-  if (blocks == 1) {
-    tiles.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
-    return;
-  }
-  tiles.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
+  if (blocks == 1) return tiles.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
+  cudaError_t error = tiles.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
+  if (error != cudaSuccess) return error;
   // ---- The totals, in place.
   using Op = decltype(elements.op);
-  scan_by_blocks(tiles, Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, stream);
+  error = scan_by_blocks(tiles, Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, stream);
+  if (error != cudaSuccess) return error;
   // ---- Back into all tiles but the first.
-  add_back<<<static_cast<unsigned>(blocks - 1), 256, 0, stream>>>(elements.op, totals, out, n, kTile);
+  return detail::launch({.blocks = static_cast<unsigned>(blocks - 1), .threads = 256, .stream = stream},
+                        add_back<T, Op>, elements.op, totals, out, n, kTile);
 }
 
 }  // namespace upsweep::gpu

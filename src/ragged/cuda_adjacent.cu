@@ -87,9 +87,11 @@ Status cuda_adjacent(detail::RaggedCall& call, const Policy&) noexcept {
     const auto stream = call.launch->stream;
     const auto lists = lengths_of<T>(call);
     auto* first_bad = &static_cast<gpu::detail::Control*>(call.launch->kept)->first_bad;
-    subtract_first<<<blocks, kThreads, 0, stream>>>(lists, call.offsets, call.n, vectors, first_bad);
-    tell_first_bad<<<1, 1, 0, stream>>>(lists, call.offsets, call.n, call.carry.lists, first_bad, call.status);
-    return gpu::status_of(cudaGetLastError());
+    const cudaError_t error = gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream},
+                                                  subtract_first<T>, lists, call.offsets, call.n, vectors, first_bad);
+    if (error != cudaSuccess) return gpu::status_of(error);
+    return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, tell_first_bad<T>, lists,
+                                              call.offsets, call.n, call.carry.lists, first_bad, call.status));
   });
 }
 

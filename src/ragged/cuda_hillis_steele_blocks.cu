@@ -16,9 +16,9 @@ namespace upsweep::ragged {
 
 Status cuda_hillis_steele_blocks(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    gpu::scan_by_blocks(gpu::HillisSteeleTiles{}, lengths, out, static_cast<std::int64_t*>(call.launch->scratch),
-                        call.n, call.launch->stream);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_blocks(gpu::HillisSteeleTiles{}, lengths, out,
+                                              static_cast<std::int64_t*>(call.launch->scratch), call.n,
+                                              call.launch->stream));
   });
 }
 

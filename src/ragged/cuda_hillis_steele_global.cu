@@ -14,9 +14,8 @@ namespace upsweep::ragged {
 
 Status cuda_hillis_steele_global(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    gpu::scan_by_rounds(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n, false,
-                        call.launch->stream);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_rounds(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n,
+                                              false, call.launch->stream));
   });
 }
 

@@ -7,6 +7,7 @@
 #include "core/visit.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/error.hpp"
 
@@ -73,8 +74,9 @@ Status with_lengths(const detail::RaggedCall& call, Scan scan) {
     if (call.n > 0) {
       if (const Status status = scan(lengths, call.offsets + 1); !status.ok()) return status;
     }
-    finish_offsets<<<1, 1, 0, call.launch->stream>>>(lengths, call.offsets, call.n, call.carry.lists, call.status);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = call.launch->stream},
+                                              finish_offsets<T>, lengths, call.offsets, call.n, call.carry.lists,
+                                              call.status));
   });
 }
 

@@ -15,8 +15,7 @@ namespace upsweep::ragged {
 
 Status cuda_one_thread(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    gpu::scan_alone<<<1, 1, 0, call.launch->stream>>>(lengths, out, call.n);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_one_thread(lengths, out, call.n, call.launch->stream));
   });
 }
 

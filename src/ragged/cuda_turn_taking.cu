@@ -14,8 +14,7 @@ namespace upsweep::ragged {
 
 Status cuda_turn_taking(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    gpu::scan_by_turns(lengths, out, call.n, call.launch->stream);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_turns(lengths, out, call.n, call.launch->stream));
   });
 }
 

@@ -13,6 +13,7 @@
 #include "reduce/cuda_elements.cuh"
 #include "reduce/rungs.hpp"
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::reduction {
 namespace {
@@ -62,17 +63,19 @@ std::int64_t share_of(std::int64_t n, std::int64_t blocks) {
 
 Status cuda_shuffle(const detail::ReduceCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
-    const auto stream = call.launch->stream;
+    const auto fold = [&](std::int64_t blocks, auto... arguments) {
+      return gpu::detail::launch(
+          {.blocks = static_cast<unsigned>(blocks), .threads = kWarps * 32, .stream = call.launch->stream},
+          fold_shares<T, Op>, elements.op, arguments...);
+    };
     auto* totals = static_cast<T*>(call.launch->scratch);
     const std::int64_t share = share_of(call.n, kMostBlocks);
     const std::int64_t blocks = (call.n + share * kWarps - 1) / (share * kWarps);  // that have any elements
     if (blocks > 0) {
-      fold_shares<<<static_cast<unsigned>(blocks), kWarps * 32, 0, stream>>>(elements.op, elements.in, call.n, share,
-                                                                             false, T{}, totals);
+      const cudaError_t error = fold(blocks, elements.in, call.n, share, false, T{}, totals);
+      if (error != cudaSuccess) return gpu::status_of(error);
     }
-    fold_shares<<<1, kWarps * 32, 0, stream>>>(elements.op, totals, blocks, share_of(blocks, 1), elements.has_init,
-                                               elements.init, out);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(fold(1, totals, blocks, share_of(blocks, 1), elements.has_init, elements.init, out));
   });
 }
 

@@ -54,9 +54,11 @@ __global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) 
 struct Tiles {
   static constexpr int kTile = kTileElements;
   template <class Element, class T>
-  void launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks, cudaStream_t stream) const {
+  [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
+                                   cudaStream_t stream) const {
     constexpr int kShared = (kTile + kTile / 32) * int{sizeof(T)};
-    sweep_tiles<<<blocks, kThreads, kShared, stream>>>(element, out, totals, n);
+    const gpu::detail::Grid grid{.blocks = blocks, .threads = kThreads, .stream = stream, .shared_bytes = kShared};
+    return gpu::detail::launch(grid, sweep_tiles<Element, T>, element, out, totals, n);
   }
 };
 
@@ -64,8 +66,8 @@ struct Tiles {
 
 Status cuda_blelloch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call));
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(
+        gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
   });
 }
 

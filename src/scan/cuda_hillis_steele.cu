@@ -10,6 +10,7 @@
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); the scan tutorial.
 #include "scan/cuda_elements.cuh"
 #include "scan/rungs.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::scan {
 namespace {
@@ -35,11 +36,11 @@ __global__ void scan_in_one_block(Elements<T, Op> element, T* out, int n) {
 }  // namespace
 
 Status cuda_hillis_steele(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
+  return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const unsigned threads = (static_cast<unsigned>(call.n) + 31) / 32 * 32;
-    scan_in_one_block<<<1, threads, 2 * threads * sizeof(T), stream_of(call)>>>(elements, out,
-                                                                                static_cast<int>(call.n));
-    return gpu::status_of(cudaGetLastError());
+    const gpu::detail::Grid grid{
+        .blocks = 1, .threads = threads, .stream = stream_of(call), .shared_bytes = 2 * threads * sizeof(T)};
+    return gpu::status_of(gpu::detail::launch(grid, scan_in_one_block<T, Op>, elements, out, static_cast<int>(call.n)));
   });
 }
 

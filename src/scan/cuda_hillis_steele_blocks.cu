@@ -19,9 +19,8 @@ using gpu::HillisSteeleTiles;
 
 Status cuda_hillis_steele_blocks(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    gpu::scan_by_blocks(HillisSteeleTiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n,
-                        stream_of(call));
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_blocks(HillisSteeleTiles{}, elements, out, static_cast<T*>(call.launch->scratch),
+                                              call.n, stream_of(call)));
   });
 }
 

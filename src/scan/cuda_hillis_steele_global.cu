@@ -15,9 +15,8 @@ namespace upsweep::scan {
 
 Status cuda_hillis_steele_global(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    gpu::scan_by_rounds(elements, out, static_cast<T*>(call.launch->scratch), call.n, call.in == call.out,
-                        stream_of(call));
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_rounds(elements, out, static_cast<T*>(call.launch->scratch), call.n,
+                                              call.in == call.out, stream_of(call)));
   });
 }
 

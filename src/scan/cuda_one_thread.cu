@@ -15,8 +15,7 @@ namespace upsweep::scan {
 
 Status cuda_one_thread(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
-    gpu::scan_alone<<<1, 1, 0, stream_of(call)>>>(elements, out, call.n);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_one_thread(elements, out, call.n, stream_of(call)));
   });
 }
 

@@ -40,8 +40,10 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
 struct Tiles {
   static constexpr int kTile = 1024;
   template <class Element, class T>
-  void launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks, cudaStream_t stream) const {
-    scan_tiles<<<blocks, kTile, 0, stream>>>(element, out, totals, n);
+  [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
+                                   cudaStream_t stream) const {
+    return gpu::detail::launch({.blocks = blocks, .threads = kTile, .stream = stream}, scan_tiles<Element, T>, element,
+                               out, totals, n);
   }
 };
 
@@ -49,8 +51,8 @@ struct Tiles {
 
 Status cuda_shuffle(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call));
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(
+        gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
   });
 }
 

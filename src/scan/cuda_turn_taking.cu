@@ -17,8 +17,7 @@ namespace upsweep::scan {
 
 Status cuda_turn_taking(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
-    gpu::scan_by_turns(elements, out, call.n, stream_of(call));
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::scan_by_turns(elements, out, call.n, stream_of(call)));
   });
 }
 
