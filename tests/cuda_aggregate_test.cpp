@@ -225,6 +225,21 @@ TEST_F(CudaAggregate, PinnedColumnsAreReadWhereTheyAre) {
   }
 }
 
+TEST_F(CudaAggregate, AnErrorThatTheCallerHasNotAskedForIsNotTheSums) {
+  for (const std::int64_t n : {0, 70001}) {
+    const Rows rows = make_rows(RowPattern::lineitem, n, 7);
+    OnDevice columns(rows, 1);
+    for (const auto& rung : rungs()) {
+      std::int64_t sum = -1;
+      tests::leave_stale_error();
+      const Code code = code_of([&] { sum = columns.sum(gpu::Policy{}.with_rung(rung.id), 5000).sum; });
+      tests::expect_stale_error(rung);
+      EXPECT_EQ(code, Code::ok) << rung.id << " n " << n;
+      EXPECT_EQ(sum, rows.sum(5000)) << rung.id << " n " << n;
+    }
+  }
+}
+
 TEST_F(CudaAggregate, SaysWhatIsWrong) {
   const Rows rows = make_rows(RowPattern::lineitem, 1000, 2);
   OnDevice columns(rows, 0);

@@ -308,6 +308,24 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
   }
 }
 
+TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheOffsets) {
+  // Lists that lie one after the other, which every rung takes. The first begins at 0: so their bounds are the offsets.
+  const std::int64_t n = 5000;
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(n + 1));
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<std::int64_t>(3 * i);
+  DeviceArray<std::int64_t> bounds(expected, 0);
+  for (const auto& rung : rungs()) {
+    const auto policy = gpu::Policy{}.with_rung(rung.id);
+    DeviceArray<std::int64_t> offsets(n + 1);
+    tests::leave_stale_error();
+    const Outcome found =
+        outcome_of([&] { compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
+    tests::expect_stale_error(rung);
+    EXPECT_EQ(found.code, Code::ok) << rung.id;
+    EXPECT_EQ(offsets.values(), expected) << rung.id;
+  }
+}
+
 TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
   std::vector<std::int64_t> host(100, 1);
   DeviceArray<std::int64_t> bounds(host, 0);

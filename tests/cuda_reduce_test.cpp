@@ -196,6 +196,17 @@ TEST_F(GpuTest, AGraphReplaysReductionsIntoDeviceMemory) {
   require(cudaStreamDestroy(stream));
 }
 
+TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheReductions) {
+  for (const std::int64_t n : {0, 1000, 1100003}) {
+    const auto in = whole_numbers<std::int32_t>(n);
+    for (const auto& rung : rungs()) {
+      tests::leave_stale_error();
+      EXPECT_TRUE(check(gpu::Policy{}.with_rung(rung.id), in, 7, add, 0)) << rung.id;
+      tests::expect_stale_error(rung);
+    }
+  }
+}
+
 TEST_F(GpuTest, ReductionsSayWhatIsWrong) {
   std::vector<float> host(1000, 1.0F);
   DeviceArray<float> from(host, 0);

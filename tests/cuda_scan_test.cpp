@@ -337,6 +337,20 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAScanThatGotNone) {
   }
 }
 
+TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheScans) {
+  for (const std::int64_t n : {1000, 70001}) {
+    const auto in = tests::make<std::int32_t>(Pattern::random, n, 8);
+    for (const auto& rung : rungs()) {
+      for (const bool exclusive : {false, true}) {
+        tests::leave_stale_error();
+        const bool ran = check<std::int32_t>(gpu::Policy{}.with_rung(rung.id), in, add, {.exclusive = exclusive});
+        tests::expect_stale_error(rung);
+        EXPECT_TRUE(ran || (rung.id == "cuda.hillis_steele" && n > 1024) || rung.id == "cuda.cub_newer") << rung.id;
+      }
+    }
+  }
+}
+
 TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
   if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
   const std::int64_t n = 300001;

@@ -548,6 +548,24 @@ TEST_F(CudaSubsetSum, OnAStreamAndWithMemoryOfTheCallers) {
   require(cudaStreamDestroy(stream));
 }
 
+// ------------------------------------------------------------------------------------------------- the caller's errors
+
+TEST_F(CudaSubsetSum, AnErrorThatTheCallerHasNotAskedForIsNotTheRungs) {
+  std::mt19937_64 random(16);
+  const Items few = random_items(random, 12, 3000);  // some of them beyond the limit
+  const std::int64_t limit = 2000;
+  const Items many = random_items(random, 30, 100000);  // more than two_list starts with
+  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+    tests::leave_stale_error();
+    if (rung.id == kTwoList) {
+      EXPECT_TRUE(decide(many, total(many) - many[3] - many[20]).reachable);
+    } else {
+      check(gpu::Policy{}.with_rung(rung.id), few, limit, reference(few, limit), 0);
+    }
+    tests::expect_stale_error(rung);
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------ what is refused
 
 TEST_F(CudaSubsetSum, SaysWhatIsWrong) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_array.hpp: guarded, poisoned memory on a GPU, memory that runs out, and the test that is skipped without one.
+// tests/device_array.hpp: guarded memory on a GPU, memory that runs out, a stale error, tests that need a GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,11 +14,23 @@
 
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
+#include "upsweep/ladder.hpp"
 
 namespace upsweep::tests {
 
 inline void require(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+/// Leaves an error in the runtime, as a caller does that has not asked for it yet.
+inline void leave_stale_error() { ASSERT_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice); }
+
+/// That error is the caller's to ask for after a rung that is written here; libraries clear it. It is gone afterwards.
+inline void expect_stale_error(const RungInfo& rung) {
+  const cudaError_t last = cudaGetLastError();
+  if (rung.kind == Kind::step) {
+    EXPECT_EQ(last, cudaErrorInvalidDevice) << rung.id;
+  }
 }
 
 /// Says `skipped: no device` where there is none: CTest looks for it.

@@ -23,6 +23,7 @@ struct ProductOf {
 };
 
 cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::AggregateCall& call, gpu::Stream stream) {
+  gpu::forget_last_error();
   const auto products =
       thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), ProductOf{rows_of(call)});
   return cub::DeviceReduce::Sum(temporary, bytes, products, reinterpret_cast<Sum*>(call.out), call.n, stream);

@@ -19,6 +19,7 @@ namespace {
 template <class T>
 cudaError_t scan_lengths(void* temporary, std::size_t& bytes, const Lengths<T>& lengths, std::int64_t* out,
                          std::int64_t n, gpu::Stream stream) {
+  gpu::forget_last_error();
   const auto elements = thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), lengths);
   return cub::DeviceScan::InclusiveScan(temporary, bytes, elements, out, lengths.op, n, stream);
 }

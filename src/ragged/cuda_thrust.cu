@@ -38,12 +38,16 @@ Status cuda_thrust(detail::RaggedCall& call, const Policy&) noexcept try {
   return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
     const auto stream = call.launch->stream;
     const auto blocks = static_cast<unsigned>((call.n + gpu::kRoundThreads - 1) / gpu::kRoundThreads);
-    gpu::copy_elements<<<blocks, gpu::kRoundThreads, 0, stream>>>(OnlyLengths<T>{lengths}, call.offsets, call.n);
+    const cudaError_t error = gpu::detail::launch({.blocks = blocks, .threads = gpu::kRoundThreads, .stream = stream},
+                                                  gpu::copy_elements<OnlyLengths<T>, std::int64_t>,
+                                                  OnlyLengths<T>{lengths}, call.offsets, call.n);
+    if (error != cudaSuccess) return gpu::status_of(error);
+    gpu::forget_last_error();
     gpu::ThrustScratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
     thrust::exclusive_scan(thrust::cuda::par_nosync(scratch).on(stream), call.offsets, call.offsets + call.n,
                            call.offsets, lengths.before, lengths.op);
-    last_offset<<<1, 1, 0, stream>>>(lengths, call.offsets, call.n);
-    return gpu::status_of(cudaGetLastError());
+    return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, last_offset<T>, lengths,
+                                              call.offsets, call.n));
   });
 } catch (const std::bad_alloc&) {
   return {Code::device_memory, kNoIndex, "Thrust wants more temporary memory than its workspace has"};

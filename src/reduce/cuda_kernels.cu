@@ -21,6 +21,7 @@ Op tuned(Op op) {
 template <class T, class Op>
 cudaError_t run_cub(const detail::ReduceCall& call, Op op, void* temporary, std::size_t& bytes) {
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+  gpu::forget_last_error();
   return cub::DeviceReduce::Reduce(temporary, bytes, static_cast<const In*>(call.in), static_cast<T*>(call.out), call.n,
                                    tuned(op), carry.total, call.launch->stream);
 }

@@ -22,6 +22,7 @@ Status run(const detail::ScanCall& call, Op op) noexcept {
   void* memory = call.launch->scratch;
   auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
   const gpu::Stream stream = call.launch->stream;
+  gpu::forget_last_error();
   if (call.exclusive) {
     return gpu::status_of(cub::DeviceScan::ExclusiveScan(memory, bytes, in, out, op, carry.total, call.n, stream));
   }
@@ -51,6 +52,7 @@ std::int64_t cub_bytes<T>(std::int64_t n) noexcept {
   std::size_t others = 0;
   const T* in = nullptr;
   T* out = nullptr;
+  gpu::forget_last_error();
   (void)cub::DeviceScan::InclusiveScan(nullptr, sums, in, out, ::cuda::std::plus<>{}, n);
   (void)cub::DeviceScan::InclusiveScan(nullptr, others, in, out, Min{}, n);
   return static_cast<std::int64_t>(std::max(sums, others));

@@ -31,6 +31,7 @@ Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
     auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
     const auto* in = elements.in;
     const gpu::Stream stream = stream_of(call);
+    gpu::forget_last_error();
     if (elements.exclusive) {
       return gpu::status_of(cub::DeviceScan::ExclusiveScan(memory, bytes, in, out, op, elements.init, call.n, stream));
     }
@@ -46,6 +47,7 @@ gpu::WorkspaceSize cuda_cub_newer_workspace(const detail::ScanCall& call) noexce
   std::size_t bytes = 0;
   (void)with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const CubOperator<Op> op{};
+    gpu::forget_last_error();
     return gpu::status_of(cub::DeviceScan::InclusiveScan(nullptr, bytes, elements.in, out, op, call.n));
   });
   return {.scratch = static_cast<std::int64_t>(bytes)};

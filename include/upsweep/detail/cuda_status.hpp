@@ -23,10 +23,14 @@ inline Code code_of(cudaError_t error) {
   }
 }
 
+/// Before a call of CUB or Thrust: they ask the runtime for its last error, and would take one that the caller has left
+/// there for their own, even where they only say how much memory they need.
+inline void forget_last_error() { (void)cudaGetLastError(); }
+
 /// For rungs. The runtime's words are static strings.
 inline Status status_of(cudaError_t error) {
   if (error == cudaSuccess) return {};
-  (void)cudaGetLastError();  // reported here: the next call is not to meet it again
+  forget_last_error();  // reported here: the next call is not to meet it again
   return {code_of(error), kNoIndex, cudaGetErrorString(error)};
 }
 
