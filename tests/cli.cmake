@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli.cmake: the tests of the command, one CTest entry per file of tests/cli.
-foreach(name IN ITEMS scan reduce offsets files csv messages query query_random subset_sum ladder streams device)
+if(NOT UPSWEEP_SANITIZER)
+  add_library(few_threads MODULE few_threads.cpp)  # loaded before the command by test_threads.py
+  target_link_libraries(few_threads PRIVATE ${CMAKE_DL_LIBS})
+  upsweep_warnings(few_threads)
+  set(UPSWEEP_FEW_THREADS "UPSWEEP_FEW_THREADS=$<TARGET_FILE:few_threads>")
+endif()
+foreach(name IN ITEMS scan reduce offsets files query query_random subset_sum ladder streams threads device)
   upsweep_script_test(cli_${name} LABELS cli
-    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command>
+    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS}
             ${UPSWEEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/cli/run.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
 endforeach()
 if(TEST cli_device)

@@ -22,6 +22,10 @@ inline void pause() noexcept {
 #endif
 }
 
+/// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
+/// caller's alone. To be called before whatever else uses oneTBB.
+void keep_to_spare_threads();
+
 /// run_workers() with the type of its function erased.
 void run_workers_erased(int workers, void (*body)(void* context, int worker), void* context);
 

@@ -4,8 +4,10 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/csv/options.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/type.h>
 #include <arrow/util/io_util.h>
+#include <arrow/util/thread_pool.h>
 #include <fmt/format.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
@@ -15,7 +17,7 @@
 #include <charconv>
 #include <functional>
 
-#include "io/csv_decimals.hpp"
+#include "core/threads.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -45,6 +47,23 @@ arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
     }
   }
   return arrow::Status::OK();
+}
+
+// Arrow takes CSV apart on a thread of its own, reads ahead on another, and ends the program or waits forever where they
+// cannot be made. Its allocator may make a third.
+constexpr int kCsvThreads = 3;
+
+void require_csv_threads(const std::string& path) {
+  const SpareThreads& spare = spare_threads();
+  if (spare.enough) return;
+  if (spare.count < kCsvThreads) {
+    throw Error(Code::unreadable,
+                fmt::format("{}: reading CSV takes {} more threads, and the system makes {}: raise the "
+                            "limit on processes (ulimit -u) or on memory (ulimit -v)",
+                            path, kCsvThreads, spare.count));
+  }
+  static const bool one_of_each = arrow::io::SetIOThreadPoolCapacity(1).ok() && arrow::SetCpuThreadPoolCapacity(1).ok();
+  static_cast<void>(one_of_each);
 }
 
 }  // namespace
@@ -129,6 +148,7 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
 
 arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
                                                     bool one_column, CsvCells cells) {
+  require_csv_threads(path);
   auto read = arrow::csv::ReadOptions::Defaults();
   read.use_threads = false;
   read.block_size = kCsvBlock;

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/visit.hpp"
+#include "cpu/parallel.hpp"
 #include "reduce/rungs.hpp"
 
 namespace upsweep::reduction {
@@ -29,6 +30,7 @@ void run_std(const detail::ReduceCall& call, Op op) {
 }  // namespace
 
 Status cpu_std_par(const detail::ReduceCall& call, const Policy&) noexcept try {
+  cpu::keep_to_spare_threads();
   visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (sizeof(T) >= 4) visit_operator<T>(call.op, [&](auto op) { run_std<T>(call, op); });
   });

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "core/visit.hpp"
+#include "cpu/parallel.hpp"
 #include "scan/rungs.hpp"
 
 namespace upsweep::scan {
@@ -42,6 +43,7 @@ void run_std(const detail::ScanCall& call, Op op) {
 }  // namespace
 
 Status cpu_std_par(const detail::ScanCall& call, const Policy&) noexcept try {
+  cpu::keep_to_spare_threads();
   visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (sizeof(T) >= 4) visit_operator<T>(call.op, [&](auto op) { run_std<T>(call, op); });
   });

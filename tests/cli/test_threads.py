@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_threads.py: the command where threads cannot be made: with fewer the same result, or it says why not.
+import os
+import resource
+
+import numpy as np
+import pytest
+
+N = 3_000_000
+FEW = os.environ.get("UPSWEEP_FEW_THREADS", "")  # tests/few_threads.cpp, built
+
+
+@pytest.fixture
+def few(upsweep):
+    """Runs the command with at most so many threads beside its first."""
+    if not FEW:
+        pytest.skip("UPSWEEP_FEW_THREADS is not set")
+
+    def run(threads, *args):
+        return upsweep.run(*args, env={**os.environ, "LD_PRELOAD": FEW, "THREADS_AT_MOST": str(threads)})
+
+    return run
+
+
+def made(upsweep):
+    values = np.random.default_rng(1).standard_normal(N)
+    upsweep.save("x.npy", values)
+    upsweep.save("i.npy", np.arange(N))
+    return values
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 5])
+def test_scan_and_reduce_with_few_threads(upsweep, few, threads):
+    made(upsweep)
+    upsweep.ok("scan", "x.npy", "-o", "all.npy")
+    whole = upsweep.text("reduce", "x.npy")
+    for rung in ("cpu.chained", "cpu.threads", "cpu.simd_threads"):
+        upsweep.ok("scan", "x.npy", "-o", "all.npy", "--rung", rung)
+        done = few(threads, "scan", "x.npy", "-o", "few.npy", "--rung", rung, "--threads", "8")
+        assert done.returncode == 0, done
+        assert upsweep.load("few.npy").tobytes() == upsweep.load("all.npy").tobytes(), rung
+    done = few(threads, "reduce", "x.npy", "--threads", "8")
+    assert (done.returncode, done.stdout.decode()) == (0, whole), done
+
+
+@pytest.mark.parametrize("threads", [0, 1, 4])
+def test_the_standard_library_with_few_threads(upsweep, few, threads):
+    made(upsweep)
+    done = few(threads, "reduce", "i.npy", "--op", "max", "--rung", "cpu.std_par")
+    assert (done.returncode, done.stdout) == (0, b"%d\n" % (N - 1)), done
+    done = few(threads, "scan", "i.npy", "-o", "few.npy", "--op", "max", "--rung", "cpu.std_par")
+    assert done.returncode == 0, done
+    assert (upsweep.load("few.npy") == np.arange(N)).all()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 6])
+def test_the_other_commands_with_few_threads(upsweep, few, threads):
+    starts = np.arange(N)
+    upsweep.save("starts.npy", starts)
+    upsweep.save("stops.npy", starts + 3)
+    done = few(threads, "offsets", "starts.npy", "stops.npy", "-o", "few.npy")
+    assert done.returncode == 0, done
+    assert (upsweep.load("few.npy") == 3 * np.arange(N + 1)).all()
+    done = few(threads, "ladder", "subset-sum", "--sizes", "24")
+    assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize("file", ["t.parquet", "t.arrow", "t.csv"])
+@pytest.mark.parametrize("threads", [0, 2, 3, 4, 5])
+def test_files_with_few_threads(upsweep, few, arrow, file, threads):
+    n = 300_000
+    upsweep.table(file, {"x": np.arange(n), "k": np.arange(n) % 3})
+    sql = f"SELECT k, sum(x) FROM '{file}' GROUP BY k"
+    for args in (("scan", f"{file}:x", "-o", "few.npy"), ("query", sql), ("reduce", f"{file}:x")):
+        done = few(threads, *args)
+        if file == "t.csv" and done.returncode != 0:  # Arrow needs some for it
+            assert threads <= 4 and done.returncode == 3, done
+            assert b"reading CSV takes 3 more threads" in done.stderr, done
+        else:
+            assert done.returncode == 0, done
+            if args[0] == "reduce":
+                assert done.stdout == b"%d\n" % (n * (n - 1) // 2)
+
+
+@pytest.mark.parametrize("megabytes", [80, 100, 120, 140, 200, 300, 600, 2000])
+def test_little_address_space(upsweep, megabytes):
+    made(upsweep)
+    whole = upsweep.text("reduce", "x.npy")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    std_par = ("reduce", "i.npy", "--op", "max", "--rung", "cpu.std_par")
+    for args in (("reduce", "x.npy"), ("scan", "x.npy", "-o", "few.npy"), std_par):
+        done = upsweep.run(*args, preexec_fn=limit)
+        if done.returncode == 127:
+            pytest.skip("too little to load the libraries")
+        assert done.returncode in (0, 3), done
+        # Arrow's allocator may complain first.
+        assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith(b"upsweep: "), done
+        if args == ("reduce", "x.npy") and done.returncode == 0:
+            assert done.stdout.decode() == whole
