@@ -12,6 +12,7 @@
 #include "io/table.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
@@ -56,9 +57,12 @@ std::string json_of(const Field& column, const Cell& cell) {
       return text(column, cell);
     case ValueKind::real:
       return std::isfinite(cell.real) ? Json(cell.real).dump() : quoted(text(column, cell));
-    default:
+    case ValueKind::decimal:
+    case ValueKind::date:
+    case ValueKind::text:
       return quoted(text(column, cell));
   }
+  detail::no_such_value();
 }
 
 void print_as_json(const Answer& answer, double seconds) {

@@ -22,6 +22,7 @@
 #include "io/table.hpp"
 #include "output.hpp"
 #include "subset_problem.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 #include "values.hpp"
@@ -228,9 +229,13 @@ Int128 exact_element(Storage storage, const ColumnData& data, std::int64_t row) 
       return element<std::uint64_t>(data, row);
     case Storage::int128:
       return element<Int128>(data, row);
-    default:
+    case Storage::bit:
       return bit(data.values, data.offset + row) ? 1 : 0;
+    case Storage::float32:
+    case Storage::float64:
+      break;
   }
+  detail::no_such_value();
 }
 
 using Label = std::optional<std::string>;  // nothing: NULL

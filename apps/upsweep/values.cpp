@@ -14,7 +14,7 @@
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "output.hpp"
-#include "query/builder.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -41,6 +41,23 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 bool is_date(const io::ColumnInfo& meaning) { return meaning.meaning == io::Meaning::date; }
+
+/// Whether it makes the same of decimals of one scale as of the integers that these are kept as.
+bool is_for_decimals(Operator op) {
+  switch (op) {
+    case Operator::add:
+    case Operator::min:
+    case Operator::max:
+      return true;
+    case Operator::mul:
+    case Operator::bit_and:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+    case Operator::custom:
+      return false;
+  }
+  detail::no_such_value();
+}
 
 template <class T>
 const T& element_of(const void* element) {
@@ -237,7 +254,7 @@ Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type typ
   if (is_bitwise(*op) && is_float(type)) {
     throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
   }
-  if (input.meaning == io::Meaning::decimal && (*op == Operator::mul || is_bitwise(*op))) {
+  if (input.meaning == io::Meaning::decimal && !is_for_decimals(*op)) {
     throw Error(Code::invalid_argument, "--op " + text + " is not offered for decimals: add, min and max are");
   }
   if (is_date(input) && *op != Operator::min && *op != Operator::max) {

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+
+#include "upsweep/detail/unreachable.hpp"
 
 // Operators run on GPUs too: nvcc wants to be told.
 #ifdef __CUDACC__
@@ -21,13 +24,22 @@ namespace upsweep {
 /// The associative operators with compiled kernels. `custom` is any other function object: it runs through templates.
 enum class Operator : std::uint8_t { add, mul, min, max, bit_and, bit_or, bit_xor, custom };
 
-inline constexpr int kOperatorCount = 7;
+inline constexpr int kOperatorCount = static_cast<int>(Operator::custom);
+
+namespace detail {
+
+struct OperatorInfo {
+  std::string_view name;
+  bool bitwise;
+};
+inline constexpr OperatorInfo kOperators[] = {{"add", false}, {"mul", false}, {"min", false}, {"max", false},
+                                              {"and", true},  {"or", true},   {"xor", true},  {"custom", false}};
+static_assert(std::size(kOperators) == kOperatorCount + 1, "a new operator needs a name here");
+
+}  // namespace detail
 
 /// "add", "mul", "min", "max", "and", "or", "xor", as the command spells them.
-constexpr std::string_view name(Operator op) {
-  constexpr std::string_view kNames[] = {"add", "mul", "min", "max", "and", "or", "xor", "custom"};
-  return kNames[static_cast<int>(op)];
-}
+constexpr std::string_view name(Operator op) { return detail::kOperators[static_cast<int>(op)].name; }
 
 constexpr std::optional<Operator> parse_operator(std::string_view text) {
   for (int i = 0; i < kOperatorCount; ++i) {
@@ -36,7 +48,8 @@ constexpr std::optional<Operator> parse_operator(std::string_view text) {
   return std::nullopt;
 }
 
-constexpr bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::bit_xor; }
+/// Those that floats do not have.
+constexpr bool is_bitwise(Operator op) { return detail::kOperators[static_cast<int>(op)].bitwise; }
 
 namespace detail {
 
@@ -177,7 +190,8 @@ constexpr auto wrapping(const Op& op) {
 
 }  // namespace detail
 
-/// The value e with e ⊕ x = x for every x, bit for bit: for float addition that is -0.0, since 0.0 + -0.0 is 0.0.
+/// The value e with e ⊕ x = x for every x, bit for bit: for float addition that is -0.0, since 0.0 + -0.0 is 0.0. `op` is
+/// one that T has, not `custom`.
 template <class T>
 constexpr T identity(Operator op) {
   using Limits = std::numeric_limits<T>;
@@ -194,10 +208,14 @@ constexpr T identity(Operator op) {
     case Operator::bit_and:
       if constexpr (!kFloat) return static_cast<T>(~T{0});
       break;
-    default:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+      if constexpr (!kFloat) return T{0};
+      break;
+    case Operator::custom:
       break;
   }
-  return T{0};
+  detail::no_such_value();
 }
 
 }  // namespace upsweep

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -13,7 +14,23 @@ namespace upsweep {
 /// The element types with compiled kernels. `custom` is any other trivially copyable type: it runs through templates.
 enum class Type : std::uint8_t { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, custom };
 
-inline constexpr int kTypeCount = 10;
+inline constexpr int kTypeCount = static_cast<int>(Type::custom);
+
+namespace detail {
+
+struct TypeInfo {
+  std::string_view name;
+  int size;  ///< bytes of an element; 0 for `custom`
+  bool is_integer;
+  bool is_signed;  ///< of integers
+};
+inline constexpr TypeInfo kTypes[] = {
+    {"int8", 1, true, true},      {"int16", 2, true, true},     {"int32", 4, true, true},   {"int64", 8, true, true},
+    {"uint8", 1, true, false},    {"uint16", 2, true, false},   {"uint32", 4, true, false}, {"uint64", 8, true, false},
+    {"float32", 4, false, false}, {"float64", 8, false, false}, {"custom", 0, false, false}};
+static_assert(std::size(kTypes) == kTypeCount + 1, "a new type needs a line here");
+
+}  // namespace detail
 
 /// The Type of a C++ arithmetic type, by its size and signedness; `custom` for everything else (bool and char32_t too).
 template <class T>
@@ -36,22 +53,15 @@ constexpr Type type_of() {
 
 /// Bounds of ragged arrays' lists.
 constexpr bool is_list_bound(Type type) { return type == Type::int32 || type == Type::uint32 || type == Type::int64; }
-constexpr bool is_float(Type type) { return type == Type::float32 || type == Type::float64; }
-constexpr bool is_signed(Type type) { return type <= Type::int64; }
-constexpr bool is_integer(Type type) { return type <= Type::uint64; }
+constexpr bool is_signed(Type type) { return detail::kTypes[static_cast<int>(type)].is_signed; }
+constexpr bool is_integer(Type type) { return detail::kTypes[static_cast<int>(type)].is_integer; }
+constexpr bool is_float(Type type) { return type != Type::custom && !is_integer(type); }
 
 /// Bytes of one element; 0 for `custom`.
-constexpr int size_of(Type type) {
-  constexpr int kSizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0};
-  return kSizes[static_cast<int>(type)];
-}
+constexpr int size_of(Type type) { return detail::kTypes[static_cast<int>(type)].size; }
 
 /// "int32", "float64", … as NumPy spells them.
-constexpr std::string_view name(Type type) {
-  constexpr std::string_view kNames[] = {"int8",   "int16",  "int32",   "int64",   "uint8", "uint16",
-                                         "uint32", "uint64", "float32", "float64", "custom"};
-  return kNames[static_cast<int>(type)];
-}
+constexpr std::string_view name(Type type) { return detail::kTypes[static_cast<int>(type)].name; }
 
 /// The Type with that name, if there is one.
 constexpr std::optional<Type> parse_type(std::string_view text) {

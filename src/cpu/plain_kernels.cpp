@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/plain_kernels.cpp: the loops of the documents as a kernel table: one element after the other.
 #include <cstdint>
+#include <utility>
 
 #include "cpu/kernels.hpp"
 
@@ -43,17 +44,17 @@ constexpr void add_operator(KernelTable& table) {
   kernel.merge = &merge<T, kOp>;
 }
 
+template <class T, int... kOp>
+constexpr void add_operators(KernelTable& table, std::integer_sequence<int, kOp...>) {
+  const auto add_one = [&]<Operator kOne>() {
+    if constexpr (std::is_integral_v<T> || !is_bitwise(kOne)) add_operator<T, kOne>(table);
+  };
+  (add_one.template operator()<static_cast<Operator>(kOp)>(), ...);
+}
+
 template <class T>
 constexpr void add_type(KernelTable& table) {
-  add_operator<T, Operator::add>(table);
-  add_operator<T, Operator::mul>(table);
-  add_operator<T, Operator::min>(table);
-  add_operator<T, Operator::max>(table);
-  if constexpr (std::is_integral_v<T>) {
-    add_operator<T, Operator::bit_and>(table);
-    add_operator<T, Operator::bit_or>(table);
-    add_operator<T, Operator::bit_xor>(table);
-  }
+  add_operators<T>(table, std::make_integer_sequence<int, kOperatorCount>{});
 }
 
 /// List i as the reference kernel sees it; the difference is taken in 64 bits, where only int64 bounds can overflow.

@@ -37,6 +37,7 @@ struct VectorOp {
     } else if constexpr (kOp == Operator::bit_or) {
       return a | b;
     } else {
+      static_assert(kOp == Operator::bit_xor, "a new operator needs its vector form here");
       return a ^ b;
     }
   }
@@ -525,6 +526,15 @@ constexpr void add_operator(KernelTable& table) {
   kernel.exact = T(0.5) == T(0);
 }
 
+template <class T, int... kOp>
+constexpr void add_operators(KernelTable& table, std::integer_sequence<int, kOp...>) {
+  constexpr bool kInteger = T(0.5) == T(0);
+  const auto add_one = [&]<Operator kOne>() {
+    if constexpr (kInteger || !is_bitwise(kOne)) add_operator<T, kOne>(table);
+  };
+  (add_one.template operator()<static_cast<Operator>(kOp)>(), ...);
+}
+
 template <class T, class... Out>
 constexpr void add_conversions(KernelTable& table) {
   ((table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>), ...);
@@ -533,15 +543,9 @@ constexpr void add_conversions(KernelTable& table) {
 template <class T>
 constexpr void add_type(KernelTable& table) {
   constexpr bool kInteger = T(0.5) == T(0);
-  add_operator<T, Operator::add>(table);
-  add_operator<T, Operator::mul>(table);
-  add_operator<T, Operator::min>(table);
-  add_operator<T, Operator::max>(table);
+  add_operators<T>(table, std::make_integer_sequence<int, kOperatorCount>{});
   add_conversions<T, float, double>(table);
   if constexpr (kInteger) {
-    add_operator<T, Operator::bit_and>(table);
-    add_operator<T, Operator::bit_or>(table);
-    add_operator<T, Operator::bit_xor>(table);
     add_conversions<T, std::int8_t, std::int16_t, std::int32_t, std::int64_t>(table);
     add_conversions<T, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(table);
     table.magnitude[at(type_of<T>())] = &magnitude<T>;

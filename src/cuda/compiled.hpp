@@ -55,9 +55,17 @@ Status with_taught(Type out, F f) {
       return f(std::type_identity<float>{}, Add{});
     case Type::float64:
       return f(std::type_identity<double>{}, Add{});
-    default:
+    case Type::custom:
       return f(std::type_identity<Affine<std::uint32_t>>{}, Compose{});
+    case Type::int8:
+    case Type::int16:
+    case Type::uint8:
+    case Type::uint16:
+    case Type::uint32:
+    case Type::uint64:
+      break;
   }
+  detail::no_such_value();
 }
 
 }  // namespace upsweep

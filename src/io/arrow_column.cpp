@@ -22,6 +22,7 @@
 #include "io/arrow_files.hpp"
 #include "io/csv_decimals.hpp"
 #include "io/posix.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -366,9 +367,14 @@ std::unique_ptr<ColumnReader> open_arrow_column(Format format, const std::string
       return open_ipc_file(path, column);
     case Format::ipc_stream:
       return open_ipc_stream(path, column);
-    default:
+    case Format::csv:
       return open_csv(path, column);
+    case Format::npy:
+    case Format::zip:
+    case Format::unknown:
+      break;
   }
+  detail::no_such_value();
 }
 
 }  // namespace upsweep::io

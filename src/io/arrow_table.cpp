@@ -2,6 +2,8 @@
 // io/arrow_table.cpp: which reader of tables a format has.
 #include "io/arrow_table.hpp"
 
+#include "upsweep/detail/unreachable.hpp"
+
 namespace upsweep::io {
 
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells) {
@@ -12,9 +14,14 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
       return open_ipc_file_table(path);
     case Format::ipc_stream:
       return open_ipc_stream_table(path);
-    default:
+    case Format::csv:
       return open_csv_table(path, cells);
+    case Format::npy:
+    case Format::zip:
+    case Format::unknown:
+      break;
   }
+  detail::no_such_value();
 }
 
 }  // namespace upsweep::io

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "io/arrow_files.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -70,8 +71,10 @@ void visit_indices(const arrow::Array& indices, F f) {
       return f(data.GetValues<std::uint16_t>(1));
     case arrow::Type::UINT32:
       return f(data.GetValues<std::uint32_t>(1));
-    default:
+    case arrow::Type::UINT64:
       return f(data.GetValues<std::uint64_t>(1));
+    default:
+      detail::no_such_value();
   }
 }
 

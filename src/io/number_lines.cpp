@@ -24,6 +24,7 @@
 #include "io/npy.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -388,9 +389,10 @@ std::string_view describe(NumberFault fault) noexcept {
       return "has more than 18 decimals";
     case NumberFault::too_large:
       return "is too large: without its point, a number may be at most 9223372036854775807";
-    default:
+    case NumberFault::none:
       return "is a number";
   }
+  detail::no_such_value();
 }
 
 std::string decimals_text(int scale) { return fmt::format("{} decimal{}", scale, scale == 1 ? "" : "s"); }

@@ -20,6 +20,7 @@
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -128,9 +129,13 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source) {
     case Format::zip:
     case Format::unknown:
       refuse_format(found.path, opened.format);
-    default:
+    case Format::parquet:
+    case Format::ipc_file:
+    case Format::ipc_stream:
+    case Format::csv:
       return open_arrow_column(opened.format, found.path, found.column);
   }
+  detail::no_such_value();
 }
 
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
@@ -146,9 +151,13 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
     case Format::zip:
     case Format::unknown:
       refuse_format(path, opened.format);
-    default:
+    case Format::parquet:
+    case Format::ipc_file:
+    case Format::ipc_stream:
+    case Format::csv:
       return open_arrow_table(opened.format, path, cells);
   }
+  detail::no_such_value();
 }
 
 std::optional<CsvColumn> open_csv_column(std::string_view source) {

@@ -12,6 +12,9 @@
 #include <utility>
 
 #include "query/builder.hpp"
+#include "query/number.hpp"
+#include "query/sql.hpp"
+#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -29,9 +32,11 @@ Storage storage_for(ValueKind kind) {
       return Storage::int32;
     case ValueKind::date:
       return Storage::int64;
-    default:
+    case ValueKind::integer:
+    case ValueKind::decimal:
       return Storage::int128;
   }
+  detail::no_such_value();
 }
 
 /// A column of keys or aggregates in the making.
@@ -45,21 +50,22 @@ class Column {
 
   void put(std::int64_t row, Int128 exact, double real) {
     validity_[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1 << (row % 8));
-    switch (field_.storage) {
-      case Storage::float64:
+    switch (field_.kind) {
+      case ValueKind::real:
         at<double>(row) = real;
         break;
-      case Storage::bit:
+      case ValueKind::boolean:
         at<std::uint8_t>(row / 8) =
             static_cast<std::uint8_t>(at<std::uint8_t>(row / 8) | (exact != 0 ? 1 << (row % 8) : 0));
         break;
-      case Storage::int32:
+      case ValueKind::text:
         at<std::int32_t>(row) = static_cast<std::int32_t>(exact);
         break;
-      case Storage::int64:
+      case ValueKind::date:
         at<std::int64_t>(row) = static_cast<std::int64_t>(exact);
         break;
-      default:
+      case ValueKind::integer:
+      case ValueKind::decimal:
         at<Int128>(row) = exact;
     }
   }
@@ -198,9 +204,11 @@ std::string text(const Field& column, const Cell& cell) {
       return cell.exact != 0 ? "true" : "false";
     case ValueKind::text:
       return cell.word;
-    default:
+    case ValueKind::integer:
+    case ValueKind::decimal:
       return query::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
   }
+  detail::no_such_value();
 }
 
 }  // namespace upsweep

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "upsweep/detail/unreachable.hpp"
+
 namespace upsweep::query {
 namespace {
 
@@ -31,14 +33,10 @@ std::string identity(const Expression& e) {
 }
 
 double compute(Op op, double a, double b) {
-  switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::subtract:
-      return a - b;
-    default:
-      return a * b;
-  }
+  if (op == Op::add) return a + b;
+  if (op == Op::subtract) return a - b;
+  if (op == Op::multiply) return a * b;
+  detail::no_such_value();
 }
 
 std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_days(std::chrono::days(days)); }

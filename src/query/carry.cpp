@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
@@ -100,9 +101,12 @@ bool is_value(ValueKind kind, Int128 value, std::int64_t words) {
       return value >= INT32_MIN && value <= INT32_MAX;
     case ValueKind::boolean:
       return value == 0 || value == 1;
-    default:
+    case ValueKind::integer:
+    case ValueKind::decimal:
+    case ValueKind::real:
       return true;
   }
+  detail::no_such_value();
 }
 
 }  // namespace

@@ -6,26 +6,38 @@
 #include <bit>
 
 #include "query/number.hpp"
+#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::query {
 namespace {
 
 Value column_value(const Field& field, const ColumnShape& shape) {
-  constexpr int kBits[] = {7, 15, 31, 63, 8, 16, 32, 64, 127, 0, 0, 0};
-  const Storage storage = field.storage;
-  const int bits = storage == Storage::int64 ? shape.bits : kBits[static_cast<int>(storage)];
-  switch (storage) {
+  switch (field.storage) {
     case Storage::float32:
     case Storage::float64:
       return {.form = Form::real};
     case Storage::bit:
       return {.form = Form::truth};
     case Storage::uint64:
+      return {.form = Form::wide, .bits = 64};
     case Storage::int128:
-      return {.form = Form::wide, .bits = bits};
-    default:
-      return {.form = Form::narrow, .bits = bits};
+      return {.form = Form::wide, .bits = 127};
+    case Storage::int8:
+      return {.form = Form::narrow, .bits = 7};
+    case Storage::uint8:
+      return {.form = Form::narrow, .bits = 8};
+    case Storage::int16:
+      return {.form = Form::narrow, .bits = 15};
+    case Storage::uint16:
+      return {.form = Form::narrow, .bits = 16};
+    case Storage::int32:
+      return {.form = Form::narrow, .bits = 31};
+    case Storage::uint32:
+      return {.form = Form::narrow, .bits = 32};
+    case Storage::int64:
+      return {.form = Form::narrow, .bits = shape.bits};
   }
+  detail::no_such_value();
 }
 
 Value power(int exponent) {
@@ -95,9 +107,10 @@ Value ValueWriter::compute(const Expression& node) {
     }
     case Op::choose:
       return choose(node);
-    default:
+    case Op::has_word:
       return has_word(node);
   }
+  detail::no_such_value();
 }
 
 Value ValueWriter::named(Form form, const std::string& text, std::string null, int bits) {

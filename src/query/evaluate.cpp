@@ -207,7 +207,7 @@ void Evaluator::take_from(const Vector& values, Slot& slot) const {
       return take(values.as<std::uint8_t>(), slot.room<std::uint8_t>());
     case Vector::Form::words:
       return take(values.as<std::int32_t>(), slot.room<std::int32_t>());
-    default:
+    case Vector::Form::narrow:
       return take(values.as<std::int64_t>(), slot.room<std::int64_t>());
   }
 }
@@ -445,7 +445,9 @@ void Evaluator::literal(const Expression& node, Slot& slot) {
       *slot.room<std::int32_t>() = 0;
       slot.vector.form = Form::words;
       break;
-    default:
+    case ValueKind::integer:
+    case ValueKind::decimal:
+    case ValueKind::date:
       slot.vector.form = wide ? Form::wide : Form::narrow;
       slot.vector.bound = magnitude(node.exact);
       if (wide) {

@@ -12,6 +12,7 @@
 
 #include "query/expression.hpp"
 #include "query/kernels.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/table.hpp"
 
@@ -54,9 +55,12 @@ inline Int128 exact_at(const Vector& v, int i) {
       return v.as<std::uint8_t>()[at];
     case Vector::Form::words:
       return v.as<std::int32_t>()[at];
-    default:
+    case Vector::Form::narrow:
       return v.as<std::int64_t>()[at];
+    case Vector::Form::real:
+      break;
   }
+  detail::no_such_value();
 }
 
 /// From where to where a column's integers, decimals or dates may go.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "query/number.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::query {
@@ -57,14 +58,10 @@ enum class Op : std::uint8_t {
 
 /// result ← a op b, of add, subtract and multiply; false where it does not fit.
 inline bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
-  switch (op) {
-    case Op::add:
-      return !__builtin_add_overflow(a, b, &result);
-    case Op::subtract:
-      return !__builtin_sub_overflow(a, b, &result);
-    default:
-      return !__builtin_mul_overflow(a, b, &result);
-  }
+  if (op == Op::add) return !__builtin_add_overflow(a, b, &result);
+  if (op == Op::subtract) return !__builtin_sub_overflow(a, b, &result);
+  if (op == Op::multiply) return !__builtin_mul_overflow(a, b, &result);
+  detail::no_such_value();
 }
 
 enum class WordTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
@@ -101,9 +98,10 @@ inline bool passes(const Expression& node, std::string_view word) {
       return word > first;
     case WordTest::greater_equal:
       return word >= first;
-    default:
+    case WordTest::is_one_of:
       return std::find(node.words.begin(), node.words.end(), word) != node.words.end();
   }
+  detail::no_such_value();
 }
 
 }  // namespace upsweep::query

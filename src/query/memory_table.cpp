@@ -6,6 +6,7 @@
 
 #include "query/kernels.hpp"
 #include "query/words.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 
@@ -33,9 +34,11 @@ bool suits(ValueKind kind, Storage storage) {
       return storage == Storage::float32 || storage == Storage::float64;
     case ValueKind::boolean:
       return storage == Storage::bit;
-    default:
+    case ValueKind::date:
+    case ValueKind::text:
       return storage == Storage::int32;
   }
+  detail::no_such_value();
 }
 
 class Reader final : public BatchReader {
