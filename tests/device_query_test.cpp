@@ -243,6 +243,26 @@ TEST_F(DeviceQuery, Extremes) {
   });
 }
 
+TEST_F(DeviceQuery, SumsAndScalesBeyond38DigitsAreTheCpus) {
+  Int128 large = 1;
+  for (int digit = 0; digit < 37; ++digit) large *= 10;
+  const std::vector<Int128> wide{large, 5, -large, large, 7};
+  const std::vector<Int128> widest(5, 9 * large);
+  const std::vector<std::int64_t> some{1, 2, 3, 4, 5};
+  const std::uint8_t there = 0b10010;
+  const auto decimals = [](const char* name) {
+    return Field{.name = name, .kind = ValueKind::decimal, .storage = Storage::int128};
+  };
+  MemoryTable t;
+  t.add(decimals("wide"), wide.data(), 5)
+      .add(decimals("widest"), widest.data(), 5)
+      .add(Field{.name = "some"}, some.data(), 5, &there);
+  for (const char* sql : {"SELECT SUM(wide + 99.07 * some), COUNT(*) FROM t", "SELECT AVG(widest), AVG(-widest) FROM t",
+                          "SELECT COUNT(*) FROM t WHERE wide + 0.05 * some > 0", "SELECT SUM(widest) FROM t"}) {
+    expect_same(ask(sql, gpu::Policy{}, t), ask(sql, par, t), sql);
+  }
+}
+
 TEST_F(DeviceQuery, Conditions) {
   compare({
       "SUM(si * n) FROM t WHERE day < date '1995-03-01'",

@@ -415,6 +415,51 @@ TEST(QueryCarry, SumsThatDoNotFitAreFoundWhereTheyMeet) {
   }
 }
 
+TEST(Query, WhatIsNullTakesNoOtherScale) {
+  const Int128 large = query::power_of_ten(37);  // with two more decimals it has 40 digits
+  const std::vector<Int128> c5{large, 5, -large, large, 7};
+  const Longs c3{1, 2, 3, 4, 5};
+  const auto three = bits({false, true, false, false, true});
+  MemoryTable t;
+  t.add(Field{.name = "c5", .kind = ValueKind::decimal, .storage = Storage::int128}, c5.data(), std::ssize(c5))
+      .add(Field{.name = "c3"}, c3.data(), std::ssize(c3), three.data());
+  EXPECT_EQ(ask("SELECT SUM(c5 + 99.07 * c3), COUNT(99.07 * c3 - c5), MIN(c3 * 1.25 - c5) FROM t", t),
+            "705.49|2|-2.50");
+  EXPECT_EQ(ask("SELECT COUNT(*), SUM(c3) FROM t WHERE c5 + 0.05 * c3 > 0", t), "2|7");
+  EXPECT_EQ(ask("SELECT SUM(c5 + 0.25 * CASE WHEN c5 < 9 AND c5 > 0 THEN c3 END), MAX(c5) FROM t", t),
+            "13.75|" + query::to_text(large));
+  EXPECT_EQ(ask("SELECT COUNT(c5 + 0.05 * c3), COUNT(*) FROM t WHERE c3 IS NULL", t), "0|3");
+  const Failure there = failure("SELECT SUM(c5 + 0.05) FROM t", t);
+  EXPECT_EQ(there.code, Code::overflow);
+  EXPECT_EQ(there.index, 0);
+}
+
+TEST(QueryCarry, AveragesFitWhereSumsDoNot) {
+  const Longs x{kMax, kMax, kMax - 1};
+  MemoryTable t;
+  t.add_decimal("x", x, 1);
+  const Query query("SELECT AVG(x * x), AVG(-x * x), COUNT(x) FROM t", t);
+  QueryCarry all = query.fold(par, t);
+  const QueryCarry one = query.carry(all.bytes());
+  for (int i = 0; i < 10; ++i) all.merge(query.carry(one.bytes()));
+  const Answer answer = query.answer(all);
+  constexpr double kMean = 0x1p126 / 100;  // to the nearest
+  EXPECT_EQ(answer.rows[0][0].real, kMean);
+  EXPECT_EQ(answer.rows[0][1].real, -kMean);
+  EXPECT_EQ(answer.rows[0][2].exact, 33);
+}
+
+TEST(Number, AveragesOf256BitsAreRoundedOnce) {
+  EXPECT_EQ(query::average(0, 0, 7, 3), 0);
+  EXPECT_EQ(query::average(10, 0, 4, 1), 0.25);
+  EXPECT_EQ(query::average(0, 1, 1, 0), 0x1p128);
+  EXPECT_EQ(query::average(0, -1, 2, 0), -0x1p127);
+  EXPECT_EQ(query::average(-1, 1, 1, 0), 0x1p128);
+  EXPECT_EQ(query::average(query::kInt128Min, 1, 1, 0), 0x1p127);
+  EXPECT_EQ(query::average(1, 3, 3, 0), 0x1p128);
+  EXPECT_EQ(query::average(0, 5, 1000000007, 38), static_cast<double>(5 * 0x1p128L / 1000000007 / 1e38L));
+}
+
 /// Many rows, so that there are several parts, blocks with and without kept rows, and groups that come late.
 struct Many {
   std::int64_t n = 700001;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "query/builder.hpp"
@@ -86,7 +87,37 @@ class Column {
   std::vector<std::uint8_t> validity_;
 };
 
-std::vector<Column> columns_of(const Plan& plan, const Groups& groups, const std::shared_ptr<const Words>& words) {
+/// What an aggregate has come to in each group.
+void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Column& column) {
+  const Fold fold = plan.aggregates[aggregate].fold;
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    const State& state = groups.state(g, aggregate);
+    if (fold == Fold::count || fold == Fold::count_rows) {
+      column.put(g, state.count, 0);
+    } else if (state.high != 0) {
+      refuse(plan.sql, plan.aggregates[aggregate].input->location, Code::overflow,
+             "this adds up to more than 38 digits");
+    } else if (state.count > 0) {
+      column.put(g, state.exact, state.real);
+    }
+  }
+}
+
+void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Column& column) {
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    const State& sum = groups.state(g, aggregate);
+    if (sum.count == 0) continue;
+    column.put(g, 0,
+               type.kind == ValueKind::real ? sum.real / static_cast<double>(sum.count)
+                                            : average(sum.exact, sum.high, sum.count, scale_of(type)));
+  }
+}
+
+/// Those that outputs ask for: a sum that does not fit may have an average all the same.
+std::vector<Column> columns_for(const Plan& plan, const Groups& groups, const std::shared_ptr<const Words>& words) {
+  std::vector<Node> outputs;
+  for (const Output& output : plan.outputs) outputs.push_back(output.value);
+  const std::set<int> wanted = columns_of(outputs);
   std::vector<Column> columns;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
     Column& column = columns.emplace_back(plan.keys[k]->type, groups.count(), words);
@@ -95,17 +126,13 @@ std::vector<Column> columns_of(const Plan& plan, const Groups& groups, const std
     }
   }
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-    const Fold fold = plan.aggregates[a].fold;
-    const bool counts = fold == Fold::count || fold == Fold::count_rows;
-    Column& column = columns.emplace_back(plan.aggregates[a].type, groups.count(), words);
-    for (std::int64_t g = 0; g < groups.count(); ++g) {
-      const State& state = groups.state(g, a);
-      if (counts) {
-        column.put(g, state.count, 0);
-      } else if (state.count > 0) {
-        column.put(g, state.exact, state.real);
-      }
-    }
+    const ValueType type = plan.aggregates[a].type;
+    const bool value = wanted.contains(static_cast<int>(columns.size()));
+    const bool mean = wanted.contains(static_cast<int>(columns.size()) + 1);
+    Column& values = columns.emplace_back(type, value ? groups.count() : 0, words);
+    if (value) put_values(plan, a, groups, values);
+    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? groups.count() : 0, words);
+    if (mean) put_means(type, a, groups, means);
   }
   return columns;
 }
@@ -161,7 +188,7 @@ void sort(const Plan& plan, Answer& answer) {
 
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels) {
   auto words = std::make_shared<Words>(groups.words().begin(), groups.words().end());
-  const std::vector<Column> columns = columns_of(plan, groups, words);
+  const std::vector<Column> columns = columns_for(plan, groups, words);
   std::vector<Field> fields;
   Batch batch{.rows = groups.count()};
   for (const Column& column : columns) {

@@ -93,7 +93,7 @@ class Binder {
   std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                            int depth);
   std::optional<Interval> interval_of(const Json& node) const;
-  Node aggregate(Fold fold, const Node& input, ValueType type, int location);
+  int aggregate(Fold fold, const Node& input, ValueType type);
   std::optional<Node> key_for(const Json& node, int location, int depth);
   std::string name_of(const Json& target) const;
 
@@ -108,6 +108,7 @@ class Binder {
   std::vector<std::string> callable_;  // what the table may be called in front of a column
 };
 
+constexpr ValueType kCount{ValueKind::integer};
 constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
 
 bool is_aggregate(const Json& call) {
@@ -654,14 +655,14 @@ Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
 
 // ------------------------------------------------------------------------------------------------------------ aggregates
 
-/// The output column of an aggregate; equal ones are folded once.
-Node Binder::aggregate(Fold fold, const Node& input, ValueType type, int location) {
+/// The number of an aggregate's output column; equal ones are folded once.
+int Binder::aggregate(Fold fold, const Node& input, ValueType type) {
   auto& all = plan_.aggregates;
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Aggregate& a) { return a.fold == fold && a.input == input; });
   const auto index = found - all.begin();
   if (found == all.end()) all.push_back({fold, input, type});
-  return outputs_.column(static_cast<int>(plan_.keys.size()) + static_cast<int>(index), type, location);
+  return static_cast<int>(plan_.keys.size()) + 2 * static_cast<int>(index);
 }
 
 Node Binder::bind_aggregate(const Json& body, int location, int depth) {
@@ -672,7 +673,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   }
   if (body.value("agg_star", false)) {
     if (name != "count") refuse(location, "* stands in COUNT(*) only", Code::bad_sql);
-    return aggregate(Fold::count_rows, nullptr, {ValueKind::integer}, location);
+    return outputs_.column(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
   }
   if (!body.contains("args") || body.at("args").size() != 1)
     refuse(location, fmt::format("{}() takes one expression", name), Code::bad_sql);
@@ -681,17 +682,18 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   const ValueKind kind = input->type.kind;
   const std::string type = query::name(input->type);
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
-  if (name == "count") return aggregate(Fold::count, input, {ValueKind::integer}, location);
+  if (name == "count") return outputs_.column(aggregate(Fold::count, input, kCount), kCount, location);
   if (name == "min" || name == "max") {
     if (kind == ValueKind::boolean)
       refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
-    return aggregate(name == "min" ? Fold::least : Fold::greatest, input, input->type, location);
+    const Fold fold = name == "min" ? Fold::least : Fold::greatest;
+    return outputs_.column(aggregate(fold, input, input->type), input->type, location);
   }
   if (!is_numeric(input->type))
     refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
-  Node sum = aggregate(Fold::sum, input, input->type, location);
-  if (name == "sum") return sum;
-  return outputs_.average(sum, aggregate(Fold::count, input, {ValueKind::integer}, location), location);
+  const int sum = aggregate(Fold::sum, input, input->type);
+  if (name == "sum") return outputs_.column(sum, input->type, location);
+  return outputs_.column(sum + 1, {ValueKind::real}, location);
 }
 
 }  // namespace

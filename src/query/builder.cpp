@@ -221,13 +221,6 @@ Node Builder::fold(Op op, const Node& a, const Node& b, ValueType type, int loca
   return make({.op = op, .type = type, .args = {a, b}, .location = location});
 }
 
-Node Builder::average(const Node& sum, const Node& count, int location) {
-  if (sum->type.kind == ValueKind::real) {
-    return make({.op = Op::divide, .type = kReal, .args = {sum, convert(count, kReal)}, .location = location});
-  }
-  return make({.op = Op::ratio, .type = kReal, .args = {sum, count}, .location = location});
-}
-
 // ----------------------------------------------------------------------------------------------------------- conditions
 
 Node Builder::as_date(const Node& a) {

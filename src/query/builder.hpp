@@ -36,8 +36,6 @@ class Builder {
   Node is_in(const Node& a, const std::vector<Node>& list, int location);
   /// condition, value, condition, value, …, value.
   Node choose(std::vector<Node> args, int location);
-  /// sum / count as the nearest float64.
-  Node average(const Node& sum, const Node& count, int location);
 
   /// Throws unless the expression is a boolean; NULL becomes one.
   Node condition(const Node& a, const char* where);

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::string_view kMagic = "upsweep query carry 1\n";
+constexpr std::string_view kMagic = "upsweep query carry 2\n";
 
 class Writer {
  public:
@@ -130,6 +130,7 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       const State& state = groups.state(g, a);
       to.put(state.exact);
+      to.put(state.high);
       to.put(state.real);
       to.put(state.count);
     }
@@ -161,9 +162,11 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       State& state = groups.state(g, a);
       state.exact = from.get<Int128>();
+      state.high = from.get<std::int64_t>();
       state.real = from.get<double>();
       state.count = from.get<std::int64_t>();
       from.require(state.count >= 0, "a count is negative");
+      from.require(state.high >= -state.count && state.high <= state.count, "a sum is out of range");
       from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, words),
                    "a value is out of range");
     }

@@ -26,6 +26,7 @@ constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far pas
 UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > kBoundless - b ? kBoundless : a + b; }
 UInt128 saturated_product(UInt128 a, UInt128 b) { return b != 0 && a > kBoundless / b ? kBoundless : a * b; }
 
+const Node& unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 bool is_arithmetic(Op op) { return op == Op::add || op == Op::subtract || op == Op::multiply; }
 
 /// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.
@@ -175,7 +176,7 @@ const Vector& Evaluator::value(const Node& node) {
   if (known(*node) != nullptr) return slot.vector;
   slot.vector.nulls = nullptr;
   slot.vector.one = false;
-  compute(*node, slot);
+  compute(node, slot);
   slot.filled = now_;
   return slot.vector;
 }
@@ -212,7 +213,8 @@ void Evaluator::take_from(const Vector& values, Slot& slot) const {
   }
 }
 
-void Evaluator::compute(const Expression& node, Slot& slot) {
+void Evaluator::compute(const Node& made, Slot& slot) {
+  const Expression& node = *made;
   switch (node.op) {
     case Op::column:
       load(node, slot);
@@ -233,7 +235,7 @@ void Evaluator::compute(const Expression& node, Slot& slot) {
     case Op::add:
     case Op::subtract:
     case Op::multiply:
-      arithmetic(node, slot);
+      arithmetic(made, slot);
       break;
     case Op::divide:
       divide(node, slot);
@@ -469,7 +471,42 @@ void Evaluator::unite_nulls(const Vector& a, const Vector& b, Slot& slot) {
 
 // ------------------------------------------------------------------------------------------------------------ arithmetic
 
-void Evaluator::arithmetic(const Expression& node, Slot& slot) {
+/// Whether bringing an operand to the other's scale may overflow in a row where the other is NULL, and so the result.
+bool Evaluator::may_overflow_for_nothing(const Node& scaled, const Node& other) {
+  if (scaled->op != Op::rescale) return false;
+  const Vector& there = value(unscaled(other));
+  const auto end = there.nulls + (there.nulls == nullptr ? 0 : there.one ? 1 : count_);
+  if (std::find(there.nulls, end, 1) == end) return false;
+  const Int128 factor = power_of_ten(scaled->type.scale - scale_of(scaled->args[0]->type));
+  return saturated_product(value(unscaled(scaled)).bound, magnitude(factor)) > static_cast<UInt128>(kInt128Max);
+}
+
+/// Only in rows where both operands are there.
+void Evaluator::arithmetic_where_known(const Node& node, Slot& slot) {
+  const Vector& a = value(unscaled(node->args[0]));
+  const Vector& b = value(unscaled(node->args[1]));
+  std::vector<std::int32_t> known;
+  for (int i = 0; i < count_; ++i) {
+    if (!null_at(a, i) && !null_at(b, i)) known.push_back(i);
+  }
+  const Vector& v = value_for(node, known);
+  slot.vector.form = Vector::Form::wide;
+  slot.vector.bound = v.bound;
+  std::fill_n(slot.null_room(), count_, std::uint8_t{1});
+  auto* const to = slot.room<Int128>();
+  std::fill_n(to, count_, Int128{0});
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    const auto i = static_cast<std::size_t>(known[k]);
+    slot.nulls[i] = 0;
+    to[i] = exact_at(v, static_cast<int>(k));
+  }
+}
+
+void Evaluator::arithmetic(const Node& sum, Slot& slot) {
+  const Expression& node = *sum;
+  if (may_overflow_for_nothing(node.args[0], node.args[1]) || may_overflow_for_nothing(node.args[1], node.args[0])) {
+    return arithmetic_where_known(sum, slot);
+  }
   const Vector& a = value(node.args[0]);
   const Vector& b = value(node.args[1]);
   unite_nulls(a, b, slot);

@@ -119,11 +119,13 @@ class Evaluator {
   void keep_rows(std::span<const std::int32_t> places);
   void keep_true(const Node& condition);
   bool keep_range(const ColumnBounds& bounds);
-  void compute(const Expression& node, Slot& slot);
+  void compute(const Node& made, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);
   void negate(const Expression& node, Slot& slot);
-  void arithmetic(const Expression& node, Slot& slot);
+  void arithmetic(const Node& sum, Slot& slot);
+  bool may_overflow_for_nothing(const Node& scaled, const Node& other);
+  void arithmetic_where_known(const Node& node, Slot& slot);
   void exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot);
   void divide(const Expression& node, Slot& slot);
   void ratio(const Expression& node, Slot& slot);

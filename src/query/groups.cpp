@@ -28,6 +28,11 @@ std::uint64_t mixed(std::uint64_t x) {
 /// NaN is greater than all else, as in PostgreSQL.
 bool is_less(double a, double b) { return a < b || (b != b && a == a); }
 
+/// Whether a sum fits is asked when it is given out: what comes later may bring it back, and an average always fits.
+void add_up(State& sum, Int128 value) {
+  if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.high += value < 0 ? -1 : 1;
+}
+
 }  // namespace
 
 Groups::Groups(const Plan& plan, const Kernels& kernels)
@@ -218,15 +223,8 @@ void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool o
   }
 }
 
-void Groups::add_checked(std::size_t aggregate, std::int64_t group, Int128 value) {
-  Int128& sum = state(group, aggregate).exact;
-  if (!__builtin_add_overflow(sum, value, &sum)) return;
-  refuse(plan_->sql, plan_->aggregates[aggregate].input->location, Code::overflow,
-         "this adds up to more than 38 digits");
-}
-
 void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
-  add_checked(aggregate, 0, sum);
+  add_up(state(0, aggregate), sum);
   state(0, aggregate).count += rows;
 }
 
@@ -250,11 +248,11 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
     } else {
       kernels_->sum_few(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
-    for (std::int64_t g = 0; g < count_; ++g) add_checked(aggregate, g, sums[g]);
+    for (std::int64_t g = 0; g < count_; ++g) add_up(state(g, aggregate), sums[g]);
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (!null_at(v, i)) add_checked(aggregate, group[i], exact_at(v, i));
+    if (!null_at(v, i)) add_up(state(group[i], aggregate), exact_at(v, i));
   }
 }
 
@@ -342,12 +340,15 @@ void Groups::merge(const Groups& later) {
       if (aggregate.fold == Fold::least || aggregate.fold == Fold::greatest) {
         if (kind == ValueKind::text && other.count > 0) other.exact = to[static_cast<std::size_t>(other.exact)];
         improve(all, other, aggregate.fold, kind);
-      } else if (aggregate.fold == Fold::sum) {
-        add_checked(a, mine, other.exact);
-        all.real += other.real;
       }
+      // First, as `high` has the room that a count has.
       if (__builtin_add_overflow(all.count, other.count, &all.count)) {
         throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
+      }
+      if (aggregate.fold == Fold::sum) {
+        add_up(all, other.exact);
+        all.high += other.high;
+        all.real += other.real;
       }
     }
   }

@@ -16,7 +16,8 @@ namespace upsweep::query {
 
 /// What an aggregate has come to in a group.
 struct State {
-  Int128 exact = 0;  ///< the sum, the least or the greatest; of text: a word of the groups'
+  Int128 exact = 0;       ///< the sum, the least or the greatest; of text: a word of the groups'
+  std::int64_t high = 0;  ///< how many times 2^128 the sum exceeds `exact`; not 0 means that it does not fit
   double real = 0;
   std::int64_t count = 0;  ///< rows that went in
 };
@@ -28,11 +29,11 @@ class Groups {
  public:
   Groups(const Plan& plan, const Kernels& kernels);
 
-  /// The rows that an evaluator has at hand. Throws Error overflow, unsupported_sql (too many groups), and the evaluator's.
+  /// The rows that an evaluator has at hand. Throws Error unsupported_sql (too many groups), and the evaluator's.
   void add(Evaluator& evaluator);
-  /// Rows that were summed elsewhere, to the only group of a query without GROUP BY. Throws Error overflow.
+  /// Rows that were summed elsewhere, to the only group of a query without GROUP BY.
   void add(std::size_t aggregate, std::int64_t sum, int rows);
-  /// Groups of rows that come later. Throws as add() does.
+  /// Groups of rows that come later. Throws Error unsupported_sql (too many groups), overflow (of a count of rows).
   void merge(const Groups& later);
 
   /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
@@ -70,7 +71,6 @@ class Groups {
   void assign(Evaluator& evaluator, int n);
   bool assign_by_words(const std::vector<const Vector*>& keys, int n);
   void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
-  void add_checked(std::size_t aggregate, std::int64_t group, Int128 value);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
   void include_words(std::size_t aggregate, const Vector& v, int n);

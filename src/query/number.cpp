@@ -78,6 +78,16 @@ double quotient(Int128 numerator, Int128 denominator, int tens) noexcept {
   return sign * divided(product(n, up), product(d, down));
 }
 
+double average(Int128 low, std::int64_t high, std::int64_t count, int scale) noexcept {
+  if (high == 0) return quotient(low, count, -scale);
+  // The sum's magnitude in two's complement.
+  UInt256 sum{static_cast<UInt128>(Int128{high} - (low < 0 ? 1 : 0)), static_cast<UInt128>(low)};
+  const bool negative = static_cast<Int128>(sum.high) < 0;
+  if (negative) sum = difference({}, sum);
+  const double size = divided(sum, product(static_cast<UInt128>(count), static_cast<UInt128>(power_of_ten(scale))));
+  return negative ? -size : size;
+}
+
 int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept {
   if ((a < 0) != (b < 0)) return a < 0 ? -1 : 1;
   const int common = std::max(a_scale, b_scale);

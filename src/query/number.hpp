@@ -29,6 +29,9 @@ constexpr UInt128 magnitude(Int128 value) {
 /// The double nearest to 10^tens · numerator / denominator, ties to even. The denominator is not zero; |tens| <= 38.
 double quotient(Int128 numerator, Int128 denominator, int tens = 0) noexcept;
 
+/// The double nearest to (high · 2^128 + low) / (count · 10^scale), ties to even. 0 < count, |high| <= count.
+double average(Int128 low, std::int64_t high, std::int64_t count, int scale) noexcept;
+
 /// -1, 0 or 1 as a / 10^a_scale is less than, equal to or greater than b / 10^b_scale.
 int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept;
 

@@ -25,7 +25,8 @@ struct Aggregate {
   ValueType type;
 };
 
-/// A column of the answer: an expression whose columns are the keys, then the aggregates.
+/// A column of the answer: an expression whose columns are the keys, then of each aggregate its value and, of a sum, the
+/// mean of what was summed.
 struct Output {
   std::string name;
   Node value;

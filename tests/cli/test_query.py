@@ -605,6 +605,17 @@ def test_an_average_is_divided_once(upsweep, arrow, sign):
     assert value(upsweep, "AVG(p)") == float(fractions.Fraction(sum(values), 30000))
 
 
+def test_an_average_fits_where_its_sum_does_not(upsweep, arrow):
+    top = D("9" * 36 + ".99")
+    upsweep.table("t.parquet", {"p": arrow.array([top] * 400 + [None], arrow.decimal128(38, 2)), "n": range(401)})
+    assert value(upsweep, "AVG(p)") == float(fractions.Fraction(top))
+    assert value(upsweep, "AVG(-p)") == -float(fractions.Fraction(top))
+    # What comes later brings the sum back.
+    assert value(upsweep, "SUM(CASE WHEN n < 200 THEN p ELSE -p END)") == "0.00"
+    error = upsweep.fails("overflow", "query", f"SELECT SUM(p), AVG(p) FROM {PATH}")
+    assert "38 digits" in error["message"]
+
+
 @pytest.mark.parametrize(
     "width, scale", [(1, 0), (4, 4), (9, 2), (10, 2), (18, 6), (19, 0), (38, 0), (38, 10), (38, 37)]
 )
