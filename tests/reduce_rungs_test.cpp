@@ -628,6 +628,108 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
   }
 }
 
+/// The product with an exponent as wide as it takes.
+template <class T>
+T true_product(const std::vector<T>& in, T init) {
+  long double mantissa = init;
+  std::int64_t exponent = 0;
+  for (const T x : in) {
+    int moved = 0;
+    mantissa = std::frexp(mantissa * static_cast<long double>(x), &moved);
+    exponent += moved;
+  }
+  return static_cast<T>(std::scalbln(mantissa, static_cast<long>(exponent)));
+}
+
+/// Elements around 2^±width whose product is not: small ones first, in turn, and in runs as long as a block.
+template <class T>
+std::vector<std::vector<T>> products_that_leave_and_come_back(std::int64_t n) {
+  std::mt19937_64 random(21);
+  constexpr int kWidth = std::numeric_limits<T>::max_exponent * 2 / 5;
+  const auto made = [&](auto exponent_at) {
+    std::vector<T> values(static_cast<std::size_t>(n), T{1});
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const bool last = i >= n - n / 3;  // these bring it back
+      const auto exponent = last ? static_cast<int>(std::clamp<std::int64_t>(-sum, -kWidth, kWidth)) : exponent_at(i);
+      sum += exponent;
+      const T mantissa = 1 + (static_cast<T>(random() % 1000) - 500) / T{1000000};
+      values[static_cast<std::size_t>(i)] = std::ldexp(random() % 2 == 0 ? mantissa : -mantissa, exponent);
+    }
+    return values;
+  };
+  return {made([&](auto i) { return i < n / 3 ? -kWidth / 2 : kWidth / 3; }),
+          made([&](auto i) { return i % 3 == 0 ? -kWidth : kWidth / 2; }),
+          made([&](auto i) { return (i >> 16) % 2 == 0 ? kWidth / 64 : -kWidth / 32; }),
+          made([&](auto) { return static_cast<int>(random() % (2 * kWidth)) - kWidth; })};
+}
+
+TYPED_TEST(ReduceRungs, ProductsMayLeaveTheRangeOfFloatsAndComeBack) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const std::int64_t n : {3, 60, 256, 257, 1000, 70001, 400001}) {
+      for (const auto& in : products_that_leave_and_come_back<TypeParam>(n)) {
+        const TypeParam init = std::ldexp(TypeParam{1.5}, -std::numeric_limits<TypeParam>::max_exponent * 2 / 3);
+        const TypeParam expected = true_product(in, init);
+        ASSERT_TRUE(std::isfinite(expected) && expected != 0) << n;
+        const TypeParam slack =
+            std::abs(expected) * std::numeric_limits<TypeParam>::epsilon() * static_cast<TypeParam>(n);
+        EXPECT_NEAR(reduce(par, in, init, mul), expected, slack) << "the API, n " << n;
+        for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+          if (rung.kind == Kind::library) continue;
+          const TypeParam first = reduce(seq.with_rung(rung.id), in, init, mul);
+          EXPECT_NEAR(first, expected, slack) << rung.id << " n " << n;
+          auto carry = carry_of(init);  // in two parts
+          for (const auto& [from, to] : {std::pair{std::int64_t{0}, n / 3}, std::pair{n / 3, n}}) {
+            reduce_into(par.with_rung(rung.id), in.data() + from, to - from, mul, carry);
+          }
+          EXPECT_NEAR(detail::value_of(carry), expected, slack) << rung.id << " in parts, n " << n;
+          for (const Isa isa : isas()) {
+            for (const int threads : {1, 2, 5}) {
+              const Policy policy = par.with_rung(rung.id).with_threads(threads).with_isa(isa);
+              EXPECT_TRUE(same_bits<TypeParam>(reduce(policy, in, init, mul), first)) << rung.id << " " << name(isa);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ReduceRungs, ProductsAreNaNOnlyWhereAnElementIsOrZeroMeetsInfinity) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const TypeParam infinity = std::numeric_limits<TypeParam>::infinity();
+    const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+    for (const std::int64_t n : {100, 5001, 200001}) {
+      std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{1 << 20});
+      const auto expect = [&](TypeParam product) {
+        for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+          if (rung.kind == Kind::library) continue;
+          const TypeParam value = reduce(par.with_rung(rung.id), in, TypeParam{1}, mul);
+          EXPECT_TRUE(scan::same_value(value, product)) << rung.id << " n " << n << ": " << value;
+        }
+        EXPECT_TRUE(scan::same_value(reduce(par, in, TypeParam{1}, mul).value, product)) << n;
+      };
+      expect(infinity);
+      in[0] = 0;
+      expect(0);
+      in[1] = -infinity;
+      expect(nan);
+      in[0] = -8;
+      expect(infinity);
+      in[static_cast<std::size_t>(n - 1)] = nan;
+      expect(nan);
+      std::fill(in.begin(), in.end(), TypeParam{-1} / (1 << 20));
+      expect(n % 2 == 0 ? TypeParam{0} : TypeParam{-0.0});
+    }
+    const std::vector<TypeParam> smallest(300, TypeParam{1});
+    const TypeParam least = std::numeric_limits<TypeParam>::denorm_min();
+    EXPECT_EQ(reduce(par, smallest, least, mul).value, least);
+    // What checked sums of integers count is no overflow here.
+    const std::vector<TypeParam> large(5000, TypeParam{8});
+    EXPECT_EQ(reduce(par.with_overflow(Overflow::checked), large, TypeParam{1}, mul).value, infinity);
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------------ carries
 
 /// Where an array is cut: unevenly, with an empty part.

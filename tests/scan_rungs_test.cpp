@@ -429,6 +429,93 @@ TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
   }
 }
 
+/// Sums and products that other orders than the loop's bring out of range, in which the loop stays: in a vector, and from
+/// block to block.
+template <class T>
+std::vector<std::vector<T>> ranges_nearly_left(bool products) {
+  const T large =
+      products ? std::ldexp(T{1}, std::numeric_limits<T>::max_exponent * 3 / 4) : std::numeric_limits<T>::max() / 8 * 7;
+  const T back = products ? 1 / large : -large;
+  const T rest = products ? T{1} : T{0};
+  std::vector<std::vector<T>> all;
+  for (const std::int64_t n : {300, 300001}) {
+    for (const std::int64_t at : {2, 13, 29, 250}) {
+      std::vector<T> in(static_cast<std::size_t>(n), rest);
+      in[0] = back;
+      in[static_cast<std::size_t>(at)] = large;
+      in[static_cast<std::size_t>(at + 1)] = large;
+      in[static_cast<std::size_t>(at + 2)] = back;
+      in[static_cast<std::size_t>(n - 4)] = large;
+      in[static_cast<std::size_t>(n - 3)] = back;
+      in[static_cast<std::size_t>(n - 2)] = back;
+      in[static_cast<std::size_t>(n - 1)] = large;
+      all.push_back(in);
+    }
+  }
+  std::vector<T> blocks(300001, rest);  // a block has 2^17 bytes
+  constexpr auto kBlock = static_cast<std::size_t>((1 << 17) / sizeof(T));
+  blocks[5] = back;
+  for (std::size_t b = 1; b + 1 < blocks.size() / kBlock; ++b) {
+    blocks[b * kBlock + 77] = b % 2 == 1 ? large : back;
+    blocks[b * kBlock + 1077] = b % 2 == 1 ? large : back;
+  }
+  all.push_back(blocks);
+  return all;
+}
+
+template <class T, class Op>
+void check_as_the_loop(const std::vector<T>& in, Op op, const RungInfo& rung, bool exclusive) {
+  const auto n = std::ssize(in);
+  const T init = operator_of<Op, T>() == Operator::add ? T{0} : T{1};
+  const auto scanned = [&](const Policy& policy) {
+    std::vector<T> out = in;  // in place
+    auto carry = carry_of(init);
+    if (exclusive) {
+      exclusive_scan(policy, out.data(), n, out.data(), op, carry);
+    } else {
+      inclusive_scan(policy, out.data(), n, out.data(), op, carry);
+    }
+    out.push_back(detail::value_of(carry));
+    return out;
+  };
+  const std::vector<T> loop = scanned(seq.with_rung("cpu.serial"));
+  const std::vector<T> first = scanned(seq.with_rung(rung.id));
+  for (std::size_t i = 0; i < loop.size(); ++i) {
+    ASSERT_TRUE(std::isfinite(loop[i]));
+    ASSERT_EQ(first[i], loop[i]) << rung.id << " at " << i << " of " << n << " exclusive " << exclusive;
+  }
+  for (const Isa isa : isas()) {
+    ASSERT_EQ(scanned(par.with_rung(rung.id).with_isa(isa).with_threads(3)), first) << rung.id << " " << name(isa);
+  }
+}
+
+TYPED_TEST(ScanRungs, FloatsStayInRangeWhereTheLoopDoes) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+      if (rung.id != "cpu.simd" && rung.id != "cpu.chained") continue;
+      for (const bool exclusive : {false, true}) {
+        for (const auto& in : ranges_nearly_left<TypeParam>(false)) check_as_the_loop(in, add, rung, exclusive);
+        for (const auto& in : ranges_nearly_left<TypeParam>(true)) check_as_the_loop(in, mul, rung, exclusive);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanRungs, FloatsOfSegmentsMayLeaveTheRangeAsDocumented) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    const TypeParam most = std::numeric_limits<TypeParam>::max();
+    std::vector<TypeParam> in(600000, TypeParam{0});
+    in[0] = -most;
+    in[300000] = most;  // a segment has 2^18 elements
+    in[300001] = most;
+    for (const char* rung : {"cpu.threads", "cpu.simd_threads"}) {
+      std::vector<TypeParam> out(in.size());
+      inclusive_scan(par.with_rung(rung), in, out);
+      EXPECT_FALSE(std::isfinite(out.back())) << rung << ": then say so in scan.hpp";
+    }
+  }
+}
+
 TEST(ScanApi, PicksByLengthAndTypeOnly) {
   for (const std::int64_t n : {10, 1000, 100000, 1000000}) {
     const std::vector<float> in(static_cast<std::size_t>(n), 1.0F);

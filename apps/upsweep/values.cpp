@@ -194,7 +194,9 @@ int carry_size(Type type) {
 }
 
 bool has_overflowed(const detail::CarryBytes& carry, Type type) {
-  return visit_type(type, [&]<class T>(std::type_identity<T>) { return as<T>(carry).any && as<T>(carry).wraps != 0; });
+  return visit_type(type, [&]<class T>(std::type_identity<T>) {
+    return std::is_integral_v<T> && as<T>(carry).any && as<T>(carry).wraps != 0;
+  });
 }
 
 Int128 exact_value(const detail::CarryBytes& carry) {

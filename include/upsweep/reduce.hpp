@@ -2,16 +2,21 @@
 // upsweep/reduce.hpp: folds an array to one value with any associative operator, over any number of threads.
 //
 // Types     the type of `init` is the one that is computed in; the rest is as in scan.hpp.
-// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. A product overflows
+//           or underflows only if that of all elements does, and is NaN only if one of them is or 0 and infinity both are
+//           among them. Not so on a GPU and with cpu.std_par, where products on the way may be too large or too small for
+//           the type; and sums on the way may, in every order but that of cpu.serial, be infinite where the loop's are not.
 // Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
 //           the order of the elements does not matter) does not fit the type.
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <ranges>
 #include <string_view>
+#include <type_traits>
 
 #include "upsweep/scan.hpp"
 
@@ -26,6 +31,18 @@ struct Reduction {
   constexpr operator T() const { return value; }  // NOLINT(google-explicit-constructor): reads like std::reduce
 };
 
+namespace detail {
+
+/// The product of n floats, which may be too large or too small on the way.
+template <class Out, class In>
+ScanCarry<Out> product_of(const In* in, std::int64_t n) {
+  auto product = empty_carry<Out>();
+  for (std::int64_t i = 0; i < n; ++i) merge(Mul{}, product, carry_of(static_cast<Out>(in[i])));
+  return product;
+}
+
+}  // namespace detail
+
 /// The carry of n elements behind `carry`, which is advanced. Parts reduced apart are put together with
 /// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
 /// parts may bring it back: see ScanCarry::wraps.
@@ -36,6 +53,9 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
     ScanCarry<Out> part{};
     const auto combine = detail::wrapping<Out>(op);
     detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &part);
+    if constexpr (std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul) {
+      if (!std::isnormal(part.total)) part = detail::product_of<Out>(in, n);
+    }
     detail::merge(op, carry, part);
     return detail::kInlineRung;
   }
@@ -59,7 +79,8 @@ template <class In, class T, class Op = Add>
 Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
   auto carry = carry_of(init);
   const std::string_view rung = reduce_into(policy, in, n, op, carry);
-  if (policy.overflow == Overflow::checked && carry.wraps != 0) detail::throw_sum_overflow(type_of<T>());
+  if (std::is_integral_v<T> && policy.overflow == Overflow::checked && carry.wraps != 0)
+    detail::throw_sum_overflow(type_of<T>());
   return {detail::value_of(carry), rung};
 }
 

@@ -11,7 +11,10 @@
 //           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
 //           must be trivially copyable, default constructible, at most 112 bytes, and aligned to at most 64. An operator
 //           that throws ends the program, as under std::execution::par.
-// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. Sums and products are
+//           out of range only where the loop's are; but with cpu.threads, cpu.simd_threads, cpu.std_par and on a GPU those of
+//           stretches of the array may be where the loop's are not, and the outputs after them are then infinite or NaN (of
+//           products also 0).
 // Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
 //           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.

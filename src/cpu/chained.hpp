@@ -91,14 +91,15 @@ std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, std::int64_t blo
       // Release: our carry is written before the turn goes on.
       wait_for_turn(turn, mine);
       typename Pieces::Carry before = carry;
-      if (reduce_first) {
+      const bool publish_first = reduce_first && !pieces.prefers_scan(carry, total);
+      if (publish_first) {
         pieces.merge(carry, total);
         turn.store(mine + 1, std::memory_order_release);
       }
 
       // ---- Scan: reads the block from cache and writes it once.
       bad = first_index(bad, pieces.scan(range, before, ahead));
-      if (!reduce_first) {
+      if (!publish_first) {
         carry = before;
         turn.store(mine + 1, std::memory_order_release);
       }

@@ -25,13 +25,15 @@ struct OpOf<Operator::bit_or> : BitOr {};
 template <>
 struct OpOf<Operator::bit_xor> : BitXor {};
 
-/// The compensated merge is that of Add itself, whatever OpOf inherits.
+/// Sums and products are merged as those of Add and Mul themselves are, whatever OpOf inherits.
 template <class T, Operator kOp>
 void merge(const void*, void* left, const void* right) {
   auto& into = *static_cast<ScanCarry<T>*>(left);
   const auto& from = *static_cast<const ScanCarry<T>*>(right);
   if constexpr (kOp == Operator::add) {
     detail::merge(Add{}, into, from);
+  } else if constexpr (kOp == Operator::mul) {
+    detail::merge(Mul{}, into, from);
   } else {
     detail::merge(OpOf<kOp>{}, into, from);
   }

@@ -25,6 +25,7 @@ class Pieces {
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const { return scan(range, carry); }
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
+  static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
   static std::int64_t block();
 
   /// For stops == starts + 1: offsets are bounds less the first one. Returns the first bad list or kNoIndex.

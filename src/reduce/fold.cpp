@@ -10,6 +10,7 @@
 
 #include "core/visit.hpp"
 #include "cpu/elements.hpp"
+#include "cpu/fold_piece.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/parallel.hpp"
 
@@ -50,13 +51,14 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
                                             : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge;
   const void* op = call.op_object != nullptr ? call.op_object : &kNoOperatorObject;
   const cpu::Elements elements(call, cpu::kernels(Isa::best));
+  const cpu::FoldPiece fold_piece(call, table, *kernel, op);
 
   const auto total_of = [&](Range range) {
     detail::CarryBytes total;
     kernel->reduce(op, nullptr, 0, total.bytes);
     elements.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
       detail::CarryBytes part;
-      kernel->reduce(op, x, count, part.bytes);
+      fold_piece(x, count, part.bytes);
       merge(op, total.bytes, part.bytes);
     });
     return total;

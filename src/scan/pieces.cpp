@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 
 #include "core/visit.hpp"
@@ -35,6 +36,8 @@ Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::Ke
                                     : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge),
       op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
       elements_(call, cpu::kernels(Isa::best)),
+      fold_piece_(call, table, *kernel_, op_),
+      scan_piece_(call, table, *kernel_, op_),
       checked_(policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
                is_integer(call.out_type)),
       stream_(call.n * call.out_size >= kStreamBytes) {}
@@ -45,13 +48,13 @@ void Pieces::merge(Carry& left, const Carry& right) const { merge_(op_, left.byt
 
 void Pieces::reduce(cpu::Range range, Carry& carry) const {
   if (!elements_.converts()) {
-    kernel_->reduce(op_, elements_.at_index(range.first), range.count, carry.bytes);
+    fold_piece_(elements_.at_index(range.first), range.count, carry.bytes);
     return;
   }
   clear(carry);
   elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
     Carry part;
-    kernel_->reduce(op_, x, count, part.bytes);
+    fold_piece_(x, count, part.bytes);
     merge(carry, part);
   });
 }
@@ -68,17 +71,36 @@ std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
 }
 
 void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+  make_plain(carry);
   detail::ScanMode mode{.exclusive = call_.exclusive, .stream = stream_};
   if (ahead.count >= range.count && !elements_.converts()) mode.next = elements_.at_index(ahead.first);
   elements_.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
-    kernel_->scan(op_, x, output(first), count, carry.bytes, mode);
+    scan_piece_(x, output(first), count, carry.bytes, mode);
   });
 }
 
 std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
   const std::int64_t bad = find_overflow(range, carry);
-  kernel_->shift(op_, output(range.first), range.count, carry.bytes, call_.exclusive);
+  Carry before = carry;
+  make_plain(before);
+  kernel_->shift(op_, output(range.first), range.count, before.bytes, call_.exclusive);
   return bad;
+}
+
+void Pieces::make_plain(Carry& carry) const {
+  if (!fold_piece_.is_product()) return;
+  visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
+    auto& product = *reinterpret_cast<ScanCarry<T>*>(carry.bytes);
+    if (product.any) product = carry_of(detail::value_of(product));
+  });
+}
+
+bool Pieces::prefers_scan(const Carry& before, const Carry& total) const {
+  if (call_.op != Operator::add || !is_float(call_.out_type)) return false;
+  return visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
+    return std::is_floating_point_v<T> && !std::isfinite(as<T>(total).total) &&
+           !(as<T>(before).any && !std::isfinite(as<T>(before).total));
+  });
 }
 
 std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {

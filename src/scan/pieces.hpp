@@ -8,7 +8,9 @@
 #include <new>
 
 #include "cpu/elements.hpp"
+#include "cpu/fold_piece.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/scan_piece.hpp"
 #include "cpu/segments.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
@@ -37,6 +39,9 @@ class Pieces {
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   /// Whether scan() leaves the same bits in its carry as reduce() and merge() do.
   [[nodiscard]] bool exact() const { return kernel_->exact; }
+  /// Whether the carry after a range that reduce() has folded to `total` is rather scan()'s: in another order floats may add
+  /// up to infinity where one after the other they do not.
+  [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
   /// What a call that ended with `carry` and first bad output `bad` comes to.
   Status finish(std::int64_t bad, Carry& carry) const;
   /// Whether an overflow behind the last output of an earlier part already spoils this one.
@@ -48,6 +53,8 @@ class Pieces {
   void write(cpu::Range range, Carry& carry, cpu::Range ahead) const;
   [[nodiscard]] std::int64_t find_overflow(cpu::Range range, const Carry& carry) const;
   [[nodiscard]] void* output(std::int64_t i) const;
+  /// A carry that kernels take: products without an exponent.
+  void make_plain(Carry& carry) const;
 
   const detail::ScanCall& call_;
   const cpu::KernelTable& magnitudes_;  // the plain table has none
@@ -55,6 +62,8 @@ class Pieces {
   void (*merge_)(const void* op, void* left, const void* right);
   const void* op_;
   cpu::Elements elements_;
+  cpu::FoldPiece fold_piece_;
+  cpu::ScanPiece scan_piece_;
   bool checked_;
   bool stream_;
 };

@@ -50,6 +50,21 @@ def test_every_operator_and_type(upsweep, op, dtype):
         assert text == f"{expected}\n"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rung", RUNGS)
+def test_products_leave_the_range_of_floats_and_come_back(upsweep, rung, dtype):
+    upsweep.save("zero.npy", [0] + [8] * 5000, dtype)
+    assert upsweep.text("reduce", "zero.npy", "--op", "mul", "--rung", rung) == "0\n"
+    values = np.ones(2 * CHUNK + 5, dtype)
+    values[:5000] = 8
+    values[CHUNK : CHUNK + 5000] = 1 / 8
+    values[-1] = 3
+    upsweep.save("back.npy", values)
+    assert upsweep.text("reduce", "back.npy", "--op", "mul", "--rung", rung) == "3\n"
+    upsweep.save("over.npy", values[:CHUNK])
+    assert upsweep.text("reduce", "over.npy", "--op", "mul", "--rung", rung).strip() in ("inf", "Infinity")
+
+
 @pytest.mark.parametrize("rung", RUNGS)
 @pytest.mark.parametrize("n", [1, 1000, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
 def test_rungs_and_lengths(upsweep, rung, n):

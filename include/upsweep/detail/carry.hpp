@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "upsweep/operators.hpp"
@@ -16,7 +17,8 @@ template <class T>
 struct ScanCarry {
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
   T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)
-  /// Integer addition: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit.
+  /// Integer addition: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit. Float
+  /// multiplication: the product is total · 2^wraps; 0 where `total` can hold it.
   std::int64_t wraps;
   bool any;  ///< false: nothing came before
 };
@@ -30,6 +32,7 @@ inline constexpr bool is_compensated = std::is_floating_point_v<T>;
 template <class T>
 constexpr T value_of(const ScanCarry<T>& carry) {
   if constexpr (is_compensated<T>) {
+    if (carry.wraps != 0) return std::scalbln(carry.total, static_cast<long>(carry.wraps));
     return carry.lost != 0 ? carry.total + carry.lost : carry.total;  // keeps the sign of a -0.0 total
   } else {
     return carry.total;
@@ -52,6 +55,37 @@ void add_counting_wraps(ScanCarry<T>& left, const ScanCarry<T>& right) {
   left.wraps += right.wraps + (wrapped ? (right.total < T{0} ? -1 : 1) : 0);
 }
 
+/// The product as one number where that is a normal one, or 0, infinite or NaN; else as a number in [1/2, 1) and an exponent.
+template <class T>
+void settle(ScanCarry<T>& product) {
+  using Limits = std::numeric_limits<T>;
+  if (product.total == 0 || !std::isfinite(product.total)) {
+    product.wraps = 0;
+    return;
+  }
+  int exponent = 0;
+  product.total = std::frexp(product.total, &exponent);
+  product.wraps += exponent;
+  if (product.wraps < Limits::min_exponent || product.wraps > Limits::max_exponent) return;
+  product.total = std::scalbln(product.total, static_cast<long>(product.wraps));
+  product.wraps = 0;
+}
+
+/// Too large or too small is the product of all elements at most, not one on the way.
+template <class T>
+void multiply_scaled(ScanCarry<T>& left, const ScanCarry<T>& right) {
+  const T product = left.total * right.total;
+  if (std::isnormal(product) && left.wraps == 0 && right.wraps == 0) {
+    left.total = product;
+    return;
+  }
+  int left_exponent = 0;
+  int right_exponent = 0;
+  left.total = std::frexp(left.total, &left_exponent) * std::frexp(right.total, &right_exponent);
+  left.wraps += right.wraps + left_exponent + right_exponent;
+  settle(left);
+}
+
 /// left ← left ⊕ right, where right's elements follow left's.
 template <class T, class Op>
 void merge(const Op& op, ScanCarry<T>& left, const ScanCarry<T>& right) {
@@ -61,10 +95,13 @@ void merge(const Op& op, ScanCarry<T>& left, const ScanCarry<T>& right) {
     return;
   }
   constexpr bool kAdds = operator_of<Op, T>() == Operator::add;
+  constexpr bool kMultiplies = operator_of<Op, T>() == Operator::mul;
   if constexpr (kAdds && is_compensated<T>) {
     add_compensated(left, right);
   } else if constexpr (kAdds && std::is_integral_v<T>) {
     add_counting_wraps(left, right);
+  } else if constexpr (kMultiplies && std::is_floating_point_v<T>) {
+    multiply_scaled(left, right);
   } else {
     left.total = static_cast<T>(wrapping<T>(op)(left.total, right.total));
   }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/range_flags.hpp: whether floats left their range since a point: the CPU notes that without being asked.
+#pragma once
+
+#include <xmmintrin.h>
+
+namespace upsweep::cpu {
+
+/// Lowers the flags for results too large or too small for their type, and leaves all as raised as they were or became.
+/// The floats in question are computed by functions that are not inlined here: the compiler knows nothing of flags.
+class RangeFlags {
+ public:
+  RangeFlags() : before_(_mm_getcsr()) { _mm_setcsr(before_ & ~kFlags); }
+  ~RangeFlags() { _mm_setcsr(_mm_getcsr() | before_); }
+  RangeFlags(const RangeFlags&) = delete;
+  RangeFlags& operator=(const RangeFlags&) = delete;
+
+  [[nodiscard]] bool raised() const { return (_mm_getcsr() & kFlags) != 0; }
+
+ private:
+  static constexpr unsigned kFlags = _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW;
+  unsigned before_;
+};
+
+}  // namespace upsweep::cpu

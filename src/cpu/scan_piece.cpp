@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/scan_piece.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a look at the CPU's flags.
+#include "cpu/scan_piece.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "cpu/range_flags.hpp"
+#include "upsweep/detail/unreachable.hpp"
+
+namespace upsweep::cpu {
+namespace {
+
+constexpr std::size_t kVectorBytes = 64;       // of simd_kernels.cpp
+constexpr std::size_t kSavedBytes = 8 * 1024;  // of the input where it is overwritten
+
+/// scan_vector() of simd.hpp.
+template <class T, class Op>
+[[gnu::noinline]] void scan_tree(T* v) {
+  constexpr std::size_t kLanes = kVectorBytes / sizeof(T);
+  for (std::size_t half = 1; half < kLanes; half *= 2) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      if ((j & half) != 0) v[j] = Op{}(v[(j & ~(2 * half - 1)) + half - 1], v[j]);
+    }
+  }
+}
+
+template <class T, class Op>
+bool leaves_range(T* v) {
+  const RangeFlags flags;
+  asm volatile("" : : "r"(v) : "memory");  // nothing before the flags are lowered,
+  scan_tree<T, Op>(v);
+  asm volatile("" : : "r"(v) : "memory");  // nor after they are looked at
+  return flags.raised();
+}
+
+/// Scans the vector x, `total` preceding it; that becomes what precedes the next one.
+template <class T, class Op>
+void scan_lanes(const T* x, T* out, bool exclusive, T& total) {
+  constexpr std::size_t kLanes = kVectorBytes / sizeof(T);
+  T v[kLanes];
+  std::copy_n(x, kLanes, v);
+  const bool one_by_one = leaves_range<T, Op>(v);
+  const T before = total;
+  for (std::size_t j = 0; j < kLanes; ++j) {
+    const T next = one_by_one ? Op{}(total, x[j]) : Op{}(before, v[j]);
+    out[j] = exclusive ? total : next;
+    total = next;
+  }
+}
+
+template <class T, class Op>
+void scan_again(const T* x, T* y, std::int64_t n, ScanCarry<T>& carry, bool exclusive) {
+  constexpr std::size_t kLanes = kVectorBytes / sizeof(T);
+  constexpr T kIdentity = identity<T>(operator_of<Op, T>());
+  T total = carry.any ? detail::value_of(carry) : kIdentity;
+  for (std::int64_t i = 0; i < n; i += std::int64_t{kLanes}) {
+    const std::int64_t count = std::min(std::int64_t{kLanes}, n - i);
+    T in[kLanes];
+    T out[kLanes];
+    std::fill_n(in, kLanes, kIdentity);
+    std::copy_n(x + i, count, in);
+    scan_lanes<T, Op>(in, out, exclusive, total);
+    std::copy_n(out, count, y + i);
+  }
+  carry = carry_of(total);
+}
+
+template <class T, class Op>
+void scan_guarded(const detail::ScanKernel& kernel, const void* x, void* y, std::int64_t n, void* carry,
+                  const detail::ScanMode& mode) {
+  T saved[kSavedBytes / sizeof(T)];
+  const bool in_place = x == y;
+  const std::int64_t length = in_place ? std::ssize(saved) : n;
+  auto& state = *static_cast<ScanCarry<T>*>(carry);
+  detail::ScanMode part = mode;
+  for (std::int64_t first = 0; first < n; first += length) {
+    const std::int64_t count = std::min(length, n - first);
+    const T* in = static_cast<const T*>(x) + first;
+    T* const out = static_cast<T*>(y) + first;
+    const ScanCarry<T> before = state;
+    if (in_place) std::copy_n(in, count, saved);
+    if (mode.next != nullptr) part.next = static_cast<const T*>(mode.next) + first;
+    const RangeFlags flags;
+    kernel.scan(nullptr, in, out, count, carry, part);
+    if (!flags.raised()) continue;
+    state = before;
+    scan_again<T, Op>(in_place ? saved : in, out, count, state, mode.exclusive);
+  }
+}
+
+template <class Op>
+auto guarded_for(Type type) {
+  return type == Type::float32 ? &scan_guarded<float, Op> : &scan_guarded<double, Op>;
+}
+
+}  // namespace
+
+ScanPiece::Guarded ScanPiece::guarded(Type type, Operator op) {
+  switch (op) {
+    case Operator::add:
+      return guarded_for<Add>(type);
+    case Operator::mul:
+      return guarded_for<Mul>(type);
+    case Operator::min:
+    case Operator::max:
+      return nullptr;
+    case Operator::bit_and:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+    case Operator::custom:
+      break;
+  }
+  detail::no_such_value();
+}
+
+}  // namespace upsweep::cpu
