@@ -49,7 +49,9 @@ std::string_view cuda_word() {
 /// The link of every GPU.
 std::vector<bench::LinkTimes> measure_links() {
   std::vector<bench::LinkTimes> all(gpu::devices().size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = bench::measure_link(static_cast<int>(i));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (gpu::devices()[i].error.empty()) all[i] = bench::measure_link(static_cast<int>(i));
+  }
   return all;
 }
 
@@ -85,6 +87,10 @@ Json gpus_json(const std::vector<bench::LinkTimes>& links) {
   Json all = Json::array();
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
+    if (!device.error.empty()) {
+      all.push_back({{"error", device.error}});
+      continue;
+    }
     all.push_back({{"name", device.name},
                    {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
                    {"multiprocessors", device.multiprocessors},
@@ -99,6 +105,10 @@ std::string gpus_text(const std::vector<bench::LinkTimes>& links) {
   std::string text;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
+    if (!device.error.empty()) {
+      text += fmt::format("gpu      device {} cannot be used: {}\n", i, device.error);
+      continue;
+    }
     text += fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors\n", device.name, device.major,
                         device.minor, device.multiprocessors);
     text += fmt::format("         L2 {}, memory {}\n", size(device.l2_bytes), size(device.memory_bytes));

@@ -116,9 +116,10 @@ struct Device {
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
+  std::string error = {};  ///< why the driver does not describe it, and it cannot be used; empty where it does
 };
 
-/// The GPUs of this machine; none where there is no driver or this build has no CUDA.
+/// The GPUs of this machine by their ordinals; none where there is no driver or this build has no CUDA.
 [[nodiscard]] const std::vector<Device>& devices();
 
 /// Whether this build has CUDA.

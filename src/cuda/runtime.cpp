@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/runtime.cpp: devices, memory and workspaces, by the CUDA runtime.
+#include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -32,7 +33,11 @@ std::vector<Device> find_devices() {
   }
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties = {};
-    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
+    if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
+      (void)cudaGetLastError();
+      all.push_back({.error = cudaGetErrorString(error)});  // in its place: ordinals are those of the runtime
+      continue;
+    }
     all.push_back({.name = properties.name,
                    .major = properties.major,
                    .minor = properties.minor,
@@ -43,11 +48,41 @@ std::vector<Device> find_devices() {
   return all;
 }
 
+/// A function of the driver, which the library is not linked with.
+template <class Function>
+Function driver_function(const char* name, unsigned version) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  require(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found), name);
+  if (found != cudaDriverEntryPointSuccess) throw Error(Code::device_failed, std::string("the driver has no ") + name);
+  return reinterpret_cast<Function>(function);
+}
+
+void require(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  throw Error(Code::device_failed, std::string(what) + ": error " + std::to_string(result) + " of the driver");
+}
+
+// Through the stream's context: cudaStreamGetDevice() and cuStreamGetDevice() end a capture with an error.
+int device_of(Stream stream) {
+  static const auto stream_context = driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020);
+  static const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000);
+  static const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000);
+  static const auto context_device = driver_function<PFN_cuCtxGetDevice_v2000>("cuCtxGetDevice", 2000);
+  CUcontext context = nullptr;
+  require(stream_context(stream, &context), "asking for the stream's context");
+  require(push(context), "asking for the stream's device");
+  CUdevice device = 0;
+  const CUresult result = context_device(&device);
+  (void)pop(&context);
+  require(result, "asking for the stream's device");
+  return device;
+}
+
 // What is put into a stream runs on the stream's device, whatever device is current: on arrays of another it would fault.
 void require_own_stream(int device, Stream stream) {
   if (stream == nullptr || devices().size() < 2) return;
-  int its = 0;
-  require(cudaStreamGetDevice(stream, &its), "asking for the stream's device");
+  const int its = device_of(stream);
   if (its == device) return;
   throw Error(Code::invalid_argument, "the stream is of device " + std::to_string(its) + ": a call on device " +
                                           std::to_string(device) + " needs one of its own");
@@ -104,6 +139,9 @@ int make_current(int device) {
     throw Error(Code::no_device, devices().empty() ? "no CUDA device on this machine"
                                                    : "device " + std::to_string(device) + ": there are " +
                                                          std::to_string(devices().size()));
+  }
+  if (const std::string& error = devices()[static_cast<std::size_t>(device)].error; !error.empty()) {
+    throw Error(Code::no_device, "device " + std::to_string(device) + " cannot be used: " + error);
   }
   int before = 0;
   require(cudaGetDevice(&before), "asking for the current device");
