@@ -8,11 +8,26 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "cuda/check.hpp"
 #include "cuda/nvrtc.hpp"
 
 namespace upsweep::gpu {
+
+namespace {
+
+/// Lets a kernel have all the shared memory that a block of the current device can have.
+void allow_shared_memory(cudaKernel_t kernel, int most) {
+  const void* const handle = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes attributes = {};
+  require(cudaFuncGetAttributes(&attributes, handle), "asking for a kernel's shared memory");
+  const int dynamic = most - static_cast<int>(attributes.sharedSizeBytes);
+  require(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic),
+          "asking for shared memory");
+}
+
+}  // namespace
 
 struct Program::State {
   cudaLibrary_t library = nullptr;
@@ -20,6 +35,21 @@ struct Program::State {
   explicit State(const std::string& code) {
     require(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "loading a query's code");
+    try {
+      allow_all_shared_memory();
+    } catch (...) {
+      (void)cudaLibraryUnload(library);
+      throw;
+    }
+  }
+  // Once, here: threads share the kernels, and one could lower the limit between another's asking and its launch.
+  void allow_all_shared_memory() const {
+    const auto most = static_cast<int>(launch_limits().shared_per_block);
+    unsigned count = 0;
+    require(cudaLibraryGetKernelCount(&count, library), "counting a query's kernels");
+    std::vector<cudaKernel_t> kernels(count);
+    require(cudaLibraryEnumerateKernels(kernels.data(), count, library), "listing a query's kernels");
+    for (cudaKernel_t kernel : kernels) allow_shared_memory(kernel, most);
   }
   ~State() { (void)cudaLibraryUnload(library); }
   State(const State&) = delete;
@@ -34,10 +64,6 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
   cudaKernel_t function = nullptr;
   require(cudaLibraryGetKernel(&function, state_->library, kernel), "looking for a query's kernel");
   const void* const handle = reinterpret_cast<const void*>(function);
-  if (shared_bytes > 0) {
-    require(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-            "asking for shared memory");
-  }
   void* arguments[] = {const_cast<std::uint64_t*>(words.data())};
   require(cudaLaunchKernel(handle, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), arguments,
                            static_cast<std::size_t>(shared_bytes), stream),

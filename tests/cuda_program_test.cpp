@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_program_test.cpp: programs compiled at run time, whose kernels several threads launch at the same time.
+#include "cuda/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device_array.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::DeviceArray;
+using tests::GpuTest;
+
+// Writes the shared memory's last word, to be sure that it is there.
+const std::string kSource = R"(
+struct Words { unsigned long long word[2]; };
+extern "C" __global__ void touch(Words words) {
+  extern __shared__ unsigned shared[];
+  const unsigned last = static_cast<unsigned>(words.word[1] / 4 - 1);
+  shared[last] = last;
+  *reinterpret_cast<unsigned*>(words.word[0]) = shared[last];
+})";
+
+TEST_F(GpuTest, ThreadsShareAKernelWithDifferentSharedMemory) {
+  double seconds = 0;
+  std::shared_ptr<const gpu::Program> program;
+  try {
+    program = gpu::program_of(kSource, seconds);
+  } catch (const Error& error) {
+    if (error.code() == Code::unsupported) GTEST_SKIP() << error.what();
+    throw;
+  }
+  const auto most = gpu::launch_limits().shared_per_block;
+  std::atomic<int> failed{0};
+  const auto launch_often = [&](std::int64_t shared_bytes) {
+    DeviceArray<unsigned> out(1);
+    for (int i = 0; i < 3000; ++i) {
+      const std::array<std::uint64_t, 2> words = {reinterpret_cast<std::uintptr_t>(out.data()),
+                                                  static_cast<std::uint64_t>(shared_bytes)};
+      try {
+        program->launch("touch", 1, 32, shared_bytes, nullptr, words);
+      } catch (const Error&) {
+        ++failed;
+      }
+    }
+    tests::require(cudaDeviceSynchronize());
+    if (out.values()[0] != shared_bytes / 4 - 1) ++failed;
+  };
+  std::vector<std::thread> threads;
+  for (const std::int64_t shared_bytes : {std::int64_t{4}, std::int64_t{60} << 10, most / 2 / 4 * 4, most / 4 * 4}) {
+    threads.emplace_back(launch_often, shared_bytes);
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+}
+
+}  // namespace
+}  // namespace upsweep
