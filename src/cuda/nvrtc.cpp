@@ -36,16 +36,22 @@ class Nvrtc {
   std::string compile(const std::string& source, int major, int minor) const {
     Program program = nullptr;
     require(create_(&program, source.c_str(), "query.cu", 0, nullptr, nullptr));
-    const std::string arch = "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
+    const int device = 10 * major + minor;
+    const int known = newest_up_to(device);
+    // For a device that is newer than NVRTC: PTX of the newest architecture it knows, which the driver compiles.
+    const std::string arch =
+        (known == device ? "--gpu-architecture=sm_" : "--gpu-architecture=compute_") + std::to_string(known);
     // No fused multiply-add: products of floats are rounded as on the CPU.
     const std::array<const char*, 5> options = {arch.c_str(), "--std=c++17", "--device-int128", "--fmad=false",
                                                 "--disable-warnings"};
     const int failed = compile_program_(program, static_cast<int>(options.size()), options.data());
     std::string code;
-    if (failed == 0) {
+    if (failed != 0) {
+      code = text(program, log_size_, log_);
+    } else if (known == device) {
       code = text(program, cubin_size_, cubin_);
     } else {
-      code = text(program, log_size_, log_);
+      code = text(program, ptx_size_, ptx_);
     }
     (void)destroy_(&program);
     if (failed != 0) {
@@ -73,6 +79,10 @@ class Nvrtc {
     find(library, "nvrtcDestroyProgram", destroy_);
     find(library, "nvrtcGetCUBINSize", cubin_size_);
     find(library, "nvrtcGetCUBIN", cubin_);
+    find(library, "nvrtcGetPTXSize", ptx_size_);
+    find(library, "nvrtcGetPTX", ptx_);
+    find(library, "nvrtcGetNumSupportedArchs", architecture_count_);
+    find(library, "nvrtcGetSupportedArchs", architectures_);
     find(library, "nvrtcGetProgramLogSize", log_size_);
     find(library, "nvrtcGetProgramLog", log_);
     find(library, "nvrtcGetErrorString", error_text_);
@@ -108,6 +118,20 @@ class Nvrtc {
     if (status != 0) throw Error(Code::device_failed, std::string("NVRTC: ") + error_text_(status));
   }
 
+  /// The newest architecture that NVRTC compiles for and code of which runs on a device of that one; the device's own
+  /// where there is none, so that NVRTC says what is wrong.
+  [[nodiscard]] int newest_up_to(int device) const {
+    int count = 0;
+    require(architecture_count_(&count));
+    std::vector<int> all(static_cast<std::size_t>(count));
+    require(architectures_(all.data()));
+    int newest = 0;
+    for (const int architecture : all) {
+      if (architecture <= device && architecture > newest) newest = architecture;
+    }
+    return newest == 0 ? device : newest;
+  }
+
   std::string text(Program program, int (*size_of)(Program, std::size_t*), int (*copy)(Program, char*)) const {
     std::size_t size = 0;
     require(size_of(program, &size));
@@ -122,6 +146,10 @@ class Nvrtc {
   int (*destroy_)(Program*) = nullptr;
   int (*cubin_size_)(Program, std::size_t*) = nullptr;
   int (*cubin_)(Program, char*) = nullptr;
+  int (*ptx_size_)(Program, std::size_t*) = nullptr;
+  int (*ptx_)(Program, char*) = nullptr;
+  int (*architecture_count_)(int*) = nullptr;
+  int (*architectures_)(int*) = nullptr;
   int (*log_size_)(Program, std::size_t*) = nullptr;
   int (*log_)(Program, char*) = nullptr;
   const char* (*error_text_)(int) = nullptr;
@@ -143,6 +171,18 @@ std::string head_of(const std::string& source, int major, int minor, const std::
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// What a file of the cache ends with: a file that was cut short or damaged is compiled anew.
+std::string tail_of(std::string_view code) { return "\nupsweep " + std::to_string(hash_of(code)) + "\n"; }
+
+/// The code in a file of the cache; empty where there is none for this head, or it is damaged.
+std::string code_in(const std::string& file, const std::string& head) {
+  if (!file.starts_with(head)) return {};
+  const std::size_t end = file.rfind("\nupsweep ");
+  if (end == std::string::npos || end < head.size()) return {};
+  std::string code = file.substr(head.size(), end - head.size());
+  return file.substr(end) == tail_of(code) ? code : std::string();
 }
 
 /// A cache that cannot be written is no error: the next run compiles again.
@@ -179,11 +219,11 @@ std::string compiled(const std::string& source, int major, int minor) {
   const std::string folder = cache_folder();
   const fs::path path = fs::path(folder) / (std::to_string(hash_of(head)) + ".cubin");
   if (!folder.empty()) {
-    const std::string known = read(path);
-    if (known.size() > head.size() && known.starts_with(head)) return known.substr(head.size());
+    std::string known = code_in(read(path), head);
+    if (!known.empty()) return known;
   }
   std::string code = nvrtc.compile(source, major, minor);
-  if (!folder.empty()) write(path, head + code);
+  if (!folder.empty()) write(path, head + code + tail_of(code));
   return code;
 }
 

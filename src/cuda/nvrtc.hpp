@@ -6,8 +6,8 @@
 
 namespace upsweep::gpu {
 
-/// Machine code for a compute capability, from the cache (see cache_folder) or from NVRTC. Throws Error unsupported where
-/// no NVRTC is found, device_failed where it does not take the source.
+/// Machine code for a compute capability, from the cache (see cache_folder) or from NVRTC; PTX where NVRTC is older than
+/// the capability. Throws Error unsupported where no NVRTC is found, device_failed where it does not take the source.
 std::string compiled(const std::string& source, int major, int minor);
 
 /// Where compiled code is kept: $UPSWEEP_CACHE, or upsweep/ in $XDG_CACHE_HOME or ~/.cache; empty: nowhere, which

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/nvrtc_test.cpp: code compiled by NVRTC: what the cache keeps, what it does with damaged files, and newer devices.
+#include "cuda/nvrtc.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kSource = R"(extern "C" __global__ void one(int* out) { *out = 1; })";
+
+class NvrtcTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("upsweep-nvrtc-" + std::to_string(::getpid()));
+    ASSERT_EQ(::setenv("UPSWEEP_CACHE", folder_.c_str(), 1), 0);
+    try {
+      code_ = gpu::compiled(kSource, 9, 0);
+    } catch (const Error& error) {
+      if (error.code() == Code::unsupported) GTEST_SKIP() << "skipped: no NVRTC";
+      throw;
+    }
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    (void)::unsetenv("UPSWEEP_CACHE");
+  }
+
+  [[nodiscard]] fs::path file() const {
+    std::vector<fs::path> all(fs::directory_iterator(folder_), {});
+    return all.size() == 1 ? all[0] : fs::path();
+  }
+  [[nodiscard]] std::string content() const {
+    std::ifstream in(file(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  void replace(const std::string& content) const { std::ofstream(file(), std::ios::binary) << content; }
+
+  fs::path folder_;
+  std::string code_;
+};
+
+TEST_F(NvrtcTest, MachineCodeIsKeptAndReadBack) {
+  EXPECT_TRUE(
+      code_.starts_with("\x7f"
+                        "ELF"));
+  const auto written = fs::last_write_time(file());
+  EXPECT_EQ(gpu::compiled(kSource, 9, 0), code_);
+  EXPECT_EQ(fs::last_write_time(file()), written);
+}
+
+TEST_F(NvrtcTest, ADamagedFileIsCompiledAnewAndReplaced) {
+  const std::string whole = content();
+  std::string flipped = whole;
+  flipped[whole.size() / 2] = static_cast<char>(flipped[whole.size() / 2] ^ 1);
+  for (const std::string& damaged :
+       {flipped, whole.substr(0, whole.size() / 2), whole.substr(0, whole.size() - 1), std::string(), whole + "x"}) {
+    replace(damaged);
+    EXPECT_EQ(gpu::compiled(kSource, 9, 0), code_);
+    EXPECT_EQ(content(), whole);
+  }
+}
+
+TEST_F(NvrtcTest, ADeviceNewerThanNvrtcGetsPtx) {
+  const std::string code = gpu::compiled(kSource, 99, 0);
+  EXPECT_NE(code.find(".target sm_"), std::string::npos) << code.substr(0, 200);
+  EXPECT_NE(code.find(".entry one"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace upsweep
