@@ -64,6 +64,15 @@ else()
   message(STATUS "upsweep: CUDA is not built (UPSWEEP_CUDA=OFF)")
 endif()
 
+# The kernels use what came with compute capability 8.0: reductions of a warp in one instruction, 2048 threads on a
+# multiprocessor.
+foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES UPSWEEP_CUDA_ARCHITECTURES)
+  if(UPSWEEP_BUILD_CUDA AND architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80)
+    message(FATAL_ERROR "CUDA architecture ${architecture}: upsweep needs compute capability 8.0 or later; "
+      "choose others, such as -DUPSWEEP_CUDA_ARCHITECTURES=80")
+  endif()
+endforeach()
+
 if(UPSWEEP_BUILD_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_COMPILER "${upsweep_nvcc}")

@@ -2,15 +2,23 @@
 # tests/cuda.cmake: what needs a GPU. Compiled wherever CUDA is; skipped where there is no device.
 
 upsweep_test(cuda_scan TIMEOUT 900 SOURCES cuda_scan_test.cpp LIBS CUDA::cudart_static)
-target_compile_definitions(test_cuda_scan PRIVATE UPSWEEP_HAS_CUDA=1)
 upsweep_test(cuda_reduce TIMEOUT 900 SOURCES cuda_reduce_test.cpp LIBS CUDA::cudart_static)
-target_compile_definitions(test_cuda_reduce PRIVATE UPSWEEP_HAS_CUDA=1)
 upsweep_test(cuda_ragged TIMEOUT 900 SOURCES cuda_ragged_test.cpp LIBS CUDA::cudart_static nlohmann_json::nlohmann_json)
 upsweep_test(cuda_aggregate TIMEOUT 900 SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
-target_compile_definitions(test_cuda_aggregate PRIVATE UPSWEEP_HAS_CUDA=1)
 upsweep_test(cuda_subset_sum TIMEOUT 900 SOURCES cuda_subset_sum_test.cpp LIBS CUDA::cudart_static)
-target_compile_definitions(test_cuda_subset_sum PRIVATE UPSWEEP_HAS_CUDA=1)
 upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
+target_compile_options(test_cuda_custom PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
+upsweep_test(cuda_program SOURCES cuda_program_test.cpp LIBS CUDA::cudart_static)
+# One test of two files, each for one architecture, as a program may be built of several libraries.
+foreach(architecture IN ITEMS 80 90)
+  add_library(cuda_architectures_${architecture} OBJECT cuda_architectures_${architecture}.cu)
+  target_link_libraries(cuda_architectures_${architecture} PRIVATE upsweep::core GTest::gtest)
+  target_include_directories(cuda_architectures_${architecture} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  # As PTX: newer devices compile it, too.
+  set_target_properties(cuda_architectures_${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture}-virtual)
+endforeach()
+upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp
+  LIBS cuda_architectures_80 cuda_architectures_90 CUDA::cudart_static)
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_aggregate cuda_subset_sum
-  cuda_custom cuda_large PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+  cuda_custom cuda_program cuda_architectures cuda_large PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -2,6 +2,7 @@
 // tests/cuda_custom_test.cu: operators and element types of a user's own on a GPU, none of which commute.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -88,9 +89,301 @@ TEST_F(GpuTest, CustomTypesOfEverySizeAreScannedInOrder) {
   check<Ends<4>>(KeepEnds{});
   check<Ends<7>>(KeepEnds{});
   check<Ends<12>>(KeepEnds{});
+  check<Ends<15>>(KeepEnds{});
   check<Ends<16>>(KeepEnds{});
   check<Affine<std::uint32_t>>(compose);
   check<Affine<std::uint64_t>>(compose);
+}
+
+TEST_F(GpuTest, ElementsOfUpTo32BytesAreScannedInOrder) {
+  check<Ends<17>>(KeepEnds{});
+  check<Ends<20>>(KeepEnds{});
+  check<Ends<24>>(KeepEnds{});
+  check<Ends<31>>(KeepEnds{});
+  check<Ends<32>>(KeepEnds{});
+}
+
+// ---- Results that are wider than the elements.
+
+/// Ends that begin as a narrower element.
+template <int kBytes>
+struct Widened : Ends<kBytes> {
+  Widened() = default;
+  template <int kFrom>
+  __host__ __device__ explicit Widened(const Ends<kFrom>& narrow) : Ends<kBytes>{} {
+    this->byte[0] = narrow.byte[0];
+    this->byte[kBytes - 1] = narrow.byte[kFrom - 1];
+  }
+  __host__ __device__ explicit Widened(const Ends<kBytes>& same) : Ends<kBytes>(same) {}
+};
+struct KeepWidenedEnds {
+  template <int kBytes>
+  __host__ __device__ Widened<kBytes> operator()(const Widened<kBytes>& left, const Widened<kBytes>& right) const {
+    return Widened<kBytes>(KeepEnds{}(static_cast<const Ends<kBytes>&>(left), static_cast<const Ends<kBytes>&>(right)));
+  }
+};
+
+template <int kIn, int kOut>
+void check_widening() {
+  using In = Ends<kIn>;
+  using T = Widened<kOut>;
+  std::mt19937_64 random(23);
+  for (const std::int64_t n : {3, 7001, 600011}) {
+    std::vector<In> in(static_cast<std::size_t>(n));
+    for (auto& x : in) x = random_value<In>(random);
+    DeviceArray<In> from(in, 1);
+    DeviceArray<T> to(n, 3);
+    for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+      inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), n, to.data(), KeepWidenedEnds{});
+      tests::require(cudaDeviceSynchronize());
+      const auto result = to.values();
+      T total(in[0]);
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        if (i > 0) total = KeepWidenedEnds{}(total, T(in[i]));
+        ASSERT_EQ(std::memcmp(&result[i], &total, sizeof(T)), 0) << kIn << " into " << kOut << " at " << i << rung;
+      }
+    }
+    EXPECT_TRUE(to.intact());
+  }
+}
+
+TEST_F(GpuTest, ResultsMayBeWiderThanElements) {
+  check_widening<1, 13>();
+  check_widening<1, 14>();
+  check_widening<1, 15>();
+  check_widening<1, 16>();
+  check_widening<1, 32>();
+  check_widening<7, 8>();
+  check_widening<5, 10>();
+  check_widening<15, 31>();
+}
+
+// ---- Count, mean and sum of squared deviations (B. P. Welford, 1962; merged as by Chan, Golub and LeVeque, 1979).
+
+struct Moments {
+  double count;
+  double mean;
+  double squares;
+};
+struct Merge {
+  __host__ __device__ Moments operator()(const Moments& a, const Moments& b) const {
+    const double count = a.count + b.count;
+    const double step = b.mean - a.mean;
+    return {count, a.mean + step * (b.count / count),
+            a.squares + b.squares + step * step * (a.count * b.count / count)};
+  }
+};
+
+TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
+  const std::int64_t n = 1 << 20;
+  std::vector<Moments> in(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = {1, static_cast<double>(i), 0};
+  DeviceArray<Moments> from(in, 0);
+  DeviceArray<Moments> to(n);
+  for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+    inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), n, to.data(), Merge{});
+    tests::require(cudaDeviceSynchronize());
+    const auto result = to.values();
+    for (std::size_t i = 0; i < result.size(); i += 997) {
+      const auto count = static_cast<double>(i + 1);  // of 0, 1, …, i: mean i / 2, variance (count² - 1) / 12
+      EXPECT_EQ(result[i].count, count);
+      EXPECT_NEAR(result[i].mean, static_cast<double>(i) / 2, 1e-9 * count);
+      EXPECT_NEAR(result[i].squares / count, (count * count - 1) / 12, 1e-9 * count * count);
+    }
+  }
+  const Moments all = reduce(gpu::Policy{}, from.data() + 1, n - 1, in[0], Merge{});
+  EXPECT_EQ(all.count, static_cast<double>(n));
+}
+
+// ---------------------------------------------------------------------------------------------------- operators
+
+/// Saturating addition, on the device alone.
+struct DeviceOnly {
+  __device__ unsigned operator()(unsigned a, unsigned b) const { return a + b < a ? ~0U : a + b; }
+};
+
+/// The same as a lambda; not in a test's body, which is a private function. Returns the sum of 100 elements and 5.
+unsigned scan_with_lambda(const unsigned* from, std::int64_t n, unsigned* to) {
+  const auto saturating = [] __device__(unsigned a, unsigned b) -> unsigned { return a + b < a ? ~0U : a + b; };
+  inclusive_scan(gpu::Policy{}.with_rung("cuda.lookback"), from, n, to, saturating);
+  return reduce(gpu::Policy{}, from, 100, 5U, saturating).value;
+}
+
+TEST_F(GpuTest, OperatorsMayBeOfTheDeviceAlone) {
+  const std::int64_t n = 700001;
+  const std::vector<unsigned> in(static_cast<std::size_t>(n), 10000);
+  DeviceArray<unsigned> from(in, 0);
+  DeviceArray<unsigned> to(n);
+  const auto is_right = [&] {
+    tests::require(cudaDeviceSynchronize());
+    const auto result = to.values();
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      if (result[i] != static_cast<unsigned>(std::min<std::uint64_t>(10000 * (i + 1), ~0U))) return false;
+    }
+    return true;
+  };
+  inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), DeviceOnly{});
+  EXPECT_TRUE(is_right());
+  EXPECT_EQ(scan_with_lambda(from.data(), n, to.data()), 1000005U);
+  EXPECT_TRUE(is_right());
+  EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, 5U, DeviceOnly{}).value, ~0U);
+}
+
+TEST_F(GpuTest, CudasOperatorsAreTheLibrarys) {
+  static_assert(operator_of<::cuda::std::plus<>, int>() == Operator::add);
+  static_assert(operator_of<::cuda::std::plus<float>, float>() == Operator::add);
+  static_assert(operator_of<::cuda::std::plus<float>, int>() == Operator::custom);
+  static_assert(operator_of<::cuda::std::multiplies<>, double>() == Operator::mul);
+  static_assert(operator_of<::cuda::minimum<>, double>() == Operator::min);
+  static_assert(operator_of<::cuda::maximum<int>, int>() == Operator::max);
+  static_assert(operator_of<::cuda::std::bit_xor<>, unsigned>() == Operator::bit_xor);
+  static_assert(operator_of<::cuda::std::bit_or<>, float>() == Operator::custom);
+  const std::int64_t n = 300001;
+  const std::vector<double> in(static_cast<std::size_t>(n), 0.5);
+  DeviceArray<double> from(in, 0);
+  DeviceArray<double> to(n);
+  // Known operators on known types are the compiled kernels, which alone run cuda.cub.
+  inclusive_scan(gpu::Policy{}.with_rung("cuda.cub"), from.data(), n, to.data(), ::cuda::std::plus<>{});
+  tests::require(cudaDeviceSynchronize());
+  EXPECT_EQ(to.values().back(), 0.5 * static_cast<double>(n));
+  EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, 1.0, ::cuda::minimum<>{}).value, 0.5);
+}
+
+/// A pair of counters, which is added by the host's std::plus too.
+struct Pair {
+  int a;
+  int b;
+  __host__ __device__ Pair operator+(const Pair& right) const { return {a + right.a, b + right.b}; }
+};
+
+TEST_F(GpuTest, StandardOperatorsRunOnTypesOfTheUsers) {
+  const std::int64_t n = 300001;
+  const std::vector<Pair> in(static_cast<std::size_t>(n), Pair{1, 2});
+  DeviceArray<Pair> from(in, 0);
+  DeviceArray<Pair> to(n);
+  inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), std::plus<>{});
+  tests::require(cudaDeviceSynchronize());
+  EXPECT_EQ(to.values().back().a, n);
+  EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, Pair{}, ::cuda::std::plus<>{}).value.b, 2 * n);
+}
+
+/// Keeps the larger key, of equal ones the larger value: it commutes, and says so.
+struct Best {
+  int key;
+  int value;
+};
+struct TakeBest {
+  __host__ __device__ Best operator()(const Best& a, const Best& b) const {
+    return a.key != b.key ? (a.key > b.key ? a : b) : (a.value > b.value ? a : b);
+  }
+};
+
+}  // namespace
+
+template <>
+inline constexpr bool commutes<TakeBest, Best> = true;
+
+namespace {
+
+static_assert(commutes<Add, float> && commutes<std::plus<>, int> && !commutes<Compose, Affine<int>>);
+static_assert(!commutes<Mul, Pair>);  // a product of matrices, say
+
+TEST_F(GpuTest, OperatorsMaySayThatTheyCommute) {
+  std::mt19937_64 random(3);
+  const std::int64_t n = 2000003;
+  std::vector<Best> in(static_cast<std::size_t>(n));
+  for (auto& x : in) x = {static_cast<int>(random() >> 33), static_cast<int>(random() >> 33)};
+  DeviceArray<Best> from(in, 0);
+  DeviceArray<Best> to(n);
+  inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), TakeBest{});
+  tests::require(cudaDeviceSynchronize());
+  const auto result = to.values();
+  Best best = in[0];
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    best = TakeBest{}(best, in[i]);
+    ASSERT_TRUE(result[i].key == best.key && result[i].value == best.value) << i;
+  }
+  EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, Best{-1, -1}, TakeBest{}).value.key, best.key);
+}
+
+// ---------------------------------------------------------------------------------------------------------- the calls
+
+TEST_F(GpuTest, CustomOperatorsRunInAWorkspaceAndInAGraph) {
+  using T = Ends<12>;
+  std::mt19937_64 random(5);
+  const std::int64_t n = 400003;
+  std::vector<T> in(static_cast<std::size_t>(n));
+  for (auto& x : in) x = random_value<T>(random);
+  DeviceArray<T> from(in, 0);
+  DeviceArray<T> to(n);
+  DeviceArray<T> total(1);
+  cudaStream_t stream = nullptr;
+  tests::require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  T expected = in[0];
+  for (std::size_t i = 1; i < in.size(); ++i) expected = KeepEnds{}(expected, in[i]);
+  for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+    auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung);
+    const auto reducing = gpu::Policy{}.with_stream(stream);
+    gpu::Workspace workspace(gpu::scan_workspace<T, T>(policy, n, KeepEnds{}), 0, stream);
+    gpu::Workspace sums(gpu::reduce_workspace<T, T>(reducing, n, KeepEnds{}), 0, stream);
+    tests::CountingMemory none(1);  // nothing else is allocated
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    tests::require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    inclusive_scan(policy.with_workspace(workspace).with_memory(none), from.data(), n, to.data(), KeepEnds{});
+    reduce_async(reducing.with_workspace(sums).with_memory(none), from.data() + 1, n - 1, total.data(), in[0],
+                 KeepEnds{});
+    tests::require(cudaStreamEndCapture(stream, &graph));
+    tests::require(cudaGraphInstantiate(&replay, graph, 0));
+    for (int run = 0; run < 3; ++run) tests::require(cudaGraphLaunch(replay, stream));
+    tests::require(cudaStreamSynchronize(stream));
+    EXPECT_EQ(to.values().back(), expected) << rung;
+    EXPECT_EQ(total.values()[0], expected) << rung;
+    tests::require(cudaGraphExecDestroy(replay));
+    tests::require(cudaGraphDestroy(graph));
+  }
+  tests::require(cudaStreamDestroy(stream));
+}
+
+TEST_F(GpuTest, TheCallersErrorStaysTheCallers) {
+  using T = Ends<4>;
+  const std::int64_t n = 300001;
+  DeviceArray<T> from(n);
+  DeviceArray<T> to(n);
+  for (const std::int64_t count : {std::int64_t{100}, n}) {
+    for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+      // The first launch of a kernel asks for shared memory, over which the runtime forgets.
+      inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), count, to.data(), KeepEnds{});
+      (void)cudaSetDevice(9999);
+      EXPECT_NO_THROW(inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), count, to.data(), KeepEnds{}));
+      EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice) << rung << " of " << count;
+      EXPECT_NO_THROW(reduce(gpu::Policy{}, from.data(), count, T{}, KeepEnds{}));
+      EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice) << "reduction of " << count;
+    }
+  }
+}
+
+/// A program may reset its device: the next context starts anew.
+void scan_after_reset() {
+  const std::int64_t n = 1 << 20;
+  int right = 0;
+  for (int context = 0; context < 3; ++context) {
+    {
+      const std::vector<std::int32_t> ones(static_cast<std::size_t>(n), 1);
+      DeviceArray<std::int32_t> from(ones, 0);
+      DeviceArray<std::int32_t> to(n);
+      inclusive_scan(gpu::Policy{}.with_rung("cuda.lookahead"), from.data(), n, to.data());
+      tests::require(cudaDeviceSynchronize());
+      if (to.values().back() == n) ++right;
+    }
+    tests::require(cudaDeviceReset());
+  }
+  std::_Exit(right);
+}
+
+TEST_F(GpuTest, AScanRunsAfterTheDeviceWasReset) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(scan_after_reset(), testing::ExitedWithCode(3), "");
 }
 
 // ------------------------------------------------------------------------------------------- a device that was lost

@@ -45,11 +45,14 @@ struct RungInfo {
   std::string_view needs;    ///< instruction set or device; "any CPU"
   std::string_view traffic;  ///< memory traffic beyond caches, n: elements or lists
   Kind kind = Kind::step;
-  Backend backend = Backend::cpu;
   Determinism determinism = Determinism::always;
   FloatBound float_bound = {};
   bool host_adds = false;    ///< on a GPU: the host does the last part, so that only calls that wait run it
   bool host_memory = false;  ///< on a GPU: takes pinned host memory too
+
+  [[nodiscard]] constexpr Backend backend() const noexcept {
+    return id.starts_with("cuda.") ? Backend::cuda : Backend::cpu;
+  }
 };
 
 /// The rungs of a problem, from the naive loop up.

@@ -154,24 +154,47 @@ inline constexpr Compose compose{};
 namespace detail {
 
 template <class Op, class... Known>
-inline constexpr bool is_one_of = (std::is_same_v<Op, Known> || ...);
+concept AnyOf = (std::is_same_v<Op, Known> || ...);
+
+/// The operator that a function object is on elements of type T. CUDA's own are added in cuda_operators.cuh.
+template <class Op, class T>
+struct OperatorOf : std::integral_constant<Operator, Operator::custom> {};
+template <class Op, class T>
+  requires AnyOf<Op, Add, std::plus<>, std::plus<T>>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::add> {};
+template <class Op, class T>
+  requires AnyOf<Op, Mul, std::multiplies<>, std::multiplies<T>>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::mul> {};
+template <class Op, class T>
+  requires AnyOf<Op, Min>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::min> {};
+template <class Op, class T>
+  requires AnyOf<Op, Max>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::max> {};
+template <class Op, class T>
+  requires AnyOf<Op, BitAnd, std::bit_and<>, std::bit_and<T>>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_and> {};
+template <class Op, class T>
+  requires AnyOf<Op, BitOr, std::bit_or<>, std::bit_or<T>>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_or> {};
+template <class Op, class T>
+  requires AnyOf<Op, BitXor, std::bit_xor<>, std::bit_xor<T>>
+struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_xor> {};
 
 }  // namespace detail
 
 /// The compiled operator that function object `Op` stands for on elements of type T; `custom` for any other.
 template <class Op, class T>
 constexpr Operator operator_of() {
-  using detail::is_one_of;
-  if constexpr (is_one_of<Op, Add, std::plus<>, std::plus<T>>) return Operator::add;
-  if constexpr (is_one_of<Op, Mul, std::multiplies<>, std::multiplies<T>>) return Operator::mul;
-  if constexpr (is_one_of<Op, Min>) return Operator::min;
-  if constexpr (is_one_of<Op, Max>) return Operator::max;
-  if constexpr (std::is_floating_point_v<T>) return Operator::custom;
-  if constexpr (is_one_of<Op, BitAnd, std::bit_and<>, std::bit_and<T>>) return Operator::bit_and;
-  if constexpr (is_one_of<Op, BitOr, std::bit_or<>, std::bit_or<T>>) return Operator::bit_or;
-  if constexpr (is_one_of<Op, BitXor, std::bit_xor<>, std::bit_xor<T>>) return Operator::bit_xor;
-  return Operator::custom;
+  constexpr Operator kOp = detail::OperatorOf<Op, T>::value;
+  return std::is_floating_point_v<T> && is_bitwise(kOp) ? Operator::custom : kOp;
 }
+
+/// Whether op(a, b) is op(b, a), so that a GPU may fold faster, out of order. Known of the operators above on arithmetic
+/// types; a type of operators of your own says so by specialising this:
+///   template <class T> inline constexpr bool upsweep::commutes<MyOperator, T> = true;
+template <class Op, class T>
+inline constexpr bool commutes = std::is_arithmetic_v<T> && operator_of<Op, T>() != Operator::custom;
 
 namespace detail {
 

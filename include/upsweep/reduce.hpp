@@ -43,7 +43,7 @@ ScanCarry<Out> product_of(const In* in, std::int64_t n) {
 
 }  // namespace detail
 
-/// The carry of n elements behind `carry`, which is advanced. Parts reduced apart are put together with
+/// The carry of n elements that follow `carry`, which is advanced. Parts reduced apart are put together with
 /// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
 /// parts may bring it back: see ScanCarry::wraps.
 template <class In, class Out, class Op>
@@ -106,12 +106,22 @@ ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>&
                        const DeviceKernel<ReduceCall>* device) {
   require_array(in, n, "input");
   ReduceCall call;
-  describe<In, T>(call, op);
+  describe_elements<In, T>(call, op);
   call.in = in;
   call.n = n;
   call.carry = &carry;
   call.device = device;
   return call;
+}
+
+template <class In, class T, class Op>
+gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op,
+                                    const DeviceKernel<ReduceCall>* device = nullptr) {
+  ReduceCall call;
+  describe_elements<In, T>(call, op);
+  call.n = n;
+  call.device = device;
+  return reduce_workspace(policy, call);
 }
 
 template <class In, class T, class Op>
@@ -153,11 +163,9 @@ namespace gpu {
 
 /// The device memory that reductions of up to n elements of In into T need under that policy: for a Workspace.
 template <class In, class T, class Op = Add>
+  requires upsweep::detail::RunsCompiled<In, T, Op>
 WorkspaceSize reduce_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
-  upsweep::detail::ReduceCall call;
-  upsweep::detail::describe<In, T>(call, op);
-  call.n = n;
-  return upsweep::detail::reduce_workspace(policy, call);
+  return upsweep::detail::reduce_workspace<In, T>(policy, n, op);
 }
 
 }  // namespace gpu

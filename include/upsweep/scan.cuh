@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/scan.cuh: scans on a GPU with operators and types of your own, compiled into your code by nvcc.
 //
-// As in scan.hpp, with a gpu::Policy. Elements are trivially copyable and at most 16 bytes; the operator is associative,
-// callable in device code, and sees valid elements only.
+// As in scan.hpp, with a gpu::Policy. Elements are trivially copyable and at most 32 bytes; the operator is associative,
+// callable in device code (it need not be in host code), and sees valid elements only. It is folded in order unless it is
+// known to commute: see upsweep::commutes. CUDA's function objects (cuda::std::plus, cuda::minimum, …) are the library's
+// operators: cuda::minimum and cuda::maximum propagate NaN here as Min and Max do. Everything here is static: each file of
+// a program has kernels of its own, for the architectures that it is compiled for.
 #pragma once
 
 #include "upsweep/detail/capability.cuh"
+#include "upsweep/detail/cuda_operators.cuh"
 #include "upsweep/detail/device_scan.cuh"
 #include "upsweep/scan.hpp"
 
@@ -14,7 +18,7 @@ namespace detail {
 
 template <class In, class Out, class Op>
 static constexpr DeviceScans kDeviceScans{
-    .has_lookahead = gpu::detail::has_lookahead<>,
+    .lookahead_refusal = gpu::detail::lookahead_refusal<>,
     .lookahead = {[](const ScanCall& call) noexcept {
                     return gpu::detail::run_lookahead<In, Out, Op, false>(call,
                                                                           *static_cast<const Op*>(call.op_object));
@@ -31,19 +35,55 @@ static constexpr DeviceScans kDeviceScans{
                    return gpu::WorkspaceSize{.kept = gpu::detail::lookback_bytes<Problem>(call.n)};
                  }}};
 
+/// f(operator, its kernels), both as the device has them.
+template <class In, class Out, class Op, class F>
+static auto with_device_scans(const Op& op, F f) {
+  require_device_elements<In, Out>();
+  const auto on_device = device_operator<Out>(op);
+  return f(on_device, &kDeviceScans<In, Out, std::remove_const_t<decltype(on_device)>>);
+}
+
+template <class In, class Out, class Op>
+static ScanResult custom_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op,
+                              bool exclusive, const ScanCarry<Out>& carry) {
+  return with_device_scans<In, Out>(op, [&](const auto& on_device, const DeviceScans* kernels) {
+    return scan(policy, in, n, out, on_device, exclusive, carry, kernels);
+  });
+}
+
 }  // namespace detail
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
 ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op) {
-  return detail::scan(policy, in, n, out, op, false, empty_carry<Out>(), &detail::kDeviceScans<In, Out, Op>);
+  return detail::custom_scan(policy, in, n, out, op, false, empty_carry<Out>());
+}
+
+/// Starts with `init`.
+template <class In, class Out, class Op>
+  requires detail::RunsCustom<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+                          std::type_identity_t<Out> init) {
+  return detail::custom_scan(policy, in, n, out, op, false, carry_of<Out>(init));
 }
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
 ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
                           std::type_identity_t<Out> init, Op op) {
-  return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init), &detail::kDeviceScans<In, Out, Op>);
+  return detail::custom_scan(policy, in, n, out, op, true, carry_of<Out>(init));
 }
 
+namespace gpu {
+
+/// As in scan.hpp.
+template <class In, class Out, class Op>
+  requires upsweep::detail::RunsCustom<In, Out, Op>
+WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op) {
+  return upsweep::detail::with_device_scans<In, Out>(op, [&](const auto& on_device, const auto* kernels) {
+    return upsweep::detail::scan_workspace<In, Out>(policy, n, on_device, kernels);
+  });
+}
+
+}  // namespace gpu
 }  // namespace upsweep

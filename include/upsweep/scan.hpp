@@ -9,7 +9,7 @@
 // Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
 //           at 2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type
 //           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
-//           must be trivially copyable, default constructible, at most 112 bytes, and aligned to at most 64. An operator
+//           must be trivially copyable, default constructible, at most 112 bytes (on a GPU 32), and aligned to at most 64. An operator
 //           that throws ends the program, as under std::execution::par.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. Sums and products are
 //           out of range only where the loop's are; but with cpu.threads, cpu.simd_threads, cpu.std_par and on a GPU those of
@@ -63,9 +63,9 @@ inline constexpr bool kHoldsEvery = std::is_signed_v<To> == std::is_signed_v<Fro
                                         ? sizeof(To) >= sizeof(From)
                                         : std::is_signed_v<To> && sizeof(To) > sizeof(From);
 
-/// Fills the fields that a scan and a reduction share.
+/// Fills the fields that a scan and a reduction share, on a GPU all of them.
 template <class In, class Out, class Op, class Call>
-void describe(Call& call, const Op& op) {
+void describe_elements(Call& call, const Op& op) {
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
                 "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
@@ -76,8 +76,6 @@ void describe(Call& call, const Op& op) {
   call.carry_size = sizeof(ScanCarry<Out>);
   call.op = kOp;
   if constexpr (kOp == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
-    call.custom = &kCustomKernel<In, Out, Op>;
     call.op_object = std::addressof(op);
   } else {
     static_assert(!std::is_floating_point_v<In> || std::is_floating_point_v<Out>,
@@ -87,6 +85,16 @@ void describe(Call& call, const Op& op) {
         "the least or greatest element may not fit the output type: choose a wider one");
     call.in_type = type_of<In>();
     call.out_type = type_of<Out>();
+  }
+}
+
+/// The same and, for the CPU, the loops of a custom operator: not on a GPU, where it may be a function of the device alone.
+template <class In, class Out, class Op, class Call>
+void describe(Call& call, const Op& op) {
+  describe_elements<In, Out>(call, op);
+  if constexpr (kCompiledOperator<In, Out, Op> == Operator::custom) {
+    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
+    call.custom = &kCustomKernel<In, Out, Op>;
   }
 }
 
@@ -183,7 +191,7 @@ ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* ou
   require_array(in, n, "input");
   require_array(out, n, "output");
   ScanCall call;
-  describe<In, Out>(call, op);
+  describe_elements<In, Out>(call, op);
   call.in = in;
   call.out = out;
   call.n = n;
@@ -191,6 +199,16 @@ ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* ou
   call.carry = &carry;
   call.device = device;
   return {n, run_scan(policy, call)};
+}
+
+template <class In, class Out, class Op>
+gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op,
+                                  const DeviceScans* device = nullptr) {
+  ScanCall call;
+  describe_elements<In, Out>(call, op);
+  call.n = n;
+  call.device = device;
+  return scan_workspace(policy, call);
 }
 
 }  // namespace detail
@@ -220,11 +238,9 @@ namespace gpu {
 
 /// The device memory that scans of up to n elements of In into Out need under that policy: for a Workspace.
 template <class In, class Out, class Op = Add>
+  requires upsweep::detail::RunsCompiled<In, Out, Op>
 WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
-  upsweep::detail::ScanCall call;
-  upsweep::detail::describe<In, Out>(call, op);
-  call.n = n;
-  return upsweep::detail::scan_workspace(policy, call);
+  return upsweep::detail::scan_workspace<In, Out>(policy, n, op);
 }
 
 }  // namespace gpu

@@ -10,7 +10,16 @@
 
 namespace upsweep::gpu::detail {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "upsweep's kernels are for compute capability 8.0 and up: choose other CUDA architectures"
+#endif
+
 inline constexpr unsigned kAllLanes = ~0U;
+
+/// Largest element on a GPU, in bytes: published values are cut into at most eight tagged words.
+inline constexpr int kMaxElementBytes = 32;
+/// Room for elements in shared memory is aligned so: no element can need more.
+inline constexpr int kRoomAlignment = kMaxElementBytes;
 
 // ----------------------------------------------------------------------------------------------------- folds of warps
 
@@ -83,7 +92,7 @@ __device__ __forceinline__ T fold_items(const Op& op, const T (&items)[kCount]) 
   }
 }
 
-/// Every item becomes what precedes it; returns what comes behind the last.
+/// Every item becomes what precedes it; returns what follows the last.
 template <class T, class Op, int kCount>
 __device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&items)[kCount]) {
   if constexpr (requires { op.scan_exclusive(before, items); }) {
@@ -125,7 +134,12 @@ inline Workspace workspace_at(void* memory, std::int64_t bytes) {
 
 /// Words of a published value: a power of two, so that 16-byte accesses hold whole words of one value.
 template <class T>
-inline constexpr int kTaggedWords = kWordsOf<T> <= 2 ? kWordsOf<T> : 4;
+inline constexpr int kTaggedWords = [] {
+  static_assert(sizeof(T) <= kMaxElementBytes);
+  int words = 1;
+  while (words < kWordsOf<T>) words *= 2;
+  return words;
+}();
 
 /// The tag of this launch: never 0, which is what a fresh workspace holds; bit 31 is free for the kernel's own use.
 __device__ __forceinline__ unsigned tag_of(const Workspace& workspace) {
@@ -175,7 +189,7 @@ __device__ __forceinline__ void put_tagged(unsigned long long* words, std::int64
 template <class T>
 struct Tagged {
   static constexpr int kValues = kTaggedWords<T> == 1 ? 2 : 1;
-  static constexpr int kLoads = kTaggedWords<T> == 4 ? 2 : 1;
+  static constexpr int kLoads = kTaggedWords<T> <= 2 ? 1 : kTaggedWords<T> / 2;
   unsigned long long words[2 * kLoads];
 
   /// Values index·kValues … of `words`.
@@ -207,6 +221,21 @@ struct Tagged {
     memcpy(&out, parts, sizeof(T));
     return out;
   }
+};
+
+// ------------------------------------------------------------------------------------------------- what kernels scan
+
+/// One scan, as every kernel takes it. Problem says what is scanned: In and T (computed and written), Op and kStreams.
+template <class Problem>
+struct DeviceScan {
+  const typename Problem::In* in[Problem::kStreams];
+  typename Problem::T* out;
+  std::int64_t n;
+  Workspace workspace;
+  typename Problem::T init;
+  bool has_init;
+  bool exclusive;
+  Problem problem;
 };
 
 }  // namespace upsweep::gpu::detail

@@ -12,6 +12,7 @@
 
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep::gpu::detail {
@@ -23,13 +24,13 @@ inline constexpr int kReduceResident = 8;
 inline constexpr int kReduceBlocks = kReduceResident * 132;
 inline constexpr int kReduceRows = 4;  // loads in flight per lane
 
-/// kCompiled: one of the library's operators, which commute.
+/// kCompiled: one of the library's operators.
 template <class In_, class T_, class Op_, bool kCompiled>
 struct ReduceProblem {
   using In = In_;
   using T = T_;
   using Op = Op_;
-  static constexpr bool kCommutes = kCompiled;
+  static constexpr bool kCommutes = kCompiled || commutes<Op, T>;
   /// Elements of a lane's row.
   static constexpr int kPart = 16 % sizeof(In) == 0 ? 16 / int{sizeof(In)} : 1;
   static constexpr int kRow = 32 * kPart;
@@ -163,10 +164,10 @@ __device__ __forceinline__ T fold_block(const Op& op, const T& value, int thread
 }
 
 template <class Problem>
-__global__ void __launch_bounds__(kReduceThreads, kReduceResident)
+static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
   using T = typename Problem::T;
-  __shared__ alignas(16) unsigned char room[kReduceWarps * sizeof(T)];
+  __shared__ alignas(kRoomAlignment) unsigned char room[kReduceWarps * sizeof(T)];
   __shared__ bool is_last;
   T* const warp_totals = reinterpret_cast<T*>(room);
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -235,9 +236,9 @@ WorkspaceSize reduce_bytes(std::int64_t n) {
   return {.kept = sizeof(Control), .scratch = blocks * std::int64_t{sizeof(typename Problem::T)}};
 }
 
-/// Runs an erased call as a reduction of In into T with `op`. Any n, 0 too.
+/// Runs an erased call as a reduction of In into T with `op`. Any n, 0 too. Static: see tile_pipeline.
 template <class In, class T, class Op, bool kCompiled>
-Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) noexcept {
+static Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) noexcept {
   using Problem = ReduceProblem<In, T, Op, kCompiled>;
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
   const Launch& launch = *call.launch;
@@ -251,8 +252,8 @@ Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) noexcep
                                      .totals = static_cast<T*>(launch.scratch),
                                      .op = op};
   const auto blocks = static_cast<unsigned>(reduce_blocks<Problem>(call.n));
-  reduce_all<Problem><<<blocks, kReduceThreads, 0, launch.stream>>>(reduce);
-  return status_of(cudaGetLastError());
+  return status_of(detail::launch({.blocks = blocks, .threads = kReduceThreads, .stream = launch.stream},
+                                  reduce_all<Problem>, reduce));
 }
 
 }  // namespace upsweep::gpu::detail

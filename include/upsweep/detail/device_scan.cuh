@@ -16,15 +16,16 @@
 
 namespace upsweep::gpu::detail {
 
-/// The odd number of 16-byte units nearest to five that holds whole elements; fewer where results are wider.
+/// The odd number of 16-byte units nearest to five that holds whole elements; fewer where results are wider. Elements of
+/// 32 bytes are two units.
 constexpr int lane_units(int in_bytes, int out_bytes) {
   const int whole = in_bytes / common_divisor(in_bytes, 16);
-  if (whole > 1) return whole == 3 ? 3 : whole;
+  if (whole > 1) return whole;
   if (out_bytes <= in_bytes) return 5;
   return out_bytes <= 2 * in_bytes ? 3 : 1;
 }
 
-/// A scan of one array. kCompiled: one of the library's operators, which commute and may see any bits.
+/// A scan of one array. kCompiled: one of the library's operators, which may see any bits.
 template <class In_, class T_, class Op_, bool kCompiled>
 struct ScanProblem {
   using In = In_;
@@ -35,28 +36,11 @@ struct ScanProblem {
   static constexpr int kUnits = lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = 3;
   static constexpr int kStoresInFlight = 1;
-  static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what comes behind the last element too
+  static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what follows the last element too
   static constexpr bool kFillsTail = !kCompiled;
-  static constexpr bool kCommutes = kCompiled;
+  static constexpr bool kCommutes = kCompiled || commutes<Op, T>;
   Op op;
 };
-
-/// One launch, as the host describes it.
-template <class Problem>
-struct DeviceScan {
-  const typename Problem::In* in[Problem::kStreams];
-  typename Problem::T* out;
-  std::int64_t n;
-  typename Problem::T init;
-  bool has_init;
-  bool exclusive;
-  Problem problem;
-};
-
-template <class Problem>
-constexpr std::int64_t tiles_of(std::int64_t n) {
-  return (n + Shape<Problem>::kTile - 1) / Shape<Problem>::kTile;
-}
 
 /// The longest scan that one launch of small_scan takes; it needs no workspace.
 template <class Problem>
@@ -71,111 +55,83 @@ constexpr std::int64_t workspace_bytes(std::int64_t n) {
 }
 
 template <class Problem, int kRows, int kThreads, bool kCluster>
-cudaError_t launch_small(const SmallCall<Problem>& call, int blocks, cudaStream_t stream) {
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = static_cast<unsigned>(blocks);
-  cluster.val.clusterDim.y = 1;
-  cluster.val.clusterDim.z = 1;
-  config.attrs = &cluster;
-  config.numAttrs = kCluster ? 1 : 0;
-  return cudaLaunchKernelEx(&config, small_scan<Problem, kRows, kThreads, kCluster>, call);
+static cudaError_t launch_small(const DeviceScan<Problem>& scan, int blocks, cudaStream_t stream) {
+  const auto count = static_cast<unsigned>(blocks);
+  return launch({.blocks = count, .threads = kThreads, .stream = stream, .cluster = kCluster ? count : 1},
+                small_scan<Problem, kRows, kThreads, kCluster>, scan);
 }
 
 /// n is at most kSmallLength. One block up to 32 KB; then a cluster, in one row per thread where eight blocks suffice.
 template <class Problem>
-cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t stream) {
+static cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t stream) {
   constexpr int kCount = kRowElements<Problem>;
-  SmallCall<Problem> call = {};
-  bool vectors = reinterpret_cast<std::uintptr_t>(scan.out) % 16 == 0;
-  for (int k = 0; k < Problem::kStreams; ++k) {
-    call.in[k] = scan.in[k];
-    vectors = vectors && reinterpret_cast<std::uintptr_t>(scan.in[k]) % 16 == 0;
-  }
-  call.out = scan.out;
-  call.n = static_cast<int>(scan.n);
-  call.init = scan.init;
-  call.has_init = scan.has_init;
-  call.exclusive = scan.exclusive;
-  call.vectors = vectors;
-  call.problem = scan.problem;
-  if (call.n <= 256 * kCount) return launch_small<Problem, 1, 256, false>(call, 1, stream);
-  if (call.n <= 512 * 4 * kCount) return launch_small<Problem, 4, 512, false>(call, 1, stream);
-  const bool one_row = call.n <= kMaxCluster * 512 * kCount;
+  const int n = static_cast<int>(scan.n);
+  if (n <= 256 * kCount) return launch_small<Problem, 1, 256, false>(scan, 1, stream);
+  if (n <= 512 * 4 * kCount) return launch_small<Problem, 4, 512, false>(scan, 1, stream);
+  const bool one_row = n <= kMaxCluster * 512 * kCount;
   const int per_block = 512 * kCount * (one_row ? 1 : 4);
   int blocks = 2;
-  while (blocks * per_block < call.n) blocks *= 2;
-  return one_row ? launch_small<Problem, 1, 512, true>(call, blocks, stream)
-                 : launch_small<Problem, 4, 512, true>(call, blocks, stream);
+  while (blocks * per_block < n) blocks *= 2;
+  return one_row ? launch_small<Problem, 1, 512, true>(scan, blocks, stream)
+                 : launch_small<Problem, 4, 512, true>(scan, blocks, stream);
 }
 
-/// Any n above 0. `multiprocessors`: of the current device, which is `device`.
+/// Lets the kernel have nearly all of a multiprocessor's shared memory, on the current device.
 template <class Problem>
-cudaError_t launch_scan(const DeviceScan<Problem>& scan, const Workspace& workspace, int device, int multiprocessors,
-                        cudaStream_t stream) {
+static cudaError_t allow_shared_memory() {
+  return cudaFuncSetAttribute(tile_pipeline<Problem>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              Shape<Problem>::kShared);
+}
+
+/// Any n above 0, on the current device, which is `device` and has so many multiprocessors.
+template <class Problem>
+static cudaError_t launch_scan(const DeviceScan<Problem>& scan, int device, int multiprocessors, cudaStream_t stream) {
   if (scan.n <= kSmallLength<Problem>) return launch_small(scan, stream);
   using S = Shape<Problem>;
-  // Once per device: the kernel takes nearly all of a multiprocessor's shared memory.
+  // Once per device, not per launch: the runtime forgets the caller's last error over it.
   static std::atomic<std::uint64_t> allowed{0};
   const std::uint64_t bit = std::uint64_t{1} << (device % 64);
   if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(tile_pipeline<Problem>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kShared);
-    if (error != cudaSuccess) return error;
+    if (const cudaError_t error = allow_shared_memory<Problem>(); error != cudaSuccess) return error;
     allowed.fetch_or(bit, std::memory_order_relaxed);
   }
-  PipelineCall<Problem> call = {};
-  for (int k = 0; k < Problem::kStreams; ++k) call.in[k] = scan.in[k];
-  call.out = scan.out;
-  call.n = scan.n;
-  call.tiles = tiles_of<Problem>(scan.n);
-  call.workspace = workspace;
-  call.init = scan.init;
-  call.has_init = scan.has_init;
-  call.exclusive = scan.exclusive;
-  call.problem = scan.problem;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(multiprocessors, call.tiles));
-  tile_pipeline<Problem><<<blocks, S::kThreads, S::kShared, stream>>>(call);
-  return cudaGetLastError();
+  const auto blocks = static_cast<unsigned>(std::min(std::int64_t{multiprocessors}, tiles_of<Problem>(scan.n)));
+  const Grid grid{.blocks = blocks, .threads = S::kThreads, .stream = stream, .shared_bytes = S::kShared};
+  cudaError_t error = launch(grid, tile_pipeline<Problem>, scan);
+  if (error != cudaErrorInvalidValue) return error;
+  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
+  error = allow_shared_memory<Problem>();
+  return error == cudaSuccess ? launch(grid, tile_pipeline<Problem>, scan) : error;
 }
 
 /// What of an erased call's launch the kernels work in.
 inline Workspace workspace_of(const Launch& launch) { return workspace_at(launch.kept, launch.size.kept); }
 
-/// Runs an erased call by look-ahead as a scan of In into T with `op`.
+/// An erased call as a scan of In into T with `op`.
 template <class In, class T, class Op, bool kCompiled>
-Status run_lookahead(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
-  using Problem = ScanProblem<In, T, Op, kCompiled>;
+DeviceScan<ScanProblem<In, T, Op, kCompiled>> device_scan_of(const upsweep::detail::ScanCall& call, const Op& op) {
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
-  const Launch& launch = *call.launch;
-  const DeviceScan<Problem> scan{.in = {static_cast<const In*>(call.in)},
-                                 .out = static_cast<T*>(call.out),
-                                 .n = call.n,
-                                 .init = carry.total,
-                                 .has_init = carry.any,
-                                 .exclusive = call.exclusive,
-                                 .problem = {op}};
-  return status_of(launch_scan(scan, workspace_of(launch), launch.device, launch.multiprocessors, launch.stream));
+  return {.in = {static_cast<const In*>(call.in)},
+          .out = static_cast<T*>(call.out),
+          .n = call.n,
+          .workspace = workspace_of(*call.launch),
+          .init = carry.total,
+          .has_init = carry.any,
+          .exclusive = call.exclusive,
+          .problem = {op}};
+}
+
+/// Runs it by look-ahead.
+template <class In, class T, class Op, bool kCompiled>
+static Status run_lookahead(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
+  const auto scan = device_scan_of<In, T, Op, kCompiled>(call, op);
+  return status_of(launch_scan(scan, call.launch->device, call.launch->multiprocessors, call.launch->stream));
 }
 
 /// The same by look-back.
 template <class In, class T, class Op, bool kCompiled>
-Status run_lookback(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
-  using Problem = ScanProblem<In, T, Op, kCompiled>;
-  const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
-  const LookbackCall<Problem> scan{.in = static_cast<const In*>(call.in),
-                                   .out = static_cast<T*>(call.out),
-                                   .n = call.n,
-                                   .workspace = workspace_of(*call.launch),
-                                   .init = carry.total,
-                                   .has_init = carry.any,
-                                   .exclusive = call.exclusive,
-                                   .op = op};
-  return status_of(launch_lookback(scan, call.launch->stream));
+static Status run_lookback(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
+  return status_of(launch_lookback(device_scan_of<In, T, Op, kCompiled>(call, op), call.launch->stream));
 }
 
 }  // namespace upsweep::gpu::detail

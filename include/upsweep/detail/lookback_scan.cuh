@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::gpu::detail {
 
@@ -26,18 +27,6 @@ inline constexpr int kLookbackItems = [] {
 
 template <class T>
 inline constexpr int kLookbackTile = kLookbackThreads * kLookbackItems<T>;
-
-template <class Problem>
-struct LookbackCall {
-  const typename Problem::In* in;
-  typename Problem::T* out;
-  std::int64_t n;
-  Workspace workspace;
-  typename Problem::T init;
-  bool has_init;
-  bool exclusive;
-  typename Problem::Op op;
-};
 
 /// Set in the tag of a value that is the prefix behind its tile, not the tile's aggregate.
 inline constexpr unsigned kPrefixTag = 0x80000000U;
@@ -92,15 +81,15 @@ __device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace,
 }
 
 template <class Problem>
-__global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
-    lookback_scan(const __grid_constant__ LookbackCall<Problem> call) {
+static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
+    lookback_scan(const __grid_constant__ DeviceScan<Problem> call) {
   using T = typename Problem::T;
   constexpr int kItems = kLookbackItems<T>;
   constexpr int kTile = kLookbackTile<T>;
   constexpr int kWarps = kLookbackThreads / 32;
   // An element more per thread's part, so that parts begin in different banks.
-  __shared__ alignas(16) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
-  __shared__ alignas(16) unsigned char totals_room[(kWarps + 1) * sizeof(T)];
+  __shared__ alignas(kRoomAlignment) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
+  __shared__ alignas(kRoomAlignment) unsigned char totals_room[(kWarps + 1) * sizeof(T)];
   __shared__ std::int64_t shared_tile;
   T* const elements = reinterpret_cast<T*>(exchange);
   T* const totals = reinterpret_cast<T*>(totals_room);
@@ -108,7 +97,7 @@ __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / 32;
   const int lane = thread % 32;
-  const auto op = call.op;
+  const auto op = call.problem.op;
   const unsigned tag = tag_of(call.workspace);
 
   if (thread == 0) shared_tile = atomicAdd(&call.workspace.control->ticket, 1U);
@@ -119,7 +108,7 @@ __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   // ---- Neighbouring threads read neighbouring elements; each then takes kItems that lie one behind the other. Behind the
   // last element it is read again: a valid value, whose results go nowhere.
   const int count = call.n - first < kTile ? static_cast<int>(call.n - first) : kTile;
-  const auto* const in = call.in + first;
+  const auto* const in = call.in[0] + first;
   T items[kItems];
   if (count == kTile) {
 #pragma unroll
@@ -198,13 +187,12 @@ constexpr std::int64_t lookback_bytes(std::int64_t n) {
   return std::int64_t{sizeof(Control)} + (n + kTile - 1) / kTile * kTaggedWords<typename Problem::T> * 8;
 }
 
-/// Any n above 0.
+/// Any n above 0. Static as the kernel is: see tile_pipeline.
 template <class Problem>
-cudaError_t launch_lookback(const LookbackCall<Problem>& call, cudaStream_t stream) {
+static cudaError_t launch_lookback(const DeviceScan<Problem>& call, cudaStream_t stream) {
   constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;
   const auto blocks = static_cast<unsigned>((call.n + kTile - 1) / kTile);
-  lookback_scan<Problem><<<blocks, kLookbackThreads, 0, stream>>>(call);
-  return cudaGetLastError();
+  return launch({.blocks = blocks, .threads = kLookbackThreads, .stream = stream}, lookback_scan<Problem>, call);
 }
 
 }  // namespace upsweep::gpu::detail

@@ -34,7 +34,7 @@ struct DeviceKernel {
 
 /// The rungs that take one.
 struct DeviceScans {
-  bool (*has_lookahead)(int device) noexcept;  ///< whether it runs on the current device, which is that
+  const char* (*lookahead_refusal)(int device) noexcept;  ///< null where it runs on the current device, which is that
   DeviceKernel<ScanCall> lookahead;
   DeviceKernel<ScanCall> lookback;
 };

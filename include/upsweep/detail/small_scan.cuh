@@ -10,18 +10,6 @@ namespace upsweep::gpu::detail {
 
 inline constexpr int kMaxCluster = 8;  // blocks that every chip with clusters can run as one
 
-template <class Problem>
-struct SmallCall {
-  const typename Problem::In* in[Problem::kStreams];
-  typename Problem::T* out;
-  int n;
-  typename Problem::T init;
-  bool has_init;
-  bool exclusive;
-  bool vectors;  ///< every array begins at a 16-byte boundary
-  Problem problem;
-};
-
 /// Elements of a thread's row: 16 bytes of the wider of input and output, so that both are whole vectors.
 template <class Problem>
 inline constexpr int kRowElements = [] {
@@ -35,10 +23,10 @@ struct alignas(16 % (sizeof(T) * kCount) == 0 ? sizeof(T) * kCount : alignof(T))
   T values[kCount];
 };
 
-/// Every thread takes kRows rows of its warp; a warp's rows lie one behind the other, so that loads are coalesced.
-/// Behind the last element it is read again: a valid value, whose results go nowhere.
+/// Every thread takes kRows rows of its warp; a warp's rows are consecutive, so that loads are coalesced. Past the last
+/// element it is read again: a valid value, whose results go nowhere. Static: see tile_pipeline.
 template <class Problem, int kRows, int kThreads, bool kCluster>
-__global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ SmallCall<Problem> call) {
+static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ DeviceScan<Problem> call) {
   using In = typename Problem::In;
   using T = typename Problem::T;
   constexpr int kWarps = kThreads / 32;
@@ -46,16 +34,21 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
   constexpr int kStreams = Problem::kStreams;
   constexpr bool kVectors =
       kCount * sizeof(In) <= 16 && kCount * sizeof(T) <= 16 && 16 % sizeof(In) == 0 && 16 % sizeof(T) == 0;
-  __shared__ alignas(16) unsigned char warp_room[kWarps * sizeof(T)];
-  __shared__ alignas(16) unsigned char block_room[kMaxCluster * sizeof(T)];
+  __shared__ alignas(kRoomAlignment) unsigned char warp_room[kWarps * sizeof(T)];
+  __shared__ alignas(kRoomAlignment) unsigned char block_room[kMaxCluster * sizeof(T)];
   T* const warp_total = reinterpret_cast<T*>(warp_room);
-  T* const block_total = reinterpret_cast<T*>(block_room);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.problem.op;
+  const int n = static_cast<int>(call.n);
+  bool vectors = kVectors && reinterpret_cast<std::uintptr_t>(call.out) % 16 == 0;
+#pragma unroll
+  for (int k = 0; k < kStreams; ++k) vectors = vectors && reinterpret_cast<std::uintptr_t>(call.in[k]) % 16 == 0;
 #if __CUDA_ARCH__ >= 900
   // Every block must run before its shared memory is written to; the wait comes later.
   if (kCluster) asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#else
+  if (kCluster) __trap();  // lookahead_refusal() keeps calls away
 #endif
   const int base = (static_cast<int>(blockIdx.x) * kWarps + warp) * kRows * 32 * kCount;
   T items[kRows][kCount];
@@ -65,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
   for (int r = 0; r < kRows; ++r) {
     const int first = base + (r * 32 + lane) * kCount;
     In x[kStreams][kCount];
-    if (kVectors && call.vectors && first + kCount <= call.n) {
+    if (kVectors && vectors && first + kCount <= n) {
 #pragma unroll
       for (int k = 0; k < kStreams; ++k) {
         const auto vector = *reinterpret_cast<const VectorOf<In, kCount>*>(call.in[k] + first);
@@ -75,9 +68,9 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
 #pragma unroll
       for (int k = 0; k < kStreams; ++k) {
         const In* const row = call.in[k] + first;
-        const In last = call.in[k][call.n - 1];
+        const In last = call.in[k][n - 1];
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) x[k][i] = first + i < call.n ? row[i] : last;
+        for (int i = 0; i < kCount; ++i) x[k][i] = first + i < n ? row[i] : last;
       }
     }
 #pragma unroll
@@ -140,6 +133,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
     }
     __syncwarp();
     asm volatile("barrier.cluster.arrive.release.aligned;\n barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    const T* const block_total = reinterpret_cast<const T*>(block_room);
     for (int b = 0; b < static_cast<int>(rank); ++b) {
       prefix = any ? op(prefix, block_total[b]) : block_total[b];
       any = true;
@@ -167,7 +161,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
     if constexpr (Problem::kEndsWithTotal) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (first + i == call.n - 1) call.out[call.n] = items[r][i];
+        if (first + i == n - 1) call.out[n] = items[r][i];
       }
     }
     if (call.exclusive) {
@@ -175,7 +169,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
       for (int i = kCount - 1; i > 0; --i) items[r][i] = items[r][i - 1];
       items[r][0] = left;
     }
-    if (kVectors && call.vectors && first + kCount <= call.n) {
+    if (kVectors && vectors && first + kCount <= n) {
       VectorOf<T, kCount> vector;
       memcpy(&vector, items[r], sizeof vector);
       *reinterpret_cast<VectorOf<T, kCount>*>(call.out + first) = vector;
@@ -183,7 +177,7 @@ __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ S
       T* const row = call.out + first;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (first + i < call.n) row[i] = items[r][i];
+        if (first + i < n) row[i] = items[r][i];
       }
     }
   }

@@ -79,7 +79,7 @@ template <int kPending>
 __device__ __forceinline__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
-/// Orders ordinary writes to shared memory before bulk copies that read it.
+/// Orders ordinary writes to shared memory before bulk copies that follow.
 __device__ __forceinline__ void fence_before_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ------------------------------------------------------------------------------------------------------------- the shape
@@ -87,20 +87,22 @@ __device__ __forceinline__ void fence_before_bulk() { asm volatile("fence.proxy.
 // Chosen on an H200 (docs/tuning.md): tiles of 25 KB; 20 KB are 0.5 % slower, 12 KB 7 %, 35 KB 1 to 5 %.
 inline constexpr int kSharedBytes = 227 * 1024;
 inline constexpr int kMaxStages = 16;
+inline constexpr int kMinStages = 3;  // one each to be loaded, scanned and stored
 
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-/// Problem says what is scanned: In and T (computed and written), Op, kStreams, kWarps, kUnits and what else is used here.
-template <class Problem>
-struct Shape {
+/// A block whose tiles are scanned by kWarps_ warps. Problem says what is scanned: In and T (computed and written), Op,
+/// kStreams, kWarps (at most), kUnits and what else is used here.
+template <class Problem, int kWarps_>
+struct ShapeOf {
   using In = typename Problem::In;
   using T = typename Problem::T;
-  // A lane owns kUnits consecutive 16-byte units: an odd number, so that 128-bit accesses of a warp meet every bank
-  // equally, and one that holds whole elements.
+  // A lane owns kUnits consecutive 16-byte units: a number that holds whole elements, and an odd one where there is such
+  // a number, so that 128-bit accesses of a warp meet every bank equally.
   static constexpr int kUnits = Problem::kUnits;
-  static constexpr int kWarps = Problem::kWarps;
+  static constexpr int kWarps = kWarps_;
   static constexpr int kLaneElements = kUnits * 16 / int{sizeof(In)};
-  static_assert(kUnits % 2 == 1 && kLaneElements * int{sizeof(In)} == kUnits * 16);
+  static_assert(kLaneElements * int{sizeof(In)} == kUnits * 16);
   static constexpr int kTile = kWarps * 32 * kLaneElements;
   static constexpr int kInBytes = kTile * int{sizeof(In)};
   static constexpr int kOutBytes = kTile * int{sizeof(T)};
@@ -131,23 +133,27 @@ struct Shape {
   static constexpr int kHead = (int{sizeof(Head)} + 127) / 128 * 128;
   static constexpr int kFit = (kSharedBytes - kHead) / (kStage + kLaneRoom);
   static constexpr int kStages = kFit < kMaxStages ? kFit : kMaxStages;
-  static_assert(kStages >= 3);
   static constexpr int kShared = kHead + kStages * (kStage + kLaneRoom);
 };
 
-/// What the kernel is told.
+/// The most warps, up to kWarps, whose tiles leave room for kMinStages.
+template <class Problem, int kWarps>
+constexpr int warps_that_fit() {
+  if constexpr (ShapeOf<Problem, kWarps>::kStages >= kMinStages) {
+    return kWarps;
+  } else {
+    static_assert(kWarps > 1, "a tile of one warp does not fit shared memory three times");
+    return warps_that_fit<Problem, kWarps - 1>();
+  }
+}
+
 template <class Problem>
-struct PipelineCall {
-  const typename Problem::In* in[Problem::kStreams];
-  typename Problem::T* out;
-  std::int64_t n;
-  std::int64_t tiles;
-  Workspace workspace;
-  typename Problem::T init;
-  bool has_init;
-  bool exclusive;
-  Problem problem;
-};
+using Shape = ShapeOf<Problem, warps_that_fit<Problem, Problem::kWarps>()>;
+
+template <class Problem>
+__host__ __device__ constexpr std::int64_t tiles_of(std::int64_t n) {
+  return (n + Shape<Problem>::kTile - 1) / Shape<Problem>::kTile;
+}
 
 // ---------------------------------------------------------------------------------------------------------- lanes' chunks
 
@@ -216,9 +222,10 @@ class Pipeline {
   using In = typename Problem::In;
   using T = typename Problem::T;
 
-  __device__ __forceinline__ Pipeline(const PipelineCall<Problem>& call, char* shared)
+  __device__ __forceinline__ Pipeline(const DeviceScan<Problem>& call, char* shared)
       : call_(call),
         op_(call.problem.op),
+        tiles_(tiles_of<Problem>(call.n)),
         head_(*reinterpret_cast<typename S::Head*>(shared)),
         stages_(shared + S::kHead),
         lane_before_(reinterpret_cast<T*>(stages_ + S::kStages * S::kStage)),
@@ -280,6 +287,7 @@ class Pipeline {
           head_.arrived[s] = 0;
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        fence_before_bulk();  // the barriers before the bulk copies that arrive at them
       }
       __syncwarp();
       take_tile();
@@ -298,7 +306,7 @@ class Pipeline {
       head_.taken[stage_].arrive();
     }
     tile = __shfl_sync(kAllLanes, tile, 0);
-    if (tile < call_.tiles) {
+    if (tile < tiles_) {
       copy_in(tile);
       return true;
     }
@@ -351,7 +359,7 @@ class Pipeline {
   }
 
   __device__ __forceinline__ void load() {
-    if (head_.tile[0] >= call_.tiles) return;
+    if (head_.tile[0] >= tiles_) return;
     int oldest = 0;
     std::uint32_t oldest_parity = 0;
     next();
@@ -393,7 +401,7 @@ class Pipeline {
     for (;; next()) {
       head_.full[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
-      if (tile >= call_.tiles) return;
+      if (tile >= tiles_) return;
       T items[kCount];
       chunk(worker, items);
       const T inclusive = scan_lanes(op_, fold_items(op_, items), lane_);
@@ -432,13 +440,15 @@ class Pipeline {
   __device__ __forceinline__ void look_ahead() {
     using Slot = Tagged<T>;
     constexpr int kRow = 32 * Slot::kValues;
-    constexpr int kRows = 192 / kRow;  // one poll covers 192 tiles
-    std::int64_t rows = 0;             // whole rows folded into `before`
-    T before{};                        // of the lane where the operator commutes, else of all lanes, on lane 0
+    constexpr int kRows = (Slot::kLoads <= 2 ? 192 : 96) / kRow;  // one poll covers as many tiles as registers hold
+    std::int64_t rows = 0;                                        // whole rows folded into `before`
+    T before{};  // of the lane where the operator commutes, else of all lanes, on lane 0
+    bool any_tile = false;
     for (;; next()) {
       head_.taken[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
-      if (tile >= call_.tiles) break;
+      if (tile >= tiles_) break;
+      any_tile = true;
       const std::int64_t whole = tile / kRow;
       T part{};
       for (bool done = tile == rows * kRow; !done;) {
@@ -484,6 +494,10 @@ class Pipeline {
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues), whole > 0,
                     before, part);
     }
+    // The block's own last aggregate is published before it leaves: once tags begin again, a later store of it could be
+    // taken for another launch's. Reduce warps publish tiles in order, so that the last one stands for all.
+    const int last = stage_ == 0 ? S::kStages - 1 : stage_ - 1;
+    if (any_tile) head_.prefix_known[last].wait(stage_ == 0 ? parity_ ^ 1 : parity_);
     if (lane_ == 0) leave(call_.workspace, tag_);
   }
 
@@ -531,7 +545,7 @@ class Pipeline {
     for (;; next()) {
       head_.full[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
-      if (tile >= call_.tiles) return;
+      if (tile >= tiles_) return;
       head_.prefix_known[stage_].wait(parity_);
       bool any = head_.has_prefix[stage_];
       T total = head_.prefix[stage_];
@@ -585,7 +599,7 @@ class Pipeline {
     for (int k = 0;; ++k, next()) {
       head_.full[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
-      if (tile >= call_.tiles) break;
+      if (tile >= tiles_) break;
       head_.scanned[stage_].wait(parity_);
       copy_out(tile);
       if (k < kInFlight) continue;
@@ -615,8 +629,9 @@ class Pipeline {
     bulk_commit();
   }
 
-  const PipelineCall<Problem>& call_;
+  const DeviceScan<Problem>& call_;
   const typename Problem::Op op_;
+  const std::int64_t tiles_;
   typename S::Head& head_;
   char* const stages_;
   T* const lane_before_;
@@ -627,12 +642,16 @@ class Pipeline {
   std::uint32_t parity_ = 0;
 };
 
+// Kernels and what launches them are static: where two files of a program are compiled for different architectures, the
+// linker would else keep one of them for both, perhaps the one without a body.
 template <class Problem>
-__global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
-    tile_pipeline(const __grid_constant__ PipelineCall<Problem> call) {
-#if __CUDA_ARCH__ >= 900  // elsewhere nothing launches it
+static __global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
+    tile_pipeline(const __grid_constant__ DeviceScan<Problem> call) {
+#if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char shared[];
   Pipeline<Problem>(call, shared).run();
+#else
+  __trap();  // lookahead_refusal() keeps calls away
 #endif
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_architectures.hpp: one scan in two files of a program, which are compiled for different architectures.
+#pragma once
+
+#include <string>
+
+namespace upsweep::tests {
+
+/// What a scan with an operator of both files' has wrong, or an empty text. `rung`: what ran.
+std::string scan_compiled_for_80(std::string& rung);
+std::string scan_compiled_for_90(std::string& rung);
+
+}  // namespace upsweep::tests
