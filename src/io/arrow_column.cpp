@@ -21,6 +21,7 @@
 #include "io/arrow_elements.hpp"
 #include "io/arrow_files.hpp"
 #include "io/csv_decimals.hpp"
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
@@ -253,7 +254,7 @@ std::unique_ptr<ColumnReader> open_parquet(const std::string& path, const std::o
 
 // Touching a mapped page past the end of a file kills the process, so a file that shrank is told before it is touched.
 arrow::Status check_size(arrow::io::MemoryMappedFile& file) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.file_descriptor(), &status) != 0) return arrow::internal::IOErrorFromErrno(errno, "fstat");
   ARROW_ASSIGN_OR_RAISE(const std::int64_t mapped, file.GetSize());
   return status.st_size < mapped ? arrow::Status::Invalid("it became shorter while it was read") : arrow::Status::OK();
@@ -331,8 +332,15 @@ std::unique_ptr<ColumnReader> open_csv_decimals(const std::string& path, const s
       });
 }
 
+std::vector<std::string> names_in_csv(const std::string& path) {
+  const auto untyped = start_csv(path, {});
+  if (!untyped.ok()) throw_csv(path, untyped.status(), Code::malformed, "correct the row");
+  return (*untyped)->schema()->field_names();
+}
+
 std::unique_ptr<ColumnReader> open_csv(const std::string& path, const std::optional<std::string>& column) {
-  const auto names = checked(path, [&] { return start_csv(path, {}); })->schema()->field_names();
+  require_commas(path);
+  const auto names = names_in_csv(path);
   const int index = find_column(names, path, column);
   const std::string& chosen = names[static_cast<std::size_t>(index)];
   if (!column) require_name(path, chosen, ", or name the column as FILE:COLUMN if that is its name");

@@ -18,6 +18,8 @@
 #include <functional>
 
 #include "core/threads.hpp"
+#include "io/csv_decimals.hpp"
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
+#include <arrow/util/thread_pool.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -141,10 +142,20 @@ class CsvInput final : public arrow::io::InputStream {
   std::optional<Fault> fault_;
 };
 
+// What Arrow reads CSV ahead with. A reader that is given up while one of them reads for it may be taken down by that thread,
+// which then waits for itself for ever: so they are waited for first.
+arrow::internal::ThreadPool& reading_threads() {
+  static const auto threads = arrow::internal::ThreadPool::MakeEternal(2).ValueOrDie();
+  return *threads;
+}
+
 class CheckedCsv final : public arrow::RecordBatchReader {
  public:
   CheckedCsv(std::shared_ptr<CsvInput> input, std::shared_ptr<arrow::csv::StreamingReader> reader)
       : input_(std::move(input)), reader_(std::move(reader)) {}
+  ~CheckedCsv() override { reading_threads().WaitForIdle(); }
+  CheckedCsv(const CheckedCsv&) = delete;
+  CheckedCsv& operator=(const CheckedCsv&) = delete;
 
   [[nodiscard]] std::shared_ptr<arrow::Schema> schema() const override { return reader_->schema(); }
 
@@ -189,10 +200,12 @@ arrow::Result<std::shared_ptr<CsvReader>> open_checked_csv(const std::string& pa
                                                            const arrow::csv::ConvertOptions& convert) {
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
   const auto input = std::make_shared<CsvInput>(std::move(file));
-  auto reader = arrow::csv::StreamingReader::Make(arrow::io::default_io_context(), input, read, parse, convert);
+  const arrow::io::IOContext context(arrow::default_memory_pool(), &reading_threads());
+  const auto reader = arrow::csv::StreamingReader::Make(context, input, read, parse, convert);
+  reading_threads().WaitForIdle();  // where the reader is given up here
   // The line of names is part of what it has gone through.
   ARROW_RETURN_NOT_OK(input->first_of(reader.status(), reader.ok() ? (*reader)->bytes_read() : 0));
-  return std::make_shared<CheckedCsv>(input, *std::move(reader));
+  return std::make_shared<CheckedCsv>(input, *reader);
 }
 
 void require_commas(const std::string& path) {

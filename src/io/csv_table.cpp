@@ -13,6 +13,7 @@
 #include "io/arrow_files.hpp"
 #include "io/arrow_table.hpp"
 #include "io/csv_decimals.hpp"
+#include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 

@@ -347,7 +347,7 @@ bool is_text(int fd, const std::string& path) {
 }
 
 bool is_there(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0;
 }
 
@@ -431,7 +431,7 @@ Numbers read_numbers(std::string_view source) {
     return numbers;
   }
   Descriptor file = open_source(path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw_read_error(numbers.name, errno);
   if (S_ISDIR(status.st_mode)) throw_read_error(numbers.name, EISDIR);
   if (path == "-" || !S_ISREG(status.st_mode)) {
