@@ -3,12 +3,14 @@
 #include "core/threads.hpp"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cstddef>
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace upsweep {
@@ -24,16 +26,44 @@ void* wait_at(void* gate) {
   return nullptr;
 }
 
+/// A stack that is given back: the C library would keep those of threads that have ended, and the process would have less
+/// left of its limits for data.
+class Stack {
+ public:
+  explicit Stack(std::size_t bytes)
+      : bytes_(bytes),
+        memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Stack() {
+    if (is_there()) ::munmap(memory_, bytes_);
+  }
+  Stack(Stack&& other) noexcept : bytes_(other.bytes_), memory_(std::exchange(other.memory_, MAP_FAILED)) {}
+  Stack& operator=(Stack&&) = delete;
+
+  [[nodiscard]] bool is_there() const { return memory_ != MAP_FAILED; }
+  [[nodiscard]] void* memory() const { return memory_; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
 /// How many of `wanted` threads there can be at once.
-int try_threads(int wanted, std::size_t stack) {
+int try_threads(int wanted, std::size_t stack_bytes) {
+  std::vector<Stack> stacks;
   std::vector<pthread_t> made;
+  stacks.reserve(static_cast<std::size_t>(wanted));
   made.reserve(static_cast<std::size_t>(wanted));
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return 0;
-  pthread_attr_setstacksize(&attributes, stack);
   std::mutex gate;
   std::unique_lock closed(gate);
-  for (pthread_t thread; std::ssize(made) < wanted && pthread_create(&thread, &attributes, wait_at, &gate) == 0;) {
+  while (std::ssize(made) < wanted) {
+    Stack stack(stack_bytes);
+    pthread_t thread = 0;
+    const bool began = stack.is_there() && pthread_attr_setstack(&attributes, stack.memory(), stack_bytes) == 0 &&
+                       pthread_create(&thread, &attributes, wait_at, &gate) == 0;
+    if (!began) break;
+    stacks.push_back(std::move(stack));
     made.push_back(thread);
   }
   closed.unlock();
