@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "aggregate/ladder.hpp"
 #include "aggregate/occupancy.hpp"
 #include "aggregate/reference.hpp"
+#include "aggregate/rung.hpp"
 #include "buffer.hpp"
 #include "cuda/device_call.hpp"
 #include "gpu_clock.hpp"
@@ -69,7 +69,7 @@ class Climb {
  private:
   [[nodiscard]] Group empty_group() const;
   [[nodiscard]] bool wants(const RungInfo& rung) const {
-    return rung.backend == Backend::cuda && (request_.rung.empty() || rung.id == request_.rung);
+    return rung.backend() == Backend::cuda && (request_.rung.empty() || rung.id == request_.rung);
   }
   [[nodiscard]] gpu::Policy policy_of(std::string_view rung) const {
     return gpu::Policy{}.with_rung(rung).with_stream(stream_.get());
@@ -420,7 +420,7 @@ void Climb::send(Row& row) {
     part.call.out = arrays_->array<std::int64_t>(3) + p;
     part.call.launch = &part.launch;
     part.call.waits = true;
-    rung = &aggregate_rung(part.call, named);
+    rung = &aggregate::choose(part.call, named);
     const gpu::WorkspaceSize size = rung->workspace(part.call);
     part.workspace = std::make_unique<gpu::Workspace>(size, 0, policy.stream);
     part.launch.kept = part.workspace->kept();

@@ -151,7 +151,7 @@ void Climber::time(Group& group, Course& course) {
 Group Climber::climb(Group group, Course course) {
   group.device = gpu::devices()[0].name;
   for (const auto& rung : ladder(group.problem)) {
-    if (rung.backend != Backend::cuda || (!request_.rung.empty() && rung.id != request_.rung)) continue;
+    if (rung.backend() != Backend::cuda || (!request_.rung.empty() && rung.id != request_.rung)) continue;
     group.rows.push_back({.rung = rung, .status = RowStatus::verified, .bytes = course.bytes});
   }
   for (const auto& fill : course.inputs) {

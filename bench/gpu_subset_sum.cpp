@@ -138,7 +138,7 @@ Group Climb::run() {
     copy(group);
   }
   for (const auto& rung : ladder(Problem::subset_sum)) {
-    if (rung.backend != Backend::cuda || (!request_.rung.empty() && rung.id != request_.rung)) continue;
+    if (rung.backend() != Backend::cuda || (!request_.rung.empty() && rung.id != request_.rung)) continue;
     Row row{.rung = rung};
     progress_("timing " + std::string(rung.id) + " on " + std::to_string(instance_.items.size()) + " items");
     try {

@@ -133,7 +133,7 @@ bool fits(const Course& course, const Policy& checked) {
 
 Group Climber::climb(Group group, const Course& course, const Course* exact_course) {
   for (const auto& rung : ladder(group.problem)) {
-    if (rung.backend != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
+    if (rung.backend() != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
     Row row{.rung = rung, .bytes = course.bytes};
     progress_("verifying " + std::string(rung.id) + " on " + std::to_string(group.n));
     verify(row, course, exact_course, group.n);
@@ -421,7 +421,7 @@ std::vector<Group> climb(const LadderRequest& request, const Progress& progress)
   if (request.problem == Problem::subset_sum) return climb_subset_sum(request, progress);
   std::vector<Group> groups;
   const auto chosen = std::find_if(rungs.begin(), rungs.end(), is_wanted);
-  const auto wants = [&](Backend backend) { return request.rung.empty() || chosen->backend == backend; };
+  const auto wants = [&](Backend backend) { return request.rung.empty() || chosen->backend() == backend; };
   if (request.on_cpu && wants(Backend::cpu)) {
     groups = request.input.empty() ? climb_made(request, progress) : climb_columns(request, progress);
   }

@@ -242,7 +242,7 @@ Group Climb::run() {
          .samples = {}});
   }
   for (const auto& rung : ladder(Problem::subset_sum)) {
-    if (rung.backend != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
+    if (rung.backend() != Backend::cpu || (!request_.rung.empty() && rung.id != request_.rung)) continue;
     Row row{.rung = rung};
     verify(row);
     if (row.status == RowStatus::verified) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "aggregate/occupancy.hpp"
-#include "aggregate/rungs.hpp"
+#include "aggregate/rung.hpp"
 #include "cuda/device_call.hpp"
 #include "device_array.hpp"
 #include "rows.hpp"

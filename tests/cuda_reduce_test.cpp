@@ -12,9 +12,13 @@
 
 #include "device_array.hpp"
 #include "patterns.hpp"
-#include "reduce/rungs.hpp"
+#include "reduce/rung.hpp"
 #include "rungs.hpp"
 #include "upsweep/reduce.hpp"
+
+namespace upsweep::reduction {
+extern const Rung cuda_shuffle;
+}  // namespace upsweep::reduction
 
 namespace upsweep {
 namespace {
@@ -151,11 +155,11 @@ TEST_F(GpuTest, TheShuffleRungKeepsTheOrderOfOperatorsThatDoNotCommute) {
     call.n = n;
     call.in_size = call.out_size = sizeof(Map);
     call.carry = &carry;
-    const auto size = reduction::cuda_shuffle_workspace(call);
+    const auto size = reduction::cuda_shuffle.workspace(call);
     const gpu::Workspace workspace(size);
     const gpu::Launch launch{.kept = workspace.kept(), .scratch = workspace.scratch(), .size = size};
     call.launch = &launch;
-    ASSERT_TRUE(reduction::cuda_shuffle(call, {}).ok());
+    ASSERT_TRUE(reduction::cuda_shuffle.run(call, {}).ok());
     Map total{3, 5};
     for (const Map& x : in) total = compose(total, x);
     const Map found = to.values()[0];

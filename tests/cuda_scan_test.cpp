@@ -15,8 +15,13 @@
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "scan/reference.hpp"
-#include "scan/rungs.hpp"
+#include "scan/rung.hpp"
 #include "upsweep/scan.hpp"
+
+namespace upsweep::scan {
+extern const Rung cuda_one_thread, cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global,
+    cuda_hillis_steele_blocks, cuda_blelloch, cuda_shuffle, cuda_thrust;
+}  // namespace upsweep::scan
 
 namespace upsweep {
 namespace {
@@ -181,27 +186,22 @@ TYPED_TEST(CudaScan, FloatsHaveTheSameBitsOnEveryRunAndAlignment) {
 using Map = Affine<std::uint32_t>;
 
 TEST_F(GpuTest, TeachingRungsKeepTheOrderOfOperatorsThatDoNotCommute) {
-  struct Entry {
-    const char* id;
-    scan::Run* run;
-    scan::WorkspaceOf* workspace;
-  };
-  const Entry entries[] = {
-      {"one_thread", scan::cuda_one_thread, nullptr},
-      {"turn_taking", scan::cuda_turn_taking, nullptr},
-      {"hillis_steele", scan::cuda_hillis_steele, nullptr},
-      {"hillis_steele_global", scan::cuda_hillis_steele_global, scan::cuda_hillis_steele_global_workspace},
-      {"hillis_steele_blocks", scan::cuda_hillis_steele_blocks, scan::cuda_hillis_steele_blocks_workspace},
-      {"blelloch", scan::cuda_blelloch, scan::cuda_blelloch_workspace},
-      {"shuffle", scan::cuda_shuffle, scan::cuda_shuffle_workspace},
-      {"thrust", scan::cuda_thrust, scan::cuda_thrust_workspace},
+  const scan::Rung* const rungs[] = {
+      &scan::cuda_one_thread,
+      &scan::cuda_turn_taking,
+      &scan::cuda_hillis_steele,
+      &scan::cuda_hillis_steele_global,
+      &scan::cuda_hillis_steele_blocks,
+      &scan::cuda_blelloch,
+      &scan::cuda_shuffle,
+      &scan::cuda_thrust,
   };
   std::mt19937_64 random(13);
-  for (const Entry& entry : entries) {
+  for (const scan::Rung* rung : rungs) {
     for (const std::int64_t n : {1, 2, 700, 1024, 5000, 1100000}) {
-      const std::string id = entry.id;
-      if (n > 1024 && id == "hillis_steele") continue;
-      if (n > 5000 && (id == "turn_taking" || id == "one_thread")) continue;
+      const std::string_view id = rung->info.id;
+      if (n > 1024 && id == "cuda.hillis_steele") continue;
+      if (n > 5000 && (id == "cuda.turn_taking" || id == "cuda.one_thread")) continue;
       std::vector<Map> in(static_cast<std::size_t>(n));
       for (auto& x : in) x = {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
       DeviceArray<Map> from(in, 0);
@@ -213,21 +213,21 @@ TEST_F(GpuTest, TeachingRungsKeepTheOrderOfOperatorsThatDoNotCommute) {
       call.n = n;
       call.in_size = call.out_size = sizeof(Map);
       call.carry = &carry;
-      const auto size = entry.workspace != nullptr ? entry.workspace(call) : gpu::WorkspaceSize{};
+      const auto size = rung->workspace != nullptr ? rung->workspace(call) : gpu::WorkspaceSize{};
       const gpu::Workspace workspace(size);
       const gpu::Launch launch{.multiprocessors = gpu::devices()[0].multiprocessors,
                                .kept = workspace.kept(),
                                .scratch = workspace.scratch(),
                                .size = size};
       call.launch = &launch;
-      const Status status = entry.run(call, {});
-      ASSERT_TRUE(status.ok()) << entry.id << ": " << status.reason;
+      const Status status = rung->run(call, {});
+      ASSERT_TRUE(status.ok()) << id << ": " << status.reason;
       require(cudaDeviceSynchronize());
       const auto result = to.values();
       Map total = in[0];
       for (std::size_t i = 0; i < in.size(); ++i) {
         if (i > 0) total = compose(total, in[i]);
-        ASSERT_TRUE(result[i].a == total.a && result[i].b == total.b) << entry.id << " n " << n << " at " << i;
+        ASSERT_TRUE(result[i].a == total.a && result[i].b == total.b) << id << " n " << n << " at " << i;
       }
       EXPECT_TRUE(to.intact());
     }
@@ -383,6 +383,39 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
     EXPECT_EQ(code({}, from.data()), Code::ok);
   }
   require(cudaStreamDestroy(stream));
+}
+
+TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
+  if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  const std::int64_t n = 300001;
+  const auto in = tests::make<std::int32_t>(Pattern::random, n, 6);
+  for (const int device : {0, 1}) {
+    require(cudaSetDevice(device));
+    cudaStream_t stream = nullptr;
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    {
+      DeviceArray<std::int32_t> from(in, 0);
+      DeviceArray<std::int32_t> to(n);
+      const auto policy = gpu::Policy{}.with_device(device).with_stream(stream);
+      require(cudaSetDevice(0));
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t replay = nullptr;
+      require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+      EXPECT_EQ(code_of([&] { inclusive_scan(policy.with_device(1 - device), from.data(), n, to.data()); }),
+                Code::invalid_argument);
+      EXPECT_EQ(code_of([&] { inclusive_scan(policy, from.data(), n, to.data()); }), Code::ok);
+      require(cudaStreamEndCapture(stream, &graph));
+      require(cudaGraphInstantiate(&replay, graph, 0));
+      require(cudaGraphLaunch(replay, stream));
+      require(cudaStreamSynchronize(stream));
+      EXPECT_EQ(
+          scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(), n, false),
+          kNoIndex);
+      require(cudaGraphExecDestroy(replay));
+      require(cudaGraphDestroy(graph));
+    }
+    require(cudaStreamDestroy(stream));
+  }
 }
 
 TEST_F(GpuTest, SaysWhatIsWrong) {

@@ -854,7 +854,7 @@ TEST_F(TableTest, CsvDecimalsHaveTheScaleOfTheWholeColumn) {
   EXPECT_EQ(scale_of("\xef\xbb\xbfx\r\n1.5\r\n-.25"), 2);
   EXPECT_EQ(scale_of("\n\nx,y\n1.5,a\n\n2.125,b\n"), 3);
   EXPECT_EQ(scale_of("w,x\n\"1.234,\n9.99999\",\"1.5\"\n\"a\"\"1.234\",0.25\n"), 2);
-  EXPECT_EQ(scale_of("w\"1.2,x\n\"1\"2.345,1.5\na\"b,\n"), 1);
+  EXPECT_EQ(scale_of("w\"1.2,x\n\"12.345\",1.5\na\"b,\n"), 1);
   // Cells and quotes across the borders of what is read at once.
   for (int pad = (1 << 20) - 40; pad < (1 << 20) + 4; ++pad) {
     const std::string file =

@@ -11,7 +11,7 @@ namespace upsweep::tests {
 inline std::vector<RungInfo> rungs_of(Problem problem, Backend backend) {
   std::vector<RungInfo> rungs;
   for (const auto& rung : ladder(problem)) {
-    if (rung.backend == backend) rungs.push_back(rung);
+    if (rung.backend() == backend) rungs.push_back(rung);
   }
   return rungs;
 }

@@ -378,7 +378,7 @@ void list_ladders(const Common& common) {
     const auto problem = static_cast<Problem>(p);
     text += fmt::format("{}\n", name(problem));
     for (const auto& rung : ladder(problem)) {
-      text += fmt::format("  {:<{}}{}\n", rung.id, id_width(rung.backend), rung.idea);
+      text += fmt::format("  {:<{}}{}\n", rung.id, id_width(rung.backend()), rung.idea);
       json["ladders"][std::string(name(problem))].push_back(
           {{"rung", rung.id}, {"idea", rung.idea}, {"needs", rung.needs}, {"traffic", rung.traffic}});
     }

@@ -135,8 +135,8 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   }
   text += fmt::format("rung   {}\ntime   {}\n", scanned.rung,
                       scanned.times ? times_text(*scanned.times) : duration(scanned.seconds));
-  if (options.output) text += fmt::format("output {}\n", *options.output);
-  if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", *options.output, stored);
+  if (options.output) text += fmt::format("output {}\n", printable(*options.output));
+  if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
   print(text);
 }
 

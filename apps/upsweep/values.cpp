@@ -14,6 +14,7 @@
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "output.hpp"
+#include "query/builder.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 

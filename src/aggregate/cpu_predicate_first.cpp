@@ -10,12 +10,23 @@
 // Limit  The read bandwidth of the machine. Keys of fewer bits are the only way on.
 // From   Selection vectors of vectorised query execution (Boncz, Zukowski, Nes: MonetDB/X100, CIDR 2005).
 #include "aggregate/blocks.hpp"
-#include "aggregate/rungs.hpp"
+#include "aggregate/rung.hpp"
 
 namespace upsweep::aggregate {
 
-Status cpu_predicate_first(detail::AggregateCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(detail::AggregateCall& call, const Policy& policy) noexcept {
   return sum_blocks(call, cpu::kernels(policy.isa).select_sum, policy.threads);
 }
+
+}  // namespace
+
+extern const Rung cpu_predicate_first{.info = {.id = "cpu.predicate_first",
+                                               .idea = "vectors of keys, then the payload that is kept",
+                                               .needs = "AVX2, AVX-512 or baseline",
+                                               .traffic = kTouched},
+                                      .refusal = needs_isa,
+                                      .run = run};
 
 }  // namespace upsweep::aggregate

@@ -8,15 +8,23 @@
 //        out about the next cache line only when it has got through the last. cpu.threads has more cores do that,
 //        cpu.predicate_first gets rid of it.
 // From   The "CPU-only implementation" of the SELECT SUM lecture: 5.782 ms on a Core i5 750.
-#include "aggregate/rungs.hpp"
+#include "aggregate/rung.hpp"
 #include "cpu/kernels.hpp"
 
 namespace upsweep::aggregate {
 
-Status cpu_serial(detail::AggregateCall& call, const Policy&) noexcept {
+namespace {
+
+Status run(detail::AggregateCall& call, const Policy&) noexcept {
   const std::uint64_t sum = cpu::kernels_plain().select_sum(call.key, call.quantity, call.price, call.n, call.limit);
   *call.out = static_cast<std::int64_t>(sum);
   return {};
 }
+
+}  // namespace
+
+extern const Rung cpu_serial{
+    .info = {.id = "cpu.serial", .idea = "one loop, row after row", .needs = "any CPU", .traffic = kTouched},
+    .run = run};
 
 }  // namespace upsweep::aggregate

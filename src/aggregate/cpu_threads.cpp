@@ -7,12 +7,20 @@
 // Limit  The loop again, on each core: one row per step. cpu.predicate_first looks at 16 keys at a time.
 // From   What the lecture's CPU did not try.
 #include "aggregate/blocks.hpp"
-#include "aggregate/rungs.hpp"
+#include "aggregate/rung.hpp"
 
 namespace upsweep::aggregate {
 
-Status cpu_threads(detail::AggregateCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(detail::AggregateCall& call, const Policy& policy) noexcept {
   return sum_blocks(call, cpu::kernels_plain().select_sum, policy.threads);
 }
+
+}  // namespace
+
+extern const Rung cpu_threads{
+    .info = {.id = "cpu.threads", .idea = "threads take blocks of rows", .needs = "any CPU", .traffic = kTouched},
+    .run = run};
 
 }  // namespace upsweep::aggregate

@@ -6,13 +6,15 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time; a second kernel for the totals.
 // From   CUB 3 of the CUDA toolkit.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <cub/device/device_reduce.cuh>
 
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -29,19 +31,32 @@ cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::Aggr
   return cub::DeviceReduce::Sum(temporary, bytes, products, reinterpret_cast<Sum*>(call.out), call.n, stream);
 }
 
-}  // namespace
-
-Status cuda_cub(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
   call.partials = call.out;
   call.partial_count = 1;
   return gpu::status_of(sum_products(call.launch->scratch, bytes, call, call.launch->stream));
 }
 
-gpu::WorkspaceSize cuda_cub_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   std::size_t bytes = 0;
   (void)sum_products(nullptr, bytes, call, nullptr);
   return {.scratch = static_cast<std::int64_t>(bytes)};
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_cub{.info = {.id = "cuda.cub",
+                                    .idea = "cub::DeviceReduce over products by index",
+                                    .needs = "any GPU",
+                                    .traffic = kSectors,
+                                    .kind = Kind::library},
+                           .run = launch,
+                           .workspace = workspace};
 
 }  // namespace upsweep::aggregate

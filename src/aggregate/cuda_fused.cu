@@ -10,8 +10,10 @@
 // Limit  The rate at which the memory is read. Keys of fewer bits are the only way on.
 // From   Crystal's fused tiles (Shanbhag, Madden, Yu: SIGMOD 2020), with payload loaded late as in selection vectors; the
 //        last-block reduction of the CUDA samples (threadFenceReduction).
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_fused.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -21,10 +23,22 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
   fused_block(call);
 }
 
+Status launch(detail::AggregateCall& call, const Policy&) noexcept { return run_fused(call, fused_select_and_sum); }
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return fused_workspace(call); }
+
 }  // namespace
 
-Status cuda_fused(detail::AggregateCall& call, const Policy&) noexcept { return run_fused(call, fused_select_and_sum); }
+}  // namespace upsweep::aggregate
+#endif
 
-gpu::WorkspaceSize cuda_fused_workspace(const detail::AggregateCall& call) noexcept { return fused_workspace(call); }
+namespace upsweep::aggregate {
+
+extern const Rung cuda_fused{.info = {.id = "cuda.fused",
+                                      .idea = "one kernel: keys by 16 bytes, kept rows queued",
+                                      .needs = "any GPU",
+                                      .traffic = kSectors},
+                             .run = launch,
+                             .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -9,8 +9,10 @@
 //        turns (6,223,004 times in the lecture); and the threads that still work are spread over all warps, every one of
 //        which stays busy. cuda.sequential folds halves instead.
 // From   selectandsum of the SELECT SUM lecture: 36.046 ms, slower than adding up on the host.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -22,17 +24,31 @@ __global__ void interleaved_select_and_sum(const DeviceRows rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-}  // namespace
-
-Status cuda_interleaved(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
     return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream},
                                interleaved_select_and_sum, rows_of(call), sums);
   });
 }
 
-gpu::WorkspaceSize cuda_interleaved_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   return partials_size(blocks_of(call.n, kBlock));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_interleaved{.info = {.id = "cuda.interleaved",
+                                            .idea = "blocks sum by a tree of strided neighbours",
+                                            .needs = "any GPU",
+                                            .traffic = kSectors,
+                                            .host_adds = true},
+                                   .refusal = host_adds_refusal,
+                                   .run = launch,
+                                   .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -12,11 +12,13 @@
 //        cuda.shuffle has threads that live on.
 // From   "Optimizing Occupancy" of the SELECT SUM lecture: 14 registers, occupancy 2/3; with 10 registers 1, and 8.181 to
 //        5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this kernel needs no more anyway.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <iterator>
 
 #include "aggregate/cuda_two_loads.cuh"
 #include "aggregate/occupancy.hpp"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -103,13 +105,31 @@ Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept 
   });
 }
 
-Status cuda_occupancy(detail::AggregateCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   static const int best = best_way();  // of the device that is asked first: on another one it is right, if not best
   return run_occupancy_variant(call, best);
 }
 
-gpu::WorkspaceSize cuda_occupancy_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   return partials_size(blocks_of(call.n, 2 * kSmallest));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_occupancy{.info = {.id = "cuda.occupancy",
+                                          .idea = "two_loads in the block that fills the GPU best",
+                                          .needs = "any GPU",
+                                          .traffic = kSectors,
+                                          .host_adds = true},
+                                 .refusal = host_adds_refusal,
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::aggregate

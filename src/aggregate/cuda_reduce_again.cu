@@ -9,8 +9,10 @@
 // Limit  A second launch for what the host adds up in microseconds: slower in the lecture. cuda.occupancy goes back to one
 //        kernel; cuda.fused lets that kernel's last block do this.
 // From   reduce of the SELECT SUM lecture: 8.181 to 9.116 ms.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_two_loads.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -23,9 +25,7 @@ __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-}  // namespace
-
-Status cuda_reduce_again(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   return leave_partials(call, blocks_of(first, 2 * kBlock), [&](unsigned blocks, Sum* out) {
     Sum* const sums = out + blocks;
@@ -36,9 +36,25 @@ Status cuda_reduce_again(detail::AggregateCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_reduce_again_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   return partials_size(first + blocks_of(first, 2 * kBlock));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_reduce_again{.info = {.id = "cuda.reduce_again",
+                                             .idea = "a second kernel sums the blocks' sums",
+                                             .needs = "any GPU",
+                                             .traffic = kSectors,
+                                             .host_adds = true},
+                                    .refusal = host_adds_refusal,
+                                    .run = launch,
+                                    .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -6,8 +6,10 @@
 // Needs  Any GPU; 8 bytes of scratch per row; a call that waits.
 // Limit  The way back: 48 MB for six million rows. cuda.interleaved sends one sum per block.
 // From   simpleselect of the SELECT SUM lecture: 59.45 ms, of which 46.335 were copies.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -18,9 +20,7 @@ __global__ void simple_select(const DeviceRows rows, Sum* products) {
   if (i < rows.n) products[i] = rows.product(i);
 }
 
-}  // namespace
-
-Status cuda_select(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, call.n, [&](unsigned, Sum* products) {
     if (call.n == 0) return cudaSuccess;
     const auto blocks = static_cast<unsigned>(blocks_of(call.n, kBlock));
@@ -29,6 +29,22 @@ Status cuda_select(detail::AggregateCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_select_workspace(const detail::AggregateCall& call) noexcept { return partials_size(call.n); }
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(call.n); }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_select{.info = {.id = "cuda.select",
+                                       .idea = "a product per row; the host adds up all of them",
+                                       .needs = "any GPU",
+                                       .traffic = "as below, and n products written, sent, read",
+                                       .host_adds = true},
+                              .refusal = host_adds_refusal,
+                              .run = launch,
+                              .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -7,8 +7,10 @@
 // Needs  Any GPU; a sum per block of scratch; a call that waits. The block is a power of two.
 // Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
 // From   selectandsumopt1 of the SELECT SUM lecture: 36.046 to 16.764 ms, bank conflicts 6,223,004 to 993,635.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -20,17 +22,31 @@ __global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
 }
 
-}  // namespace
-
-Status cuda_sequential(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
     return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream},
                                sequential_select_and_sum, rows_of(call), sums);
   });
 }
 
-gpu::WorkspaceSize cuda_sequential_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   return partials_size(blocks_of(call.n, kBlock));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_sequential{.info = {.id = "cuda.sequential",
+                                           .idea = "the tree folds halves: no bank conflicts",
+                                           .needs = "any GPU",
+                                           .traffic = kSectors,
+                                           .host_adds = true},
+                                  .refusal = host_adds_refusal,
+                                  .run = launch,
+                                  .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -9,10 +9,12 @@
 // Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
 // From   Shuffles came a year after the lecture, with Kepler; grid-stride loops and they are in "Faster Parallel Reductions
 //        on Kepler" (J. Luitjens, NVIDIA 2014).
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 #include "upsweep/detail/device.cuh"
 
 namespace upsweep::aggregate {
@@ -60,9 +62,7 @@ std::int64_t blocks_on(const detail::AggregateCall& call) {
   return std::min<std::int64_t>(blocks_of(call.n, kBlock), std::int64_t{kResident} * call.launch->multiprocessors);
 }
 
-}  // namespace
-
-Status cuda_shuffle(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   auto* const sums = static_cast<Sum*>(call.launch->scratch);
   const std::int64_t blocks = blocks_on(call);
   call.partials = call.out;
@@ -76,8 +76,20 @@ Status cuda_shuffle(detail::AggregateCall& call, const Policy&) noexcept {
                                             sums, blocks, call.out));
 }
 
-gpu::WorkspaceSize cuda_shuffle_workspace(const detail::AggregateCall& call) noexcept {
-  return partials_size(blocks_on(call));
-}
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(blocks_on(call)); }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
+                                        .idea = "many rows per thread, warps sum by shuffles",
+                                        .needs = "any GPU",
+                                        .traffic = kSectors},
+                               .run = launch,
+                               .workspace = workspace};
 
 }  // namespace upsweep::aggregate

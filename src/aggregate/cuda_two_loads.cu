@@ -8,8 +8,10 @@
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  11,722 sums for six million rows, which the host adds up. cuda.reduce_again has the GPU do that too.
 // From   selectandsumopt3 of the SELECT SUM lecture: 12.93 to 8.181 ms.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_two_loads.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -24,14 +26,32 @@ cudaError_t launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t str
                              sums);
 }
 
-Status cuda_two_loads(detail::AggregateCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, blocks_of(call.n, 2 * kBlock), [&](unsigned, Sum* sums) {
     return launch_two_loads(rows_of(call), sums, call.launch->stream);
   });
 }
 
-gpu::WorkspaceSize cuda_two_loads_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   return partials_size(blocks_of(call.n, 2 * kBlock));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_two_loads{.info = {.id = "cuda.two_loads",
+                                          .idea = "two rows per thread, half as many blocks",
+                                          .needs = "any GPU",
+                                          .traffic = kSectors,
+                                          .host_adds = true},
+                                 .refusal = host_adds_refusal,
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -9,8 +9,10 @@
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
 // From   selectandsumopt2 of the SELECT SUM lecture: 16.764 to 12.939 ms.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -22,17 +24,31 @@ __global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-}  // namespace
-
-Status cuda_unrolled(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
     return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream},
                                unrolled_select_and_sum, rows_of(call), sums);
   });
 }
 
-gpu::WorkspaceSize cuda_unrolled_workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
   return partials_size(blocks_of(call.n, kBlock));
 }
+
+}  // namespace
+
+}  // namespace upsweep::aggregate
+#endif
+
+namespace upsweep::aggregate {
+
+extern const Rung cuda_unrolled{.info = {.id = "cuda.unrolled",
+                                         .idea = "the tree's last warp without loop or barrier",
+                                         .needs = "any GPU",
+                                         .traffic = kSectors,
+                                         .host_adds = true},
+                                .refusal = host_adds_refusal,
+                                .run = launch,
+                                .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -8,8 +8,10 @@
 // Needs  Any GPU; columns in pinned, managed or device memory. Pageable memory is an error.
 // Limit  The link. Where most rows are kept, sending the columns with the copy engine is as good.
 // From   Late materialisation from the host's memory: Vortex (VLDB 2025), among others; the lecture, whose 26 ms are copies.
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_fused.cuh"
-#include "aggregate/rungs.hpp"
 
 namespace upsweep::aggregate {
 namespace {
@@ -19,14 +21,23 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
   fused_block(call);
 }
 
+Status launch(detail::AggregateCall& call, const Policy&) noexcept { return run_fused(call, zero_copy_select_and_sum); }
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return fused_workspace(call); }
+
 }  // namespace
 
-Status cuda_zero_copy(detail::AggregateCall& call, const Policy&) noexcept {
-  return run_fused(call, zero_copy_select_and_sum);
-}
+}  // namespace upsweep::aggregate
+#endif
 
-gpu::WorkspaceSize cuda_zero_copy_workspace(const detail::AggregateCall& call) noexcept {
-  return fused_workspace(call);
-}
+namespace upsweep::aggregate {
+
+extern const Rung cuda_zero_copy{.info = {.id = "cuda.zero_copy",
+                                          .idea = "columns stay in the host's pinned memory",
+                                          .needs = "any GPU; pinned, managed or device memory",
+                                          .traffic = kSectors,
+                                          .host_memory = true},
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::aggregate

@@ -67,7 +67,6 @@ void throw_status(const Status& status, std::string_view rung) {
 
 const char* backend_refusal(Backend backend, bool on_device) noexcept {
   if (backend == Backend::cpu) return on_device ? "runs on host memory: leave the gpu::Policy out" : nullptr;
-  if (!gpu::is_built()) return "not built";
   if (gpu::devices().empty()) return "no device";
   return on_device ? nullptr : "runs on device memory, by a call with a gpu::Policy";
 }

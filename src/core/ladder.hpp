@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/ladder.hpp: a rung as one row of its problem's table, and how a call finds the row that runs it.
+// core/ladder.hpp: a rung as the row that its file declares, a ladder as a list of rungs, and how a call finds its own.
 #pragma once
 
 #include <span>
@@ -19,17 +19,30 @@ namespace upsweep {
 template <class Call>
 struct Rung {
   RungInfo info;
-  /// Null where the rung can run the call on this machine, else the reason why not.
-  const char* (*refusal)(const Call& call, const Policy& policy) noexcept;
-  Status (*run)(Call& call, const Policy& policy) noexcept;
+  /// Null where the rung can run the call on this machine, else the reason why not; a null function refuses nothing.
+  const char* (*refusal)(const Call& call, const Policy& policy) noexcept = nullptr;
+  Status (*run)(Call& call, const Policy& policy) noexcept = nullptr;  ///< null: not built
   /// Device memory that the call needs; null: none.
   gpu::WorkspaceSize (*workspace)(const Call& call) noexcept = nullptr;
 };
 
+/// What stands for the functions of a rung in a build without them.
+struct NotBuilt {
+  template <class Function>
+  constexpr operator Function*()
+      const noexcept {  // NOLINT(google-explicit-constructor): a null pointer by another name
+    return nullptr;
+  }
+};
+
+/// From the naive loop up.
 template <class Call>
-std::vector<RungInfo> infos(std::span<const Rung<Call>> rungs) {
+using Ladder = std::span<const Rung<Call>* const>;
+
+template <class Call>
+std::vector<RungInfo> infos(Ladder<Call> ladder) {
   std::vector<RungInfo> all;
-  for (const auto& rung : rungs) all.push_back(rung.info);
+  for (const auto* rung : ladder) all.push_back(rung->info);
   return all;
 }
 
@@ -45,22 +58,28 @@ bool is_on_device(const Call& call) {
 /// Why the rung cannot run the call here, or null.
 template <class Call>
 const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>& call, const Policy& policy) noexcept {
-  const char* reason = backend_refusal(rung.info.backend, is_on_device(call));
-  return reason != nullptr ? reason : rung.refusal(call, policy);
+  if (rung.run == nullptr) return "not built";
+  const char* reason = backend_refusal(rung.info.backend(), is_on_device(call));
+  if (reason != nullptr || rung.refusal == nullptr) return reason;
+  return rung.refusal(call, policy);
 }
 
-/// The rung of that name, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
+/// The rung, if it can run the call. Throws unsupported.
 template <class Call>
-const Rung<Call>& named_rung(std::span<const Rung<Call>> rungs, std::type_identity_t<const Call>& call,
-                             const Policy& policy) {
-  for (const auto& rung : rungs) {
-    if (rung.info.id != policy.rung) continue;
-    const char* reason = refusal_of(rung, call, policy);
-    if (reason != nullptr) throw Error(Code::unsupported, std::string(policy.rung) + ": " + reason);
-    return rung;
+const Rung<Call>& usable(const Rung<Call>& rung, std::type_identity_t<const Call>& call, const Policy& policy) {
+  const char* reason = refusal_of(rung, call, policy);
+  if (reason != nullptr) throw Error(Code::unsupported, std::string(rung.info.id) + ": " + reason);
+  return rung;
+}
+
+/// The rung that the policy names, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
+template <class Call>
+const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
+  for (const auto* rung : ladder) {
+    if (rung->info.id == policy.rung) return usable(*rung, call, policy);
   }
   std::string known;
-  for (const auto& rung : rungs) known.append(known.empty() ? "" : ", ").append(rung.info.id);
+  for (const auto* rung : ladder) known.append(known.empty() ? "" : ", ").append(rung->info.id);
   throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "'; there are: " + known);
 }
 
@@ -72,6 +91,12 @@ void require_policy(const Policy& policy);
 
 /// Why a SIMD rung cannot run under the policy's instruction set, or null.
 const char* isa_refusal(Isa isa) noexcept;
+
+/// The same as a rung's refusal.
+template <class Call>
+const char* needs_isa(const Call&, const Policy& policy) noexcept {
+  return isa_refusal(policy.isa);
+}
 
 std::vector<RungInfo> scan_ladder();
 std::vector<RungInfo> reduce_ladder();

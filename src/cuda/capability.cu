@@ -6,6 +6,6 @@
 
 namespace upsweep::gpu {
 
-bool has_lookahead(int device) noexcept { return detail::has_lookahead<>(device); }
+const char* lookahead_refusal(int device) noexcept { return detail::lookahead_refusal<>(device); }
 
 }  // namespace upsweep::gpu

@@ -2,8 +2,12 @@
 // cuda/device_call.hpp: one call on a GPU: makes its device current, finds its memory, and puts both back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 
+#include "core/ladder.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
 
@@ -39,10 +43,8 @@ void require_no_capture(Stream stream, const char* instead);
 /// Copies `bytes` to host memory behind the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
-/// Whether the library's kernels of cuda.lookahead run on the current device, which is `device`.
-bool has_lookahead(int device) noexcept;
-inline constexpr const char* kNeedsLookahead =
-    "needs compute capability 9.0 with 227 KB of shared memory, and code for it";
+/// Null where the library's kernels of cuda.lookahead run on the current device, which is `device`, else why they do not.
+const char* lookahead_refusal(int device) noexcept;
 
 /// The policy's device and stream, without memory. The device must be there.
 [[nodiscard]] Launch launch_on(const Policy& policy);
@@ -60,6 +62,59 @@ class DeviceCall {
  private:
   Launch launch_;
   Workspace* own_ = nullptr;
+};
+
+/// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or how it ended.
+enum class Fetches : bool { nothing, result };
+inline constexpr std::int64_t kResultRoom = 256;
+
+template <class RungCall>
+WorkspaceSize workspace_of(const Rung<RungCall>& rung, std::type_identity_t<const RungCall>& call, Fetches fetches) {
+  WorkspaceSize size = rung.workspace != nullptr ? rung.workspace(call) : WorkspaceSize{};
+  if (fetches == Fetches::result) {
+    size.scratch = (size.scratch + kResultRoom - 1) / kResultRoom * kResultRoom + kResultRoom;
+  }
+  return size;
+}
+
+/// How every call on a GPU begins: its device is current for as long as this lives, its rung is chosen, and then what the
+/// rung needs is there.
+template <class RungCall>
+class CallOnDevice {
+ public:
+  using Call = std::remove_const_t<RungCall>;
+  using Choose = const Rung<RungCall>& (*)(const Call& call, const upsweep::Policy& policy);
+
+  /// `call` becomes one on the policy's device.
+  CallOnDevice(const Policy& policy, Call& call, Choose choose, Fetches fetches = Fetches::nothing)
+      : current_(policy.device), policy_(policy), call_(call), fetches_(fetches), launch_(launch_on(policy)) {
+    call.launch = &launch_;
+    rung_ = &choose(call, {.rung = policy.rung});
+  }
+
+  [[nodiscard]] const RungInfo& rung() const { return rung_->info; }
+  [[nodiscard]] WorkspaceSize workspace() const { return workspace_of(*rung_, call_, fetches_); }
+
+  /// Finds the call's memory. Returns the room for the result, or null.
+  void* allocate() {
+    const WorkspaceSize size = workspace();
+    memory_.emplace(policy_, size);
+    call_.launch = &memory_->launch();
+    if (fetches_ == Fetches::nothing) return nullptr;
+    return static_cast<std::byte*>(memory_->launch().scratch) + size.scratch - kResultRoom;
+  }
+  void run() {
+    if (const Status status = rung_->run(call_, {}); !status.ok()) throw_status(status, rung_->info.id);
+  }
+
+ private:
+  CurrentDevice current_;
+  Policy policy_;
+  Call& call_;
+  Fetches fetches_;
+  Launch launch_;
+  const Rung<RungCall>* rung_ = nullptr;
+  std::optional<DeviceCall> memory_;
 };
 
 }  // namespace upsweep::gpu

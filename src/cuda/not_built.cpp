@@ -43,7 +43,7 @@ void require_device_memory(const void*, int, const char*) { refuse(); }
 const void* mapped_memory(const void*, int, const char*) { refuse(); }
 void require_no_capture(Stream, const char*) { refuse(); }
 void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
-bool has_lookahead(int) noexcept { return false; }
+const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 DeviceCall::~DeviceCall() { delete own_; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# src/cuda/rungs.cmake: the CUDA half of the library: what asks the runtime, and the rungs.
+# src/cuda/rungs.cmake: how the CUDA half of the library is compiled: what asks the runtime, and the rungs.
 
 # Half of every rung is in its host code, and nvcc hands that to the C++ compiler.
 set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda --compress-mode=size)
@@ -21,56 +21,16 @@ endfunction()
 
 set(UPSWEEP_CUDA_TYPES std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
   std::uint64_t float double)
-upsweep_cuda_per_type(lookahead scan/cuda_lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(lookback scan/cuda_lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(reduce reduce/cuda_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(cub scan/cuda_cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookahead scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookback scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(reduce reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(cub scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 
-set(rungs
-  aggregate/cuda_cub.cu
-  aggregate/cuda_fused.cu
-  aggregate/cuda_interleaved.cu
-  aggregate/cuda_occupancy.cu
-  aggregate/cuda_reduce_again.cu
-  aggregate/cuda_select.cu
-  aggregate/cuda_sequential.cu
-  aggregate/cuda_shuffle.cu
-  aggregate/cuda_two_loads.cu
-  aggregate/cuda_unrolled.cu
-  aggregate/cuda_zero_copy.cu
-  ragged/cuda_adjacent.cu
-  ragged/cuda_cub.cu
-  ragged/cuda_hillis_steele_blocks.cu
-  ragged/cuda_hillis_steele_global.cu
-  ragged/cuda_lookahead.cu
-  ragged/cuda_one_thread.cu
-  ragged/cuda_thrust.cu
-  ragged/cuda_turn_taking.cu
-  reduce/cuda_cub.cu
-  reduce/cuda_one_kernel.cu
-  reduce/cuda_shuffle.cu
-  scan/cuda_blelloch.cu
-  scan/cuda_cub.cu
-  scan/cuda_hillis_steele.cu
-  scan/cuda_hillis_steele_blocks.cu
-  scan/cuda_hillis_steele_global.cu
-  scan/cuda_lookahead.cu
-  scan/cuda_lookback.cu
-  scan/cuda_one_thread.cu
-  scan/cuda_shuffle.cu
-  scan/cuda_thrust.cu
-  scan/cuda_turn_taking.cu
-  subset_sum/cuda_agglomerated.cu
-  subset_sum/cuda_array_ops.cu
-  subset_sum/cuda_bits.cu
-  subset_sum/cuda_bits_fused.cu
-  subset_sum/cuda_column.cu
-  subset_sum/cuda_slices.cu
-  subset_sum/cuda_two_list.cu
-)
-target_sources(upsweep PRIVATE cuda/capability.cu cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp ${rungs})
-set_source_files_properties(cuda/capability.cu ${rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
-target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_CUDA=1)
+target_sources(upsweep PRIVATE cuda/capability.cu cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp)
+set(built_rungs ${cuda_rungs})
+list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)
+set_source_files_properties(${built_rungs} PROPERTIES COMPILE_DEFINITIONS UPSWEEP_HAS_CUDA=1)
+set_source_files_properties(cuda/capability.cu ${cuda_rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 # A newer CUB than the toolkit's to compare with, where PyPI's nvidia-cuda-cccl is in .venv.
@@ -82,9 +42,7 @@ if(newer_cub)
   message(STATUS "upsweep: cuda.cub_newer is built with ${newer_cub}")
   file(STRINGS ${newer_cub}/cub/version.cuh newer_cub_version REGEX "#define CUB_VERSION [0-9]+")
   string(REGEX MATCH "[0-9]+" newer_cub_version "${newer_cub_version}")
-  target_sources(upsweep PRIVATE scan/cuda_cub_newer.cu)
   set_source_files_properties(scan/cuda_cub_newer.cu PROPERTIES
     COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS};-I${newer_cub}"
-    COMPILE_DEFINITIONS UPSWEEP_NEWER_CUB_VERSION=${newer_cub_version})
-  target_compile_definitions(upsweep PRIVATE UPSWEEP_HAS_NEWER_CUB=1)
+    COMPILE_DEFINITIONS "UPSWEEP_HAS_CUDA=1;UPSWEEP_NEWER_CUB_VERSION=${newer_cub_version}")
 endif()

@@ -9,12 +9,14 @@
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"
-#include "ragged/rungs.hpp"
+#include "ragged/rung.hpp"
 
 namespace upsweep::ragged {
 
-Status cpu_adjacent(detail::RaggedCall& call, const Policy& policy) noexcept {
-  return run(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     const std::int64_t before = carry;
     const std::int64_t bad = cpu::for_each_block(call.n, Pieces::block(), policy.threads,
                                                  [&](cpu::Range range) { return pieces.difference(range, before); });
@@ -22,5 +24,18 @@ Status cpu_adjacent(detail::RaggedCall& call, const Policy& policy) noexcept {
     return bad;
   });
 }
+
+const char* refusal(const detail::RaggedCall& call, const Policy& policy) noexcept {
+  return is_adjacent(call) ? isa_refusal(policy.isa) : kNotAdjacent;
+}
+
+}  // namespace
+
+extern const Rung cpu_adjacent{.info = {.id = "cpu.adjacent",
+                                        .idea = "no scan: stops are the starts one place on",
+                                        .needs = "stops == starts + 1",
+                                        .traffic = "n read, n written"},
+                               .refusal = refusal,
+                               .run = run};
 
 }  // namespace upsweep::ragged

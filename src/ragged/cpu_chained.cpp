@@ -10,14 +10,25 @@
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"
-#include "ragged/rungs.hpp"
+#include "ragged/rung.hpp"
 
 namespace upsweep::ragged {
 
-Status cpu_chained(detail::RaggedCall& call, const Policy& policy) noexcept {
-  return run(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_chained(pieces, call.n, Pieces::block(), policy.threads, carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_chained{.info = {.id = "cpu.chained",
+                                       .idea = "one pass: difference, checks and scan of blocks in cache",
+                                       .needs = "any CPU",
+                                       .traffic = "2n read, n written"},
+                              .refusal = needs_isa,
+                              .run = run};
 
 }  // namespace upsweep::ragged

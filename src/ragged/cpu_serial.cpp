@@ -10,14 +10,24 @@
 //        bad list.
 #include "cpu/chained.hpp"
 #include "ragged/pieces.hpp"
-#include "ragged/rungs.hpp"
+#include "ragged/rung.hpp"
 
 namespace upsweep::ragged {
 
-Status cpu_serial(detail::RaggedCall& call, const Policy&) noexcept {
-  return run(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy&) noexcept {
+  return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_in_order(pieces, call.n, Pieces::block(), carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "the reference kernel: check, subtract, add",
+                                      .needs = "any CPU",
+                                      .traffic = "2n read, n written"},
+                             .run = run};
 
 }  // namespace upsweep::ragged

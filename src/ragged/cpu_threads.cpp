@@ -10,14 +10,24 @@
 // From   The double-buffered report's split into differences and a scan, on threads.
 #include "cpu/segments.hpp"
 #include "ragged/pieces.hpp"
-#include "ragged/rungs.hpp"
+#include "ragged/rung.hpp"
 
 namespace upsweep::ragged {
 
-Status cpu_threads(detail::RaggedCall& call, const Policy& policy) noexcept {
-  return run(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_segments(pieces, call.n, policy.threads, carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "segments alone, a scan of their totals, broadcast back",
+                                       .needs = "any CPU",
+                                       .traffic = "3n read, 2n written"},
+                              .run = run};
 
 }  // namespace upsweep::ragged

@@ -5,8 +5,10 @@
 // Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Checked all the same.
 // Needs  Any GPU; stops.data() == starts.data() + 1.
 // Limit  The memory, at two thirds of what cuda.lookahead moves.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 #include "upsweep/detail/device.cuh"
 
 namespace upsweep::ragged {
@@ -76,9 +78,7 @@ __global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, st
   *first_bad = 0;
 }
 
-}  // namespace
-
-Status cuda_adjacent(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const bool vectors = reinterpret_cast<std::uintptr_t>(call.starts) % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(call.offsets) % 16 == 0;
@@ -95,8 +95,28 @@ Status cuda_adjacent(detail::RaggedCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_adjacent_workspace(const detail::RaggedCall&) noexcept {
-  return {.kept = sizeof(gpu::detail::Control)};
+gpu::WorkspaceSize workspace(const detail::RaggedCall&) noexcept { return {.kept = sizeof(gpu::detail::Control)}; }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+namespace {
+
+const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+  return is_adjacent(call) ? nullptr : kNotAdjacent;
 }
+
+}  // namespace
+
+extern const Rung cuda_adjacent{.info = {.id = "cuda.adjacent",
+                                         .idea = "no scan: stops are the starts one place on",
+                                         .needs = "any GPU; stops == starts + 1",
+                                         .traffic = "n read, n written"},
+                                .refusal = refusal,
+                                .run = launch,
+                                .workspace = workspace};
 
 }  // namespace upsweep::ragged

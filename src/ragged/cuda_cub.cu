@@ -6,12 +6,14 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  As scan's cuda.cub: blocks that load nothing while they wait.
 // From   CUB 3 of the CUDA toolkit; the fusion that both reports ask for at their end.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 namespace {
@@ -24,21 +26,34 @@ cudaError_t scan_lengths(void* temporary, std::size_t& bytes, const Lengths<T>& 
   return cub::DeviceScan::InclusiveScan(temporary, bytes, elements, out, lengths.op, n, stream);
 }
 
-}  // namespace
-
-Status cuda_cub(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
     return gpu::status_of(scan_lengths(call.launch->scratch, bytes, lengths, out, call.n, call.launch->stream));
   });
 }
 
-gpu::WorkspaceSize cuda_cub_workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     std::size_t bytes = 0;
     (void)scan_lengths(nullptr, bytes, lengths_of<T>(call), call.offsets, call.n, nullptr);
     return {.scratch = static_cast<std::int64_t>(bytes)};
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_cub{.info = {.id = "cuda.cub",
+                                    .idea = "one CUB scan over an iterator of differences",
+                                    .needs = "any GPU",
+                                    .traffic = "2n read, n written",
+                                    .kind = Kind::library},
+                           .run = launch,
+                           .workspace = workspace};
 
 }  // namespace upsweep::ragged

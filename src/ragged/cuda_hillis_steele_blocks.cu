@@ -7,14 +7,18 @@
 // Limit  The second pass, and a barrier per round.
 // From   The first report's own scan. Its error test was left failing; here a bad list makes every later offset
 //        negative, and the first of those is searched for.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/hillis_steele.cuh"
 #include "cuda/scan_by_blocks.cuh"
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 
-Status cuda_hillis_steele_blocks(detail::RaggedCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     return gpu::status_of(gpu::scan_by_blocks(gpu::HillisSteeleTiles{}, lengths, out,
                                               static_cast<std::int64_t*>(call.launch->scratch), call.n,
@@ -22,8 +26,22 @@ Status cuda_hillis_steele_blocks(detail::RaggedCall& call, const Policy&) noexce
   });
 }
 
-gpu::WorkspaceSize cuda_hillis_steele_blocks_workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
   return {.scratch = gpu::totals_above(call.n, gpu::HillisSteeleTiles::kTile) * std::int64_t{sizeof(std::int64_t)}};
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
+                                                     .idea = "strides within blocks, totals scanned, added back",
+                                                     .needs = "any GPU",
+                                                     .traffic = "3n read, 2n written"},
+                                            .run = launch,
+                                            .workspace = workspace};
 
 }  // namespace upsweep::ragged

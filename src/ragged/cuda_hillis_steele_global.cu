@@ -6,21 +6,39 @@
 // Needs  Any GPU; a second array of offsets.
 // Limit  Memory traffic: 28 passes for 10^8 lists.
 // From   The second report (double-buffered scan).
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/hillis_steele.cuh"
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 
-Status cuda_hillis_steele_global(detail::RaggedCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     return gpu::status_of(gpu::scan_by_rounds(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n,
                                               false, call.launch->stream));
   });
 }
 
-gpu::WorkspaceSize cuda_hillis_steele_global_workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
   return {.scratch = call.n * std::int64_t{sizeof(std::int64_t)}};
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_global",
+                                                     .idea = "differences, then strides over the whole array",
+                                                     .needs = "any GPU; a second array of offsets",
+                                                     .traffic = "2n read, n written, n·log2 n both ways"},
+                                            .run = launch,
+                                            .workspace = workspace};
 
 }  // namespace upsweep::ragged

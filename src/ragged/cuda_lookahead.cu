@@ -8,8 +8,11 @@
 // Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
 // Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
 // From   As scan's cuda.lookahead; the fused difference and scan that both reports ask for.
+#include "cuda/device_call.hpp"
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 #include "upsweep/detail/device_scan.cuh"
 
 namespace upsweep::ragged {
@@ -37,27 +40,47 @@ struct OffsetsProblem {
   }
 };
 
-}  // namespace
-
-Status cuda_lookahead(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
     const gpu::Launch& launch = *call.launch;
     const gpu::detail::DeviceScan<OffsetsProblem<T>> scan{.in = {lengths.starts, lengths.stops},
                                                           .out = call.offsets,
                                                           .n = call.n,
+                                                          .workspace = gpu::detail::workspace_of(launch),
                                                           .init = lengths.before,
                                                           .has_init = true,
                                                           .exclusive = true,
                                                           .problem = {{}, call.strict}};
-    return gpu::status_of(gpu::detail::launch_scan(scan, gpu::detail::workspace_of(launch), launch.device,
-                                                   launch.multiprocessors, launch.stream));
+    return gpu::status_of(gpu::detail::launch_scan(scan, launch.device, launch.multiprocessors, launch.stream));
   });
 }
 
-gpu::WorkspaceSize cuda_lookahead_workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+namespace {
+
+const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+  return gpu::lookahead_refusal(call.launch->device);
+}
+
+}  // namespace
+
+extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
+                                          .idea = "one pass: difference, checks and scan",
+                                          .needs = "compute capability 9.0",
+                                          .traffic = "2n read, n written"},
+                                 .refusal = refusal,
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::ragged

@@ -7,16 +7,33 @@
 // Limit  The latency of memory and of one addition: a ten-thousandth of the device. cuda.turn_taking has many threads
 //        and is no faster; cuda.hillis_steele_global is.
 // From   Awkward Array's own CUDA kernel of compact_offsets, where both reports begin.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/in_order.cuh"
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 
-Status cuda_one_thread(detail::RaggedCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     return gpu::status_of(gpu::scan_by_one_thread(lengths, out, call.n, call.launch->stream));
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
+                                           .idea = "the reference kernel, in one thread",
+                                           .needs = "any GPU",
+                                           .traffic = "2n read, n written"},
+                                  .run = launch};
 
 }  // namespace upsweep::ragged

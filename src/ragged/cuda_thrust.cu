@@ -6,13 +6,15 @@
 // Needs  Any GPU; Thrust's temporary memory comes from the workspace here.
 // Limit  The lengths go to memory and come back. cuda.cub computes them where they are read.
 // From   The first report's final version.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <thrust/execution_policy.h>
 #include <thrust/scan.h>
 
 #include "cuda/hillis_steele.cuh"
 #include "cuda/thrust_scratch.hpp"
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 namespace {
@@ -32,9 +34,7 @@ struct OnlyLengths {
   }
 };
 
-}  // namespace
-
-Status cuda_thrust(detail::RaggedCall& call, const Policy&) noexcept try {
+Status launch(detail::RaggedCall& call, const Policy&) noexcept try {
   return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
     const auto stream = call.launch->stream;
     const auto blocks = static_cast<unsigned>((call.n + gpu::kRoundThreads - 1) / gpu::kRoundThreads);
@@ -55,8 +55,23 @@ Status cuda_thrust(detail::RaggedCall& call, const Policy&) noexcept try {
   return {Code::device_failed, kNoIndex, "Thrust failed"};
 }
 
-gpu::WorkspaceSize cuda_thrust_workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
   return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
+                                       .idea = "differences, Thrust's scan, the last offset",
+                                       .needs = "any GPU",
+                                       .traffic = "3n read, 2n written",
+                                       .kind = Kind::library},
+                              .run = launch,
+                              .workspace = workspace};
 
 }  // namespace upsweep::ragged

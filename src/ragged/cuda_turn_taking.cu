@@ -6,16 +6,33 @@
 // Needs  Any GPU.
 // Limit  As scan's cuda.turn_taking: a launch per block of 1024, as the report's kernel does not order blocks.
 // From   The second step of both reports, corrected.
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/in_order.cuh"
 #include "ragged/cuda_lists.cuh"
-#include "ragged/rungs.hpp"
 
 namespace upsweep::ragged {
 
-Status cuda_turn_taking(detail::RaggedCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     return gpu::status_of(gpu::scan_by_turns(lengths, out, call.n, call.launch->stream));
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::ragged
+#endif
+
+namespace upsweep::ragged {
+
+extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
+                                            .idea = "a thread per list, one after the other",
+                                            .needs = "any GPU",
+                                            .traffic = "2n read, n written"},
+                                   .run = launch};
 
 }  // namespace upsweep::ragged

@@ -46,7 +46,7 @@ class Pieces {
 
 /// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
 template <class Schedule>
-Status run(detail::RaggedCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
+Status run_pieces(detail::RaggedCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
   const Pieces pieces(call, table);
   Pieces::Carry carry = call.carry.total;
   call.offsets[0] = carry;

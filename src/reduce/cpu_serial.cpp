@@ -9,12 +9,23 @@
 //        chain by itself, because it may reorder them; cpu.simd does so for floats, in an order that is stated.
 // From   std::accumulate; the "CPU only" line of the SELECT SUM lecture.
 #include "reduce/fold.hpp"
-#include "reduce/rungs.hpp"
+#include "reduce/rung.hpp"
 
 namespace upsweep::reduction {
 
-Status cpu_serial(const detail::ReduceCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels_plain(), 1);
 }
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "one loop with one running value",
+                                      .needs = "any CPU",
+                                      .traffic = "n read",
+                                      .float_bound = kPlainBound},
+                             .run = run};
 
 }  // namespace upsweep::reduction

@@ -9,12 +9,24 @@
 // Limit  One core's share of the memory bandwidth. cpu.simd_threads takes all of it.
 #include "cpu/kernels.hpp"
 #include "reduce/fold.hpp"
-#include "reduce/rungs.hpp"
+#include "reduce/rung.hpp"
 
 namespace upsweep::reduction {
 
-Status cpu_simd(const detail::ReduceCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels(policy.isa), 1);
 }
+
+}  // namespace
+
+extern const Rung cpu_simd{.info = {.id = "cpu.simd",
+                                    .idea = "four vector accumulators on one thread",
+                                    .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                    .traffic = "n read",
+                                    .float_bound = kSimdBound},
+                           .refusal = simd_refusal,
+                           .run = run};
 
 }  // namespace upsweep::reduction

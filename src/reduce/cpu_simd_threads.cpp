@@ -9,12 +9,24 @@
 //        output whose carries would need chaining: this is the top of the ladder.
 #include "cpu/kernels.hpp"
 #include "reduce/fold.hpp"
-#include "reduce/rungs.hpp"
+#include "reduce/rung.hpp"
 
 namespace upsweep::reduction {
 
-Status cpu_simd_threads(const detail::ReduceCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels(policy.isa), policy.threads);
 }
+
+}  // namespace
+
+extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
+                                            .idea = "vector folds of blocks on every core",
+                                            .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                            .traffic = "n read",
+                                            .float_bound = kSimdBound},
+                                   .refusal = simd_refusal,
+                                   .run = run};
 
 }  // namespace upsweep::reduction

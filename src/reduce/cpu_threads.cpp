@@ -8,12 +8,23 @@
 // Limit  The loop's latency again, on each thread. cpu.simd_threads removes it.
 // From   The first half of the scan tutorial's "CPU parallelization".
 #include "reduce/fold.hpp"
-#include "reduce/rungs.hpp"
+#include "reduce/rung.hpp"
 
 namespace upsweep::reduction {
 
-Status cpu_threads(const detail::ReduceCall& call, const Policy& policy) noexcept {
+namespace {
+
+Status run(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels_plain(), policy.threads);
 }
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "threads fold blocks, the totals are folded in order",
+                                       .needs = "any CPU",
+                                       .traffic = "n read",
+                                       .float_bound = kPlainBound},
+                              .run = run};
 
 }  // namespace upsweep::reduction

@@ -11,7 +11,7 @@
 
 namespace upsweep::reduction {
 
-/// Run a call whose elements are of type In: compiled once per type, in cuda_kernels.cu.
+/// Run a call whose elements are of type In: compiled once per type, in kernels.cu.
 template <class In>
 Status one_kernel_from(const detail::ReduceCall& call) noexcept;
 template <class In>

@@ -6,20 +6,49 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  A second kernel; the memory.
 // From   CUB 3 of the CUDA toolkit.
+#include "reduce/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "core/visit.hpp"
 #include "reduce/cuda_compiled.cuh"
-#include "reduce/rungs.hpp"
 
 namespace upsweep::reduction {
 
-Status cuda_cub(const detail::ReduceCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return cub_from<In>(call); });
 }
 
-gpu::WorkspaceSize cuda_cub_workspace(const detail::ReduceCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) -> gpu::WorkspaceSize {
     return {.scratch = cub_bytes_from<In>(call)};
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::reduction
+#endif
+
+namespace upsweep::reduction {
+namespace {
+
+const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+  return call.op == Operator::custom ? "runs the compiled operators and types only"
+                                     : compiled_refusal(call.op, call.in_type, call.out_type);
+}
+
+}  // namespace
+
+extern const Rung cuda_cub{.info = {.id = "cuda.cub",
+                                    .idea = "cub::DeviceReduce",
+                                    .needs = "any GPU",
+                                    .traffic = "n read",
+                                    .kind = Kind::library,
+                                    .determinism = Determinism::no},
+                           .refusal = refusal,
+                           .run = launch,
+                           .workspace = workspace};
 
 }  // namespace upsweep::reduction

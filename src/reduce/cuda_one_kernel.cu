@@ -8,23 +8,50 @@
 // Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.
 // Limit  The rate at which the memory is read.
 // From   The last-block reduction of the CUDA samples (threadFenceReduction).
+#include "reduce/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "core/visit.hpp"
 #include "reduce/cuda_compiled.cuh"
-#include "reduce/rungs.hpp"
 
 namespace upsweep::reduction {
 
-Status cuda_one_kernel(const detail::ReduceCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return one_kernel_from<In>(call); });
 }
 
-gpu::WorkspaceSize cuda_one_kernel_workspace(const detail::ReduceCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
   if (call.device != nullptr) return call.device->workspace(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
     // The output is at most 8 bytes, and the operator makes no difference.
     return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, std::int64_t, Add, true>>(call.n);
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::reduction
+#endif
+
+namespace upsweep::reduction {
+namespace {
+
+const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+  if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
+  return call.device != nullptr ? nullptr : "takes a custom operator from reduce.cuh only";
+}
+
+}  // namespace
+
+extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
+                                           .idea = "long parts per warp; the last block folds the totals",
+                                           .needs = "any GPU",
+                                           .traffic = "n read"},
+                                  .refusal = refusal,
+                                  .run = launch,
+                                  .workspace = workspace};
 
 }  // namespace upsweep::reduction

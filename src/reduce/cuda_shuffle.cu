@@ -8,10 +8,12 @@
 // Limit  One element per lane and load, five shuffles for each, a second launch (some 2 us). cuda.one_kernel loads 16
 //        bytes at a time, shuffles once at the end, and lets the last block fold the totals.
 // From   The tree reduction of the SELECT-SUM lecture, with shuffles instead of shared memory.
+#include "reduce/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
 #include "reduce/cuda_elements.cuh"
-#include "reduce/rungs.hpp"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
@@ -59,9 +61,7 @@ std::int64_t share_of(std::int64_t n, std::int64_t blocks) {
   return std::max<std::int64_t>((n + blocks * kWarps * 32 - 1) / (blocks * kWarps * 32), 1) * 32;
 }
 
-}  // namespace
-
-Status cuda_shuffle(const detail::ReduceCall& call, const Policy&) noexcept {
+Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const auto fold = [&](std::int64_t blocks, auto... arguments) {
       return gpu::detail::launch(
@@ -79,8 +79,30 @@ Status cuda_shuffle(const detail::ReduceCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_shuffle_workspace(const detail::ReduceCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
   return {.scratch = kMostBlocks * call.out_size};
 }
+
+}  // namespace
+
+}  // namespace upsweep::reduction
+#endif
+
+namespace upsweep::reduction {
+namespace {
+
+const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+  return teaching_refusal(call.op, call.in_type, call.out_type);
+}
+
+}  // namespace
+
+extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
+                                        .idea = "warps by shuffles, blocks, then a launch for totals",
+                                        .needs = "any GPU",
+                                        .traffic = "n read"},
+                               .refusal = refusal,
+                               .run = launch,
+                               .workspace = workspace};
 
 }  // namespace upsweep::reduction

@@ -13,14 +13,28 @@
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "scan/pieces.hpp"
-#include "scan/rungs.hpp"
+#include "scan/rung.hpp"
 
 namespace upsweep::scan {
 
-Status cpu_chained(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_chained(pieces, call.n, pieces.block(), policy.threads, carry);
   });
 }
+
+}  // namespace
+
+// The bound: 2048 vectors of a block one after the other, 4 levels within a vector, and a block total that is itself off by
+// up to 516 (512 additions per accumulator, 2 to join them, 4 within a vector); totals add up compensated.
+extern const Rung cpu_chained{.info = {.id = "cpu.chained",
+                                       .idea = "one pass: blocks in cache, linked by their carries",
+                                       .needs = "any CPU",
+                                       .traffic = "n read, n written",
+                                       .float_bound = {.serial = false, .constant = 1300}},
+                              .refusal = needs_isa,
+                              .run = run};
 
 }  // namespace upsweep::scan

@@ -8,18 +8,29 @@
 //        loop runs at 4 cycles per element however wide the core is; integers (1 cycle) run into one thread's share of
 //        the memory bandwidth. cpu.simd shortens the chain, cpu.threads splits it.
 // From   The reference kernel awkward_ListArray_compact_offsets and the scan tutorial's "naive CPU implementation".
+#include "scan/rung.hpp"
+
 #include <algorithm>
 
 #include "cpu/chained.hpp"
 #include "scan/pieces.hpp"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cpu_serial(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_in_order(pieces, call.n, pieces.block(), carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "one loop: each output is the last one plus the next element",
+                                      .needs = "any CPU",
+                                      .traffic = "n read, n written"},
+                             .run = run};
 
 }  // namespace upsweep::scan

@@ -13,14 +13,25 @@
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "scan/pieces.hpp"
-#include "scan/rungs.hpp"
+#include "scan/rung.hpp"
 
 namespace upsweep::scan {
 
-Status cpu_simd(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_in_order(pieces, call.n, pieces.block(), carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_simd{.info = {.id = "cpu.simd",
+                                    .idea = "log-step scans of vectors with a running carry",
+                                    .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                    .traffic = "n read, n written"},
+                           .refusal = simd_refusal,
+                           .run = run};
 
 }  // namespace upsweep::scan

@@ -10,14 +10,30 @@
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
 #include "scan/pieces.hpp"
-#include "scan/rungs.hpp"
+#include "scan/rung.hpp"
 
 namespace upsweep::scan {
 
-Status cpu_simd_threads(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_segments(pieces, call.n, policy.threads, carry);
   });
 }
+
+const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  const char* reason = simd_refusal(call, policy);
+  return reason != nullptr ? reason : broadcast_refusal(call, policy);
+}
+
+}  // namespace
+
+extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
+                                            .idea = "segments of vectors: both at once",
+                                            .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                            .traffic = "2n read, 2n written"},
+                                   .refusal = refusal,
+                                   .run = run};
 
 }  // namespace upsweep::scan

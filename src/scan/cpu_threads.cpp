@@ -14,14 +14,25 @@
 // From   The scan tutorial, "CPU parallelization".
 #include "cpu/segments.hpp"
 #include "scan/pieces.hpp"
-#include "scan/rungs.hpp"
+#include "scan/rung.hpp"
 
 namespace upsweep::scan {
 
-Status cpu_threads(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_segments(pieces, call.n, policy.threads, carry);
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "segments alone, a scan of their totals, broadcast back",
+                                       .needs = "any CPU",
+                                       .traffic = "2n read, 2n written"},
+                              .refusal = broadcast_refusal,
+                              .run = run};
 
 }  // namespace upsweep::scan

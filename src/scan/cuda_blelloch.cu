@@ -10,9 +10,11 @@
 //        that strides of powers of two do not meet one bank of shared memory. cuda.shuffle trades work for barriers.
 // From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; the scan tutorial; M. Harris,
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/scan_by_blocks.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 namespace {
@@ -62,17 +64,31 @@ struct Tiles {
   }
 };
 
-}  // namespace
-
-Status cuda_blelloch(const detail::ScanCall& call, const Policy&) noexcept {
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
     return gpu::status_of(
         gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
   });
 }
 
-gpu::WorkspaceSize cuda_blelloch_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_blelloch{.info = {.id = "cuda.blelloch",
+                                         .idea = "up-sweep, down-sweep in blocks, totals added back",
+                                         .needs = "any GPU",
+                                         .traffic = "2n read, 2n written",
+                                         .float_bound = kTreeBound},
+                                .refusal = tiles_refusal,
+                                .run = launch,
+                                .workspace = workspace};
 
 }  // namespace upsweep::scan

@@ -7,21 +7,50 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  72 to 82 % of a copy on an H200: a block holds one tile and loads nothing while it waits.
 // From   CUB 3 of the CUDA toolkit; Merrill and Garland, NVR-2016-002.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_cub.cuh"
 
 #include "core/visit.hpp"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_cub(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { return cub_scan<T>(call); });
 }
 
-gpu::WorkspaceSize cuda_cub_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     return gpu::WorkspaceSize{.scratch = cub_bytes<T>(call.n)};
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+namespace {
+
+const char* refusal(const detail::ScanCall& call, const Policy&) noexcept {
+  if (call.op == Operator::custom) return "runs the compiled operators and types only";
+  return call.in_type != call.out_type ? "needs the same type in and out" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cuda_cub{.info = {.id = "cuda.cub",
+                                    .idea = "cub::DeviceScan",
+                                    .needs = "any GPU",
+                                    .traffic = "n read, n written",
+                                    .kind = Kind::library,
+                                    .determinism = Determinism::no},
+                           .refusal = refusal,
+                           .run = launch,
+                           .workspace = workspace};
 
 }  // namespace upsweep::scan

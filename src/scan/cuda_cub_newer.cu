@@ -7,11 +7,13 @@
 // Needs  nvidia-cuda-cccl from PyPI in .venv when upsweep was built.
 // Limit  As cuda.cub; on an H200 CUB 3.5 is no faster than 3.0 (docs/tuning.md).
 // From   CCCL, https://github.com/NVIDIA/cccl.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 static_assert(CUB_VERSION == UPSWEEP_NEWER_CUB_VERSION, "the toolkit's CUB was found instead");
 
@@ -22,9 +24,7 @@ namespace {
 template <class Op>
 using CubOperator = std::conditional_t<std::is_same_v<Op, Add>, ::cuda::std::plus<>, Op>;
 
-}  // namespace
-
-Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const CubOperator<Op> op{};
     void* const memory = call.launch->scratch;
@@ -43,7 +43,7 @@ Status cuda_cub_newer(const detail::ScanCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_cub_newer_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   std::size_t bytes = 0;
   (void)with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const CubOperator<Op> op{};
@@ -52,5 +52,22 @@ gpu::WorkspaceSize cuda_cub_newer_workspace(const detail::ScanCall& call) noexce
   });
   return {.scratch = static_cast<std::int64_t>(bytes)};
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_cub_newer{.info = {.id = "cuda.cub_newer",
+                                          .idea = "cub::DeviceScan of a newer CUB than the toolkit's",
+                                          .needs = "any GPU; nvidia-cuda-cccl from PyPI",
+                                          .traffic = "n read, n written",
+                                          .kind = Kind::library,
+                                          .determinism = Determinism::no},
+                                 .refusal = taught,
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::scan

@@ -8,8 +8,10 @@
 // Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
 //        its memory traffic either.
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); the scan tutorial.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::scan {
@@ -33,9 +35,7 @@ __global__ void scan_in_one_block(Elements<T, Op> element, T* out, int n) {
   if (i < n) out[i] = from[i];
 }
 
-}  // namespace
-
-Status cuda_hillis_steele(const detail::ScanCall& call, const Policy&) noexcept {
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const unsigned threads = (static_cast<unsigned>(call.n) + 31) / 32 * 32;
     const gpu::detail::Grid grid{
@@ -43,5 +43,27 @@ Status cuda_hillis_steele(const detail::ScanCall& call, const Policy&) noexcept 
     return gpu::status_of(gpu::detail::launch(grid, scan_in_one_block<T, Op>, elements, out, static_cast<int>(call.n)));
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+namespace {
+
+const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return call.n > 1024 ? "is one block: at most 1024 elements" : taught(call, policy);
+}
+
+}  // namespace
+
+extern const Rung cuda_hillis_steele{.info = {.id = "cuda.hillis_steele",
+                                              .idea = "one block: strides 1, 2, 4, … in shared memory",
+                                              .needs = "any GPU; at most 1024 elements",
+                                              .traffic = "n read, n written",
+                                              .float_bound = kTreeBound},
+                                     .refusal = refusal,
+                                     .run = launch};
 
 }  // namespace upsweep::scan

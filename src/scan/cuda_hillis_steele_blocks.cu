@@ -8,24 +8,44 @@
 // Limit  The second pass, log2 tile additions per element, a barrier per round. cuda.blelloch adds twice per element,
 //        cuda.shuffle needs few barriers, cuda.lookback no second pass.
 // From   The compact_offsets reports ("hand-written Hillis–Steele"); the scan tutorial.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/hillis_steele.cuh"
 #include "cuda/scan_by_blocks.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
 using gpu::HillisSteeleTiles;
 
-Status cuda_hillis_steele_blocks(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
     return gpu::status_of(gpu::scan_by_blocks(HillisSteeleTiles{}, elements, out, static_cast<T*>(call.launch->scratch),
                                               call.n, stream_of(call)));
   });
 }
 
-gpu::WorkspaceSize cuda_hillis_steele_blocks_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return {.scratch = gpu::totals_above(call.n, HillisSteeleTiles::kTile) * call.out_size};
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
+                                                     .idea = "strides within blocks, totals scanned, added back",
+                                                     .needs = "any GPU",
+                                                     .traffic = "2n read, 2n written",
+                                                     .float_bound = kTreeBound},
+                                            .refusal = tiles_refusal,
+                                            .run = launch,
+                                            .workspace = workspace};
 
 }  // namespace upsweep::scan

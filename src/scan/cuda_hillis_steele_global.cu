@@ -7,21 +7,39 @@
 // Needs  Any GPU; a second copy of the array.
 // Limit  Memory traffic: 28 passes for 2^28 elements. cuda.hillis_steele_blocks makes the short strides in shared memory.
 // From   The second compact_offsets report (double-buffered scan); Hillis and Steele, CACM 29 (1986).
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/hillis_steele.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_hillis_steele_global(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
     return gpu::status_of(gpu::scan_by_rounds(elements, out, static_cast<T*>(call.launch->scratch), call.n,
                                               call.in == call.out, stream_of(call)));
   });
 }
 
-gpu::WorkspaceSize cuda_hillis_steele_global_workspace(const detail::ScanCall& call) noexcept {
-  return {.scratch = call.n * call.out_size};
-}
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept { return {.scratch = call.n * call.out_size}; }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_global",
+                                                     .idea = "strides over the whole array, a launch for each",
+                                                     .needs = "any GPU; a copy of the array",
+                                                     .traffic = "n·(1 + log2 n) read and written",
+                                                     .float_bound = kTreeBound},
+                                            .refusal = taught,
+                                            .run = launch,
+                                            .workspace = workspace};
 
 }  // namespace upsweep::scan

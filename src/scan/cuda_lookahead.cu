@@ -10,20 +10,48 @@
 // Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md tells what the rest is).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
 //        look-ahead of CCCL's issue 6811; our own study.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_compiled.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_lookahead(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->lookahead.run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return lookahead_from<In>(call); });
 }
 
-gpu::WorkspaceSize cuda_lookahead_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   if (call.device != nullptr) return call.device->lookahead.workspace(call);
   return workspace_of_types(
       call, [&]<class Problem>(std::type_identity<Problem>) { return gpu::detail::workspace_bytes<Problem>(call.n); });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+namespace {
+
+const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  const auto refusal = call.device != nullptr ? call.device->lookahead_refusal : gpu::lookahead_refusal;
+  const char* const reason = refusal(call.launch->device);
+  return reason != nullptr ? reason : single_pass_refusal(call, policy);
+}
+
+}  // namespace
+
+extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
+                                          .idea = "one pass: every block folds all totals before it",
+                                          .needs = "compute capability 9.0",
+                                          .traffic = "n read, n written"},
+                                 .refusal = refusal,
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::scan

@@ -9,20 +9,40 @@
 // Limit  A block loads nothing while it waits for its prefix; other blocks of the same multiprocessor fill in.
 //        cuda.lookahead keeps loading. Float sums may differ from run to run: the walk's end is chance.
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_compiled.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_lookback(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->lookback.run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return lookback_from<In>(call); });
 }
 
-gpu::WorkspaceSize cuda_lookback_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   if (call.device != nullptr) return call.device->lookback.workspace(call);
   return workspace_of_types(
       call, [&]<class Problem>(std::type_identity<Problem>) { return gpu::detail::lookback_bytes<Problem>(call.n); });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_lookback{.info = {.id = "cuda.lookback",
+                                         .idea = "one pass: tiles walk back to the last known prefix",
+                                         .needs = "any GPU",
+                                         .traffic = "n read, n written",
+                                         .determinism = Determinism::no},
+                                .refusal = single_pass_refusal,
+                                .run = launch,
+                                .workspace = workspace};
 
 }  // namespace upsweep::scan

@@ -7,16 +7,34 @@
 // Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
 //        rungs use more than one thread.
 // From   The first step of both compact_offsets reports.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_one_thread(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
     return gpu::status_of(gpu::scan_by_one_thread(elements, out, call.n, stream_of(call)));
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
+                                           .idea = "the loop, in one thread",
+                                           .needs = "any GPU",
+                                           .traffic = "n read, n written"},
+                                  .refusal = taught,
+                                  .run = launch};
 
 }  // namespace upsweep::scan

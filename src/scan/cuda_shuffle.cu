@@ -7,9 +7,11 @@
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  The second pass over memory. cuda.lookback makes do with one.
 // From   The scan tutorial ("shuffles"); NVIDIA's own shuffle scans since Kepler.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/scan_by_blocks.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 #include "upsweep/detail/device.cuh"
 
 namespace upsweep::scan {
@@ -47,17 +49,31 @@ struct Tiles {
   }
 };
 
-}  // namespace
-
-Status cuda_shuffle(const detail::ScanCall& call, const Policy&) noexcept {
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
     return gpu::status_of(
         gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
   });
 }
 
-gpu::WorkspaceSize cuda_shuffle_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
+                                        .idea = "warps in registers, then blocks, totals added back",
+                                        .needs = "any GPU",
+                                        .traffic = "2n read, 2n written",
+                                        .float_bound = kTreeBound},
+                               .refusal = tiles_refusal,
+                               .run = launch,
+                               .workspace = workspace};
 
 }  // namespace upsweep::scan

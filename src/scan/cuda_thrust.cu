@@ -6,17 +6,21 @@
 // Needs  Any GPU.
 // Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
 // From   Thrust 3 (CUDA toolkit), the reports' and the tutorial's yardstick.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <thrust/execution_policy.h>
 #include <thrust/functional.h>
 #include <thrust/scan.h>
 
 #include "cuda/thrust_scratch.hpp"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept try {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     // The addition that the library is tuned for.
     const std::conditional_t<std::is_same_v<Op, Add>, thrust::plus<T>, Op> op{};
@@ -39,8 +43,25 @@ Status cuda_thrust(const detail::ScanCall& call, const Policy&) noexcept try {
   return {Code::device_failed, kNoIndex, "Thrust failed"};
 }
 
-gpu::WorkspaceSize cuda_thrust_workspace(const detail::ScanCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
+                                       .idea = "thrust::inclusive_scan",
+                                       .needs = "any GPU",
+                                       .traffic = "n read, n written",
+                                       .kind = Kind::library,
+                                       .determinism = Determinism::no},
+                              .refusal = taught,
+                              .run = launch,
+                              .workspace = workspace};
 
 }  // namespace upsweep::scan

@@ -9,16 +9,34 @@
 //        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
 //        block, in order. cuda.hillis_steele lets all threads add in every round.
 // From   The second step of the compact_offsets reports, corrected.
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
-#include "scan/rungs.hpp"
 
 namespace upsweep::scan {
 
-Status cuda_turn_taking(const detail::ScanCall& call, const Policy&) noexcept {
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&](const auto& elements, auto* out) {
     return gpu::status_of(gpu::scan_by_turns(elements, out, call.n, stream_of(call)));
   });
 }
+
+}  // namespace
+
+}  // namespace upsweep::scan
+#endif
+
+namespace upsweep::scan {
+
+extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
+                                            .idea = "a thread per element, one after the other",
+                                            .needs = "any GPU",
+                                            .traffic = "n read, n written"},
+                                   .refusal = tiles_refusal,
+                                   .run = launch};
 
 }  // namespace upsweep::scan

@@ -70,8 +70,8 @@ class Pieces {
 
 /// Runs one rung: schedule(pieces, carry) scans everything and returns the first bad output or kNoIndex.
 template <class Schedule>
-Status run(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
-           Schedule schedule) noexcept try {
+Status run_pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
+                  Schedule schedule) noexcept try {
   const Pieces pieces(call, policy, table);
   Pieces::Carry carry;
   std::memcpy(carry.bytes, call.carry, static_cast<std::size_t>(call.carry_size));

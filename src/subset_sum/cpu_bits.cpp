@@ -8,7 +8,7 @@
 // Limit  One core, one word a step, and the whole bitmap from memory for every item. cpu.bits_simd.
 // From   The bitset as contestants write it; the document's note that its bytes trade space for speed.
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/rungs.hpp"
+#include "subset_sum/rung.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -23,9 +23,7 @@ void shift_or(Word* sums, std::int64_t words, std::int64_t item) {
   }
 }
 
-}  // namespace
-
-Status cpu_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t words = words_of(fill.target);
     std::fill_n(fill.sums, words, Word{0});
@@ -38,5 +36,11 @@ Status cpu_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
     return {};
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_bits{
+    .info = {.id = "cpu.bits", .idea = "a bit per sum, shifted and or'ed", .needs = "any CPU", .traffic = kBitTraffic},
+    .run = run};
 
 }  // namespace upsweep::subset_sum

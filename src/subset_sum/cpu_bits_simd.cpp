@@ -10,6 +10,8 @@
 // Needs  AVX2 or AVX-512; SSE2 else.
 // Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
 // From   The shift-or of bitsets; skewed tiling of loops over time (M. Wolfe 1986, "wavefront").
+#include "subset_sum/rung.hpp"
+
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -17,7 +19,6 @@
 
 #include "cpu/parallel.hpp"
 #include "subset_sum/checkpoints.hpp"
-#include "subset_sum/rungs.hpp"
 #include "subset_sum/wavefront.hpp"
 
 namespace upsweep::subset_sum {
@@ -128,14 +129,21 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   return {};
 }
 
-}  // namespace
-
-Status cpu_bits_simd(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
   try {
     return call.sums != nullptr ? fill(call, policy) : decide(call, policy);
   } catch (const std::bad_alloc&) {
     return {.code = Code::out_of_memory, .reason = "no memory left for its sums"};
   }
 }
+
+}  // namespace
+
+extern const Rung cpu_bits_simd{.info = {.id = "cpu.bits_simd",
+                                         .idea = "vectors, items in a wavefront, only where sums are",
+                                         .needs = "AVX2, AVX-512 or baseline",
+                                         .traffic = "2 bits per sum and pass of up to 16 items"},
+                                .refusal = needs_isa,
+                                .run = run};
 
 }  // namespace upsweep::subset_sum

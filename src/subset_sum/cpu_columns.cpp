@@ -6,15 +6,18 @@
 // Needs  Any CPU.
 // Limit  One core, and a byte for what is one bit. cpu.threads takes every core, cpu.bits a bit per sum.
 // From   The usual way to save memory in dynamic programming.
+#include "subset_sum/rung.hpp"
+
 #include <utility>
 
 #include "cpu/pages.hpp"
 #include "subset_sum/byte_column.hpp"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 
-Status cpu_columns(detail::SubsetSumCall& call, const Policy&) noexcept {
+namespace {
+
+Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;
     cpu::Pages<std::uint8_t> column(length);
@@ -29,5 +32,11 @@ Status cpu_columns(detail::SubsetSumCall& call, const Policy&) noexcept {
     return {};
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_columns{
+    .info = {.id = "cpu.columns", .idea = "two columns in turn", .needs = "any CPU", .traffic = kByteTraffic},
+    .run = run};
 
 }  // namespace upsweep::subset_sum

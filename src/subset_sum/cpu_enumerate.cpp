@@ -6,13 +6,14 @@
 // Needs  Any CPU; up to 30 items.
 // Limit  Twice the work per item. cpu.meet_in_the_middle does twice as many items with the same work.
 // From   The document's verification: the sums of the power set.
+#include "subset_sum/rung.hpp"
+
 #include <array>
 #include <bit>
 
 #include "subset_sum/bitmap.hpp"
 #include "subset_sum/limits.hpp"
 #include "subset_sum/nearest.hpp"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -97,10 +98,21 @@ Status decide(detail::SubsetSumCall& call) {
   return {};
 }
 
-}  // namespace
-
-Status cpu_enumerate(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return call.sums != nullptr ? fill(call) : decide(call);
 }
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  return call.n > subset_sum::kMostEnumerated ? "has a sum per subset: for up to 30 items" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cpu_enumerate{.info = {.id = "cpu.enumerate",
+                                         .idea = "the sum of every subset",
+                                         .needs = "any CPU; up to 30 items",
+                                         .traffic = "the bitmap, where one is filled"},
+                                .refusal = refusal,
+                                .run = run};
 
 }  // namespace upsweep::subset_sum

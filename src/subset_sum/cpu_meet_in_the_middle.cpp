@@ -8,6 +8,8 @@
 // Limit  The memory for the lists: 5.4 GB at n = 56. cpu.schroeppel_shamir needs the square root of it.
 // From   E. Horowitz, S. Sahni, "Computing partitions with applications to the knapsack problem", 1974; merges split as
 //        by O. Green, R. McColl, D. Bader, "GPU merge path", 2012.
+#include "subset_sum/rung.hpp"
+
 #include <atomic>
 #include <vector>
 
@@ -16,7 +18,6 @@
 #include "subset_sum/bitmap.hpp"
 #include "subset_sum/limits.hpp"
 #include "subset_sum/nearest.hpp"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -174,14 +175,25 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   return {};
 }
 
-}  // namespace
-
-Status cpu_meet_in_the_middle(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
   try {
     return decide(call, policy);
   } catch (const std::bad_alloc&) {
     return {.code = Code::out_of_memory, .reason = "no memory left for its lists"};
   }
 }
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  return call.n > subset_sum::kMostInLists ? "has a list of 2^(n/2) sums: for up to 66 items" : fills_refusal(call);
+}
+
+}  // namespace
+
+extern const Rung cpu_meet_in_the_middle{.info = {.id = "cpu.meet_in_the_middle",
+                                                  .idea = "the sums of both halves as sorted lists",
+                                                  .needs = "any CPU; up to 66 items",
+                                                  .traffic = "40 bytes per sum of a half"},
+                                         .refusal = refusal,
+                                         .run = run};
 
 }  // namespace upsweep::subset_sum

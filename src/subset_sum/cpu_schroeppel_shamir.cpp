@@ -9,6 +9,8 @@
 // Limit  The work: twice as much for two items more. Only a smaller target helps: a bitmap.
 // From   R. Schroeppel, A. Shamir 1981, whose heaps give the lists in order; by remainders instead, without heaps and in
 //        parallel: N. Howgrave-Graham, A. Joux, "New generic algorithms for hard knapsacks", 2010.
+#include "subset_sum/rung.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -21,7 +23,6 @@
 #include "subset_sum/bitmap.hpp"
 #include "subset_sum/limits.hpp"
 #include "subset_sum/nearest.hpp"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -243,14 +244,26 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   return {};
 }
 
-}  // namespace
-
-Status cpu_schroeppel_shamir(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
   try {
     return decide(call, policy);
   } catch (const std::bad_alloc&) {
     return {.code = Code::out_of_memory, .reason = "no memory left for its lists"};
   }
 }
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  if (call.n > subset_sum::kMostByResidues) return "looks at 2^(n/2) pairs: for up to 72 items";
+  return is_exact(call) ? fills_refusal(call) : "finds one sum, not the nearest of several";
+}
+
+}  // namespace
+
+extern const Rung cpu_schroeppel_shamir{.info = {.id = "cpu.schroeppel_shamir",
+                                                 .idea = "those lists piece by piece, from quarters",
+                                                 .needs = "any CPU; up to 72 items",
+                                                 .traffic = "none: its lists fit the cache"},
+                                        .refusal = refusal,
+                                        .run = run};
 
 }  // namespace upsweep::subset_sum

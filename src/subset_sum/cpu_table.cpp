@@ -8,11 +8,13 @@
 // From   subsetSum of E. Aubanel's notes: 274.5 ms for ten items and S = 25,000,000.
 #include "cpu/pages.hpp"
 #include "subset_sum/byte_column.hpp"
-#include "subset_sum/rungs.hpp"
+#include "subset_sum/rung.hpp"
 
 namespace upsweep::subset_sum {
 
-Status cpu_table(detail::SubsetSumCall& call, const Policy&) noexcept {
+namespace {
+
+Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;
     cpu::Pages<std::uint8_t> table(std::max<std::int64_t>(fill.n, 1) * length);
@@ -27,5 +29,11 @@ Status cpu_table(detail::SubsetSumCall& call, const Policy&) noexcept {
     return {};
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_table{
+    .info = {.id = "cpu.table", .idea = "a column of bytes per item", .needs = "any CPU", .traffic = kByteTraffic},
+    .run = run};
 
 }  // namespace upsweep::subset_sum

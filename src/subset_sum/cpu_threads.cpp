@@ -6,12 +6,13 @@
 // Needs  Any CPU.
 // Limit  A byte for what is one bit: 24 bytes of traffic for 8 sums. cpu.bits moves 3.
 // From   The data decomposition of the document, on threads.
+#include "subset_sum/rung.hpp"
+
 #include <utility>
 
 #include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "subset_sum/byte_column.hpp"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -19,9 +20,7 @@ namespace {
 // A thread's share of a column that is worth waking it for: 10 us of work.
 constexpr std::int64_t kLeastShare = 1 << 17;
 
-}  // namespace
-
-Status cpu_threads(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
   return fill_or_decide(call, [&](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;
     const int workers =
@@ -41,5 +40,13 @@ Status cpu_threads(detail::SubsetSumCall& call, const Policy& policy) noexcept {
     return {};
   });
 }
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "each column split over threads",
+                                       .needs = "any CPU",
+                                       .traffic = kByteTraffic},
+                              .run = run};
 
 }  // namespace upsweep::subset_sum

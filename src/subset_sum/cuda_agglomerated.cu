@@ -7,8 +7,10 @@
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A byte for what is a bit, and 32 bytes per warp and access. cuda.bits keeps 64 sums in a word.
 // From   subsetKernelAgglom of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 2.926 ms on a V100, 16 each.
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "subset_sum/cuda_table.cuh"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -23,9 +25,7 @@ __global__ void fill_column_in_rounds(std::uint8_t* column, const std::uint8_t* 
   }
 }
 
-}  // namespace
-
-Status cuda_agglomerated(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);
   const std::int64_t per_thread = std::max(call.per_thread, 1);
   // The document divides rounding down: no thread at all where there are fewer rows than a thread takes.
@@ -36,6 +36,20 @@ Status cuda_agglomerated(detail::SubsetSumCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_agglomerated_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_agglomerated{.info = {.id = "cuda.agglomerated",
+                                             .idea = "several sums per thread, round-robin",
+                                             .needs = "any GPU",
+                                             .traffic = kByteTraffic},
+                                    .run = launch,
+                                    .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

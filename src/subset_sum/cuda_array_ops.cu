@@ -7,8 +7,10 @@
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A column is written twice and read back in between. cuda.column does both operations in one kernel.
 // From   subsetSumCuArrays of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 4.413 ms on a V100.
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "subset_sum/cuda_table.cuh"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -30,9 +32,7 @@ template <class Element>
                              element);
 }
 
-}  // namespace
-
-Status cuda_array_ops(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t rows = rows_of(call);
   const std::int64_t columns = std::max<std::int64_t>(call.n, 1);
@@ -60,6 +60,20 @@ Status cuda_array_ops(detail::SubsetSumCall& call, const Policy&) noexcept {
   return gpu::status_of(launch_pack(call, table + (columns - 1) * rows));
 }
 
-gpu::WorkspaceSize cuda_array_ops_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_array_ops{.info = {.id = "cuda.array_ops",
+                                          .idea = "a copy and an OR of whole columns per item",
+                                          .needs = "any GPU",
+                                          .traffic = "5 bytes per sum and item"},
+                                 .run = launch,
+                                 .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

@@ -8,12 +8,14 @@
 // Needs  Any GPU; a second bitmap of scratch.
 // Limit  Every item is a pass over device memory, and a launch. cuda.bits_fused takes two items per pass, in one kernel.
 // From   The bitset of every textbook's subset sum; cuda.agglomerated with the bytes' seven spare bits in use.
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 
@@ -43,9 +45,7 @@ __global__ void add_item(const Bitmap from, const Bitmap to, std::int64_t item, 
   to.words[w] = word;
 }
 
-}  // namespace
-
-Status cuda_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const gpu::Stream stream = call.launch->stream;
   const auto fits = [&](std::int64_t item) { return item <= call.target; };
   std::int64_t left = std::count_if(call.items, call.items + call.n, fits);
@@ -71,8 +71,20 @@ Status cuda_bits(detail::SubsetSumCall& call, const Policy&) noexcept {
       cudaMemsetAsync(sums.words + sums.count, 0, static_cast<std::size_t>(untouched) * sizeof(Word), stream));
 }
 
-gpu::WorkspaceSize cuda_bits_workspace(const detail::SubsetSumCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
   return {.scratch = detail::words_of(call.target) * std::int64_t{sizeof(Word)}};
 }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_bits{
+    .info = {.id = "cuda.bits", .idea = "a bit per sum, a kernel per item", .needs = "any GPU", .traffic = kBitTraffic},
+    .run = launch,
+    .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

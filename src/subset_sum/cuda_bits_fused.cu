@@ -12,6 +12,9 @@
 //        all does, 3.6 us per pass: the device's barrier, and the ends. Three items have eight shifts, too many for the L1
 //        cache: docs/tuning.md.
 // From   Own, on the bitset of cuda.bits; ascending items and the window are every such program's.
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -20,7 +23,6 @@
 #include <new>
 #include <vector>
 
-#include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 
 namespace upsweep::subset_sum {
@@ -364,9 +366,7 @@ Status fuse(const detail::SubsetSumCall& call) {
   return gpu::status_of(error);
 }
 
-}  // namespace
-
-Status cuda_bits_fused(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   try {
     return fuse(call);
   } catch (const std::bad_alloc&) {
@@ -374,9 +374,23 @@ Status cuda_bits_fused(detail::SubsetSumCall& call, const Policy&) noexcept {
   }
 }
 
-gpu::WorkspaceSize cuda_bits_fused_workspace(const detail::SubsetSumCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
   const std::int64_t words = detail::words_of(call.target);
   return {.scratch = kCounterBytes + kMostThreads + (words + 3) / 2 * std::int64_t{sizeof(uint4)}};
 }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_bits_fused{.info = {.id = "cuda.bits_fused",
+                                           .idea = "two items per pass of one persistent kernel",
+                                           .needs = "any GPU with cooperative launches",
+                                           .traffic = "2 bits per sum and pass"},
+                                  .run = launch,
+                                  .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

@@ -7,8 +7,10 @@
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A thread's start and its index arithmetic for a single byte. cuda.agglomerated gives it more of them.
 // From   subsetKernel of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 3.727 ms on a V100.
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include "subset_sum/cuda_table.cuh"
-#include "subset_sum/rungs.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -22,9 +24,7 @@ __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, st
   column[i] = reached;
 }
 
-}  // namespace
-
-Status cuda_column(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);
   return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
     return gpu::detail::launch({.blocks = table_blocks(rows), .threads = kTableBlock, .stream = call.launch->stream},
@@ -32,6 +32,20 @@ Status cuda_column(detail::SubsetSumCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize cuda_column_workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_column{.info = {.id = "cuda.column",
+                                       .idea = "a kernel per column, a sum per thread",
+                                       .needs = "any GPU",
+                                       .traffic = kByteTraffic},
+                              .run = launch,
+                              .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

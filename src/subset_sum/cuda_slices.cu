@@ -9,14 +9,16 @@
 // Needs  Any GPU; at most 20 items that fit. No scratch.
 // Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
 // From   Own; the document's instance of ten items, for which the dynamic program is the wrong algorithm.
+#include "subset_sum/cuda_limits.hpp"
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/cuda_sorted_sums.cuh"
-#include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 
@@ -84,9 +86,7 @@ __global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ 
   }
 }
 
-}  // namespace
-
-Status cuda_slices(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   SlicesCall slices{};
   slices.sums = reinterpret_cast<Sum*>(call.sums);
   slices.target = call.target;
@@ -104,6 +104,28 @@ Status cuda_slices(detail::SubsetSumCall& call, const Policy&) noexcept {
       gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_slice, slices));
 }
 
-gpu::WorkspaceSize cuda_slices_workspace(const detail::SubsetSumCall&) noexcept { return {}; }
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall&) noexcept { return {}; }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+namespace {
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  return call.n > subset_sum::kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cuda_slices{.info = {.id = "cuda.slices",
+                                       .idea = "blocks look for the sums of their slice",
+                                       .needs = "any GPU; up to 20 items",
+                                       .traffic = "the bitmap, once"},
+                              .refusal = refusal,
+                              .run = launch,
+                              .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

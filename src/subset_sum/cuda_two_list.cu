@@ -11,14 +11,16 @@
 // Limit  Half of the memory's rate, as threads merge one sum after the other; and memory, beyond 64 items:
 //        cpu.schroeppel_shamir keeps lists of 2^(n/4).
 // From   E. Horowitz and S. Sahni, JACM 21 (1974); diagonals: O. Green, R. McColl, D. Bader, ICS 2012.
+#include "subset_sum/cuda_limits.hpp"
+#include "subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/cuda_sorted_sums.cuh"
-#include "subset_sum/rungs.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 
@@ -280,9 +282,7 @@ cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream s
   return gpu::detail::launch({.blocks = tiles, .threads = kThreads, .stream = stream}, search, lists);
 }
 
-}  // namespace
-
-Status cuda_two_list(detail::SubsetSumCall& call, const Policy&) noexcept {
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const gpu::Stream stream = call.launch->stream;
   const auto fits = [&](std::int64_t item) { return item <= call.target; };
   const auto usable =
@@ -326,9 +326,32 @@ Status cuda_two_list(detail::SubsetSumCall& call, const Policy&) noexcept {
   return {};
 }
 
-gpu::WorkspaceSize cuda_two_list_workspace(const detail::SubsetSumCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
   const int items = static_cast<int>(std::min<std::int64_t>(call.n, kTwoListItems));
   return {.scratch = scratch_of(items / 2, items - items / 2)};
 }
+
+}  // namespace
+
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+namespace {
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  if (call.n > subset_sum::kTwoListItems) return "has a list of 2^(n/2) sums: for up to 64 items";
+  return is_exact(call) ? fills_refusal(call) : "finds one sum, not the nearest of several";
+}
+
+}  // namespace
+
+extern const Rung cuda_two_list{.info = {.id = "cuda.two_list",
+                                         .idea = "the sums of both halves as sorted lists",
+                                         .needs = "any GPU; up to 64 items",
+                                         .traffic = "40 bytes per sum of a half"},
+                                .refusal = refusal,
+                                .run = launch,
+                                .workspace = workspace};
 
 }  // namespace upsweep::subset_sum

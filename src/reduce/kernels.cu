@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce/cuda_kernels.cu: cuda.one_kernel and cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// reduce/kernels.cu: cuda.one_kernel and cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <cub/device/device_reduce.cuh>
 #include <cuda/std/functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "scan/cuda_compiled.cuh"
 
 namespace upsweep::scan {

@@ -1,19 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// ragged/api.cpp: validates a request for ragged offsets, runs its rung and turns a failure into an Error.
+// ragged/problem.cpp: the ragged ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "core/ladder.hpp"
 #include "core/visit.hpp"
 #include "cuda/device_call.hpp"
-#include "ragged/ladder.hpp"
 #include "ragged/list.hpp"
+#include "ragged/rung.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::detail {
+namespace upsweep {
+namespace ragged {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_chained, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
+    cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_thrust, cuda_cub, cuda_lookahead, cuda_adjacent;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,
+                                  &cpu_threads,
+                                  &cpu_chained,
+                                  &cpu_adjacent,
+                                  &cuda_one_thread,
+                                  &cuda_turn_taking,
+                                  &cuda_hillis_steele_global,
+                                  &cuda_hillis_steele_blocks,
+                                  &cuda_thrust,
+                                  &cuda_cub,
+                                  &cuda_lookahead,
+                                  &cuda_adjacent};
+constexpr Ladder<detail::RaggedCall> kLadder = kRungs;
+
 namespace {
+
+// ---- Which rung.
+
+/// Of a call on a GPU whose lists lie anywhere.
+const Rung& scanning_rung(const detail::RaggedCall& call) {
+  return refusal_of(cuda_lookahead, call, {}) == nullptr ? cuda_lookahead : cuda_cub;
+}
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) return is_adjacent(call) ? cuda_adjacent : scanning_rung(call);
+  return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_chained;
+}
+
+/// The rungs that such a call on a GPU may come to, wherever its lists lie: the named one, or those that the API chooses
+/// from. Throws unknown_rung.
+std::vector<const Rung*> possible_rungs(const detail::RaggedCall& call, std::string_view name) {
+  if (name.empty()) return {&scanning_rung(call), &cuda_adjacent};
+  for (const auto* rung : kRungs) {
+    if (rung->info.id == name) return {rung};
+  }
+  return {&named_rung(kLadder, call, {.rung = name})};  // throws
+}
+
+// ---- What is wrong.
 
 std::string bound_text(Type type, const void* bound) {
   return visit_list_bound(
@@ -35,51 +83,24 @@ std::string message(const Status& status, Type type, const void* start_at, const
   }
 }
 
-const void* bound_at(const RaggedCall& call, const void* bounds, std::int64_t list) {
+const void* bound_at(const detail::RaggedCall& call, const void* bounds, std::int64_t list) {
   return static_cast<const std::byte*>(bounds) + (list - call.carry.lists) * size_of(call.type);
 }
 
-void require_arrays(const RaggedCall& call) {
-  require_array(call.starts, call.n, "starts");
-  require_array(call.stops, call.n, "stops");
+void require_arrays(const detail::RaggedCall& call) {
+  detail::require_array(call.starts, call.n, "starts");
+  detail::require_array(call.stops, call.n, "stops");
   if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
   const std::int64_t in_bytes = call.n * size_of(call.type);
   const std::int64_t out_bytes = (call.n + 1) * std::int64_t{sizeof(std::int64_t)};
-  if (!same_or_apart(call.starts, in_bytes, call.offsets, out_bytes) ||
-      !same_or_apart(call.stops, in_bytes, call.offsets, out_bytes)) {
+  if (!detail::same_or_apart(call.starts, in_bytes, call.offsets, out_bytes) ||
+      !detail::same_or_apart(call.stops, in_bytes, call.offsets, out_bytes)) {
     throw Error(Code::invalid_argument, "offsets overlap the starts or stops: they need memory of their own");
   }
 }
 
-}  // namespace
-
-std::string_view run_offsets(const Policy& policy, RaggedCall& call) {
-  require_arrays(call);
-  require_policy(policy);
-  const auto& rung = ragged_rung(call, policy);
-  const Status status = rung.run(call, policy);
-  if (status.ok()) return rung.info.id;
-  if (status.index == kNoIndex) throw_status(status, rung.info.id);
-  throw Error(
-      status.code,
-      message(status, call.type, bound_at(call, call.starts, status.index), bound_at(call, call.stops, status.index)),
-      status.index);
-}
-
-namespace {
-
-// Where the status goes that a waiting call looks at: behind what the rung has for itself.
-constexpr std::int64_t kStatusRoom = 256;
-static_assert(sizeof(gpu::OffsetsStatus) <= kStatusRoom);
-
-gpu::WorkspaceSize needed_by(const Rung<RaggedCall>& rung, const RaggedCall& call) {
-  gpu::WorkspaceSize size = rung.workspace != nullptr ? rung.workspace(call) : gpu::WorkspaceSize{};
-  size.scratch = (size.scratch + kStatusRoom - 1) / kStatusRoom * kStatusRoom + kStatusRoom;
-  return size;
-}
-
 /// Waits for the call and throws what it says; advances the carry.
-void await(const gpu::Launch& launch, RaggedCall& call) {
+void await(const gpu::Launch& launch, detail::RaggedCall& call) {
   gpu::OffsetsStatus told = {};
   gpu::fetch(&told, call.status, sizeof told, launch.stream);
   if (told.first_bad == kNoIndex) {
@@ -96,50 +117,59 @@ void await(const gpu::Launch& launch, RaggedCall& call) {
   throw Error(told.code, message({told.code, told.first_bad}, call.type, &start, &stop), told.first_bad);
 }
 
-}  // namespace
+static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultRoom);
 
-std::string_view run_offsets(const gpu::Policy& policy, RaggedCall& call) {
-  require_arrays(call);
-  const gpu::CurrentDevice current(policy.device);
+}  // namespace
+}  // namespace ragged
+
+std::vector<RungInfo> ragged_ladder() { return infos(ragged::kLadder); }
+
+std::string_view detail::run_offsets(const Policy& policy, RaggedCall& call) {
+  ragged::require_arrays(call);
+  require_policy(policy);
+  const auto& rung = ragged::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (status.ok()) return rung.info.id;
+  if (status.index == kNoIndex) throw_status(status, rung.info.id);
+  const void* const start = ragged::bound_at(call, call.starts, status.index);
+  const void* const stop = ragged::bound_at(call, call.stops, status.index);
+  throw Error(status.code, ragged::message(status, call.type, start, stop), status.index);
+}
+
+std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call) {
+  ragged::require_arrays(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "compact_offsets_async");
-  gpu::Launch launch = gpu::launch_on(policy);
-  call.launch = &launch;
-  const auto& rung = ragged_rung(call, Policy{.rung = policy.rung});
+  gpu::CallOnDevice on_device(policy, call, &ragged::choose, gpu::Fetches::result);
   if (call.n > 0) {
     gpu::require_device_memory(call.starts, policy.device, "starts");
     gpu::require_device_memory(call.stops, policy.device, "stops");
   }
   gpu::require_device_memory(call.offsets, policy.device, "offsets");
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  const gpu::WorkspaceSize size = needed_by(rung, call);
-  const gpu::DeviceCall memory(policy, size);
-  launch = memory.launch();
-  if (waits) {
-    void* const behind = static_cast<std::byte*>(launch.scratch) + size.scratch - kStatusRoom;
-    call.status = static_cast<gpu::OffsetsStatus*>(behind);
-  }
-  if (const Status status = rung.run(call, {}); !status.ok()) throw_status(status, rung.info.id);
-  if (waits) await(launch, call);
-  return rung.info.id;
+  void* const room = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::OffsetsStatus*>(room);
+  on_device.run();
+  if (waits) ragged::await(*call.launch, call);
+  return on_device.rung().id;
 }
 
-gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {
+gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {
   const gpu::CurrentDevice current(policy.device);
   const gpu::Launch launch = gpu::launch_on(policy);
   RaggedCall call = asked;
   call.launch = &launch;
   gpu::WorkspaceSize size;
   // Whether stops will be the starts one place on is not known yet.
-  for (const auto* rung : ragged_rungs(call, policy.rung)) {
-    const gpu::WorkspaceSize one = needed_by(*rung, call);
+  for (const auto* rung : ragged::possible_rungs(call, policy.rung)) {
+    const gpu::WorkspaceSize one = gpu::workspace_of(*rung, call, gpu::Fetches::result);
     size = {.kept = std::max(size.kept, one.kept), .scratch = std::max(size.scratch, one.scratch)};
   }
   return size;
 }
 
-std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset, std::int64_t stops_offset,
-                        std::int64_t length) {
+std::int64_t detail::list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset,
+                                std::int64_t stops_offset, std::int64_t length) {
   if (starts_offset < 0 || stops_offset < 0) {
     throw Error(Code::invalid_argument, "the offsets into starts and stops must not be negative");
   }
@@ -176,10 +206,10 @@ std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t st
   return length;
 }
 
-void require_offsets(std::int64_t offsets, std::int64_t n) {
+void detail::require_offsets(std::int64_t offsets, std::int64_t n) {
   if (offsets == n + 1) return;
   throw Error(Code::unequal_lengths, "offsets of " + std::to_string(n) + " lists take " + std::to_string(n + 1) +
                                          " elements, not " + std::to_string(offsets));
 }
 
-}  // namespace upsweep::detail
+}  // namespace upsweep

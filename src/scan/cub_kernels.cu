@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// scan/cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 

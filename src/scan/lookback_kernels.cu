@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_lookback_kernels.cu: cuda.lookback for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// scan/lookback_kernels.cu: cuda.lookback for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "scan/cuda_compiled.cuh"
 
 namespace upsweep::scan {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/problem.cpp: the reduce ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <string>
+
+#include "core/ladder.hpp"
+#include "cuda/device_call.hpp"
+#include "reduce/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace reduction {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_std_par, cpu_simd_threads, cuda_shuffle, cuda_cub,
+    cuda_one_kernel;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,       &cpu_threads,  &cpu_simd, &cpu_std_par,
+                                  &cpu_simd_threads, &cuda_shuffle, &cuda_cub, &cuda_one_kernel};
+constexpr Ladder<const detail::ReduceCall> kLadder = kRungs;
+
+namespace {
+
+// Waking threads takes some 10 us, in which one core reads 256 KB from its own cache.
+constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) return usable(cuda_one_kernel, call, policy);
+  const bool large = call.n * call.in_size >= kThreadsBytes;
+  if (call.op == Operator::custom) return large ? cpu_threads : cpu_serial;
+  return large ? cpu_simd_threads : cpu_simd;
+}
+
+std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCall& asked, bool waits) {
+  if (waits) gpu::require_no_capture(policy.stream, "reduce_async");
+  detail::ReduceCall call = asked;
+  gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
+  if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
+  if (!waits) gpu::require_device_memory(call.out, policy.device, "result");
+  void* const room = on_device.allocate();
+  if (waits) call.out = room;
+  on_device.run();
+  // A carry begins with its total.
+  if (waits) gpu::fetch(call.carry, call.out, call.out_size, policy.stream);
+  return on_device.rung().id;
+}
+
+}  // namespace
+}  // namespace reduction
+
+std::vector<RungInfo> reduce_ladder() { return infos(reduction::kLadder); }
+
+std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call) {
+  require_policy(policy);
+  const auto& rung = reduction::choose(call, policy);
+  if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_reduce(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, false);
+}
+
+std::string_view detail::run_reduce_and_wait(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, true);
+}
+
+gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const ReduceCall& asked) {
+  ReduceCall call = asked;
+  return gpu::CallOnDevice(policy, call, &reduction::choose, gpu::Fetches::result).workspace();
+}
+
+void detail::throw_sum_overflow(Type type) {
+  throw Error(Code::overflow,
+              "the sum does not fit " + std::string(name(type)) + ": reduce into a wider type, or let it wrap around");
+}
+
+}  // namespace upsweep

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce/rung.hpp: what the files of the reduce ladder's rungs declare their rows with.
+#pragma once
+
+#include "core/ladder.hpp"
+#include "cuda/compiled.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep::reduction {
+
+using Rung = upsweep::Rung<const detail::ReduceCall>;
+
+#if !UPSWEEP_HAS_CUDA
+// What the rungs on a GPU name in a build without CUDA.
+inline constexpr NotBuilt launch{};
+inline constexpr NotBuilt workspace{};
+#endif
+
+// The constants of float_bound: the additions on the longest path within a block, beyond log2 n, halved and rounded up;
+// block totals add up compensated. Plain blocks: 2^16. SIMD blocks: 2^16 / 32 per float64 accumulator lane, 2 to join
+// the accumulators, 3 or 4 within a vector.
+inline constexpr FloatBound kPlainBound{.serial = false, .constant = 1 << 15};
+inline constexpr FloatBound kSimdBound{.serial = false, .constant = 1030};
+
+inline const char* simd_refusal(const detail::ReduceCall& call, const Policy& policy) noexcept {
+  if (call.op == Operator::custom) return "a custom operator or type has no vector form";
+  return isa_refusal(policy.isa);
+}
+
+}  // namespace upsweep::reduction

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/problem.cpp: the scan ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <string>
+
+#include "core/ladder.hpp"
+#include "cuda/device_call.hpp"
+#include "scan/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace scan {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_simd_threads, cpu_std_par, cpu_chained, cuda_one_thread,
+    cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_blelloch,
+    cuda_shuffle, cuda_thrust, cuda_cub, cuda_cub_newer, cuda_lookback, cuda_lookahead;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,
+                                  &cpu_threads,
+                                  &cpu_simd,
+                                  &cpu_simd_threads,
+                                  &cpu_std_par,
+                                  &cpu_chained,
+                                  &cuda_one_thread,
+                                  &cuda_turn_taking,
+                                  &cuda_hillis_steele,
+                                  &cuda_hillis_steele_global,
+                                  &cuda_hillis_steele_blocks,
+                                  &cuda_blelloch,
+                                  &cuda_shuffle,
+                                  &cuda_thrust,
+                                  &cuda_cub,
+                                  &cuda_cub_newer,
+                                  &cuda_lookback,
+                                  &cuda_lookahead};
+constexpr Ladder<const detail::ScanCall> kLadder = kRungs;
+
+namespace {
+
+// Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.
+constexpr std::int64_t kChainedBytes = std::int64_t{1} << 20;
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) {
+    return usable(refusal_of(cuda_lookahead, call, policy) == nullptr ? cuda_lookahead : cuda_lookback, call, policy);
+  }
+  // By length and type only: the choice must not depend on the machine, or the bits of a float scan would.
+  if (call.n * call.out_size >= kChainedBytes) return cpu_chained;
+  return call.op == Operator::custom ? cpu_serial : cpu_simd;
+}
+
+void require_same_or_apart(const detail::ScanCall& call) {
+  if (detail::same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) return;
+  throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+}
+
+}  // namespace
+}  // namespace scan
+
+std::vector<RungInfo> scan_ladder() { return infos(scan::kLadder); }
+
+std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
+  scan::require_same_or_apart(call);
+  require_policy(policy);
+  const auto& rung = scan::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (status.ok()) return rung.info.id;
+  if (status.code == Code::overflow) {
+    throw Error(Code::overflow,
+                "output " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
+                    ": scan into a wider type, or let it wrap around",
+                status.index);
+  }
+  throw_status(status, rung.info.id);
+}
+
+std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& asked) {
+  scan::require_same_or_apart(asked);
+  ScanCall call = asked;
+  gpu::CallOnDevice on_device(policy, call, &scan::choose);
+  if (call.n == 0) return on_device.rung().id;
+  gpu::require_device_memory(call.in, policy.device, "input");
+  gpu::require_device_memory(call.out, policy.device, "output");
+  on_device.allocate();
+  on_device.run();
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {
+  ScanCall call = asked;
+  const gpu::CallOnDevice on_device(policy, call, &scan::choose);
+  return call.n > 0 ? on_device.workspace() : gpu::WorkspaceSize{};
+}
+
+}  // namespace upsweep

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/rung.hpp: what the files of the scan ladder's rungs declare their rows with.
+#pragma once
+
+#include "core/ladder.hpp"
+#include "cuda/compiled.hpp"
+#include "cuda/device_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep::scan {
+
+using Rung = upsweep::Rung<const detail::ScanCall>;
+
+#if !UPSWEEP_HAS_CUDA
+// What the rungs on a GPU name in a build without CUDA.
+inline constexpr NotBuilt launch{};
+inline constexpr NotBuilt workspace{};
+#endif
+
+// The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
+// Trees: log2 of a tile and of the number of tiles, and one to add a tile's prefix, on every level.
+inline constexpr FloatBound kTreeBound{.serial = false, .constant = 4};
+
+inline const char* broadcast_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  const bool checked = policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type);
+  if (checked && call.in == call.out)
+    return "cannot check for overflow in place: the broadcast no longer sees the input";
+  return nullptr;
+}
+
+inline const char* simd_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  if (call.op == Operator::custom) return "a custom operator or type has no vector form";
+  return isa_refusal(policy.isa);
+}
+
+// ---- On a GPU: whether it is there at all is asked before (refusal_of).
+
+inline const char* taught(const detail::ScanCall& call, const Policy&) noexcept {
+  return teaching_refusal(call.op, call.in_type, call.out_type);
+}
+
+inline const char* tiles_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+  if (call.exclusive && call.in == call.out) {
+    return "cannot scan exclusively in place: a block reads the element before its tile";
+  }
+  return taught(call, policy);
+}
+
+inline const char* single_pass_refusal(const detail::ScanCall& call, const Policy&) noexcept {
+  if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
+  return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
+}
+
+}  // namespace upsweep::scan
