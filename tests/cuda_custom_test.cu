@@ -281,12 +281,12 @@ struct TakeBest {
 }  // namespace
 
 template <>
-inline constexpr bool commutes<TakeBest, Best> = true;
+inline constexpr bool is_commutative<TakeBest, Best> = true;
 
 namespace {
 
-static_assert(commutes<Add, float> && commutes<std::plus<>, int> && !commutes<Compose, Affine<int>>);
-static_assert(!commutes<Mul, Pair>);  // a product of matrices, say
+static_assert(is_commutative<Add, float> && is_commutative<std::plus<>, int> && !is_commutative<Compose, Affine<int>>);
+static_assert(!is_commutative<Mul, Pair>);  // a product of matrices, say
 
 TEST_F(GpuTest, OperatorsMaySayThatTheyCommute) {
   std::mt19937_64 random(3);

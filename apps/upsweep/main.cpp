@@ -201,7 +201,7 @@ std::string commands_of(const CLI::App& app) {
 
 /// What is wrong with an option, in other words than CLI11's: "--op: 1 required TEXT missing".
 std::string complaint(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (error.get_name() == "ArgumentMismatch") {
     const std::string option = text.substr(0, text.find(':'));
     return option + (text.ends_with(" missing") ? " needs a value" : " has more values than it takes");

@@ -3,7 +3,7 @@
 //
 // As in scan.hpp, with a gpu::Policy. Elements are trivially copyable and at most 32 bytes; the operator is associative,
 // callable in device code (it need not be in host code), and sees valid elements only. It is folded in order unless it is
-// known to commute: see upsweep::commutes. CUDA's function objects (cuda::std::plus, cuda::minimum, …) are the library's
+// known to commute: see upsweep::is_commutative. CUDA's function objects (cuda::std::plus, cuda::minimum, …) are the library's
 // operators: cuda::minimum and cuda::maximum propagate NaN here as Min and Max do. Everything here is static: each file of
 // a program has kernels of its own, for the architectures that it is compiled for.
 #pragma once

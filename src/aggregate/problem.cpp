@@ -30,7 +30,7 @@ constexpr std::int64_t kSerialRows = 32;
 
 const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  if (call.launch != nullptr) return usable(cuda_fused, call, policy);
+  if (call.launch != nullptr) return usable(&cuda_fused, call, policy);
   return call.n < kSerialRows ? cpu_serial : cpu_predicate_first;
 }
 

@@ -29,8 +29,7 @@ struct Rung {
 /// What stands for the functions of a rung in a build without them.
 struct NotBuilt {
   template <class Function>
-  constexpr operator Function*()
-      const noexcept {  // NOLINT(google-explicit-constructor): a null pointer by another name
+  constexpr operator Function*() const noexcept {  // NOLINT(google-explicit-constructor): a null pointer
     return nullptr;
   }
 };
@@ -66,17 +65,17 @@ const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>&
 
 /// The rung, if it can run the call. Throws unsupported.
 template <class Call>
-const Rung<Call>& usable(const Rung<Call>& rung, std::type_identity_t<const Call>& call, const Policy& policy) {
-  const char* reason = refusal_of(rung, call, policy);
-  if (reason != nullptr) throw Error(Code::unsupported, std::string(rung.info.id) + ": " + reason);
-  return rung;
+const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call>& call, const Policy& policy) {
+  const char* reason = refusal_of(*rung, call, policy);
+  if (reason != nullptr) throw Error(Code::unsupported, std::string(rung->info.id) + ": " + reason);
+  return *rung;
 }
 
 /// The rung that the policy names, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
 template <class Call>
 const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
   for (const auto* rung : ladder) {
-    if (rung->info.id == policy.rung) return usable(*rung, call, policy);
+    if (rung->info.id == policy.rung) return usable(rung, call, policy);
   }
   std::string known;
   for (const auto* rung : ladder) known.append(known.empty() ? "" : ", ").append(rung->info.id);

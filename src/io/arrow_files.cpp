@@ -160,7 +160,7 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
   auto convert = arrow::csv::ConvertOptions::Defaults();
   convert.check_utf8 = false;
   convert.null_values = {""};
-  if (cells == CsvCells::typed) convert.null_values = kNullCells;
+  if (cells == CsvCells::typed) convert.null_values = std::vector<std::string>(kNullCells.begin(), kNullCells.end());
   convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
   convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;

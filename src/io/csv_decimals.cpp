@@ -35,7 +35,10 @@ bool is_null(std::string_view cell) {
 
 // The number that a cell is. Arrow takes no plus sign, and what it does not take for a number is none in any column.
 bool split_cell(std::string_view cell, WrittenNumber& number) {
-  if (!split_number(cell, number) && !split_number(cell = trimmed(cell), number)) return false;
+  if (!split_number(cell, number)) {
+    cell = trimmed(cell);
+    if (!split_number(cell, number)) return false;
+  }
   return !cell.starts_with('+');
 }
 

@@ -6,15 +6,17 @@
 #include <arrow/result.h>
 #include <arrow/type.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace upsweep::io {
 
 /// What stands for NULL in a column of numbers. Arrow's own list has NaN, which is a number here.
-inline const std::vector<std::string> kNullCells = {"", "NA", "N/A", "#N/A", "NULL", "null", "None"};
+inline constexpr std::array<std::string_view, 7> kNullCells = {"", "NA", "N/A", "#N/A", "NULL", "null", "None"};
 
 /// The decimal type that each of `columns` (by their numbers, ascending) of the CSV file `path` has; null: none. A column is
 /// one of decimals where its cells are NULL or digits with or without a sign and a point, one at least with a point, and

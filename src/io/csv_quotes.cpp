@@ -52,7 +52,7 @@ bool CsvQuotes::accept(std::string_view piece) {
     }
     const std::string_view group = piece.substr(at, kGroup);
     const std::int64_t place = bytes_ + static_cast<std::int64_t>(at);
-    const bool known = kHasGroups && group.size() == kGroup && accept_group(group.data(), place);
+    const bool known = kHasGroups && group.size() == kGroup && accept_group(&group.front(), place);
     if (!known && !accept_each(group, place)) return false;
     at += group.size();
     last_ = group.back();

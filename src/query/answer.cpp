@@ -116,6 +116,7 @@ void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Colu
 /// Those that outputs ask for: a sum that does not fit may have an average all the same.
 std::vector<Column> columns_for(const Plan& plan, const Groups& groups, const std::shared_ptr<const Words>& words) {
   std::vector<Node> outputs;
+  outputs.reserve(plan.outputs.size());
   for (const Output& output : plan.outputs) outputs.push_back(output.value);
   const std::set<int> wanted = columns_of(outputs);
   std::vector<Column> columns;

@@ -26,7 +26,7 @@ constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far pas
 UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > kBoundless - b ? kBoundless : a + b; }
 UInt128 saturated_product(UInt128 a, UInt128 b) { return b != 0 && a > kBoundless / b ? kBoundless : a * b; }
 
-const Node& unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
+Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 bool is_arithmetic(Op op) { return op == Op::add || op == Op::subtract || op == Op::multiply; }
 
 /// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.

@@ -27,7 +27,7 @@ constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  if (call.launch != nullptr) return usable(cuda_one_kernel, call, policy);
+  if (call.launch != nullptr) return usable(&cuda_one_kernel, call, policy);
   const bool large = call.n * call.in_size >= kThreadsBytes;
   if (call.op == Operator::custom) return large ? cpu_threads : cpu_serial;
   return large ? cpu_simd_threads : cpu_simd;

@@ -45,7 +45,8 @@ constexpr std::int64_t kChainedBytes = std::int64_t{1} << 20;
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   if (call.launch != nullptr) {
-    return usable(refusal_of(cuda_lookahead, call, policy) == nullptr ? cuda_lookahead : cuda_lookback, call, policy);
+    const bool ahead = refusal_of(cuda_lookahead, call, policy) == nullptr;
+    return usable(ahead ? &cuda_lookahead : &cuda_lookback, call, policy);
   }
   // By length and type only: the choice must not depend on the machine, or the bits of a float scan would.
   if (call.n * call.out_size >= kChainedBytes) return cpu_chained;

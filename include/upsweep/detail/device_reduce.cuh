@@ -30,7 +30,7 @@ struct ReduceProblem {
   using In = In_;
   using T = T_;
   using Op = Op_;
-  static constexpr bool kCommutes = kCompiled || commutes<Op, T>;
+  static constexpr bool kCommutes = kCompiled || is_commutative<Op, T>;
   /// Elements of a lane's row.
   static constexpr int kPart = 16 % sizeof(In) == 0 ? 16 / int{sizeof(In)} : 1;
   static constexpr int kRow = 32 * kPart;

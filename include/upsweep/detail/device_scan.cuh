@@ -38,7 +38,7 @@ struct ScanProblem {
   static constexpr int kStoresInFlight = 1;
   static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what follows the last element too
   static constexpr bool kFillsTail = !kCompiled;
-  static constexpr bool kCommutes = kCompiled || commutes<Op, T>;
+  static constexpr bool kCommutes = kCompiled || is_commutative<Op, T>;
   Op op;
 };
 
