@@ -21,7 +21,7 @@ using tests::DeviceArray;
 using tests::GpuTest;
 
 // Writes the shared memory's last word, to be sure that it is there.
-const std::string kSource = R"(
+constexpr const char* kSource = R"(
 struct Words { unsigned long long word[2]; };
 extern "C" __global__ void touch(Words words) {
   extern __shared__ unsigned shared[];

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace {
@@ -32,12 +33,14 @@ void* run(void* start) {
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Function function, void* argument) {
   const char* most = std::getenv("THREADS_AT_MOST");
-  if (++alive > (most != nullptr ? std::atoi(most) : 0)) {
+  auto* const start = new (std::nothrow) Start{function, argument};
+  if (++alive > (most != nullptr ? std::strtol(most, nullptr, 10) : 0) || start == nullptr) {
     --alive;
+    delete start;
     return EAGAIN;
   }
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  const int error = create(thread, attributes, run, new Start{function, argument});
+  const int error = create(thread, attributes, run, start);
   if (error != 0) --alive;
   return error;
 }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kSource = R"(extern "C" __global__ void one(int* out) { *out = 1; })";
+constexpr const char* kSource = R"(extern "C" __global__ void one(int* out) { *out = 1; })";
 
 class NvrtcTest : public testing::Test {
  protected:

@@ -661,7 +661,7 @@ std::vector<std::vector<T>> products_that_leave_and_come_back(std::int64_t n) {
   return {made([&](auto i) { return i < n / 3 ? -kWidth / 2 : kWidth / 3; }),
           made([&](auto i) { return i % 3 == 0 ? -kWidth : kWidth / 2; }),
           made([&](auto i) { return (i >> 16) % 2 == 0 ? kWidth / 64 : -kWidth / 32; }),
-          made([&](auto) { return static_cast<int>(random() % (2 * kWidth)) - kWidth; })};
+          made([&](auto) { return static_cast<int>(random() % (std::uint64_t{2} * kWidth)) - kWidth; })};
 }
 
 TYPED_TEST(ReduceRungs, ProductsMayLeaveTheRangeOfFloatsAndComeBack) {
