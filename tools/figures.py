@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+# tools/figures.py: makes the tables of README.md and docs/performance.md, and docs/h200.svg, from bench/results/.
+"""Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the chart.
+
+With --check nothing is written: exit status 1 where a file is not what this script makes of bench/results/.
+"""
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+PAGES = ["README.md", "docs/performance.md"]
+CHART = "docs/h200.svg"
+RECORDED = json.loads((RESULTS / "recorded.json").read_text())
+TYPES = ["int32", "float32", "int64", "float64"]
+# The queries as the benchmarks call them, and as the tables do.
+QUERIES = {
+    "lecture, Z = 30": "filtered sum, Z = 30",
+    "lecture, Z = 5000": "filtered sum, Z = 5000",
+    "lecture, Z = 10001": "filtered sum, all rows",
+    "TPC-H Q6": "TPC-H Q6",
+    "TPC-H Q1": "TPC-H Q1",
+}
+MS, US = 1e3, 1e6
+
+
+# ---- what was measured
+
+
+def ladder(name):
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def rows(name, **wanted):
+    """The verified rows of a ladder whose fields are as wanted, in the ladder's order."""
+    found = [row for row in ladder(name)["rows"] if row["status"] == "verified"]
+    return [row for row in found if all(row[field] == value for field, value in wanted.items())]
+
+
+def row(name, rung, **wanted):
+    (found,) = rows(name, rung=rung, **wanted)
+    return found
+
+
+def api_rung(name, **wanted):
+    groups = ladder(name)["groups"]
+    (group,) = [g for g in groups if g["api_rung"] and all(g[field] == value for field, value in wanted.items())]
+    return group["api_rung"]
+
+
+def query_peers(query, where):
+    (found,) = [r for r in ladder("xeon-query-peers")["milliseconds"] if (r["query"], r["from"]) == (query, where)]
+    return found
+
+
+def gpu_query(query, copies=10, by="upsweep"):
+    lines = [json.loads(line) for line in (RESULTS / "h200-query.jsonl").read_text().splitlines()]
+    lines = [line for line in lines if (line["query"], line["copies"]) == (query, copies)]
+    (found,) = [line for line in lines if (line["rung"] if line["rung"].startswith("cupy") else "upsweep") == by]
+    return found
+
+
+def filled(engine, instance="document"):
+    """Median seconds in which a way to find all subset sums took, beside its peers."""
+    return statistics.median(ladder("xeon-subset-sum-peers")["fills_s"][instance][engine])
+
+
+# ---- how it is written
+
+
+def number(value):
+    """Three significant digits, never in powers of ten."""
+    places = 2 - math.floor(math.log10(value))
+    return f"{round(value, places):,.{max(places, 0)}f}"
+
+
+def time(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{number(seconds * scale)} {unit}"
+    return f"{number(seconds * 1e9)} ns"
+
+
+def span(values, form=number):
+    first, last = form(min(values)), form(max(values))
+    return first if first == last else f"{first} to {last}"
+
+
+def table(head, lines):
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["--"] * len(head), *lines])
+
+
+def fraction(value):
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
+def ms_of_copy(found):
+    return f"{number(found['median_s'] * MS)} ({fraction(found['fraction_of_copy'])})"
+
+
+def strong(text, yes):
+    return f"**{text}**" if yes else text
+
+
+# ---- what was only noted
+
+
+def noted(name):
+    """A table of what stands in recorded.json under `name`."""
+    record = RECORDED[name]
+    lines = []
+    for item in record["rows"]:
+        value = item["value"]
+        if "columns" in record:
+            lines.append([item["what"], *value])
+            continue
+        text = " to ".join(map(str, value)) if isinstance(value, list) else str(value)
+        text += f" {item['unit']}" if "unit" in item else ""
+        lines.append([item["what"], text + (f" ({item['note']})" if "note" in item else "")])
+    head = ["", *record["columns"]] if "columns" in record else ["", "measured"]
+    return table(head, lines) + "\n\n" + origin(name)
+
+
+def origin(name):
+    record = RECORDED[name]
+    made_by = f"; {record['made_by']}" if "made_by" in record else ""
+    return f"On {RECORDED['machines'][record['machine']]}{made_by}; noted on {record['date']} in commit {record['commit']}."
+
+
+def cpu_scan():
+    record = RECORDED["cpu_scan"]
+    lines = [
+        [
+            strong(line["rung"] if line["rung"].startswith("a ") else f"`{line['rung']}`", line["rung"] == "cpu.chained"),
+            *(str(ms) if of == 1 and line["rung"].startswith("a ") else f"{ms} ({of:.2f})"
+              for ms, of in zip(line["ms"], line["of_copy"], strict=True)),
+        ]
+        for line in record["rows"]
+    ]
+    return table(["rung", *record["columns"]], lines) + "\n\n" + origin("cpu_scan")
+
+
+def cpu_scan_of(rung):
+    (found,) = [line for line in RECORDED["cpu_scan"]["rows"] if line["rung"] == rung]
+    return found["ms"]
+
+
+def cpu_scan_gain():
+    times = zip(cpu_scan_of("cpu.std_par"), cpu_scan_of("cpu.chained"), strict=True)
+    return span([library / ours for library, ours in times], lambda x: f"{x:.1f}")
+
+
+# ---- measured on the CPU
+
+
+def cpu_query():
+    lines = []
+    for query, name in QUERIES.items():
+        memory, file = query_peers(query, "memory"), query_peers(query, "Parquet")
+        engines = ("upsweep", "duckdb", "polars")
+        cells = [
+            strong(number(found[engine]), found[engine] == min(found[e] for e in engines))
+            for found in (memory, file)
+            for engine in engines
+        ]
+        lines.append([name, *cells[:3], f"{memory['read'] / memory['upsweep']:.2f}", *cells[3:]])
+    return table(["", "memory: upsweep", "DuckDB", "Polars", "of the read rate", "Parquet: upsweep", "DuckDB", "Polars"], lines)
+
+
+def cpu_query_versions():
+    peers = ladder("xeon-query-peers")
+    return f"DuckDB {peers['duckdb']} and Polars {peers['polars']}"
+
+
+def cpu_subset_sum_peers():
+    names = {"std::bitset": "`std::bitset`", "int": "Python's integers as bitmaps", "numpy": "NumPy, a byte per sum"}
+    fills = ladder("xeon-subset-sum-peers")["fills_s"]
+    lines = [
+        [names.get(engine, f"`{engine}`"), time(filled(engine)), time(filled(engine, "dense")) if engine in fills["dense"] else ""]
+        for engine in fills["document"]
+    ]
+    return table(["", "ten items, S = 25,000,000", "a thousand items, S = 10^9"], lines)
+
+
+def cpu_subset_sum_solved():
+    engines = {"upsweep": "upsweep", "lists": "lists of sums in NumPy", "cp_sat": "OR-tools' CP-SAT", "highs": "HiGHS"}
+    limit = ladder("xeon-subset-sum-peers")["limit_s"]
+    lines = []
+    for n in (20, 30, 40, 50):
+        cases = [case for case in ladder("xeon-subset-sum-peers")["solved"] if case["n"] == n]
+        cells = []
+        for engine in engines:
+            tried = [case for case in cases if engine in case["samples"]]
+            done = [statistics.median(c["samples"][engine]) for c in tried if "limit" not in c["answers"][engine]]
+            missed = len(tried) - len(done)
+            parts = [span(done, time)] if done else []
+            if missed:
+                parts.append(f"{missed} of {len(tried)} not in {limit:.0f} s")
+            cells.append("; ".join(parts) or "–")
+        lines.append([str(n), *cells])
+    return table(["items", *engines.values()], lines)
+
+
+# ---- measured on a GPU
+
+
+def by_type(name, n, **wanted):
+    """A table of a ladder's rungs and types at a length: milliseconds, and fractions of the rate of a copy."""
+    found = rows(name, n=n, **wanted)
+    types = [type_name for type_name in TYPES if any(r["type"] == type_name for r in found)]
+    api = api_rung(name, n=n, type=types[0], **wanted)
+    lines = []
+    for rung in dict.fromkeys(r["rung"] for r in found):
+        at = {r["type"]: r for r in found if r["rung"] == rung}
+        cells = [strong(ms_of_copy(at[t]), rung == api) if t in at else "" for t in types]
+        lines.append([strong(f"`{rung}`", rung == api), *cells])
+    return table(["rung", *types], lines)
+
+
+def gpu_scan_sizes():
+    lengths = sorted({r["n"] for r in ladder("h200-scan")["rows"]})
+    lines = []
+    for rung in ("cuda.cub", "cuda.lookahead"):
+        found = [row("h200-scan", rung, type="int32", n=n) for n in lengths]
+        lines.append([f"`{rung}`", *(f"{number(r['median_s'] * US)} ({number(r['graph_s'] * US)})" if r["graph_s"]
+                                     else number(r["median_s"] * US) for r in found)])
+    return table(["", *(f"2^{n.bit_length() - 1}" for n in lengths)], lines)
+
+
+def lookahead_of_copy():
+    found = [row("h200-scan", "cuda.lookahead", type=t, n=2**28)["fraction_of_copy"] for t in TYPES]
+    return span(found, lambda x: f"{x * 100:.0f}") + " %"
+
+
+def lookahead_over_cub():
+    def seconds(rung, type_name):
+        return row("h200-scan", rung, type=type_name, n=2**28)["median_s"]
+
+    return span([seconds("cuda.cub", t) / seconds("cuda.lookahead", t) for t in TYPES], lambda x: f"{x:.1f}")
+
+
+def gpu_aggregate():
+    limits = {"30": "Z = 30", "5000": "Z = 5000", "10001": "all rows"}
+    lines = []
+    for first in rows("h200-aggregate-z30"):
+        found = [row(f"h200-aggregate-z{limit}", first["rung"]) for limit in limits]
+        api = first["rung"] == api_rung("h200-aggregate-z30", host_resident=False)
+        lines.append([strong(f"`{first['rung']}`", api),
+                      *(strong(f"{number(r['median_s'] * US)} ({fraction(r['fraction_of_read'])})", api) for r in found)])
+    return table(["rung", *limits.values()], lines)
+
+
+def gpu_transfer():
+    ways = ("pageable", "pinned", "streams")
+    lines = []
+    for rung in ("cuda.select", "cuda.cub", "cuda.fused", "cuda.zero_copy"):
+        found = [rows(f"h200-aggregate-{way}", rung=rung) for way in ways]
+        lines.append([f"`{rung}`", *(number(r[0]["total_s"] * MS) if r else "" for r in found)])
+    return table(["rung", *ways], lines)
+
+
+def gpu_query_table():
+    lines = []
+    for query, name in QUERIES.items():
+        ours, cupy = gpu_query(query), gpu_query(query, by="cupy")
+        lines.append([name, number(ours["kernel_s"] * US), f"{ours['of_read']:.2f}", number(cupy["seconds"] * US)])
+    return table(["", "upsweep", "of the read rate", "CuPy"], lines)
+
+
+def gpu_query_call():
+    found = [gpu_query(query) for query in QUERIES]
+    return span([(line["seconds"] - line["kernel_s"]) * US for line in found], lambda x: f"{x:.0f}") + " us"
+
+
+def gpu_subset_sum():
+    ten, thousand = rows("h200-subset-sum", n=10), rows("h200-subset-sum", n=1000)
+    even, sixty = rows("h200-subset-sum-even"), rows("h200-subset-sum", n=60)
+    lines = []
+    for rung in dict.fromkeys(r["rung"] for r in ten + thousand + even + sixty):
+        cells = []
+        for part in (ten, thousand, even, sixty):
+            at = [r for r in part if r["rung"] == rung]
+            cell = time(at[0]["median_s"]) if at else ""
+            cells.append(cell + (f" ({time(at[0]['graph_s'])})" if at and part is ten and at[0]["graph_s"] else ""))
+        lines.append([f"`{rung}`", *cells])
+    return table(["rung", "ten items", "a thousand items", "a thousand even items", "60 items of 57 bits"], lines)
+
+
+# ---- beside what the sources report
+
+
+def published_select_sum():
+    record = RECORDED["published_select_sum"]
+    lines = []
+    for line in record["rows"]:
+        here = time(row("h200-aggregate-z30", line["rung"])["median_s"]) if line["rung"].startswith("cuda.") else ""
+        lines.append([f"`{line['rung']}`", line["name"], f"{line['ms']:.1f} ms", here])
+    return table(["rung", "there", f"its time: {record['machine']}", "one H200"], lines)
+
+
+def published_subset_sum():
+    record = RECORDED["published_subset_sum"]
+    lines = []
+    for line in record["rows"]:
+        on_gpu = line["rung"].startswith("cuda.")
+        here = time(row("h200-subset-sum", line["rung"], n=10)["median_s"] if on_gpu else filled(line["rung"]))
+        lines.append([f"`{line['rung']}`", line["name"], f"{line['ms']:.1f} ms", here])
+    return table(["rung", "there", f"its time: {record['machine']}", "one H200; `cpu.table` on two cores"], lines)
+
+
+# ---- the README's
+
+
+def headline():
+    def h200(name, what, rung, others, **wanted):
+        ours = row(name, rung, **wanted)
+        beside = [f"{label} {time(row(name, other, **wanted)['median_s'])}" for other, label in others.items()]
+        return [what, f"{time(ours['median_s'])}, {ours['fraction_of_copy'] * 100:.0f} % of the rate of a copy", ", ".join(beside)]
+
+    def query(query, where):
+        found = query_peers(query, where)
+        times = [time(found[engine] / MS) for engine in ("upsweep", "duckdb", "polars")]
+        return [f"{query}, from {where}; two cores", times[0], f"DuckDB {times[1]}, Polars {times[2]}"]
+
+    gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
+    on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
+    return table(["", "upsweep", "instead"], [
+        h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
+        h200("h200-ragged", "Offsets of 10^8 lists, validated; H200", "cuda.lookahead", dict(gpu), type="int64", n=10**8, input=None),
+        h200("h200-reduce", "Sum of 2^28 float32; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
+        ["Running sum of 10^8 int32; two cores", f"{cpu_scan_of('cpu.chained')[0]} ms",
+         f"`std::inclusive_scan` on oneTBB {cpu_scan_of('cpu.std_par')[0]} ms"],
+        query("TPC-H Q1", "memory"),
+        query("TPC-H Q6", "memory"),
+        query("TPC-H Q6", "Parquet"),
+        ["TPC-H Q6, columns on the H200", time(on_gpu["kernel_s"]), f"CuPy {time(by_cupy['seconds'])}"],
+        ["All subset sums up to 25,000,000 of ten items; two cores", time(filled("cpu.bits_simd")),
+         f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
+    ])  # fmt: skip
+
+
+TABLES = {
+    "headline": headline,
+    "cpu_scan": cpu_scan,
+    "cpu_scan_gain": cpu_scan_gain,
+    "cpu_query": cpu_query,
+    "cpu_query_versions": cpu_query_versions,
+    "cpu_subset_sum_peers": cpu_subset_sum_peers,
+    "cpu_subset_sum_solved": cpu_subset_sum_solved,
+    "gpu_scan": lambda: by_type("h200-scan", 2**28),
+    "gpu_scan_sizes": gpu_scan_sizes,
+    "lookahead_of_copy": lookahead_of_copy,
+    "lookahead_over_cub": lookahead_over_cub,
+    "gpu_ragged": lambda: by_type("h200-ragged", 10**8, input=None),
+    "gpu_ragged_adjacent": lambda: by_type("h200-ragged", 10**8, input="adjacent lists"),
+    "gpu_reduce": lambda: by_type("h200-reduce", 2**28),
+    "gpu_aggregate": gpu_aggregate,
+    "gpu_transfer": gpu_transfer,
+    "gpu_query": gpu_query_table,
+    "gpu_query_call": gpu_query_call,
+    "gpu_subset_sum": gpu_subset_sum,
+    "published_select_sum": published_select_sum,
+    "published_subset_sum": published_subset_sum,
+} | {name: (lambda name=name: noted(name)) for name, record in RECORDED.items()
+     if isinstance(record, dict) and any("what" in line for line in record.get("rows", []))}  # fmt: skip
+
+# ---- the chart: title, file, type, length, input of each panel
+
+PANELS = [
+    ("Running sums of 2^28 int32", "h200-scan", "int32", 2**28, None),
+    ("Running sums of 2^28 float64", "h200-scan", "float64", 2**28, None),
+    ("Offsets of 10^8 lists with int64 bounds, validated", "h200-ragged", "int64", 10**8, None),
+    ("Sum of 2^28 float32", "h200-reduce", "float32", 2**28, None),
+]
+# Columns of the chart in pixels: where labels end, bars begin, a copy's bar ends, times and fractions end.
+WIDTH, LABEL, BAR, COPY, TIME, FRACTION = 820, 208, 218, 598, 730, 796
+ROW = 19
+# Text has a contrast of at least 4.5:1 with the background, which the chart brings along.
+STYLE = """
+  text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #424a53 }
+  .end { text-anchor: end }
+  .title, .chosen { font-weight: 600; fill: #1f2328 }
+  .page { fill: #ffffff }
+  .step { fill: #8c959f } .library { fill: #bf8700 } .api { fill: #1a7f37 }
+  .copy { stroke: #1f2328; stroke-width: 1.5; stroke-dasharray: 4 3 }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #b1bac4 }
+    .title, .chosen { fill: #f0f6fc }
+    .page { fill: #0d1117 }
+    .step { fill: #6e7681 } .library { fill: #d29922 } .api { fill: #3fb950 }
+    .copy { stroke: #f0f6fc }
+  }
+"""
+
+
+def text(x, y, words, kind="label"):
+    return f'<text class="{kind}" x="{x}" y="{y}">{words}</text>'
+
+
+def legend(y):
+    parts, x = [], 24
+    kinds = (("api", "upsweep: what the API runs", 226), ("library", "Thrust and CUB", 140), ("step", "other rungs", 118))
+    for kind, words, width in kinds:
+        parts += [f'<rect class="{kind}" x="{x}" y="{y - 10}" width="12" height="12" rx="2"/>', text(x + 18, y, words)]
+        x += width
+    parts.append(f'<line class="copy" x1="{x + 5}" x2="{x + 5}" y1="{y - 12}" y2="{y + 4}"/>')
+    return [*parts, text(x + 14, y, "the rate of a copy: cudaMemcpyAsync")]
+
+
+def panel(title, name, type_name, n, source, y):
+    """The panel's SVG, and where it ends."""
+    found = rows(name, type=type_name, n=n, input=source)
+    api = api_rung(name, type=type_name, n=n, input=source)
+    parts = [text(24, y, title, "title"), text(TIME, y, "ms", "end"), text(FRACTION, y, "of copy", "end")]
+    top = y = y + 8
+    for one in found:
+        kind = "api" if one["rung"] == api else one["kind"]
+        of_copy = one["fraction_of_copy"]
+        mark = "end chosen" if kind == "api" else "end"
+        parts += [
+            text(LABEL, y + 14, one["rung"], mark),
+            f'<rect class="{kind}" x="{BAR}" y="{y + 3}" width="{of_copy * (COPY - BAR):.1f}" height="{ROW - 6}" rx="2"/>',
+            text(TIME, y + 14, f"{one['median_s'] * MS:.3f}", mark),
+            text(FRACTION, y + 14, f"{of_copy:.2f}", mark),
+        ]
+        y += ROW
+    return [*parts, f'<line class="copy" x1="{COPY}" x2="{COPY}" y1="{top}" y2="{y + 2}"/>'], y
+
+
+def chart():
+    parts, y = legend(30), 30
+    for title, *which in PANELS:
+        body, y = panel(title, *which, y + 38)
+        parts += body
+    height = y + 22
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="Rungs on one NVIDIA H200: times, and fractions of the rate of a copy">'
+    )
+    page = f'<rect class="page" width="{WIDTH}" height="{height}" rx="6"/>'
+    return "\n".join([head, f"<style>{STYLE}</style>", page, *parts, "</svg>"]) + "\n"
+
+
+# ---- into the files
+
+MARK = re.compile(r"(<!-- figures:begin (\w+) -->)(.*?)(<!-- figures:end -->)", re.DOTALL)
+
+
+def filled_in(page, shown):
+    def fill(match):
+        begin, name, old, end = match.groups()
+        if name not in TABLES:
+            sys.exit(f"figures: {page}: there is no table '{name}' in tools/figures.py")
+        shown.add(name)
+        new = TABLES[name]()
+        return begin + (f"\n{new}\n" if old.startswith("\n") else new) + end
+
+    return MARK.sub(fill, (ROOT / page).read_text())
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit("usage: figures.py [--check]")
+    shown = set()
+    made = {page: filled_in(page, shown) for page in PAGES} | {CHART: chart()}
+    if hidden := sorted(TABLES.keys() - shown):
+        sys.exit(f"figures: no page shows {', '.join(hidden)}")
+    stale = [path for path, content in made.items() if (ROOT / path).read_text() != content]
+    if sys.argv[1:] == ["--check"]:
+        if stale:
+            sys.exit(f"figures: {', '.join(stale)}: not what tools/figures.py makes of bench/results/; run it")
+        return
+    for path in stale:
+        (ROOT / path).write_text(made[path])
+
+
+if __name__ == "__main__":
+    main()
