@@ -39,7 +39,7 @@ test-asan test-tsan: test-%: setup
 	cmake --build build-$* --parallel $(JOBS)
 	ctest --preset cpu-$* --parallel $(JOBS)
 
-test-fuzz: setup  ## SQL, Parquet files and expressions that nobody wrote, FUZZ_SECONDS of each; needs Clang
+test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer, FUZZ_SECONDS of each; needs Clang
 	cmake --preset cpu-fuzz -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)
 	cmake --build build-fuzz --parallel $(JOBS)
 	ctest --preset cpu-fuzz --parallel $(JOBS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake/isa.cmake: compiles sources once per instruction set, each time with flags of its own.
 
-# The same bits with every instruction set: no fused multiply-add behind our back. Wrapping integers are the contract of
+# The same bits with every instruction set: the compiler must not fuse multiplications and additions. Wrapping integers are the contract of
 # `wrap`. errno would keep loops with square roots from being vectorised.
 set(UPSWEEP_ARITHMETIC -ffp-contract=off -fwrapv -fno-math-errno)
 

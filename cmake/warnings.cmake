@@ -10,7 +10,7 @@ function(upsweep_warnings target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     list(APPEND warnings -Wno-restrict -Wno-maybe-uninitialized)
   endif()
-  # Sanitizers lead GCC's data-flow warnings astray.
+  # With sanitizers GCC's data-flow warnings are wrong too often.
   if(UPSWEEP_WERROR AND NOT UPSWEEP_SANITIZER)
     list(APPEND warnings -Werror)
   endif()

@@ -61,8 +61,8 @@ done
 mapfile -t programs < <(elf_files)
 strip --strip-unneeded "${programs[@]}"
 for program in "${programs[@]}"; do
-  strays=$(objdump -p "$program" | sed -n 's/^ *R\(UN\)\?PATH *//p' | tr ':' '\n' | grep -v '^\$ORIGIN' || true)
-  [ -z "$strays" ] || fail "$program looks for libraries in $strays"
+  outside=$(objdump -p "$program" | sed -n 's/^ *R\(UN\)\?PATH *//p' | tr ':' '\n' | grep -v '^\$ORIGIN' || true)
+  [ -z "$outside" ] || fail "$program looks for libraries in $outside"
 done
 glibc=$(objdump -T "${programs[@]}" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 bytes=$(du -sb "$new" | cut -f1)
@@ -89,9 +89,9 @@ trap back EXIT
 cp -r "$new" "$elsewhere/moved"
 mv $build $build.away
 say "trying it without a GPU, in another folder, with $build moved away"
-strays=$(ldd "$elsewhere"/moved/bin/* "$elsewhere"/moved/tests/test_* |
+outside=$(ldd "$elsewhere"/moved/bin/* "$elsewhere"/moved/tests/test_* |
   grep -E "not found|=> /" | grep -vE "=> $elsewhere|lib(c|m|dl|rt|pthread)\.so|ld-linux" || true)
-[ -z "$strays" ] || fail "these come from outside the bundle: $strays"
+[ -z "$outside" ] || fail "these come from outside the bundle: $outside"
 (cd / && CUDA_VISIBLE_DEVICES='' PYTHON=$OLDPWD/.venv/bin/python "$elsewhere/moved/test")
 rm -rf "$bundle"
 mv "$new" "$bundle"

@@ -35,7 +35,7 @@ run $upsweep offsets "$data/starts_1995.npy" "$data/stops_1995.npy" -o "$data/of
 say "Every rung of the ragged ladder on those lists, verified, then timed"
 run $upsweep ladder ragged --input "$data/starts_1995.npy" "$data/stops_1995.npy"
 
-say "A lecture's query, SUM(l_quantity * l_extendedprice) WHERE l_suppkey < 30: every rung of its ladder, then in SQL"
+say "A filtered sum, SUM(l_quantity * l_extendedprice) WHERE l_suppkey < 30: every rung of its ladder, then in SQL"
 run $upsweep ladder aggregate --z 30 --input "$data"/lineitem.parquet:{l_suppkey,l_quantity,l_extendedprice}
 ask "SELECT SUM(l_quantity * l_extendedprice) FROM '$data/lineitem.parquet' WHERE l_suppkey < 30"
 say "TPC-H's queries 1 (six of its ten columns, which fit a line; all ten are compared) and 6"
