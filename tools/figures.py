@@ -324,21 +324,22 @@ def headline():
     def query(query, where):
         found = query_peers(query, where)
         times = [time(found[engine] / MS) for engine in ("upsweep", "duckdb", "polars")]
-        return [f"{query}, from {where}; two cores", times[0], f"DuckDB {times[1]}, Polars {times[2]}"]
+        place = "columns in memory" if where == "memory" else f"from {where}"
+        return [f"{query}, {place}; two cores", times[0], f"DuckDB {times[1]}, Polars {times[2]}"]
 
     gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
     on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
     return table(["", "upsweep", "instead"], [
         h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
         h200("h200-ragged", "Offsets of 10^8 lists, validated; H200", "cuda.lookahead", dict(gpu), type="int64", n=10**8, input=None),
-        h200("h200-reduce", "Sum of 2^28 float32; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
+        h200("h200-reduce", "Sum of 2^28 float32, which only reads; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
         ["Running sum of 10^8 int32; two cores", f"{cpu_scan_of('cpu.chained')[0]} ms",
          f"`std::inclusive_scan` on oneTBB {cpu_scan_of('cpu.std_par')[0]} ms"],
         query("TPC-H Q1", "memory"),
         query("TPC-H Q6", "memory"),
         query("TPC-H Q6", "Parquet"),
         ["TPC-H Q6, columns on the H200", time(on_gpu["kernel_s"]), f"CuPy {time(by_cupy['seconds'])}"],
-        ["All subset sums up to 25,000,000 of ten items; two cores", time(filled("cpu.bits_simd")),
+        ["All subset sums up to 25,000,000 of ten items, by `cpu.bits_simd`; two cores", time(filled("cpu.bits_simd")),
          f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
     ])  # fmt: skip
 
