@@ -133,14 +133,12 @@ def origin(name):
 
 def cpu_scan():
     record = RECORDED["cpu_scan"]
-    lines = [
-        [
-            strong(line["rung"] if line["rung"].startswith("a ") else f"`{line['rung']}`", line["rung"] == "cpu.chained"),
-            *(str(ms) if of == 1 and line["rung"].startswith("a ") else f"{ms} ({of:.2f})"
-              for ms, of in zip(line["ms"], line["of_copy"], strict=True)),
-        ]
-        for line in record["rows"]
-    ]
+    lines = []
+    for line in record["rows"]:
+        api = line["rung"] == "cpu.chained"
+        cells = [f"{ms} ({of:.2f})" for ms, of in zip(line["ms"], line["of_copy"], strict=True)]
+        lines.append([strong(cell, api) for cell in [f"`{line['rung']}`", *cells]])
+    lines.append(["a copy of as many bytes", *map(str, record["copy_ms"])])
     return table(["rung", *record["columns"]], lines) + "\n\n" + origin("cpu_scan")
 
 
