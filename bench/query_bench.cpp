@@ -17,8 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "buffer.hpp"
-#include "clock.hpp"
+#include "core/clock.hpp"
+#include "cpu/pages.hpp"
 #include "cuda/staging.hpp"
 #include "io/table.hpp"
 #include "upsweep/device_table.hpp"
@@ -118,10 +118,10 @@ class Columns {
   [[nodiscard]] std::int64_t rows() const { return rows_; }
 
   /// A copy in memory of its own.
-  [[nodiscard]] std::unique_ptr<MemoryTable> copied(std::deque<Buffer<std::byte>>& memory) const {
+  [[nodiscard]] std::unique_ptr<MemoryTable> copied(std::deque<cpu::Pages<std::byte>>& memory) const {
     auto table = std::make_unique<MemoryTable>();
     for (const Column& column : columns_) {
-      Buffer<std::byte>& copy = memory.emplace_back(std::ssize(column.bytes));
+      cpu::Pages<std::byte>& copy = memory.emplace_back(std::ssize(column.bytes));
       std::memcpy(copy.data(), column.bytes.data(), column.bytes.size());
       std::shared_ptr<const Words> words;
       if (column.field.kind == ValueKind::text) {
@@ -212,7 +212,7 @@ std::string cells_of(const Answer& answer) {
 }
 
 void time_on_cpu(const Options& options, const Columns& columns) {
-  std::deque<Buffer<std::byte>> memory;
+  std::deque<cpu::Pages<std::byte>> memory;
   std::vector<std::unique_ptr<MemoryTable>> tables;
   tables.reserve(static_cast<std::size_t>(options.copies));
   for (int copy = 0; copy < options.copies; ++copy) tables.push_back(columns.copied(memory));
@@ -220,9 +220,9 @@ void time_on_cpu(const Options& options, const Columns& columns) {
   for (const Ask& ask : asks(options.only)) {
     const Query query(ask.sql, *tables[0]);
     const std::int64_t bytes = columns.bytes_of(ask);
-    std::vector<std::unique_ptr<Buffer<std::int64_t>>> arrays;
+    std::vector<std::unique_ptr<cpu::Pages<std::int64_t>>> arrays;
     for (int copy = 0; copy < options.copies; ++copy) {
-      auto& array = arrays.emplace_back(std::make_unique<Buffer<std::int64_t>>(bytes / 8));
+      auto& array = arrays.emplace_back(std::make_unique<cpu::Pages<std::int64_t>>(bytes / 8));
       for (std::int64_t i = 0; i < bytes / 8; ++i) (*array)[i] = i;
     }
     std::size_t turn = 0;
@@ -236,7 +236,8 @@ void time_on_cpu(const Options& options, const Columns& columns) {
                             const auto& array = *arrays[read_turn++ % arrays.size()];
                             unused += reduce(policy, array.data(), bytes / 8, std::int64_t{0}).value;
                           }});
-    time_in_turn(contenders, options.seconds);
+    HostClock clock;
+    time_in_turn(contenders, clock, options.seconds / static_cast<double>(contenders.size()));
     const double seconds = median(contenders[0].samples);
     const double read = median(contenders[1].samples);
     fmt::print(
@@ -272,7 +273,7 @@ class DeviceRead {
 };
 
 void time_on_gpu(const Options& options, const Columns& columns) {
-  std::deque<Buffer<std::byte>> memory;
+  std::deque<cpu::Pages<std::byte>> memory;
   const auto table = columns.copied(memory);
   const gpu::Policy policy;
   std::vector<std::unique_ptr<DeviceTable>> tables;
@@ -294,7 +295,8 @@ void time_on_gpu(const Options& options, const Columns& columns) {
                             kernel.push_back(query.run(policy, *tables[turn++ % tables.size()]).times.kernel);
                           }});
     contenders.push_back({.name = "read", .run = [&] { reading.push_back(read.seconds()); }});
-    time_in_turn(contenders, options.seconds);
+    HostClock clock;
+    time_in_turn(contenders, clock, options.seconds / static_cast<double>(contenders.size()));
     fmt::print(
         "{{\"query\":\"{}\",\"rung\":\"{}\",\"rows\":{},\"copies\":{},\"bytes\":{},\"seconds\":{},"
         "\"kernel_s\":{},\"read_s\":{},\"of_read\":{:.3f},\"compile_s\":{}}}\n",

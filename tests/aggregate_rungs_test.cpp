@@ -66,7 +66,7 @@ class Placed {
 };
 
 void check_rungs(const Policy& policy, Placed& placed, std::uint32_t limit, std::int64_t expected) {
-  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+  for (const auto& rung : tests::cpu_rungs("aggregate")) {
     const SelectSum found = placed.sum(policy.with_rung(rung.id), limit);
     EXPECT_EQ(found.rung, rung.id);
     EXPECT_EQ(found.sum, expected) << rung.id << " limit " << limit << " threads " << policy.threads << " isa "
@@ -121,7 +121,7 @@ TEST(AggregateRungs, EveryRowAloneCounts) {
     for (const Isa isa : isas()) {
       for (std::size_t i = 0; i < key.size(); ++i) {
         key[i] = 29;
-        for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+        for (const auto& rung : tests::cpu_rungs("aggregate")) {
           const Policy policy = seq.with_rung(rung.id).with_isa(isa);
           ASSERT_EQ(select_sum(policy, key, quantity, price, 30), quantity[i] * price[i]) << rung.id << " row " << i;
           ASSERT_EQ(select_sum(policy, key, quantity, price, 29), 0) << rung.id << " row " << i;
@@ -148,7 +148,7 @@ TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
   for (std::size_t kept = 500; kept < 530; ++kept) {
     std::fill(key.begin() + 4096, key.end(), 9U);
     std::fill(key.begin() + 2 * 4096 - static_cast<std::ptrdiff_t>(kept), key.begin() + 2 * 4096, 0U);
-    for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    for (const auto& rung : tests::cpu_rungs("aggregate")) {
       EXPECT_EQ(select_sum(seq.with_rung(rung.id), key, quantity, price, 1), static_cast<std::int64_t>(15 * kept));
     }
   }
@@ -158,7 +158,7 @@ TEST(AggregateRungs, SumsWrapAround) {
   const std::vector<std::uint32_t> key(1000, 0);
   const std::vector<std::int64_t> quantity(1000, std::numeric_limits<std::int64_t>::max());
   const std::vector<std::int64_t> price(1000, std::numeric_limits<std::int64_t>::min());
-  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+  for (const auto& rung : tests::cpu_rungs("aggregate")) {
     // (2^63 - 1)(-2^63) = 2^63 modulo 2^64, an even number of times.
     EXPECT_EQ(select_sum(par.with_rung(rung.id), key, quantity, price, 1), 0) << rung.id;
     EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), 999, 1),
@@ -169,7 +169,7 @@ TEST(AggregateRungs, SumsWrapAround) {
 
 TEST(AggregateRungs, SumsOfPartsAddUp) {
   const Rows rows = make_rows(RowPattern::extremes, 100003, 9);
-  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+  for (const auto& rung : tests::cpu_rungs("aggregate")) {
     std::uint64_t sum = 0;
     for (std::int64_t first = 0; first < rows.count(); first += 33333) {
       const std::int64_t count = std::min<std::int64_t>(33333, rows.count() - first);
@@ -215,7 +215,7 @@ TEST(AggregateApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { call(par.with_rung("cuda.fused")); }), Code::unsupported) << "the columns are the host's";
   EXPECT_EQ(code_of([&] { call(par.with_overflow(Overflow::checked)); }), Code::unsupported);
   EXPECT_EQ(select_sum(par, nullptr, nullptr, nullptr, 0, 30), 0);
-  for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+  for (const auto& rung : tests::cpu_rungs("aggregate")) {
     EXPECT_EQ(select_sum(par.with_rung(rung.id), nullptr, nullptr, nullptr, 0, 30), 0) << rung.id;
   }
 }

@@ -32,7 +32,7 @@ constexpr std::int64_t kSizes[] = {0,    1,    2,    3,    4,     5,     31,    
                                    131,  132,  255,  256,  257,   511,   512,    513,     515,     516,    640,
                                    1023, 1025, 4095, 4097, 65537, 70001, 262145, 2162688, 2162701, 6001215};
 
-std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::aggregate, Backend::cuda); }
+std::vector<RungInfo> rungs() { return tests::rungs_of("aggregate", Backend::cuda); }
 
 template <class Call>
 Code code_of(Call call) {

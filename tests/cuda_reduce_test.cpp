@@ -32,7 +32,7 @@ using tests::require;
 constexpr std::int64_t kSizes[] = {0,    1,    2,    31,    33,    255,    511,     512,     513,
                                    4095, 4096, 4097, 65537, 70001, 999983, 4325376, 4325377, 9000011};
 
-std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::reduce, Backend::cuda); }
+std::vector<RungInfo> rungs() { return tests::rungs_of("reduce", Backend::cuda); }
 
 template <class Call>
 Code code_of(Call call) {

@@ -47,7 +47,7 @@ Code code_of(Call call) {
   }
 }
 
-std::vector<RungInfo> rungs() { return tests::rungs_of(Problem::scan, Backend::cuda); }
+std::vector<RungInfo> rungs() { return tests::rungs_of("scan", Backend::cuda); }
 
 template <class T>
 class CudaScan : public GpuTest {};

@@ -35,7 +35,7 @@ constexpr std::int64_t kLimits[] = {0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 191,
 
 /// Rungs that fill a bitmap.
 std::vector<RungInfo> filling_rungs() {
-  std::vector<RungInfo> rungs = tests::rungs_of(Problem::subset_sum, Backend::cuda);
+  std::vector<RungInfo> rungs = tests::rungs_of("subset-sum", Backend::cuda);
   std::erase_if(rungs, [](const RungInfo& rung) { return rung.id == kTwoList; });
   return rungs;
 }
@@ -354,7 +354,7 @@ void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expe
 void check_decisions(const Items& items, const Question& question) {
   const std::int64_t expected = expected_nearest(reference(items, total(items)), total(items), question);
   std::vector<std::string> rungs{""};
-  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+  for (const auto& rung : tests::rungs_of("subset-sum", Backend::cuda)) {
     if (question.exact() || rung.id != kTwoList) rungs.emplace_back(rung.id);
   }
   for (const auto& rung : rungs) {
@@ -508,7 +508,7 @@ TEST_F(CudaSubsetSum, ThePlanNamesWhatIsUsed) {
   expect_plan(few, total(few) + 1, "none");
   expect_plan({6, 12, 600}, 7, "none");
   // A rung that is named is the plan's too, and nothing likely is tried before it.
-  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+  for (const auto& rung : tests::rungs_of("subset-sum", Backend::cuda)) {
     const SubsetSumPlan plan = plan_subset(gpu::Policy{}.with_rung(rung.id), few, total(few) / 2);
     EXPECT_EQ(plan.rung, rung.id);
     EXPECT_FALSE(plan.tries_likely);
@@ -555,7 +555,7 @@ TEST_F(CudaSubsetSum, AnErrorThatTheCallerHasNotAskedForIsNotTheRungs) {
   const Items few = random_items(random, 12, 3000);  // some of them beyond the limit
   const std::int64_t limit = 2000;
   const Items many = random_items(random, 30, 100000);  // more than two_list starts with
-  for (const auto& rung : tests::rungs_of(Problem::subset_sum, Backend::cuda)) {
+  for (const auto& rung : tests::rungs_of("subset-sum", Backend::cuda)) {
     tests::leave_stale_error();
     if (rung.id == kTwoList) {
       EXPECT_TRUE(decide(many, total(many) - many[3] - many[20]).reachable);

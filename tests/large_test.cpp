@@ -27,7 +27,7 @@ std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + 
 TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
   for (const std::int64_t n : {kPast31, kPast32}) {
     bench::Buffer<std::uint8_t> data(n);
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
       for (std::int64_t i = 0; i < n; ++i) data[i] = element(i);
       inclusive_scan(par.with_rung(rung.id), data.data(), n, data.data());
@@ -63,7 +63,7 @@ TEST(Large, ReducesPastTheLimitsOf32Bits) {
       data[i] = element(i);
       expected += data[i];
     }
-    for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+    for (const auto& rung : tests::cpu_rungs("reduce")) {
       if (rung.kind == Kind::library) continue;  // it needs the same type in and out
       EXPECT_EQ(reduce(par.with_rung(rung.id), data.data(), n, std::uint64_t{0}).value, expected) << rung.id;
     }
@@ -76,7 +76,7 @@ TEST(Large, OffsetsPastTheLimitsOf32Bits) {
   bench::Buffer<std::int32_t> bounds(n);
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<std::int32_t>(i * 3);
   bench::Buffer<std::int64_t> offsets(n + 1);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     // int32 bounds: stops one place on are the adjacent case, which every rung must get right.
     const auto result = compact_offsets(par.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, offsets.data());
     EXPECT_EQ(result.total, 3 * n) << rung.id;
@@ -102,7 +102,7 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
       price[i] = 3;
       expected += 3 * (i + 1);
     }
-    for (const auto& rung : tests::cpu_rungs(Problem::aggregate)) {
+    for (const auto& rung : tests::cpu_rungs("aggregate")) {
       EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 1), expected)
           << rung.id << " n " << n;
       EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 0), 0) << rung.id;
@@ -171,7 +171,7 @@ TEST(Large, TotalsPassTwoToTheThirtyTwo) {
   const std::vector<std::uint32_t> starts(n, 0);
   const std::vector<std::uint32_t> stops(n, UINT32_MAX);
   std::vector<std::int64_t> offsets(n + 1);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (rung.id == "cpu.adjacent") continue;
     compact_offsets(par.with_rung(rung.id), starts, stops, offsets);
     for (std::int64_t i = 0; i <= n; ++i)

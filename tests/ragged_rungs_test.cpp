@@ -76,7 +76,7 @@ template <class T>
 void check_rungs(const Bounds<T>& lists, const Policy& policy, bool strict = false) {
   const auto n = std::ssize(lists.starts);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     Guarded<std::int64_t> offsets(n + 1, n % 8);
     check(policy.with_rung(rung.id), lists.starts.data(), lists.stops.data(), n, expected, offsets, strict);
@@ -99,7 +99,7 @@ TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
       Guarded<TypeParam> stops(n, n % 3);
       std::copy(lists.starts.begin(), lists.starts.end(), starts.data());
       std::copy(lists.stops.begin(), lists.stops.end(), stops.data());
-      for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+      for (const auto& rung : tests::cpu_rungs("ragged")) {
         if (is_adjacent(rung)) continue;
         for (const std::int64_t misaligned : {1, 0, 7}) {
           if (kSanitized && misaligned != 1) continue;
@@ -126,7 +126,7 @@ TYPED_TEST(RaggedRungs, StorePastTheCachesWhereOffsetsAreMany) {
   const std::int64_t n = (std::int64_t{1} << 20) + 5;  // 8 MB of offsets: from here on stores are non-temporal
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 4);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     for (const Isa isa : isas()) {
       // offsets[1] is what the rung writes: aligned with 7, else not.
@@ -306,7 +306,7 @@ TEST(RaggedRungs, TheFirstOfABadListAndAnOverflowWins) {
 TYPED_TEST(RaggedRungs, LetStartsAndStopsBeTheSameArray) {
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, 50000, 11);
   check_rungs(Bounds<TypeParam>{lists.starts, lists.starts}, par.with_threads(2));
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     std::vector<std::int64_t> offsets(lists.starts.size() + 1, 77);
     compact_offsets(par.with_rung(rung.id), lists.starts, lists.starts, offsets);
@@ -329,7 +329,7 @@ template <class T>
 void check_chain(const std::vector<T>& bounds, const Policy& policy, bool strict = false) {
   const std::int64_t n = std::ssize(bounds) - 1;
   const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n, strict);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     Guarded<std::int64_t> offsets(n + 1, n % 8);
     std::fill_n(offsets.data(), n + 1, kMost - 7);  // what a rung might take for an offset before it is written
     check(policy.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, expected, offsets, strict);
@@ -653,7 +653,7 @@ TYPED_TEST(RaggedRungs, ListsInPartsMakeTheWhole) {
   const std::int64_t n = 300001;
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 12);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     for (const std::int64_t part : {std::int64_t{977}, kBlock, kBlock + 1, kSegment}) {
       Guarded<std::int64_t> offsets(n + 1, 3);
@@ -678,7 +678,7 @@ TYPED_TEST(RaggedRungs, ChainsInPartsMakeTheWhole) {
   const std::int64_t n = 100003;
   const auto bounds = chain<TypeParam>(n, 40);
   const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     std::vector<std::int64_t> offsets(bounds.size(), 77);
     OffsetsCarry carry;
     for (std::int64_t first = 0; first < n; first += 30011) {
@@ -697,7 +697,7 @@ TYPED_TEST(RaggedRungs, AnErrorInAPartCountsFromTheFirstPart) {
   lists.starts[bad] = 9;
   lists.stops[bad] = 8;
   const std::int64_t part = 50000;
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     const Policy policy = par.with_rung(rung.id).with_threads(2);
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1, 77);
@@ -716,7 +716,7 @@ TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
   const std::vector<std::int64_t> starts(40000, 0);
   std::vector<std::int64_t> stops(starts.size(), 1);
   for (const std::int64_t room : {0, 1, 16383, 16384, 39999, 40000}) {
-    for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+    for (const auto& rung : tests::cpu_rungs("ragged")) {
       if (is_adjacent(rung)) continue;
       OffsetsCarry carry{.total = kMost - room, .lists = 1000};
       std::vector<std::int64_t> offsets(starts.size() + 1, 77);
@@ -770,7 +770,7 @@ TEST(RaggedCarry, CarriesOfPartsAloneMergeToTheWholes) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1);
   OffsetsCarry whole;
   compact_offsets(par, lists.starts.data(), lists.stops.data(), n, offsets.data(), false, whole);
-  for (const auto& rung : tests::cpu_rungs(Problem::ragged)) {
+  for (const auto& rung : tests::cpu_rungs("ragged")) {
     if (is_adjacent(rung)) continue;
     OffsetsCarry merged;
     for (std::int64_t first = 0; first < n; first += 20001) {

@@ -67,7 +67,7 @@ struct Answer {
 /// Asks every rung: the answers of those that take the call are right, the others refuse it.
 void expect_right(const Policy& policy, std::int64_t n, bool for_library, bool compiled,
                   const std::function<Answer(const Policy&)>& ask) {
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     Answer answer{"", false};
     const Code code = code_of([&] { answer = ask(policy.with_rung(rung.id)); });
     if (rung.kind == Kind::library && !for_library && code == Code::unsupported) continue;
@@ -324,7 +324,7 @@ TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
     Affine expected{3, 1};
     for (const Affine& f : in) expected = kCompose(expected, f);
     int ran = 0;
-    for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+    for (const auto& rung : tests::cpu_rungs("reduce")) {
       for (const int threads : {1, 2, 3, 7}) {
         Reduction<Affine> result{};
         const Code code =
@@ -346,7 +346,7 @@ TEST(ReduceRungs, CustomOperatorsSeeTheirCapturesAndConvert) {
   const auto in = tests::make<std::uint32_t>(Pattern::random, 200001, 13);
   std::int64_t expected = 1;
   for (const std::uint32_t x : in) expected = sum(expected, x);
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     if (compiled_only(rung)) continue;
     EXPECT_EQ(reduce(par.with_rung(rung.id).with_threads(3), in, std::int64_t{1}, sum).value, expected) << rung.id;
   }
@@ -390,7 +390,7 @@ std::optional<T> exact_sum(const std::vector<In>& in, T init) {
 
 /// Asks every rung for a checked sum: right, or an overflow where there is no right one.
 void expect_checked(const Policy& policy, bool fits, const std::function<bool(const Policy&)>& is_right) {
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     bool right = false;
     const Policy checked = policy.with_rung(rung.id).with_overflow(Overflow::checked);
     const Code code = code_of([&] { right = is_right(checked); });
@@ -543,7 +543,7 @@ TYPED_TEST(ReduceRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
           }
         }
       };
-      for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+      for (const auto& rung : tests::cpu_rungs("reduce")) {
         if (rung.determinism != Determinism::always) continue;
         all_same(rung, add, TypeParam{0.1F});
         all_same(rung, min, TypeParam{100});
@@ -560,7 +560,7 @@ TYPED_TEST(ReduceRungs, FloatsStayWithinTheStatedBound) {
       const auto n = std::ssize(in);
       scan::SumReference sum(1);
       for (const TypeParam x : in) sum.next(x);
-      for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+      for (const auto& rung : tests::cpu_rungs("reduce")) {
         const TypeParam value = reduce(par.with_rung(rung.id).with_threads(2), in, TypeParam{1});
         const long double error = std::abs(static_cast<long double>(value) - sum.value());
         const auto factor = static_cast<long double>(std::max(1.0, rung.float_bound.factor(n, n)));
@@ -619,7 +619,7 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
     std::fill(in.begin(), in.end(), std::numeric_limits<TypeParam>::max());
     check_rungs(par, in.data(), n, TypeParam{0}, add, infinity);
     const std::vector<TypeParam> zeros(70000, TypeParam{-0.0F});
-    for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+    for (const auto& rung : tests::cpu_rungs("reduce")) {
       for (const std::int64_t count : {0, 1, 100, 70000}) {
         const TypeParam sum = reduce(par.with_rung(rung.id), zeros.data(), count, TypeParam{-0.0F}, add);
         EXPECT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " n " << count;
@@ -674,7 +674,7 @@ TYPED_TEST(ReduceRungs, ProductsMayLeaveTheRangeOfFloatsAndComeBack) {
         const TypeParam slack =
             std::abs(expected) * std::numeric_limits<TypeParam>::epsilon() * static_cast<TypeParam>(n);
         EXPECT_NEAR(reduce(par, in, init, mul), expected, slack) << "the API, n " << n;
-        for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+        for (const auto& rung : tests::cpu_rungs("reduce")) {
           if (rung.kind == Kind::library) continue;
           const TypeParam first = reduce(seq.with_rung(rung.id), in, init, mul);
           EXPECT_NEAR(first, expected, slack) << rung.id << " n " << n;
@@ -702,7 +702,7 @@ TYPED_TEST(ReduceRungs, ProductsAreNaNOnlyWhereAnElementIsOrZeroMeetsInfinity) {
     for (const std::int64_t n : {100, 5001, 200001}) {
       std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{1 << 20});
       const auto expect = [&](TypeParam product) {
-        for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+        for (const auto& rung : tests::cpu_rungs("reduce")) {
           if (rung.kind == Kind::library) continue;
           const TypeParam value = reduce(par.with_rung(rung.id), in, TypeParam{1}, mul);
           EXPECT_TRUE(scan::same_value(value, product)) << rung.id << " n " << n << ": " << value;
@@ -740,7 +740,7 @@ void check_parts(const std::vector<In>& in, Op op) {
   const auto ends = cuts(std::ssize(in));
   const T init{3};
   const T whole = reference(in.data(), std::ssize(in), init, op);
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     if (rung.kind == Kind::library && !kForLibrary<In, T>) continue;
     const Policy policy = par.with_rung(rung.id).with_threads(2);
     auto handed_on = carry_of(init);
@@ -773,7 +773,7 @@ TEST(ReduceRungs, CarriesOfCustomOperatorsMergeInOrder) {
   const auto ends = cuts(std::ssize(in));
   Affine whole = in[0];
   for (std::size_t i = 1; i < in.size(); ++i) whole = kCompose(whole, in[i]);
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     if (compiled_only(rung)) continue;
     auto merged = empty_carry<Affine>();
     for (std::size_t p = 1; p < ends.size(); ++p) {
@@ -792,7 +792,7 @@ TYPED_TEST(ReduceRungs, CheckedPartsMayLeaveTheTypeAndComeBack) {
     std::vector<TypeParam> in(200000, Limits::max());
     if constexpr (std::is_signed_v<TypeParam>) std::fill(in.begin() + 100000, in.end(), TypeParam{-Limits::max()});
     in.back() = 1;
-    for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+    for (const auto& rung : tests::cpu_rungs("reduce")) {
       if (!checks_overflow(rung)) continue;
       const Policy policy = par.with_rung(rung.id).with_overflow(Overflow::checked).with_threads(2);
       auto handed_on = empty_carry<TypeParam>();
@@ -823,7 +823,7 @@ TYPED_TEST(ReduceRungs, FloatPartsThatEndWithBlocksHaveTheBitsOfTheWhole) {
     const std::int64_t block = 65536;
     const auto in = rounded<TypeParam>(5 * block + 77);
     const auto n = std::ssize(in);
-    for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+    for (const auto& rung : tests::cpu_rungs("reduce")) {
       if (rung.determinism != Determinism::always) continue;
       const Policy policy = par.with_rung(rung.id).with_threads(3);
       auto whole = empty_carry<TypeParam>();
@@ -848,7 +848,7 @@ TYPED_TEST(ReduceRungs, TheApiPicksByLengthAndTypeOnly) {
     for (const int threads : {0, 2, 8, 100}) {
       for (const Isa isa : isas()) EXPECT_EQ(reduce(par.with_threads(threads).with_isa(isa), in).rung, one.rung);
     }
-    const auto all = tests::cpu_rungs(Problem::reduce);
+    const auto all = tests::cpu_rungs("reduce");
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const RungInfo& rung) { return rung.id == one.rung; }));
     if (n <= detail::kInlineLength) {
       EXPECT_EQ(one.rung, "cpu.serial");
@@ -885,7 +885,7 @@ TEST(ReduceApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.simd_threads"), in.data(), 3, 0, plus); }),
             Code::unsupported);
   EXPECT_EQ(reduce(par, nothing, 0, 7).value, 7);
-  for (const auto& rung : tests::cpu_rungs(Problem::reduce)) {
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
     EXPECT_EQ(reduce(par.with_rung(rung.id), nothing, 0, 7).value, 7) << rung.id;
   }
 }

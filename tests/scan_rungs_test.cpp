@@ -66,7 +66,7 @@ void check(const Policy& policy, const std::vector<T>& in, Op op, bool exclusive
 }
 
 TYPED_TEST(ScanRungs, AddMatchesTheReferenceAtEverySizeAndPattern) {
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const Pattern pattern : tests::kPatterns) {
       if (kSanitized && pattern != Pattern::random) continue;
       for (const std::int64_t n : kSizes) {
@@ -91,7 +91,7 @@ TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
       check(policy, in, std::plus<>{}, exclusive, 1);
     }
   };
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const Isa isa : isas()) {
       for (const std::int64_t n : {0, 1, 100, 5000, 270000}) {
         if (kSanitized && n == 5000) continue;
@@ -106,7 +106,7 @@ TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
 
 TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       auto in = tests::make<TypeParam>(Pattern::extremes, 70001);
       for (auto& x : in) x = x < 0 ? TypeParam{-1} : TypeParam{1};
       check(par.with_rung(rung.id), in, mul, false, 0);
@@ -116,7 +116,7 @@ TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
 }
 
 TYPED_TEST(ScanRungs, WorksInPlace) {
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const bool exclusive : {false, true}) {
       for (const std::int64_t n : {1, 17, 1024, 40000, 300001}) {
         const auto in = tests::make<TypeParam>(Pattern::random, n, 3);
@@ -182,7 +182,7 @@ std::vector<T> rounded(std::int64_t n) {
 
 TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       for (const std::int64_t n : {3, 1000, 600000}) {
         const auto in = rounded<TypeParam>(n);
         std::vector<TypeParam> out(in.size());
@@ -201,7 +201,7 @@ TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     const std::int64_t n = 1200007;
     const auto in = rounded<TypeParam>(n);
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.determinism != Determinism::always) continue;
       std::vector<TypeParam> first(in.size());
       inclusive_scan(seq.with_rung(rung.id), in, first);
@@ -222,7 +222,7 @@ TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
 TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
   using Out = std::conditional_t<std::is_floating_point_v<TypeParam>, double,
                                  std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>>;
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const std::int64_t n : {1, 1000, 100003, 700001}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 5);
       Guarded<Out> out(n, 1);
@@ -237,7 +237,7 @@ TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
 TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
   if constexpr (std::is_integral_v<TypeParam>) {
     using Limits = std::numeric_limits<TypeParam>;
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       const Policy policy = par.with_rung(rung.id).with_threads(2).with_overflow(Overflow::checked);
       for (const std::int64_t n : {1, 100, 40000, 700001}) {
         for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
@@ -281,7 +281,7 @@ TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
         if (sum > std::numeric_limits<TypeParam>::max() || sum < std::numeric_limits<TypeParam>::min()) expected = i;
       }
       std::vector<TypeParam> out(in.size());
-      for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+      for (const auto& rung : tests::cpu_rungs("scan")) {
         std::int64_t found = kNoIndex;
         try {
           inclusive_scan(par.with_rung(rung.id).with_overflow(Overflow::checked), in, out);
@@ -298,7 +298,7 @@ TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
 TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
   const std::int64_t n = 700001;
   const auto in = tests::make<TypeParam>(Pattern::random, n, 9);
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     const Policy policy = par.with_rung(rung.id);
     std::vector<TypeParam> whole(in.size());
     std::vector<TypeParam> parts(in.size());
@@ -333,7 +333,7 @@ TEST(ScanRungs, CustomTypesMayBeAlignedToACacheLine) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b) % 64, 0U);
     return Wide{a.value + b.value};
   };
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     std::vector<Wide> out(in.size());
     if (!supported([&] { inclusive_scan(par.with_rung(rung.id).with_threads(3), in, out, plus); })) continue;
     EXPECT_EQ(out.back().value, 300000) << rung.id;
@@ -362,7 +362,7 @@ TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
     std::vector<Affine> in(static_cast<std::size_t>(n));
     std::mt19937 random(1);
     for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       for (const bool exclusive : {false, true}) {
         std::vector<Affine> out(in.size(), Affine{77, 77});
         const Policy policy = par.with_rung(rung.id).with_threads(3);
@@ -396,7 +396,7 @@ TEST(ScanRungs, LambdasSeeTheirCaptures) {
 
 TEST(ScanRungs, MinAndMaxPropagateNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const std::int64_t at : {0, 5, 20000}) {
       std::vector<float> in(40000, 1.0F);
       in[static_cast<std::size_t>(at)] = nan;
@@ -413,7 +413,7 @@ TEST(ScanRungs, MinAndMaxPropagateNaN) {
 
 TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
   const float infinity = std::numeric_limits<float>::infinity();
-  for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
     std::vector<float> in(70000, 1.0F);
     in[40000] = infinity;
     std::vector<float> out(in.size());
@@ -491,7 +491,7 @@ void check_as_the_loop(const std::vector<T>& in, Op op, const RungInfo& rung, bo
 
 TYPED_TEST(ScanRungs, FloatsStayInRangeWhereTheLoopDoes) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const auto& rung : tests::cpu_rungs(Problem::scan)) {
+    for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.id != "cpu.simd" && rung.id != "cpu.chained") continue;
       for (const bool exclusive : {false, true}) {
         for (const auto& in : ranges_nearly_left<TypeParam>(false)) check_as_the_loop(in, add, rung, exclusive);

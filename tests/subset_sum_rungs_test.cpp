@@ -77,7 +77,7 @@ void check_fill(const Policy& policy, const Items& items, std::int64_t limit, co
 
 void check_fills(const Items& items, std::int64_t limit) {
   const auto expected = expected_sums(items, limit);
-  for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+  for (const auto& rung : tests::cpu_rungs("subset-sum")) {
     if (!fills(rung) || is_unsupported(rung, items)) continue;
     for (const int threads : {1, 3}) check_fill(par.with_rung(rung.id).with_threads(threads), items, limit, expected);
   }
@@ -197,7 +197,7 @@ TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
       if (sum > kLimit) continue;
       EXPECT_EQ(table[static_cast<std::size_t>(sum / 64)] >> (sum % 64) & 1, 1U) << sum;
     }
-    for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+    for (const auto& rung : tests::cpu_rungs("subset-sum")) {
       if (!fills(rung)) continue;
       std::fill(other.begin(), other.end(), ~std::uint64_t{0});
       (void)reachable_sums(par.with_rung(rung.id), items.data(), std::ssize(items), kLimit, other.data());
@@ -249,7 +249,7 @@ void check_decisions(const Items& items, const Question& question) {
   const std::int64_t expected = expected_nearest(sums, question.target, question.below, question.above);
   const bool exact = question.below == 0 && question.above == 0;
   std::vector<std::string> rungs{""};
-  for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+  for (const auto& rung : tests::cpu_rungs("subset-sum")) {
     if (!is_unsupported(rung, items) && (exact || rung.id != "cpu.schroeppel_shamir")) rungs.emplace_back(rung.id);
   }
   for (const auto& rung : rungs) {
@@ -290,7 +290,7 @@ TEST(SubsetSum, TenItemsUpToAHundred) {
   const Items items = random_items(random, 10, 100);
   const auto sums = expected_sums(items, total(items));
   for (std::int64_t target = 0; target <= total(items); ++target) {
-    for (const auto& rung : tests::cpu_rungs(Problem::subset_sum)) {
+    for (const auto& rung : tests::cpu_rungs("subset-sum")) {
       const SubsetSum answer = find_subset(par.with_rung(rung.id), items, target);
       check_answer(answer, items, sums[static_cast<std::size_t>(target)] != 0 ? target : -1, std::string(rung.id));
     }

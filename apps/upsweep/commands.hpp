@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,11 +75,7 @@ struct LadderOptions {
   std::string types;
   std::vector<std::string> input;
   double max_seconds = 5;
-  std::string z;         ///< of aggregate, as the next one
-  std::string transfer;  ///< pageable, pinned or streams
-  std::string target;    ///< of subset-sum, as the next two
-  std::string largest;
-  std::string per_thread;
+  std::map<std::string, std::string> settings;  ///< of one problem alone, by their names
 };
 
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.

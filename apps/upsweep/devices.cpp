@@ -2,13 +2,9 @@
 // apps/upsweep/devices.cpp: `upsweep devices`: what there is to run on, and how fast it moves memory.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <vector>
 
-#include "buffer.hpp"
-#include "clock.hpp"
 #include "commands.hpp"
-#include "gpu_link.hpp"
 #include "output.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
@@ -17,29 +13,6 @@
 namespace upsweep::command {
 namespace {
 
-struct Rates {
-  double copy = 0;  ///< bytes read plus bytes written, per second
-  double read = 0;
-};
-
-/// Four times the last-level cache, and at least 256 MB: what is measured is memory.
-std::int64_t probe_bytes() { return std::max<std::int64_t>(std::int64_t{256} << 20, 4 * machine().l3_bytes); }
-
-Rates measure(int threads) {
-  const std::int64_t bytes = std::min(probe_bytes(), machine().memory_bytes / 8);
-  bench::Buffer<std::byte> from(bytes);
-  bench::Buffer<std::byte> to(bytes);
-  std::memset(from.data(), 1, static_cast<std::size_t>(bytes));
-  std::memset(to.data(), 1, static_cast<std::size_t>(bytes));
-  std::vector<bench::Contender> contenders;
-  contenders.push_back(
-      {.name = "copy", .run = [&] { copy_bytes(to.data(), from.data(), bytes, threads); }, .samples = {}});
-  contenders.push_back({.name = "read", .run = [&] { (void)read_bytes(from.data(), bytes, threads); }, .samples = {}});
-  bench::time_in_turn(contenders, 0.5);
-  return {2.0 * static_cast<double>(bytes) / bench::median(contenders[0].samples),
-          static_cast<double>(bytes) / bench::median(contenders[1].samples)};
-}
-
 /// What `cuda` says: whether it could run.
 std::string_view cuda_word() {
   if (!gpu::is_built()) return "not built";
@@ -47,15 +20,15 @@ std::string_view cuda_word() {
 }
 
 /// The link of every GPU.
-std::vector<bench::LinkTimes> measure_links() {
-  std::vector<bench::LinkTimes> all(gpu::devices().size());
+std::vector<gpu::LinkTimes> measure_links() {
+  std::vector<gpu::LinkTimes> all(gpu::devices().size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (gpu::devices()[i].error.empty()) all[i] = bench::measure_link(static_cast<int>(i));
+    if (gpu::devices()[i].error.empty()) all[i] = gpu::measure_link(static_cast<int>(i));
   }
   return all;
 }
 
-Json link_json(const bench::LinkTimes& link) {
+Json link_json(const gpu::LinkTimes& link) {
   const auto gbps = [&](double seconds) { return static_cast<double>(link.bytes) / seconds / 1e9; };
   return {{"bytes", link.bytes},
           {"allocation_s", link.allocation_s},
@@ -69,7 +42,7 @@ Json link_json(const bench::LinkTimes& link) {
           {"to_host_pinned_gbps", gbps(link.to_host_pinned_s)}};
 }
 
-std::string link_text(const bench::LinkTimes& link) {
+std::string link_text(const gpu::LinkTimes& link) {
   const auto copy = [&](double seconds) {
     return fmt::format("{} ({})", duration(seconds), rate(static_cast<double>(link.bytes) / seconds));
   };
@@ -83,7 +56,7 @@ std::string link_text(const bench::LinkTimes& link) {
       copy(link.to_host_pageable_s), copy(link.to_host_pinned_s));
 }
 
-Json gpus_json(const std::vector<bench::LinkTimes>& links) {
+Json gpus_json(const std::vector<gpu::LinkTimes>& links) {
   Json all = Json::array();
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
@@ -101,7 +74,7 @@ Json gpus_json(const std::vector<bench::LinkTimes>& links) {
   return all;
 }
 
-std::string gpus_text(const std::vector<bench::LinkTimes>& links) {
+std::string gpus_text(const std::vector<gpu::LinkTimes>& links) {
   std::string text;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
@@ -124,15 +97,15 @@ int run_devices(const Common& common) {
   const Machine& here = machine();
   (void)common.policy();  // refuses a device that is not there
   const int threads = common.threads > 0 ? common.threads : here.threads;
-  Rates one;
-  Rates all;
-  std::vector<bench::LinkTimes> links;
+  MemoryRates one;
+  MemoryRates all;
+  std::vector<gpu::LinkTimes> links;
   {
     Progress progress(common.quiet);
     progress.say("measuring memory with one thread");
-    one = measure(1);
+    one = measure_memory(1);
     progress.say("measuring memory with every thread");
-    all = threads > 1 ? measure(threads) : one;
+    all = threads > 1 ? measure_memory(threads) : one;
     progress.say("measuring the links of GPUs");
     if (common.device != "cpu") links = measure_links();
   }

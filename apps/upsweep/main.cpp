@@ -19,6 +19,7 @@
 #include "output.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
+#include "upsweep/ladder.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
@@ -169,18 +170,18 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
   ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
   ladder
       ->add_option("--input", o.input,
-                   "climb on a column (ragged: STARTS STOPS; aggregate: KEY QUANTITY PRICE) instead of made numbers")
+                   "climb on a column (ragged: STARTS STOPS; aggregate: KEY QUANTITY PRICE) instead of generated data")
       ->expected(1, 3);
   ladder
       ->add_option("--max-seconds", o.max_seconds,
                    "skip a rung that would, by the size before, take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
-  ladder->add_option("--z", o.z, "aggregate: sum the rows whose key is less than Z (default: 30)");
-  ladder->add_option("--transfer", o.transfer,
-                     "aggregate on a GPU: send the columns too, from pageable or pinned memory or in streams");
-  ladder->add_option("--target", o.target, "subset-sum: sums up to S (default: a quarter of --sizes times --largest)");
-  ladder->add_option("--largest", o.largest, "subset-sum: made items are 1 to M (default: 10000000)");
-  ladder->add_option("--per-thread", o.per_thread, "subset-sum: sums per thread of cuda.agglomerated (default: 8)");
+  for (const ProblemInfo& problem : problems()) {
+    for (const SettingInfo& setting : problem.settings) {
+      const std::string name(setting.name);
+      ladder->add_option("--" + name, o.settings[name], fmt::format("{}: {}", problem.name, setting.help));
+    }
+  }
   add_common(*ladder, options.common);
   return ladder;
 }

@@ -125,4 +125,17 @@ struct Device {
 /// Whether this build has CUDA.
 [[nodiscard]] bool is_built() noexcept;
 
+/// Seconds of an allocation of `bytes` on a device, and of copies of as many there and back: medians.
+struct LinkTimes {
+  std::int64_t bytes = 0;
+  double allocation_s = 0;
+  double to_device_pageable_s = 0;
+  double to_device_pinned_s = 0;
+  double to_host_pageable_s = 0;
+  double to_host_pinned_s = 0;
+};
+
+/// With 48 MB, a column of TPC-H's lineitem at scale factor 1 in 8 bytes. Throws Error not_built, no_device, device_failed.
+[[nodiscard]] LinkTimes measure_link(int device);
+
 }  // namespace upsweep::gpu

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/ladder.hpp: the ladders as data: which rungs a problem has, what each one does, needs and moves.
+// upsweep/ladder.hpp: the problems and their ladders as data: what each rung does, needs and moves.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "upsweep/types.hpp"
+
 namespace upsweep {
-
-enum class Problem : std::uint8_t { scan, reduce, ragged, aggregate, subset_sum };
-
-inline constexpr int kProblemCount = 5;
-
-/// "scan", "reduce", "ragged", "aggregate", "subset-sum".
-[[nodiscard]] std::string_view name(Problem problem) noexcept;
-[[nodiscard]] std::optional<Problem> parse_problem(std::string_view text) noexcept;
 
 enum class Kind : std::uint8_t {
   step,     ///< a step of the climb, written here
@@ -32,7 +27,7 @@ enum class Determinism : std::uint8_t {
 
 /// How far a float sum may be from the true one: |error at i| <= factor · epsilon · sum |x0…xi|.
 struct FloatBound {
-  bool serial = true;  ///< factor = i: the rung folds one by one
+  bool serial = true;  ///< factor = i: the rung adds one by one
   int constant = 0;    ///< otherwise factor = 2·(ceil(log2 n) + constant)
 
   [[nodiscard]] double factor(std::int64_t i, std::int64_t n) const noexcept;
@@ -55,7 +50,43 @@ struct RungInfo {
   }
 };
 
-/// The rungs of a problem, from the naive loop up.
-[[nodiscard]] std::vector<RungInfo> ladder(Problem problem);
+/// A column that a ladder can be climbed on.
+struct InputInfo {
+  std::string_view name;          ///< "STARTS"
+  std::optional<Type> type = {};  ///< what its elements are converted to; none: they stay what they are
+  bool whole = false;             ///< decimals must be whole numbers, and are taken without their scale
+  bool positive = false;          ///< numbers greater than 0, from text too
+};
+
+/// An option of one ladder alone.
+struct SettingInfo {
+  std::string_view name;
+  std::string_view help;
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  bool decimal = false;                            ///< may have decimals, where the input's elements do
+  std::span<const std::string_view> choices = {};  ///< its values are these, by their position; empty: numbers
+  std::optional<Backend> backend = {};             ///< concerns that backend alone
+};
+
+/// A problem as its folder declares it.
+struct ProblemInfo {
+  std::string_view name;                           ///< "scan"
+  std::vector<RungInfo> rungs;                     ///< from the naive loop up
+  std::span<const InputInfo> inputs;               ///< the columns that it is climbed on
+  std::span<const Type> types = {};                ///< of generated elements; empty: the problem has types of its own
+  std::span<const Type> usual_types = {};          ///< where none are asked for
+  std::span<const std::int64_t> usual_sizes = {};  ///< empty: instances of its own
+  std::span<const SettingInfo> settings = {};
+};
+
+/// Every problem there is.
+[[nodiscard]] const std::vector<ProblemInfo>& problems();
+
+/// Throws Error invalid_argument, naming those there are.
+[[nodiscard]] const ProblemInfo& problem(std::string_view name);
+
+/// The rungs of a problem, from the naive loop up. Throws as problem() does.
+[[nodiscard]] inline const std::vector<RungInfo>& ladder(std::string_view name) { return problem(name).rungs; }
 
 }  // namespace upsweep

@@ -32,4 +32,13 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads = 0)
 /// Reads every byte with `threads` threads; the result is a checksum, so that the reads cannot be left out.
 [[nodiscard]] std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads = 0);
 
+/// Bytes per second.
+struct MemoryRates {
+  double copy = 0;  ///< bytes read plus bytes written
+  double read = 0;
+};
+
+/// Medians on memory beyond the caches, with so many threads (0: every core); takes about a second.
+[[nodiscard]] MemoryRates measure_memory(int threads = 0);
+
 }  // namespace upsweep

@@ -25,6 +25,8 @@ constexpr const Rung* kRungs[] = {&cpu_serial,        &cpu_threads,     &cpu_pre
                                   &cuda_zero_copy,    &cuda_fused};
 constexpr Ladder<detail::AggregateCall> kLadder = kRungs;
 
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
 // Below two vectors of keys the loop is as fast as finding out which vectors there are.
 constexpr std::int64_t kSerialRows = 32;
 
@@ -78,8 +80,6 @@ std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall&
 
 }  // namespace
 }  // namespace aggregate
-
-std::vector<RungInfo> aggregate_ladder() { return infos(aggregate::kLadder); }
 
 void detail::require_columns(std::int64_t keys, std::int64_t quantities, std::int64_t prices) {
   if (keys == quantities && keys == prices) return;

@@ -9,6 +9,9 @@ namespace upsweep::aggregate {
 
 using Rung = upsweep::Rung<detail::AggregateCall>;
 
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
 #if !UPSWEEP_HAS_CUDA
 // What the rungs on a GPU name in a build without CUDA.
 inline constexpr NotBuilt launch{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/ladder.cpp: the problems by name, and the error bound that a rung's float results are verified against.
+// core/ladder.cpp: why a rung is refused, and the error bound that its float results are verified against.
 #include "core/ladder.hpp"
 
 #include <bit>
@@ -9,41 +9,10 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace {
-
-constexpr std::string_view kProblemNames[kProblemCount] = {"scan", "reduce", "ragged", "aggregate", "subset-sum"};
-
-}  // namespace
-
-std::string_view name(Problem problem) noexcept { return kProblemNames[static_cast<int>(problem)]; }
-
-std::optional<Problem> parse_problem(std::string_view text) noexcept {
-  for (int i = 0; i < kProblemCount; ++i) {
-    if (kProblemNames[i] == text) return static_cast<Problem>(i);
-  }
-  return std::nullopt;
-}
-
 double FloatBound::factor(std::int64_t i, std::int64_t n) const noexcept {
   if (serial) return static_cast<double>(i);
   const int log2n = n > 1 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1))) : 0;
   return 2.0 * (log2n + constant);
-}
-
-std::vector<RungInfo> ladder(Problem problem) {
-  switch (problem) {
-    case Problem::scan:
-      return scan_ladder();
-    case Problem::reduce:
-      return reduce_ladder();
-    case Problem::ragged:
-      return ragged_ladder();
-    case Problem::aggregate:
-      return aggregate_ladder();
-    case Problem::subset_sum:
-      return subset_sum_ladder();
-  }
-  return {};
 }
 
 void require_policy(const Policy& policy) {

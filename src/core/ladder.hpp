@@ -97,10 +97,4 @@ const char* needs_isa(const Call&, const Policy& policy) noexcept {
   return isa_refusal(policy.isa);
 }
 
-std::vector<RungInfo> scan_ladder();
-std::vector<RungInfo> reduce_ladder();
-std::vector<RungInfo> ragged_ladder();
-std::vector<RungInfo> aggregate_ladder();
-std::vector<RungInfo> subset_sum_ladder();
-
 }  // namespace upsweep

@@ -4,12 +4,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "core/clock.hpp"
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 
 namespace upsweep {
@@ -74,6 +79,23 @@ std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads) {
     return kNoIndex;
   });
   return sum.load(std::memory_order_relaxed);
+}
+
+MemoryRates measure_memory(int threads) {
+  // Four times the last-level cache, and at least 256 MB: what is measured is memory.
+  const std::int64_t beyond = std::max<std::int64_t>(std::int64_t{256} << 20, 4 * machine().l3_bytes);
+  const std::int64_t bytes = std::min(beyond, machine().memory_bytes / 8);
+  cpu::Pages<std::byte> from(bytes);
+  cpu::Pages<std::byte> to(bytes);
+  std::memset(from.data(), 1, static_cast<std::size_t>(bytes));
+  std::memset(to.data(), 1, static_cast<std::size_t>(bytes));
+  std::vector<Contender> contenders{
+      {.name = "copy", .run = [&] { copy_bytes(to.data(), from.data(), bytes, threads); }},
+      {.name = "read", .run = [&] { (void)read_bytes(from.data(), bytes, threads); }}};
+  HostClock clock;
+  time_in_turn(contenders, clock, 0.25);
+  return {.copy = 2.0 * static_cast<double>(bytes) / contenders[0].median(),
+          .read = static_cast<double>(bytes) / contenders[1].median()};
 }
 
 }  // namespace upsweep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that say so.
+#include "core/place.hpp"
 #include "cuda/device_call.hpp"
 #include "upsweep/gpu.hpp"
 
@@ -47,5 +48,8 @@ const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 DeviceCall::~DeviceCall() { delete own_; }
+LinkTimes measure_link(int) { refuse(); }
 
 }  // namespace upsweep::gpu
+
+std::unique_ptr<upsweep::Place> upsweep::device_place(Instance&) { gpu::refuse(); }

@@ -26,10 +26,10 @@ upsweep_cuda_per_type(lookback scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(reduce reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(cub scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 
-target_sources(upsweep PRIVATE cuda/capability.cu cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp)
+target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp)
 set(built_rungs ${cuda_rungs})
 list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)
-set_source_files_properties(${built_rungs} PROPERTIES COMPILE_DEFINITIONS UPSWEEP_HAS_CUDA=1)
+set_source_files_properties(${built_rungs} aggregate/on_device.cpp PROPERTIES COMPILE_DEFINITIONS UPSWEEP_HAS_CUDA=1)
 set_source_files_properties(cuda/capability.cu ${cuda_rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 

@@ -35,6 +35,8 @@ constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cuda_adjacent};
 constexpr Ladder<detail::RaggedCall> kLadder = kRungs;
 
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
 namespace {
 
 // ---- Which rung.
@@ -121,8 +123,6 @@ static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultRoom);
 
 }  // namespace
 }  // namespace ragged
-
-std::vector<RungInfo> ragged_ladder() { return infos(ragged::kLadder); }
 
 std::string_view detail::run_offsets(const Policy& policy, RaggedCall& call) {
   ragged::require_arrays(call);

@@ -19,6 +19,8 @@ constexpr const Rung* kRungs[] = {&cpu_serial,       &cpu_threads,  &cpu_simd, &
                                   &cpu_simd_threads, &cuda_shuffle, &cuda_cub, &cuda_one_kernel};
 constexpr Ladder<const detail::ReduceCall> kLadder = kRungs;
 
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
 namespace {
 
 // Waking threads takes some 10 us, in which one core reads 256 KB from its own cache.
@@ -49,8 +51,6 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
 
 }  // namespace
 }  // namespace reduction
-
-std::vector<RungInfo> reduce_ladder() { return infos(reduction::kLadder); }
 
 std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call) {
   require_policy(policy);

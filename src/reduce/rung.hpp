@@ -10,6 +10,9 @@ namespace upsweep::reduction {
 
 using Rung = upsweep::Rung<const detail::ReduceCall>;
 
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
 #if !UPSWEEP_HAS_CUDA
 // What the rungs on a GPU name in a build without CUDA.
 inline constexpr NotBuilt launch{};

@@ -36,6 +36,8 @@ constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cuda_lookahead};
 constexpr Ladder<const detail::ScanCall> kLadder = kRungs;
 
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
 namespace {
 
 // Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.
@@ -60,8 +62,6 @@ void require_same_or_apart(const detail::ScanCall& call) {
 
 }  // namespace
 }  // namespace scan
-
-std::vector<RungInfo> scan_ladder() { return infos(scan::kLadder); }
 
 std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
   scan::require_same_or_apart(call);

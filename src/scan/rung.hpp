@@ -11,6 +11,9 @@ namespace upsweep::scan {
 
 using Rung = upsweep::Rung<const detail::ScanCall>;
 
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
 #if !UPSWEEP_HAS_CUDA
 // What the rungs on a GPU name in a build without CUDA.
 inline constexpr NotBuilt launch{};

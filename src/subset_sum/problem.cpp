@@ -41,6 +41,8 @@ constexpr const Rung* kRungs[] = {&cpu_table,
                                   &cuda_two_list};
 constexpr Ladder<SubsetSumCall> kLadder = kRungs;
 
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
 bool tells_parts(std::string_view rung) {
   return rung == "cpu.enumerate" || rung == "cpu.meet_in_the_middle" || rung == "cpu.schroeppel_shamir" ||
          rung == "cuda.two_list";
@@ -56,8 +58,6 @@ std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device
 }
 
 }  // namespace subset_sum
-
-std::vector<RungInfo> subset_sum_ladder() { return infos(subset_sum::kLadder); }
 
 const Rung<SubsetSumCall>& subset_sum_rung(const SubsetSumCall& call, const Policy& policy) {
   return named_rung(subset_sum::kLadder, call, policy);

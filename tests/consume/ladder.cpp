@@ -3,8 +3,8 @@
 #include "upsweep/ladder.hpp"
 
 int main() {
-  for (int problem = 0; problem < upsweep::kProblemCount; ++problem) {
-    if (upsweep::ladder(static_cast<upsweep::Problem>(problem)).empty()) return 1;
+  for (const auto& problem : upsweep::problems()) {
+    if (upsweep::ladder(problem.name).empty()) return 1;
   }
-  return 0;
+  return upsweep::problems().empty() ? 1 : 0;
 }

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/ladder_report.cpp: a table for every group of rungs, and every figure of theirs as JSON.
+#include "ladder_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "output.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep::command {
+namespace {
+
+bool is_timed(const Row& row) { return row.status == RowStatus::verified; }
+
+double bytes_per_second(const Row& row) { return row.median_s > 0 ? row.bytes / row.median_s : 0; }
+
+double fraction(const Row& row, double limit) { return limit > 0 ? bytes_per_second(row) / limit : 0; }
+
+/// The first rung that was timed, to which the others are compared.
+double first_seconds(const Group& group) {
+  const auto first = std::find_if(group.rows.begin(), group.rows.end(), is_timed);
+  return first == group.rows.end() ? 0 : first->median_s;
+}
+
+// ------------------------------------------------------------------------------------------------------------- text
+
+/// Columns of a rung's id. Those of GPUs are longer.
+int id_width(const Group& group) { return group.device.empty() ? 23 : 26; }
+
+bool any_row(const Group& group, bool (*has)(const Row&)) {
+  return std::any_of(group.rows.begin(), group.rows.end(), has);
+}
+bool any_checked(const Group& group) {
+  return any_row(group, [](const Row& row) { return row.checked_s.has_value(); });
+}
+bool any_staged(const Group& group) {
+  return any_row(group, [](const Row& row) { return row.staged.has_value(); });
+}
+
+/// What a rung moves or does in a second.
+std::string rate_text(const Group& group, const Row& row) {
+  if (group.work_unit.empty()) return rate(bytes_per_second(row));
+  return row.bytes > 0 ? fmt::format("{:.1e}", group.work / row.median_s) : "decides";
+}
+
+std::string times_text(double factor) {
+  if (factor < 100) return fmt::format("{:.2f}x", factor);
+  return fmt::format("{:.0f}x", factor);
+}
+
+std::string row_text(const Group& group, const Row& row) {
+  const int width = id_width(group);
+  if (!is_timed(row)) return fmt::format("  {:<{}}{}: {}\n", row.rung.id, width, word(row.status), row.reason);
+  const std::string_view status = row.rung.kind == Kind::library ? "library" : "verified";
+  if (row.staged) {
+    return fmt::format("  {:<{}}{:>10}{:>12}{:>12}  {}\n", row.rung.id, width, duration(row.staged->total_s),
+                       duration(row.staged->transfer_s), duration(row.staged->kernel_s), status);
+  }
+  std::string text = fmt::format("  {:<{}}{:>8}", row.rung.id, width, duration(row.median_s));
+  if (group.limit_bytes > 0) {
+    const double limit = group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s;
+    const std::string of_limit = row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "";
+    text += fmt::format("{:>11}{:>9}", rate_text(group, row), of_limit);
+  }
+  text += fmt::format("{:>9}", times_text(first_seconds(group) / row.median_s));
+  if (any_checked(group)) text += fmt::format("{:>8}", row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
+  return fmt::format("{}  {}\n", text, status);
+}
+
+std::string header(const Group& group) {
+  const int width = id_width(group);
+  if (any_staged(group)) {
+    return fmt::format("  {:<{}}{:>10}{:>12}{:>12}\n", "rung", width, "total", "transfer", "kernel+sum");
+  }
+  std::string text = fmt::format("  {:<{}}{:>8}", "rung", width, "time");
+  if (group.limit_bytes > 0) {
+    const std::string unit = group.work_unit.empty() ? "moved" : std::string(group.work_unit) + "/s";
+    text += fmt::format("{:>11}{:>9}", unit, group.reads_only ? "of read" : "of copy");
+  }
+  return fmt::format("{}{:>9}{}\n", text, "speedup", any_checked(group) ? " checked" : "");
+}
+
+std::string or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
+
+/// Calls in a CUDA graph, and on arrays in the cache, of the rungs that were timed so.
+std::string graph_text(const Group& group) {
+  std::string text;
+  for (const Row& row : group.rows) {
+    if (!row.graph_s) continue;
+    text += fmt::format("  {:<26}{:>10}{:>13}{:>19}\n", row.rung.id, or_dash(row.graph_s), or_dash(row.warm_s),
+                        or_dash(row.warm_graph_s));
+  }
+  if (text.empty()) return text;
+  return fmt::format("\n  {:<26}{:>10}{:>13}{:>19}\n", "", "in a graph", "in cache", "in cache and graph") + text;
+}
+
+/// The ways to launch a kernel.
+std::string variants_text(const Group& group) {
+  std::string text;
+  for (const Row& row : group.rows) {
+    if (row.variants.empty()) continue;
+    text += fmt::format("\n  {:<26}{:>9}{:>11}{:>9}{:>9}{:>11}\n", row.rung.id, "time", "registers", "shared", "blocks",
+                        "occupancy");
+    for (const Variant& way : row.variants) {
+      text += fmt::format("  {:<26}{:>9}{:>11}{:>9}{:>9}{:>11.2f}\n", "  " + way.name, duration(way.median_s),
+                          way.registers, size(way.shared_bytes), way.blocks, way.occupancy);
+    }
+  }
+  return text;
+}
+
+std::string limit_text(const Group& group) {
+  std::string text;
+  if (group.copy_bytes_per_s > 0) text += fmt::format("copy {}", rate(group.copy_bytes_per_s));
+  if (group.read_bytes_per_s > 0) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", group.is_pinned ? "sending the first column" : "read",
+                        rate(group.read_bytes_per_s));
+  }
+  return text.empty() ? "\n" : "  limit: " + text + "\n\n";
+}
+
+std::string group_text(const Group& group) {
+  std::string text = group.title + "\n";
+  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
+  if (!group.input.empty()) text += fmt::format("  input: {}\n", printable(group.input));
+  for (const std::string& line : group.lines) text += fmt::format("  {}\n", line);
+  text += limit_text(group) + header(group);
+  for (const Row& row : group.rows) text += row_text(group, row);
+  text += graph_text(group) + variants_text(group);
+  if (group.api_s > 0) {
+    text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
+    if (group.inlined_s > 0) text += fmt::format("; the loop inlined: {}", duration(group.inlined_s));
+    text += "\n";
+  }
+  if (!group.times.empty()) text += "\n";
+  for (const auto& [what, seconds] : group.times) text += fmt::format("  {}: {}\n", what, duration(seconds));
+  return text + "\n";
+}
+
+// ------------------------------------------------------------------------------------------------------------- JSON
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json if_positive(double value) { return value > 0 ? Json(value) : Json(); }
+
+Json fact_json(const Fact& fact) {
+  return std::visit(
+      []<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return Json();
+        } else {
+          return Json(value);
+        }
+      },
+      fact.second);
+}
+
+void add_place(Json& json, const Group& group) {
+  json["type"] = name(group.type);
+  json["n"] = group.n;
+  json["device"] = group.device.empty() ? "cpu" : group.device;
+  json["input"] = or_null(group.input);
+  json["host_resident"] = group.is_pinned;
+}
+
+Json row_json(const Group& group, const Row& row) {
+  const bool timed = is_timed(row);
+  Json json{
+      {"rung", row.rung.id}, {"idea", row.rung.idea}, {"kind", row.rung.kind == Kind::library ? "library" : "step"}};
+  add_place(json, group);
+  json["status"] = word(row.status);
+  json["reason"] = or_null(row.reason);
+  json["median_s"] = timed ? Json(row.median_s) : Json();
+  json["bytes"] = row.bytes;
+  json["gbps"] = timed ? Json(bytes_per_second(row) / 1e9) : Json();
+  json["fraction_of_copy"] = if_positive(timed ? fraction(row, group.copy_bytes_per_s) : 0);
+  json["fraction_of_read"] = if_positive(timed && group.reads_only ? fraction(row, group.read_bytes_per_s) : 0);
+  json["speedup"] = timed ? Json(first_seconds(group) / row.median_s) : Json();
+  json["checked_s"] = or_null(row.checked_s);
+  json["graph_s"] = or_null(row.graph_s);
+  json["warm_s"] = or_null(row.warm_s);
+  json["warm_graph_s"] = or_null(row.warm_graph_s);
+  if (!group.work_unit.empty()) {
+    const bool works = timed && row.bytes > 0;
+    json[std::string(group.work_unit) + "_per_s"] = works ? Json(group.work / row.median_s) : Json();
+  }
+  if (row.staged) {
+    json["total_s"] = row.staged->total_s;
+    json["transfer_s"] = row.staged->transfer_s;
+    json["kernel_s"] = row.staged->kernel_s;
+  }
+  for (const Fact& fact : group.facts) json[std::string(fact.first)] = fact_json(fact);
+  for (const Variant& way : row.variants) {
+    json["variants"].push_back({{"name", way.name},
+                                {"registers", way.registers},
+                                {"shared_bytes", way.shared_bytes},
+                                {"blocks_per_multiprocessor", way.blocks},
+                                {"occupancy", way.occupancy},
+                                {"median_s", way.median_s}});
+  }
+  return json;
+}
+
+Json group_json(const Group& group) {
+  Json json;
+  add_place(json, group);
+  json["copy_gbps"] = group.copy_bytes_per_s / 1e9;
+  json["read_gbps"] = group.read_bytes_per_s / 1e9;
+  json["inlined_s"] = group.inlined_s;
+  json["api_s"] = group.api_s;
+  json["api_rung"] = group.api_rung;
+  for (const Fact& fact : group.facts) json[std::string(fact.first)] = fact_json(fact);
+  return json;
+}
+
+Json machine_json() {
+  const Machine& here = machine();
+  Json json{{"cpu", here.cpu},           {"threads", here.threads},   {"simd", name(here.isa)},
+            {"l2_bytes", here.l2_bytes}, {"l3_bytes", here.l3_bytes}, {"memory_bytes", here.memory_bytes}};
+  for (const auto& gpu : gpu::devices()) {
+    json["gpus"].push_back({{"name", gpu.name},
+                            {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                            {"multiprocessors", gpu.multiprocessors},
+                            {"memory_bytes", gpu.memory_bytes},
+                            {"l2_bytes", gpu.l2_bytes}});
+  }
+  return json;
+}
+
+std::size_t longest_id(const ProblemInfo& problem, Backend backend) {
+  std::size_t longest = 0;
+  for (const RungInfo& rung : problem.rungs) {
+    if (rung.backend() == backend) longest = std::max(longest, rung.id.size());
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string ladders_text() {
+  std::string text;
+  for (const ProblemInfo& problem : problems()) {
+    text += fmt::format("{}\n", problem.name);
+    for (const RungInfo& rung : problem.rungs) {
+      text += fmt::format("  {:<{}}{}\n", rung.id, longest_id(problem, rung.backend()) + 2, rung.idea);
+    }
+  }
+  return text + "\nclimb one: upsweep ladder scan\n";
+}
+
+Json ladders_json() {
+  Json json{{"schema", 1}, {"ladders", Json::object()}};
+  for (const ProblemInfo& problem : problems()) {
+    for (const RungInfo& rung : problem.rungs) {
+      json["ladders"][std::string(problem.name)].push_back(
+          {{"rung", rung.id}, {"idea", rung.idea}, {"needs", rung.needs}, {"traffic", rung.traffic}});
+    }
+  }
+  return json;
+}
+
+std::string climb_text(const std::vector<Group>& groups) {
+  std::string text;
+  for (const Group& group : groups) text += group_text(group);
+  return text;
+}
+
+Json climb_json(std::string_view problem, const std::vector<Group>& groups) {
+  Json json{{"schema", 1},
+            {"machine", machine_json()},
+            {"problem", problem},
+            {"rows", Json::array()},
+            {"groups", Json::array()}};
+  for (const Group& group : groups) {
+    for (const Row& row : group.rows) json["rows"].push_back(row_json(group, row));
+    json["groups"].push_back(group_json(group));
+  }
+  return json;
+}
+
+}  // namespace upsweep::command

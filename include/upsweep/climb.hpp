@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/climb.hpp: climbs a ladder: every rung verified against the reference, then timed beside the machine's own rates.
+//
+// Rungs are timed in turn, round after round, on the same arrays as a copy of as many bytes as the problem must move; what
+// counts is the median. On a GPU the arrays are on the device before and events are the clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "upsweep/ladder.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+/// A column in memory to climb on instead of generated data.
+struct Column {
+  std::string name;
+  Type type = Type::int64;
+  std::int64_t count = 0;
+  std::shared_ptr<const void> data = {};
+  int scale = 0;  ///< of decimals: elements are in units of 10^-scale
+};
+
+/// A number, or the position of a choice.
+struct Setting {
+  std::int64_t value = 0;
+  int scale = 0;  ///< of a decimal: in units of 10^-scale
+};
+
+struct ClimbRequest {
+  std::string_view problem;
+  std::vector<std::int64_t> sizes = {};  ///< empty: the usual ones
+  std::vector<Type> types = {};          ///< empty: the usual ones
+  std::vector<Column> input = {};  ///< one for each of the problem's inputs; then `sizes` and `types` are not used
+  std::map<std::string_view, Setting> settings = {};
+  std::string rung;        ///< only this one; empty: all
+  double max_seconds = 5;  ///< a rung that is estimated to take longer is skipped
+  bool on_cpu = true;
+  bool on_gpu = false;
+  int threads = 0;
+};
+
+enum class RowStatus : std::uint8_t { verified, failed, skipped };
+[[nodiscard]] std::string_view word(RowStatus status);
+
+/// One way to launch a kernel, what the runtime says about it, and how long it takes.
+struct Variant {
+  std::string name;
+  int registers = 0;              ///< per thread
+  std::int64_t shared_bytes = 0;  ///< per block
+  int blocks = 0;                 ///< on a multiprocessor at a time
+  double occupancy = 0;           ///< of its warps
+  double median_s = 0;
+};
+
+/// A run that begins with the input in the host's memory.
+struct Staged {
+  double total_s = 0;     ///< by the host's clock
+  double transfer_s = 0;  ///< to the device and back; of overlapping parts, until the last input is there
+  double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping parts, what is left of the total
+};
+
+/// A rung at one type and size.
+struct Row {
+  RungInfo rung = {};
+  RowStatus status = RowStatus::skipped;
+  std::string reason = {};  ///< why it failed or was skipped
+  double bytes = 0;         ///< what the problem must read and write at least; 0: not measured against memory
+  double median_s = 0;
+  std::optional<double> checked_s = {};     ///< the same with overflow checks
+  std::optional<double> graph_s = {};       ///< on a GPU: of one of many calls in a CUDA graph
+  std::optional<double> warm_s = {};        ///< on a GPU: on arrays that stay in its cache
+  std::optional<double> warm_graph_s = {};  ///< the same in a CUDA graph
+  std::optional<Staged> staged = {};
+  std::vector<Variant> variants = {};
+};
+
+/// A figure of one problem alone, by its name.
+using Fact = std::pair<std::string_view, std::variant<std::monostate, bool, std::int64_t, double, std::string>>;
+
+/// All rungs at one place, type and size, timed in one run.
+struct Group {
+  std::string title;                                       ///< "scan of 1,000 int32"
+  std::vector<std::string> lines;                          ///< what else there is to be said of the instance
+  std::vector<std::pair<std::string, double>> times = {};  ///< what was timed beside the rungs, in seconds
+  std::string device = {};                                 ///< the GPU; empty: the CPU
+  std::string input = {};                                  ///< the columns it was climbed on; empty for generated data
+  Type type = Type::int64;
+  std::int64_t n = 0;
+  double bytes = 0;         ///< what must be read and written at least
+  double limit_bytes = 0;   ///< what the limit is measured on: as many, unless said otherwise
+  bool reads_only = false;  ///< nothing of size is written: rows are compared to the read rate
+  bool is_pinned = false;   ///< the arrays stay in pinned memory of the host: "read" is sending the first of them
+  std::string_view work_unit = {};  ///< "sums": what is counted instead of bytes
+  double work = 0;                  ///< units of every rung
+  std::vector<Fact> facts = {};
+  double copy_bytes_per_s = 0;  ///< read plus written
+  double read_bytes_per_s = 0;
+  double inlined_s = 0;  ///< the serial loop, inlined in the caller; 0: not timed
+  double api_s = 0;      ///< the public function, with no rung named
+  std::string api_rung = {};
+  std::vector<Row> rows = {};
+};
+
+/// Reported before every step of a long climb, for a progress line.
+using ClimbProgress = std::function<void(const std::string& what)>;
+
+/// Climbs. Throws Error for an unknown problem or rung, for an input that the problem cannot take, and not_built or
+/// no_device where a GPU is asked for and none can be used.
+std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
+
+}  // namespace upsweep

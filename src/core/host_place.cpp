@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/host_place.cpp: rungs on the CPU, on the instance's own arrays, beside copies and reads of as many bytes.
+#include <cstring>
+#include <utility>
+
+#include "core/place.hpp"
+#include "cpu/pages.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep {
+namespace {
+
+// Below this a copy is what memcpy does in cache; from here on all threads copy past the caches, as the rungs do.
+constexpr std::int64_t kCopyPastCaches = std::int64_t{8} << 20;
+
+void fill_bytes(void* memory, std::int64_t bytes) {
+  if (bytes > 0) std::memset(memory, 0xA5, static_cast<std::size_t>(bytes));
+}
+
+class HostPlace final : public Place {
+ public:
+  HostPlace(Instance& instance, int threads) : instance_(instance), arrays_(instance.arrays()), threads_(threads) {
+    for (const HostArray& array : arrays_) at_.push_back(array.data);
+  }
+
+  [[nodiscard]] Backend backend() const override { return Backend::cpu; }
+  [[nodiscard]] std::string device() const override { return ""; }
+  void upload() override {}
+  void poison() override {
+    for (const HostArray& array : arrays_) {
+      if (array.is_output) fill_bytes(array.data, array.bytes);
+    }
+  }
+  void fetch() override {}
+  std::string_view run(std::string_view rung, std::int64_t n) override {
+    return instance_.run(policy(rung), at_.data(), n);
+  }
+  std::function<void()> runner(std::string_view rung, Overflow overflow) override {
+    return [this, by = policy(rung).with_overflow(overflow)] { instance_.run(by, at_.data(), instance_.group.n); };
+  }
+  std::vector<Contender> limits() override;
+  [[nodiscard]] Clock& clock() override { return clock_; }
+
+ private:
+  [[nodiscard]] Policy policy(std::string_view rung) const { return par.with_threads(threads_).with_rung(rung); }
+
+  Instance& instance_;
+  std::vector<HostArray> arrays_;
+  std::vector<void*> at_;
+  int threads_;
+  HostClock clock_;
+  cpu::Pages<std::byte> limit_;  // both ends of the copy
+};
+
+std::vector<Contender> HostPlace::limits() {
+  const auto half = static_cast<std::int64_t>(instance_.group.limit_bytes / 2);
+  if (half == 0) return {};
+  limit_ = cpu::Pages<std::byte>(2 * half);
+  fill_bytes(limit_.data(), 2 * half);
+  const auto copy = [this, half] {
+    if (half < kCopyPastCaches) {
+      std::memcpy(limit_.data() + half, limit_.data(), static_cast<std::size_t>(half));
+    } else {
+      copy_bytes(limit_.data() + half, limit_.data(), half, threads_);
+    }
+  };
+  const std::int64_t read = instance_.group.reads_only ? 2 * half : half;
+  return {{.name = "copy", .run = copy},
+          {.name = "read", .run = [this, read] { (void)read_bytes(limit_.data(), read, threads_); }}};
+}
+
+}  // namespace
+
+std::unique_ptr<Place> host_place(Instance& instance, int threads) {
+  return std::make_unique<HostPlace>(instance, threads);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/problems.cpp: the list of the problems; each is declared in src/<problem>/instance.cpp.
+#include "core/problems.hpp"
+
+#include <iterator>
+#include <string>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+
+namespace scan {
+extern const Problem kProblem;
+}
+namespace reduction {
+extern const Problem kProblem;
+}
+namespace ragged {
+extern const Problem kProblem;
+}
+namespace aggregate {
+extern const Problem kProblem;
+}
+namespace subset_sum {
+extern const Problem kProblem;
+}
+
+namespace {
+
+constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &aggregate::kProblem,
+                                        &subset_sum::kProblem};
+
+std::size_t position(std::string_view name) {
+  std::string names;
+  for (std::size_t i = 0; i < problems().size(); ++i) {
+    const std::string_view one = problems()[i].name;
+    if (one == name) return i;
+    names.append(names.empty() ? "" : ", ").append(one);
+  }
+  throw Error(Code::invalid_argument, "no ladder is called '" + std::string(name) + "'; there are " + names);
+}
+
+}  // namespace
+
+const std::vector<ProblemInfo>& problems() {
+  static const std::vector<ProblemInfo> all = [] {
+    std::vector<ProblemInfo> infos;
+    for (const Problem* one : kProblems) infos.push_back(one->info());
+    return infos;
+  }();
+  return all;
+}
+
+const ProblemInfo& problem(std::string_view name) { return problems()[position(name)]; }
+
+const Problem& declaration(std::string_view name) { return *kProblems[position(name)]; }
+
+}  // namespace upsweep

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/instance.cpp: the scan problem as the climber sees it: its columns, its calls, and whether their outputs are right.
+#include <utility>
+
+#include "core/generated.hpp"
+#include "scan/reference.hpp"
+#include "scan/rung.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep::scan {
+namespace {
+
+template <class T>
+class ScanInstance final : public ColumnInstance<T> {
+  using ColumnInstance<T>::in_;
+  using ColumnInstance<T>::group;
+
+ public:
+  ScanInstance(Elements<T> in, std::int64_t n, const std::string& input)
+      : ColumnInstance<T>(std::move(in), n, "scan", input), out_(n) {
+    group.bytes = 2.0 * static_cast<double>(n) * sizeof(T);
+  }
+
+  [[nodiscard]] std::vector<HostArray> arrays() override {
+    const std::int64_t bytes = group.n * std::int64_t{sizeof(T)};
+    return {{in_.data(), bytes, false}, {out_.data(), bytes, true}};
+  }
+  std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
+    return inclusive_scan(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1])).rung;
+  }
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    return inclusive_scan(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1])).rung;
+  }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    return gpu::scan_workspace<T, T>(policy, group.n);
+  }
+  [[nodiscard]] std::string wrong(const RungInfo& rung) override {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!this->is_exact_) {
+        return wrong_at(first_beyond(SumReference(), in_.data(), out_.data(), group.n, false, rung.float_bound));
+      }
+    }
+    return wrong_at(first_wrong(ExactReference<T, Add>(add), in_.data(), out_.data(), group.n, false));
+  }
+  bool run_inlined() override {
+    T total{};
+    for (std::int64_t i = 0; i < group.n; ++i) {
+      total = add(total, in_.data()[i]);
+      out_.data()[i] = total;
+    }
+    return true;
+  }
+
+ private:
+  cpu::Pages<T> out_;
+};
+
+}  // namespace
+
+extern const Problem kProblem{.info = []() -> ProblemInfo {
+                                return {.name = "scan",
+                                        .rungs = rungs(),
+                                        .inputs = kOneColumn,
+                                        .types = kNumberTypes,
+                                        .usual_types = kUsualNumberTypes,
+                                        .usual_sizes = kUsualSizes};
+                              },
+                              .visit_instances =
+                                  [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
+                                    visit_columns<ScanInstance>(request, problem("scan"), visit);
+                                  }};
+
+}  // namespace upsweep::scan
