@@ -115,14 +115,9 @@ TYPED_TEST(CudaScan, SinglePassesRunEveryOperator) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
       for (const bool exclusive : {false, true}) {
         const Case how{.exclusive = exclusive, .in_misaligned = 1};
-        EXPECT_TRUE(check<TypeParam>(policy, in, min, how));
-        EXPECT_TRUE(check<TypeParam>(policy, in, max, how));
-        if constexpr (std::is_integral_v<TypeParam>) {
-          EXPECT_TRUE(check<TypeParam>(policy, in, mul, how));
-          EXPECT_TRUE(check<TypeParam>(policy, in, bit_and, how));
-          EXPECT_TRUE(check<TypeParam>(policy, in, bit_or, how));
-          EXPECT_TRUE(check<TypeParam>(policy, in, bit_xor, how));
-        }
+        for_each_operator<TypeParam>([&]<class Op>(Op op) {
+          if constexpr (tests::is_exact<TypeParam, Op>) EXPECT_TRUE(check<TypeParam>(policy, in, op, how));
+        });
       }
     }
   }

@@ -14,9 +14,11 @@
 #include <random>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "upsweep/machine.hpp"
+#include "upsweep/operators.hpp"
 
 namespace upsweep::tests {
 
@@ -66,6 +68,10 @@ std::vector<T> make(Pattern pattern, std::int64_t n, unsigned seed = 1) {
   }
   return values;
 }
+
+/// Whether an operator is exact on such elements, in any order: of floats only products round.
+template <class T, class Op>
+inline constexpr bool is_exact = std::is_integral_v<T> || !std::is_same_v<Op, Mul>;
 
 /// Memory of n elements at a chosen distance from a 64-byte boundary, poisoned, with guard bytes on both sides.
 template <class T>

@@ -102,15 +102,9 @@ void check(const Policy& policy, const T* in, std::int64_t n, Op op) {
 
 template <class T>
 void check_operators(const Policy& policy, const T* in, std::int64_t n) {
-  check(policy, in, n, add);
-  check(policy, in, n, min);
-  check(policy, in, n, max);
-  if constexpr (std::is_integral_v<T>) {
-    check(policy, in, n, mul);
-    check(policy, in, n, bit_and);
-    check(policy, in, n, bit_or);
-    check(policy, in, n, bit_xor);
-  }
+  for_each_operator<T>([&]<class Op>(Op op) {
+    if constexpr (tests::is_exact<T, Op>) check(policy, in, n, op);
+  });
 }
 
 template <class T>

@@ -79,15 +79,34 @@ TYPED_TEST(ScanRungs, AddMatchesTheReferenceAtEverySizeAndPattern) {
   }
 }
 
+TYPED_TEST(ScanRungs, EveryOperatorIsWhatItsDescriptorSays) {
+  const auto values = tests::make<TypeParam>(Pattern::random, 300, 5);
+  for_each_operator<TypeParam>([&]<class Op>(Op op) {
+    const auto identity = Op::template identity<TypeParam>();
+    EXPECT_EQ(parse_operator(Op::kName), Op::kOperator);
+    EXPECT_EQ((operator_of<Op, TypeParam>()), Op::kOperator);
+    for (std::size_t i = 2; i < values.size(); ++i) {
+      const TypeParam a = values[i - 2];
+      const TypeParam b = values[i - 1];
+      const TypeParam c = values[i];
+      EXPECT_TRUE(scan::same_value(op(identity, a), a) && scan::same_value(op(a, identity), a)) << Op::kName;
+      EXPECT_TRUE(scan::same_value(op(a, b), op(b, a))) << Op::kName;
+      EXPECT_TRUE(scan::same_value(op(op(a, b), c), op(a, op(b, c)))) << Op::kName;
+      EXPECT_TRUE(!Op::kSelects || op(a, b) == a || op(a, b) == b) << Op::kName;
+      if constexpr (std::is_same_v<TypeParam, std::int64_t>) {
+        const bool keeps_scale = op(a / 256 * 100, b / 256 * 100) == op(a / 256, b / 256) * 100;
+        EXPECT_TRUE(!Op::kKeepsScale || keeps_scale) << Op::kName;
+      }
+    }
+  });
+}
+
 TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
   const auto check_all = [](const Policy& policy, const std::vector<TypeParam>& in, bool exclusive) {
-    check(policy, in, min, exclusive, 1);
-    check(policy, in, max, exclusive, 1);
+    for_each_operator<TypeParam>([&]<class Op>(Op op) {
+      if constexpr (tests::is_exact<TypeParam, Op>) check(policy, in, op, exclusive, 1);
+    });
     if constexpr (std::is_integral_v<TypeParam>) {
-      check(policy, in, mul, exclusive, 1);
-      check(policy, in, bit_and, exclusive, 1);
-      check(policy, in, bit_or, exclusive, 1);
-      check(policy, in, bit_xor, exclusive, 1);
       check(policy, in, std::plus<>{}, exclusive, 1);
     }
   };

@@ -89,7 +89,7 @@ CLI::App* add_scan(CLI::App& app, Options& options) {
   CLI::App* scan = app.add_subcommand("scan", "prefix scan of a column");
   ScanOptions& o = options.scan;
   scan->add_option("IN", o.input, kInputHelp)->required();
-  scan->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
+  scan->add_option("--op", o.op, operator_names() + " (default: add)");
   scan->add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
   scan->add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
   scan->add_option("--dtype", o.dtype,
@@ -105,7 +105,7 @@ CLI::App* add_reduce(CLI::App& app, Options& options) {
   CLI::App* reduce = app.add_subcommand("reduce", "one value from a column");
   ReduceOptions& o = options.reduce;
   reduce->add_option("IN", o.input, kInputHelp)->required();
-  reduce->add_option("--op", o.op, "add, mul, min, max, and, or, xor (default: add)");
+  reduce->add_option("--op", o.op, operator_names() + " (default: add)");
   reduce->add_option("--dtype", o.dtype,
                      "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
                      "float64)");

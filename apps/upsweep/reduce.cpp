@@ -90,7 +90,7 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
     }
   }
   if (count == 0) {
-    if (call.op == Operator::min || call.op == Operator::max) {
+    if (selects(call.op)) {
       throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, options.op));
     }
     carry = identity_carry(call.op, type);

@@ -15,7 +15,6 @@
 #include "core/visit.hpp"
 #include "output.hpp"
 #include "query/builder.hpp"
-#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -42,23 +41,6 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 bool is_date(const io::ColumnInfo& meaning) { return meaning.meaning == io::Meaning::date; }
-
-/// Whether it makes the same of decimals of one scale as of the integers that these are kept as.
-bool is_for_decimals(Operator op) {
-  switch (op) {
-    case Operator::add:
-    case Operator::min:
-    case Operator::max:
-      return true;
-    case Operator::mul:
-    case Operator::bit_and:
-    case Operator::bit_or:
-    case Operator::bit_xor:
-    case Operator::custom:
-      return false;
-  }
-  detail::no_such_value();
-}
 
 template <class T>
 const T& element_of(const void* element) {
@@ -251,21 +233,32 @@ Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   return Type::int64;
 }
 
+std::string operator_names(bool (*is_offered)(Operator)) {
+  std::string names;
+  for (int i = 0; i < kOperatorCount; ++i) {
+    const auto op = static_cast<Operator>(i);
+    if (is_offered != nullptr && !is_offered(op)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(name(op));
+  }
+  return names;
+}
+
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type) {
   const auto op = parse_operator(text);
-  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of add, mul, min, max, and, or, xor");
-  if (is_bitwise(*op) && is_float(type)) {
+  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of " + operator_names());
+  if (is_integer_only(*op) && is_float(type)) {
     throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
   }
-  if (input.meaning == io::Meaning::decimal && !is_for_decimals(*op)) {
-    throw Error(Code::invalid_argument, "--op " + text + " is not offered for decimals: add, min and max are");
+  if (input.meaning == io::Meaning::decimal && !keeps_scale(*op)) {
+    throw Error(Code::invalid_argument,
+                "--op " + text + " is not offered for decimals: choose one of " + operator_names(&keeps_scale));
   }
-  if (is_date(input) && *op != Operator::min && *op != Operator::max) {
-    throw Error(Code::invalid_argument, "--op " + text +
-                                            " is not offered for dates: min and max are; --dtype int64 takes dates as "
-                                            "days since 1970-01-01");
+  if (is_date(input) && !selects(*op)) {
+    throw Error(Code::invalid_argument, "--op " + text + " is not offered for dates: choose one of " +
+                                            operator_names(&selects) +
+                                            ", or --dtype int64, which takes dates as days since 1970-01-01");
   }
-  if ((*op == Operator::min || *op == Operator::max) && !holds_every(type, input.type)) {
+  if (selects(*op) && !holds_every(type, input.type)) {
     throw Error(Code::invalid_argument, "--op " + text + ": " + std::string(name(type)) + " does not hold every " +
                                             std::string(name(input.type)) + ": choose a wider --dtype");
   }

@@ -65,6 +65,8 @@ Type given_type(Type type, const std::string& dtype);
 
 /// --op, --dtype (the type that is computed in), --overflow. Throw invalid_argument with what there is.
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);
+/// "add, mul, min, …": the library's operators, or those of them that are offered.
+std::string operator_names(bool (*is_offered)(Operator) = nullptr);
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type);
 Overflow parse_overflow(const std::string& text, Operator op, Type type);
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/operators.hpp: the seven operators with compiled kernels, and how std::plus and its like map to them.
+// upsweep/operators.hpp: the operators with compiled kernels: one descriptor each, which everything else derives from.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "upsweep/detail/unreachable.hpp"
 
-// Operators run on GPUs too: nvcc wants to be told.
+// Operators run on GPUs too: nvcc wants their functions marked.
 #ifdef __CUDACC__
 #define UPSWEEP_HOST_DEVICE __host__ __device__
 #else
@@ -21,35 +23,11 @@
 
 namespace upsweep {
 
-/// The associative operators with compiled kernels. `custom` is any other function object: it runs through templates.
+/// The operators with compiled kernels, in the order of `Operators` below. `custom` is any other function object: it runs
+/// through templates.
 enum class Operator : std::uint8_t { add, mul, min, max, bit_and, bit_or, bit_xor, custom };
 
 inline constexpr int kOperatorCount = static_cast<int>(Operator::custom);
-
-namespace detail {
-
-struct OperatorInfo {
-  std::string_view name;
-  bool bitwise;
-};
-inline constexpr OperatorInfo kOperators[] = {{"add", false}, {"mul", false}, {"min", false}, {"max", false},
-                                              {"and", true},  {"or", true},   {"xor", true},  {"custom", false}};
-static_assert(std::size(kOperators) == kOperatorCount + 1, "a new operator needs a name here");
-
-}  // namespace detail
-
-/// "add", "mul", "min", "max", "and", "or", "xor", as the command spells them.
-constexpr std::string_view name(Operator op) { return detail::kOperators[static_cast<int>(op)].name; }
-
-constexpr std::optional<Operator> parse_operator(std::string_view text) {
-  for (int i = 0; i < kOperatorCount; ++i) {
-    if (name(static_cast<Operator>(i)) == text) return static_cast<Operator>(i);
-  }
-  return std::nullopt;
-}
-
-/// Those that floats do not have.
-constexpr bool is_bitwise(Operator op) { return detail::kOperators[static_cast<int>(op)].bitwise; }
 
 namespace detail {
 
@@ -58,10 +36,34 @@ namespace detail {
 template <class T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
+/// What holds for an operator whose descriptor does not say otherwise.
+struct OperatorDefaults {
+  static constexpr bool kIntegersOnly = false;
+  static constexpr bool kSelects = false;  ///< the result is one of the operands, so nothing rounds or overflows
+  static constexpr bool kKeepsScale =
+      false;  ///< op(k·a, k·b) = k·op(a, b) for k > 0: decimals combine as scaled integers
+  template <class T>
+  using Standard = void;  ///< the function object of the standard library that is this operator
+};
+
 }  // namespace detail
 
+// A descriptor is the operator as a function object, associative and commutative (a SIMD reduction combines by lanes), and
+// what there is to know about it. identity<T>() is the value e with e ⊕ x = x for every x, bit for bit.
+
 /// a + b; integers wrap around.
-struct Add {
+struct Add : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::add;
+  static constexpr std::string_view kName = "add";
+  static constexpr bool kKeepsScale = true;
+  template <class T>
+  using Standard = std::plus<T>;
+
+  /// For floats -0.0: 0.0 + -0.0 is 0.0.
+  template <class T>
+  static constexpr T identity() {
+    return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -73,7 +75,16 @@ struct Add {
 };
 
 /// a · b; integers wrap around.
-struct Mul {
+struct Mul : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::mul;
+  static constexpr std::string_view kName = "mul";
+  template <class T>
+  using Standard = std::multiplies<T>;
+
+  template <class T>
+  static constexpr T identity() {
+    return T{1};
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -85,7 +96,17 @@ struct Mul {
 };
 
 /// The smaller one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
-struct Min {
+struct Min : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::min;
+  static constexpr std::string_view kName = "min";
+  static constexpr bool kSelects = true;
+  static constexpr bool kKeepsScale = true;
+
+  template <class T>
+  static constexpr T identity() {
+    using Limits = std::numeric_limits<T>;
+    return std::is_floating_point_v<T> ? Limits::infinity() : Limits::max();
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -96,7 +117,17 @@ struct Min {
 };
 
 /// The larger one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
-struct Max {
+struct Max : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::max;
+  static constexpr std::string_view kName = "max";
+  static constexpr bool kSelects = true;
+  static constexpr bool kKeepsScale = true;
+
+  template <class T>
+  static constexpr T identity() {
+    using Limits = std::numeric_limits<T>;
+    return std::is_floating_point_v<T> ? -Limits::infinity() : Limits::lowest();
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -106,21 +137,51 @@ struct Max {
   }
 };
 
-struct BitAnd {
+struct BitAnd : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::bit_and;
+  static constexpr std::string_view kName = "and";
+  static constexpr bool kIntegersOnly = true;
+  template <class T>
+  using Standard = std::bit_and<T>;
+
+  template <class T>
+  static constexpr T identity() {
+    return static_cast<T>(~T{0});
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a & b);
   }
 };
 
-struct BitOr {
+struct BitOr : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::bit_or;
+  static constexpr std::string_view kName = "or";
+  static constexpr bool kIntegersOnly = true;
+  template <class T>
+  using Standard = std::bit_or<T>;
+
+  template <class T>
+  static constexpr T identity() {
+    return T{0};
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a | b);
   }
 };
 
-struct BitXor {
+struct BitXor : detail::OperatorDefaults {
+  static constexpr Operator kOperator = Operator::bit_xor;
+  static constexpr std::string_view kName = "xor";
+  static constexpr bool kIntegersOnly = true;
+  template <class T>
+  using Standard = std::bit_xor<T>;
+
+  template <class T>
+  static constexpr T identity() {
+    return T{0};
+  }
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     return static_cast<T>(a ^ b);
@@ -151,35 +212,75 @@ inline constexpr BitOr bit_or{};
 inline constexpr BitXor bit_xor{};
 inline constexpr Compose compose{};
 
+/// Every compiled operator. Names, kernels of the CPU and of GPUs, the options of the command and the tests iterate it.
+using Operators = std::tuple<Add, Mul, Min, Max, BitAnd, BitOr, BitXor>;
+
 namespace detail {
+
+template <std::size_t kIndex>
+using OperatorAt = std::tuple_element_t<kIndex, Operators>;
+
+struct OperatorInfo {
+  Operator op;
+  std::string_view name;
+  bool integers_only;
+  bool selects;
+  bool keeps_scale;
+};
+inline constexpr auto kOperators = []<class... Op>(std::type_identity<std::tuple<Op...>>) {
+  return std::array{OperatorInfo{Op::kOperator, Op::kName, Op::kIntegersOnly, Op::kSelects, Op::kKeepsScale}...,
+                    OperatorInfo{Operator::custom, "custom", false, false, false}};
+}(std::type_identity<Operators>{});
+
+constexpr bool lists_every_operator() {
+  for (int i = 0; i <= kOperatorCount; ++i) {
+    if (kOperators[static_cast<std::size_t>(i)].op != static_cast<Operator>(i)) return false;
+  }
+  return kOperators.size() == kOperatorCount + 1;
+}
+static_assert(lists_every_operator(), "Operators and the enumeration Operator must name the same in the same order");
+
+constexpr const OperatorInfo& info_of(Operator op) { return kOperators[static_cast<std::size_t>(op)]; }
+
+}  // namespace detail
+
+/// "add", "mul", "min", "max", …, as the command spells them.
+constexpr std::string_view name(Operator op) { return detail::info_of(op).name; }
+
+constexpr std::optional<Operator> parse_operator(std::string_view text) {
+  for (int i = 0; i < kOperatorCount; ++i) {
+    if (name(static_cast<Operator>(i)) == text) return static_cast<Operator>(i);
+  }
+  return std::nullopt;
+}
+
+/// Those that floats do not have.
+constexpr bool is_integer_only(Operator op) { return detail::info_of(op).integers_only; }
+/// Those whose result is one of the operands.
+constexpr bool selects(Operator op) { return detail::info_of(op).selects; }
+/// Those that combine decimals of one scale as they combine the integers that these are kept as.
+constexpr bool keeps_scale(Operator op) { return detail::info_of(op).keeps_scale; }
+
+namespace detail {
+
+template <class T, class Op>
+inline constexpr bool has_operator = std::is_integral_v<T> || !Op::kIntegersOnly;
 
 template <class Op, class... Known>
 concept AnyOf = (std::is_same_v<Op, Known> || ...);
 
 /// The operator that a function object is on elements of type T. CUDA's own are added in cuda_operators.cuh.
 template <class Op, class T>
-struct OperatorOf : std::integral_constant<Operator, Operator::custom> {};
-template <class Op, class T>
-  requires AnyOf<Op, Add, std::plus<>, std::plus<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::add> {};
-template <class Op, class T>
-  requires AnyOf<Op, Mul, std::multiplies<>, std::multiplies<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::mul> {};
-template <class Op, class T>
-  requires AnyOf<Op, Min>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::min> {};
-template <class Op, class T>
-  requires AnyOf<Op, Max>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::max> {};
-template <class Op, class T>
-  requires AnyOf<Op, BitAnd, std::bit_and<>, std::bit_and<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_and> {};
-template <class Op, class T>
-  requires AnyOf<Op, BitOr, std::bit_or<>, std::bit_or<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_or> {};
-template <class Op, class T>
-  requires AnyOf<Op, BitXor, std::bit_xor<>, std::bit_xor<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_xor> {};
+struct OperatorOf {
+  static constexpr Operator value = []<class... Known>(std::type_identity<std::tuple<Known...>>) {
+    Operator found = Operator::custom;
+    ((AnyOf<Op, Known, typename Known::template Standard<void>, typename Known::template Standard<T>>
+          ? void(found = Known::kOperator)
+          : void()),
+     ...);
+    return found;
+  }(std::type_identity<Operators>{});
+};
 
 }  // namespace detail
 
@@ -187,7 +288,30 @@ struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_xor> {
 template <class Op, class T>
 constexpr Operator operator_of() {
   constexpr Operator kOp = detail::OperatorOf<Op, T>::value;
-  return std::is_floating_point_v<T> && is_bitwise(kOp) ? Operator::custom : kOp;
+  return std::is_floating_point_v<T> && is_integer_only(kOp) ? Operator::custom : kOp;
+}
+
+/// visit_operator<T>(op, f) is f of the operator on elements of type T; op is one that T has, not `custom`.
+template <class T, std::size_t kIndex = 0, class F>
+constexpr auto visit_operator(Operator op, F&& f) -> decltype(f(Add{})) {
+  if constexpr (kIndex < std::tuple_size_v<Operators>) {
+    using Op = detail::OperatorAt<kIndex>;
+    if constexpr (detail::has_operator<T, Op>) {
+      if (op == Op::kOperator) return f(Op{});
+    }
+    return visit_operator<T, kIndex + 1>(op, f);
+  } else {
+    detail::no_such_value();
+  }
+}
+
+/// f of every compiled operator that elements of type T have.
+template <class T, class F>
+constexpr void for_each_operator(F&& f) {
+  const auto call = [&]<class Op>(Op op) {
+    if constexpr (detail::has_operator<T, Op>) f(op);
+  };
+  std::apply([&](auto... op) { (call(op), ...); }, Operators{});
 }
 
 /// Whether op(a, b) is op(b, a), so that a GPU may fold faster, out of order. Known of the operators above on arithmetic
@@ -213,32 +337,10 @@ constexpr auto wrapping(const Op& op) {
 
 }  // namespace detail
 
-/// The value e with e ⊕ x = x for every x, bit for bit: for float addition that is -0.0, since 0.0 + -0.0 is 0.0. `op` is
-/// one that T has, not `custom`.
+/// The value e with e ⊕ x = x for every x, bit for bit. `op` is one that T has, not `custom`.
 template <class T>
 constexpr T identity(Operator op) {
-  using Limits = std::numeric_limits<T>;
-  constexpr bool kFloat = std::is_floating_point_v<T>;
-  switch (op) {
-    case Operator::add:
-      return kFloat ? static_cast<T>(-0.0) : T{0};
-    case Operator::mul:
-      return T{1};
-    case Operator::min:
-      return kFloat ? Limits::infinity() : Limits::max();
-    case Operator::max:
-      return kFloat ? -Limits::infinity() : Limits::lowest();
-    case Operator::bit_and:
-      if constexpr (!kFloat) return static_cast<T>(~T{0});
-      break;
-    case Operator::bit_or:
-    case Operator::bit_xor:
-      if constexpr (!kFloat) return T{0};
-      break;
-    case Operator::custom:
-      break;
-  }
-  detail::no_such_value();
+  return visit_operator<T>(op, []<class Op>(Op) { return Op::template identity<T>(); });
 }
 
 }  // namespace upsweep

@@ -80,9 +80,8 @@ void describe_elements(Call& call, const Op& op) {
   } else {
     static_assert(!std::is_floating_point_v<In> || std::is_floating_point_v<Out>,
                   "float elements are not scanned into integers: convert them first");
-    static_assert(
-        (kOp != Operator::min && kOp != Operator::max) || std::is_floating_point_v<Out> || kHoldsEvery<Out, In>,
-        "the least or greatest element may not fit the output type: choose a wider one");
+    static_assert(!selects(kOp) || std::is_floating_point_v<Out> || kHoldsEvery<Out, In>,
+                  "the minimum or maximum may not fit the output type: choose a wider one");
     call.in_type = type_of<In>();
     call.out_type = type_of<Out>();
   }

@@ -1,62 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/plain_kernels.cpp: the loops of the documents as a kernel table: one element after the other.
 #include <cstdint>
-#include <utility>
 
 #include "cpu/kernels.hpp"
 
 namespace upsweep::cpu {
 namespace {
 
-template <Operator kOp>
-struct OpOf;
-template <>
-struct OpOf<Operator::add> : Add {};
-template <>
-struct OpOf<Operator::mul> : Mul {};
-template <>
-struct OpOf<Operator::min> : Min {};
-template <>
-struct OpOf<Operator::max> : Max {};
-template <>
-struct OpOf<Operator::bit_and> : BitAnd {};
-template <>
-struct OpOf<Operator::bit_or> : BitOr {};
-template <>
-struct OpOf<Operator::bit_xor> : BitXor {};
+/// A type of this file: the loops over it are compiled with the library's options, whatever those are of a program that
+/// instantiates the same loops over Op.
+template <class Op>
+struct Local : Op {};
 
-/// Sums and products are merged as those of Add and Mul themselves are, whatever OpOf inherits.
-template <class T, Operator kOp>
+template <class T, class Op>
 void merge(const void*, void* left, const void* right) {
-  auto& into = *static_cast<ScanCarry<T>*>(left);
-  const auto& from = *static_cast<const ScanCarry<T>*>(right);
-  if constexpr (kOp == Operator::add) {
-    detail::merge(Add{}, into, from);
-  } else if constexpr (kOp == Operator::mul) {
-    detail::merge(Mul{}, into, from);
-  } else {
-    detail::merge(OpOf<kOp>{}, into, from);
-  }
-}
-
-template <class T, Operator kOp>
-constexpr void add_operator(KernelTable& table) {
-  auto& kernel = table.scan[at(type_of<T>())][at(kOp)];
-  kernel = detail::PlainScan<T, T, OpOf<kOp>>::kernel();
-  kernel.merge = &merge<T, kOp>;
-}
-
-template <class T, int... kOp>
-constexpr void add_operators(KernelTable& table, std::integer_sequence<int, kOp...>) {
-  const auto add_one = [&]<Operator kOne>() {
-    if constexpr (std::is_integral_v<T> || !is_bitwise(kOne)) add_operator<T, kOne>(table);
-  };
-  (add_one.template operator()<static_cast<Operator>(kOp)>(), ...);
+  detail::merge(Op{}, *static_cast<ScanCarry<T>*>(left), *static_cast<const ScanCarry<T>*>(right));
 }
 
 template <class T>
 constexpr void add_type(KernelTable& table) {
-  add_operators<T>(table, std::make_integer_sequence<int, kOperatorCount>{});
+  for_each_operator<T>([&]<class Op>(Op) {
+    auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
+    kernel = detail::PlainScan<T, T, Local<Op>>::kernel();
+    kernel.merge = &merge<T, Op>;
+  });
 }
 
 /// List i as the reference kernel sees it; the difference is taken in 64 bits, where only int64 bounds can overflow.

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "cpu/range_flags.hpp"
-#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::cpu {
 namespace {
@@ -53,7 +52,7 @@ void scan_lanes(const T* x, T* out, bool exclusive, T& total) {
 template <class T, class Op>
 void scan_again(const T* x, T* y, std::int64_t n, ScanCarry<T>& carry, bool exclusive) {
   constexpr std::size_t kLanes = kVectorBytes / sizeof(T);
-  constexpr T kIdentity = identity<T>(operator_of<Op, T>());
+  constexpr T kIdentity = Op::template identity<T>();
   T total = carry.any ? detail::value_of(carry) : kIdentity;
   for (std::int64_t i = 0; i < n; i += std::int64_t{kLanes}) {
     const std::int64_t count = std::min(std::int64_t{kLanes}, n - i);
@@ -90,29 +89,13 @@ void scan_guarded(const detail::ScanKernel& kernel, const void* x, void* y, std:
   }
 }
 
-template <class Op>
-auto guarded_for(Type type) {
-  return type == Type::float32 ? &scan_guarded<float, Op> : &scan_guarded<double, Op>;
-}
-
 }  // namespace
 
 ScanPiece::Guarded ScanPiece::guarded(Type type, Operator op) {
-  switch (op) {
-    case Operator::add:
-      return guarded_for<Add>(type);
-    case Operator::mul:
-      return guarded_for<Mul>(type);
-    case Operator::min:
-    case Operator::max:
-      return nullptr;
-    case Operator::bit_and:
-    case Operator::bit_or:
-    case Operator::bit_xor:
-    case Operator::custom:
-      break;
-  }
-  detail::no_such_value();
+  return visit_operator<float>(op, [&]<class Op>(Op) -> Guarded {
+    if constexpr (Op::kSelects) return nullptr;
+    return type == Type::float32 ? &scan_guarded<float, Op> : &scan_guarded<double, Op>;
+  });
 }
 
 }  // namespace upsweep::cpu

@@ -20,10 +20,12 @@ namespace {
 
 using detail::ScanMode;
 
-template <Operator kOp>
+/// An operator on registers. Its own code, as Op's is an inline function of another header.
+template <class Op>
 struct VectorOp {
   template <class R>
   UPSWEEP_INLINE R operator()(R a, R b) const {
+    constexpr Operator kOp = Op::kOperator;
     if constexpr (kOp == Operator::add) {
       return a + b;
     } else if constexpr (kOp == Operator::mul) {
@@ -65,7 +67,7 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
   const std::int64_t n = bytes / 8;
   for (std::int64_t i = 0; i + 4 * kStep <= n; i += 4 * kStep) {
     for (int u = 0; u < 4; ++u) {
-      sum[u] = combine<std::uint64_t>(VectorOp<Operator::bit_xor>{}, sum[u], load(in + i + u * kStep));
+      sum[u] = combine<std::uint64_t>(VectorOp<BitXor>{}, sum[u], load(in + i + u * kStep));
     }
   }
   std::uint64_t all = 0;
@@ -123,11 +125,11 @@ UPSWEEP_INLINE void store_part(T* to, std::int64_t count, const Vector<T>& v) {
 
 // ------------------------------------------------------------------------------------------------------------- scans
 
-template <class T, Operator kOp>
+template <class T, class Op>
 struct SimdScan {
   using Carry = ScanCarry<T>;
-  static constexpr T kIdentity = identity<T>(kOp);
-  static constexpr VectorOp<kOp> kCombine{};
+  static constexpr T kIdentity = Op::template identity<T>();
+  static constexpr VectorOp<Op> kCombine{};
 
   static void reduce(const void*, const void* in, std::int64_t n, void* carry) {
     // Four accumulators hide the latency of a float addition (4 cycles, two a cycle); which element goes to which lane
@@ -279,7 +281,7 @@ template <class T>
 struct SimdLists {
   using Offsets = Vector<std::int64_t>;
   static constexpr std::int64_t kStep = kLanes<std::int64_t>;
-  static constexpr VectorOp<Operator::add> kAdd{};
+  static constexpr VectorOp<Add> kAdd{};
 
   const T* starts;
   const T* stops;
@@ -515,24 +517,17 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
 
 // --------------------------------------------------------------------------------------------------------- the table
 
-template <class T, Operator kOp>
-constexpr void add_operator(KernelTable& table) {
-  using Scan = SimdScan<T, kOp>;
-  auto& kernel = table.scan[at(type_of<T>())][at(kOp)];
-  kernel.reduce = &Scan::reduce;
-  kernel.scan = &Scan::scan;
-  kernel.shift = &Scan::shift;
-  kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
-  kernel.exact = T(0.5) == T(0);
-}
-
-template <class T, int... kOp>
-constexpr void add_operators(KernelTable& table, std::integer_sequence<int, kOp...>) {
-  constexpr bool kInteger = T(0.5) == T(0);
-  const auto add_one = [&]<Operator kOne>() {
-    if constexpr (kInteger || !is_bitwise(kOne)) add_operator<T, kOne>(table);
-  };
-  (add_one.template operator()<static_cast<Operator>(kOp)>(), ...);
+template <class T>
+constexpr void add_operators(KernelTable& table) {
+  for_each_operator<T>([&]<class Op>(Op) {
+    using Scan = SimdScan<T, Op>;
+    auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
+    kernel.reduce = &Scan::reduce;
+    kernel.scan = &Scan::scan;
+    kernel.shift = &Scan::shift;
+    kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
+    kernel.exact = T(0.5) == T(0);
+  });
 }
 
 template <class T, class... Out>
@@ -543,7 +538,7 @@ constexpr void add_conversions(KernelTable& table) {
 template <class T>
 constexpr void add_type(KernelTable& table) {
   constexpr bool kInteger = T(0.5) == T(0);
-  add_operators<T>(table, std::make_integer_sequence<int, kOperatorCount>{});
+  add_operators<T>(table);
   add_conversions<T, float, double>(table);
   if constexpr (kInteger) {
     add_conversions<T, std::int8_t, std::int16_t, std::int32_t, std::int64_t>(table);

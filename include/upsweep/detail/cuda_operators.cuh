@@ -2,57 +2,47 @@
 // upsweep/detail/cuda_operators.cuh: CUDA's function objects as the library's own operators.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cuda/functional>
 #include <cuda/std/functional>
+#include <tuple>
+#include <type_traits>
 
 #include "upsweep/detail/device.cuh"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::detail {
 
+/// CUDA's function objects in the order of `Operators`.
+template <class T>
+using CudaOperators =
+    std::tuple<::cuda::std::plus<T>, ::cuda::std::multiplies<T>, ::cuda::minimum<T>, ::cuda::maximum<T>,
+               ::cuda::std::bit_and<T>, ::cuda::std::bit_or<T>, ::cuda::std::bit_xor<T>>;
+
+/// The place of Op in a list; its length where it has none.
+template <class Op, class... Known>
+constexpr std::size_t index_in(std::type_identity<std::tuple<Known...>>) {
+  std::size_t index = 0;
+  (void)((std::is_same_v<Op, Known> || (++index, false)) || ...);
+  return index;
+}
 template <class Op, class T>
-  requires AnyOf<Op, ::cuda::std::plus<>, ::cuda::std::plus<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::add> {};
+inline constexpr std::size_t kCudaIndex = std::min(index_in<Op>(std::type_identity<CudaOperators<void>>{}),
+                                                   index_in<Op>(std::type_identity<CudaOperators<T>>{}));
+
 template <class Op, class T>
-  requires AnyOf<Op, ::cuda::std::multiplies<>, ::cuda::std::multiplies<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::mul> {};
-template <class Op, class T>
-  requires AnyOf<Op, ::cuda::minimum<>, ::cuda::minimum<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::min> {};
-template <class Op, class T>
-  requires AnyOf<Op, ::cuda::maximum<>, ::cuda::maximum<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::max> {};
-template <class Op, class T>
-  requires AnyOf<Op, ::cuda::std::bit_and<>, ::cuda::std::bit_and<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_and> {};
-template <class Op, class T>
-  requires AnyOf<Op, ::cuda::std::bit_or<>, ::cuda::std::bit_or<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_or> {};
-template <class Op, class T>
-  requires AnyOf<Op, ::cuda::std::bit_xor<>, ::cuda::std::bit_xor<T>>
-struct OperatorOf<Op, T> : std::integral_constant<Operator, Operator::bit_xor> {};
+  requires(kCudaIndex<Op, T> < std::tuple_size_v<CudaOperators<T>>)
+struct OperatorOf<Op, T> : std::integral_constant<Operator, static_cast<Operator>(kCudaIndex<Op, T>)> {};
 
 /// The operator that kernels compute with: the library's where it is one of those, as others' may not run on a device.
 template <class T, class Op>
 constexpr auto device_operator(const Op& op) {
   constexpr Operator kOp = operator_of<Op, T>();
-  if constexpr (kOp == Operator::add) {
-    return Add{};
-  } else if constexpr (kOp == Operator::mul) {
-    return Mul{};
-  } else if constexpr (kOp == Operator::min) {
-    return Min{};
-  } else if constexpr (kOp == Operator::max) {
-    return Max{};
-  } else if constexpr (kOp == Operator::bit_and) {
-    return BitAnd{};
-  } else if constexpr (kOp == Operator::bit_or) {
-    return BitOr{};
-  } else if constexpr (kOp == Operator::bit_xor) {
-    return BitXor{};
-  } else {
-    static_assert(kOp == Operator::custom);
+  if constexpr (kOp == Operator::custom) {
     return op;
+  } else {
+    return OperatorAt<static_cast<std::size_t>(kOp)>{};
   }
 }
 
