@@ -44,7 +44,7 @@ Code code_of(Call call) {
   return Code::ok;
 }
 
-/// The rows at some distance from a 64-byte boundary, with poison around them: a rung that reads it comes to another sum.
+/// The rows at some distance from a 64-byte boundary, with poison around them: a rung that reads it gets another sum.
 class Placed {
  public:
   Placed(const Rows& rows, std::int64_t misaligned)
@@ -133,7 +133,8 @@ TEST(AggregateRungs, EveryRowAloneCounts) {
 }
 
 TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
-  // From one row in 4096 to all: where rows are noted down, where they are streamed, and where one turns into the other.
+  // From one row in 4096 to all: where rows are noted down, where they are read in order, and where one turns into the
+  //      other.
   for (const std::int64_t n : {4096, 4097, 100003}) {
     Rows rows = make_rows(RowPattern::lineitem, n, 3);
     Placed placed(rows, 1);
@@ -141,7 +142,7 @@ TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
       for (const Isa isa : isas()) check_rungs(par.with_isa(isa).with_threads(2), placed, limit, rows.sum(limit));
     }
   }
-  // A chunk with too many kept rows in its last row, behind one without any.
+  // A chunk with too many kept rows in its last row, after one without any.
   std::vector<std::uint32_t> key(3 * 4096, 9);
   const std::vector<std::int64_t> quantity(key.size(), 3);
   const std::vector<std::int64_t> price(key.size(), 5);

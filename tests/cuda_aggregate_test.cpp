@@ -102,7 +102,8 @@ TEST_F(CudaAggregate, EverySizePatternLimitAndAlignmentMatchesTheReference) {
 }
 
 TEST_F(CudaAggregate, EveryRowAloneCounts) {
-  // In front of a 16-byte boundary, in every lane and place of a unit, in what is left behind: nothing is left out.
+  // In front of a 16-byte boundary, in every lane and place of a unit, in the rows after the last unit: nothing is left
+  // out.
   const std::int64_t n = 1300;
   Rows rows;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -219,7 +220,7 @@ TEST_F(CudaAggregate, PinnedColumnsAreReadWhereTheyAre) {
     for (const std::uint32_t limit : {0U, 30U, 10001U}) {
       EXPECT_EQ(select_sum(policy, key.data(), quantity.data(), price.data(), n, limit), rows.sum(limit)) << n;
     }
-    // Any other rung says that host memory is host memory.
+    // Any other rung refuses host memory.
     EXPECT_EQ(code_of([&] { (void)select_sum(gpu::Policy{}, key.data(), quantity.data(), price.data(), n, 30); }),
               Code::invalid_argument);
   }

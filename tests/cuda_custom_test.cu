@@ -267,7 +267,7 @@ TEST_F(GpuTest, StandardOperatorsRunOnTypesOfTheUsers) {
   EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, Pair{}, ::cuda::std::plus<>{}).value.b, 2 * n);
 }
 
-/// Keeps the larger key, of equal ones the larger value: it commutes, and says so.
+/// Keeps the larger key, of equal ones the larger value: it commutes, and declares it.
 struct Best {
   int key;
   int value;
@@ -363,7 +363,7 @@ TEST_F(GpuTest, TheCallersErrorStaysTheCallers) {
   }
 }
 
-/// A program may reset its device: the next context starts anew.
+/// A program may reset its device: the next context starts from nothing.
 void scan_after_reset() {
   const std::int64_t n = 1 << 20;
   int right = 0;
@@ -390,7 +390,7 @@ TEST_F(GpuTest, AScanRunsAfterTheDeviceWasReset) {
 
 __global__ void trap() { __trap(); }
 
-/// After a fault in any kernel the device is lost to the process: every call says so, and none hangs or crashes.
+/// After a fault in any kernel the device is lost to the process: every call reports it, and none hangs or crashes.
 void use_lost_device() {
   const std::int64_t n = 1000;
   DeviceArray<std::int64_t> in(n);

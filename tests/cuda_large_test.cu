@@ -54,7 +54,7 @@ class Ones {
 
 constexpr std::uint32_t kOnes = 0x01010101;  // an int32 of such bytes
 
-/// The rungs that are left: others take minutes, one block, or lists that lie one behind the other.
+/// The rungs that are left: others take minutes, one block, or lists that follow one another.
 std::vector<std::string> long_rungs(std::string_view problem) {
   const std::set<std::string_view> others{"cuda.one_thread", "cuda.turn_taking", "cuda.hillis_steele", "cuda.adjacent"};
   std::vector<std::string> ids;

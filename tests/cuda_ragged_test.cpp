@@ -125,7 +125,7 @@ TYPED_TEST(CudaRagged, TheFirstBadListIsNamed) {
         const auto at = static_cast<std::size_t>(bad);
         lists.starts[at] = 9;
         lists.stops[at] = 7;
-        if (n > 3) lists.stops[static_cast<std::size_t>(n - 2)] = 0;  // another one, mostly behind it
+        if (n > 3) lists.stops[static_cast<std::size_t>(n - 2)] = 0;  // another one, mostly after it
         check(policy, lists, {});
         if constexpr (std::is_signed_v<TypeParam>) {
           lists = tests::make_lists<TypeParam>(ListPattern::packed, n);
@@ -243,11 +243,11 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
       require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
       require(cudaGraphLaunch(replay, stream));
       require(cudaStreamSynchronize(stream));
-      const auto told = status.values()[0];
-      EXPECT_EQ(told.code, bad ? Code::stop_before_start : Code::ok);
-      EXPECT_EQ(told.first_bad, bad ? 777 : kNoIndex);
+      const auto reported = status.values()[0];
+      EXPECT_EQ(reported.code, bad ? Code::stop_before_start : Code::ok);
+      EXPECT_EQ(reported.first_bad, bad ? 777 : kNoIndex);
       if (bad) continue;
-      EXPECT_EQ(told.total, expected.offsets.back());
+      EXPECT_EQ(reported.total, expected.offsets.back());
       EXPECT_EQ(offsets.values(), expected.offsets);
     }
     require(cudaGraphExecDestroy(replay));

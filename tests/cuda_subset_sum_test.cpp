@@ -50,7 +50,7 @@ Code code_of(Call call) {
   }
 }
 
-/// From the greatest word down, so that an item is never added to a sum that has it.
+/// From the last word down, so that an item is never added to a sum that has it.
 Bitmap reference(const Items& items, std::int64_t limit) {
   Bitmap sums(static_cast<std::size_t>(detail::words_of(limit)));
   sums[0] = 1;
@@ -75,8 +75,8 @@ Items random_items(std::mt19937_64& random, std::int64_t n, std::int64_t most) {
   return items;
 }
 
-/// The document's instance: ten items up to 10^7, and a quarter of what they could be at most. The same items as in the
-/// other tests and in the benchmark.
+/// The instance of "Notes on GPU Programming with Julia" (E. Aubanel 2021): ten items up to 10^7, and a quarter of what
+/// they could be at most. The same items as in the other tests and in the benchmark.
 constexpr std::int64_t kDocumentLimit = 25000000;
 Items document_items() {
   std::mt19937_64 random(12);
@@ -220,7 +220,7 @@ TEST_F(CudaSubsetSum, AGraphReplaysWithItsOwnItems) {
     EXPECT_EQ(reachable_sums_async(policy, captured.data(), std::ssize(captured), limit, sums.data()), rung.id);
     require(cudaStreamEndCapture(stream, &graph));
     require(cudaGraphInstantiate(&replay, graph, 0));
-    std::fill(captured.begin(), captured.end(), 1);  // nobody reads the host's array any more
+    std::fill(captured.begin(), captured.end(), 1);  // the host's array is not read any more
     for (int run = 0; run < 20; ++run) {
       require(cudaMemsetAsync(sums.data(), run, expected.size() * sizeof(std::uint64_t), stream));
       require(cudaGraphLaunch(replay, stream));
@@ -405,7 +405,7 @@ TEST_F(CudaSubsetSum, NearestSums) {
     const auto width = static_cast<std::int64_t>(random() % 60);
     check_decisions(items, {target, target, 0});                       // the largest up to the target
     check_decisions(items, {target, std::min(target, width), width});  // within a tolerance
-    check_decisions(items, {target, 0, INT64_MAX});                    // the least from the target on
+    check_decisions(items, {target, 0, INT64_MAX});                    // the smallest from the target on
   }
   check_decisions({4, 8, 100}, {6, 2, 2});  // 4 and 8 are as near as each other
   check_decisions({8, 100}, {6, 2, 2});

@@ -47,7 +47,7 @@ inline std::vector<GoldenCase> golden_cases(std::string& reason) {
       std::size_t bad = 0;
       while (one.lists.stops.at(bad) >= one.lists.starts.at(bad)) ++bad;
       one.expected.outcome = {Code::stop_before_start, static_cast<std::int64_t>(bad)};
-      one.expected.offsets.resize(bad + 1);  // what lies behind is not specified
+      one.expected.offsets.resize(bad + 1);  // what follows is not specified
     }
     cases.push_back(one);
   }

@@ -87,7 +87,7 @@ TEST(Large, OffsetsPastTheLimitsOf32Bits) {
 }
 
 TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
-  // Payload that nobody wrote takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
+  // Payload that is not written takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
   for (const std::int64_t n : {kPast31, kPast32}) {
     const bool few = n == kPast31;
     bench::Buffer<std::uint32_t> key(n);

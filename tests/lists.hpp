@@ -33,7 +33,7 @@ struct Bounds {
   std::vector<T> stops;
 };
 
-/// Valid lists. random: in no order, overlapping, zero to nine elements. packed: one behind the other. huge: one list
+/// Valid lists. random: in no order, overlapping, zero to nine elements. packed: one after another. huge: one list
 /// of the type's full reach among empty ones. extremes: bounds at both ends of the type, total within int64.
 template <class T>
 Bounds<T> make_lists(ListPattern pattern, std::int64_t n, unsigned seed = 1) {

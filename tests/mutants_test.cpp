@@ -160,21 +160,21 @@ TYPED_TEST(ScanMutants, StoresBesideTheOutputAreCaught) {
         },
         n);
     this->expect_caught(
-        "one element behind",
+        "one element past the end",
         [](const T* in, T* out, std::int64_t count, bool exclusive) {
           right_scan(in, out, count, exclusive);
           out[count] = T{1};
         },
         n);
     this->expect_caught(
-        "one byte behind",
+        "one byte past the end",
         [](const T* in, T* out, std::int64_t count, bool exclusive) {
           right_scan(in, out, count, exclusive);
           *reinterpret_cast<unsigned char*>(out + count) ^= 1U;
         },
         n);
     this->expect_caught(
-        "a vector's length behind",
+        "a vector's length past the end",
         [](const T* in, T* out, std::int64_t count, bool exclusive) {
           right_scan(in, out, count, exclusive);
           reinterpret_cast<unsigned char*>(out + count)[63] = 0;
@@ -417,7 +417,7 @@ TEST(RaggedMutants, WrongErrorsAreCaught) {
           << what;
     }
   };
-  expect_caught("the list behind", [](Outcome outcome) { return Outcome{outcome.code, outcome.index + 1}; });
+  expect_caught("the list after", [](Outcome outcome) { return Outcome{outcome.code, outcome.index + 1}; });
   expect_caught("the list before", [](Outcome outcome) { return Outcome{outcome.code, outcome.index - 1}; });
   expect_caught("no index", [](Outcome outcome) { return Outcome{outcome.code, kNoIndex}; });
   expect_caught("nothing noticed", [](Outcome) { return Outcome{}; });
@@ -451,7 +451,7 @@ TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
         bad_lists(kTile, 3 * kTile)))
         << spoiled;
   }
-  // What lies behind the bad list is nobody's business.
+  // What follows the bad list is unspecified.
   EXPECT_FALSE(caught(
       [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
         const Outcome outcome = right_offsets(lists, offsets);
@@ -535,7 +535,7 @@ TEST(AggregateMutants, RowsThatAreLeftOutAreCaught) {
   for (std::int64_t tile = 0; tile * kTile < kLength; ++tile) {
     EXPECT_TRUE(caught(without(tile * kTile, std::min(kLength, (tile + 1) * kTile)), kLength)) << "tile " << tile;
   }
-  EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "what is left behind whole vectors";
+  EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "what is left after whole vectors";
 }
 
 TEST(AggregateMutants, WrongTermsAreCaught) {
@@ -579,7 +579,7 @@ TEST(AggregateMutants, WrongTermsAreCaught) {
 TEST(AggregateMutants, OneRowTooManyIsCaught) {
   EXPECT_TRUE(caught(
       [](const Rows& rows, std::uint32_t limit) {
-        // What lies behind the columns is poison that is never kept by small limits, and always by the largest.
+        // What follows the columns is poison that is never kept by small limits, and always by the largest.
         const auto sum = static_cast<std::uint64_t>(right_select(rows, limit, 0, rows.count()));
         const std::uint64_t poison = 0xA5A5A5A5A5A5A5A5U;
         return static_cast<std::int64_t>(0xA5A5A5A5U < limit ? sum + poison * poison : sum);
@@ -688,12 +688,12 @@ TEST(SubsetSumMutants, WrongShiftsAreCaught) {
   expect_caught("one too far", [](const auto& old, auto w, auto item) { return right_word(old, w, item + 1); });
   expect_caught("one too near", [](const auto& old, auto w, auto item) { return right_word(old, w, item - 1); });
   expect_caught("a word too far", [](const auto& old, auto w, auto item) { return right_word(old, w, item + 64); });
-  expect_caught("the first word is left alone",
+  expect_caught("the first word is skipped",
                 [](const auto& old, auto w, auto item) { return w == 0 ? word_at(old, w) : right_word(old, w, item); });
-  expect_caught("the last word is left alone", [](const auto& old, auto w, auto item) {
+  expect_caught("the last word is skipped", [](const auto& old, auto w, auto item) {
     return w == std::ssize(old) - 1 ? word_at(old, w) : right_word(old, w, item);
   });
-  expect_caught("a tile of words is left alone", [](const auto& old, auto w, auto item) {
+  expect_caught("a tile of words is skipped", [](const auto& old, auto w, auto item) {
     return w / 8 == 3 ? word_at(old, w) : right_word(old, w, item);
   });
   expect_caught("an item as large as the limit is left out", [](const auto& old, auto w, auto item) {
@@ -713,7 +713,7 @@ TEST(SubsetSumMutants, WrongSetsOfItemsAreCaught) {
   expect_caught("every item as often as one likes", [](const Items& items, std::int64_t limit, std::uint64_t* sums) {
     std::fill_n(sums, limit / 64 + 1, 0);
     sums[0] = 1;
-    for (const std::int64_t item : items) {  // in place, from the least sum up
+    for (const std::int64_t item : items) {  // in place, from the smallest sum up
       for (std::int64_t sum = item; sum <= limit; ++sum) {
         sums[sum / 64] |= (sums[(sum - item) / 64] >> ((sum - item) % 64) & 1) << (sum % 64);
       }
@@ -733,10 +733,10 @@ TEST(SubsetSumMutants, WrongWordsAreCaught) {
                 }));
   expect_caught("the limit itself is not there",
                 spoiled([](auto* sums, auto, auto limit) { sums[limit / 64] &= ~(std::uint64_t{1} << (limit % 64)); }));
-  expect_caught("a sum behind the limit", spoiled([](auto* sums, auto, auto limit) {
+  expect_caught("a sum past the limit", spoiled([](auto* sums, auto, auto limit) {
                   if (limit % 64 != 63) sums[limit / 64] |= std::uint64_t{1} << (limit % 64 + 1);
                 }));
-  expect_caught("ones behind the limit", spoiled([](auto* sums, auto, auto limit) {
+  expect_caught("ones past the limit", spoiled([](auto* sums, auto, auto limit) {
                   if (limit % 64 != 63) sums[limit / 64] |= ~std::uint64_t{0} << (limit % 64 + 1);
                 }));
   expect_caught("one bit in the middle", spoiled([](auto* sums, auto words, auto limit) {
@@ -746,8 +746,8 @@ TEST(SubsetSumMutants, WrongWordsAreCaught) {
   expect_caught("halves of words the wrong way round", spoiled([](auto* sums, auto words, auto) {
                   for (std::int64_t w = 0; w < words; ++w) sums[w] = sums[w] << 32 | sums[w] >> 32;
                 }));
-  expect_caught("a word behind", spoiled([](auto* sums, auto words, auto) { sums[words] = 0; }));
-  expect_caught("a byte behind",
+  expect_caught("a word past the end", spoiled([](auto* sums, auto words, auto) { sums[words] = 0; }));
+  expect_caught("a byte past the end",
                 spoiled([](auto* sums, auto words, auto) { *reinterpret_cast<unsigned char*>(sums + words) ^= 1U; }));
   expect_caught("a word in front", spoiled([](auto* sums, auto, auto) { sums[-1] = 1; }));
 }

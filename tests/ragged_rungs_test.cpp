@@ -94,7 +94,7 @@ TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
       const auto lists = tests::make_lists<TypeParam>(pattern, n, static_cast<unsigned>(n));
       const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
       ASSERT_EQ(expected.outcome.code, Code::ok) << name(pattern);
-      // Poison behind the ends: a rung that reads it comes to another total.
+      // Poison past the ends: a rung that reads it gets another total.
       Guarded<TypeParam> starts(n, n % 5);
       Guarded<TypeParam> stops(n, n % 3);
       std::copy(lists.starts.begin(), lists.starts.end(), starts.data());
@@ -293,7 +293,7 @@ TEST(RaggedRungs, TheFirstOfABadListAndAnOverflowWins) {
         changed.set(first, -5, kMost);
         changed.set(first + apart, 2, 1);
         check_rungs(lists, par.with_threads(threads));
-        // Two that fit alone but not together, and a bad list right behind.
+        // Two that fit alone but not together, and a bad list right after.
         changed.set(first, 0, kMost);
         changed.set(first + apart, 0, 1);
         changed.set(first + apart + 1, 2, 1);
@@ -548,7 +548,7 @@ TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
   EXPECT_EQ(run({.starts_offset = 6, .stops_offset = 0, .length = 0}, 0), (Offsets{0}));
   EXPECT_EQ(run({.length = 1}, 1), (Offsets{0, 2}));  // lengths may differ where one is given
 
-  // i counts lists behind the offsets.
+  // i counts lists from the offsets on.
   const auto bad = outcome_of([&] { run({.starts_offset = 2, .stops_offset = 0, .length = 3}, 3); });
   EXPECT_EQ(bad.code, Code::stop_before_start);
   EXPECT_EQ(bad.index, 1);
@@ -589,7 +589,7 @@ TEST(RaggedApi, SaysWhichLengthsDoNotFit) {
   EXPECT_EQ(code_of(four, three, {.length = 4}), Code::unequal_lengths);
   EXPECT_EQ(code_of(four, four, {.stops_offset = 2, .length = 3}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.length = kMost}), Code::unequal_lengths);
-  // Offsets with room for more or fewer than n + 1.
+  // Offsets of more or fewer than n + 1.
   EXPECT_EQ(code_of(four, four, {}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.length = 2}), Code::unequal_lengths);
   // Negative requests.
@@ -715,31 +715,31 @@ TYPED_TEST(RaggedRungs, AnErrorInAPartCountsFromTheFirstPart) {
 TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
   const std::vector<std::int64_t> starts(40000, 0);
   std::vector<std::int64_t> stops(starts.size(), 1);
-  for (const std::int64_t room : {0, 1, 16383, 16384, 39999, 40000}) {
+  for (const std::int64_t left : {0, 1, 16383, 16384, 39999, 40000}) {
     for (const auto& rung : tests::cpu_rungs("ragged")) {
       if (is_adjacent(rung)) continue;
-      OffsetsCarry carry{.total = kMost - room, .lists = 1000};
+      OffsetsCarry carry{.total = kMost - left, .lists = 1000};
       std::vector<std::int64_t> offsets(starts.size() + 1, 77);
       const Outcome outcome = outcome_of([&] {
         compact_offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts),
                         offsets.data(), false, carry);
       });
-      auto expected = tests::expected_offsets(starts.data(), stops.data(), std::ssize(starts), false, kMost - room);
+      auto expected = tests::expected_offsets(starts.data(), stops.data(), std::ssize(starts), false, kMost - left);
       if (expected.outcome.index != kNoIndex) expected.outcome.index += 1000;
-      EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id << " room " << room;
+      EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id << " left " << left;
     }
   }
   // A chain too.
-  for (const std::int64_t room : {0, 50, 30000}) {
+  for (const std::int64_t left : {0, 50, 30000}) {
     const auto bounds = chain<std::int64_t>(40000, 5);
-    OffsetsCarry carry{.total = kMost - room, .lists = 7};
+    OffsetsCarry carry{.total = kMost - left, .lists = 7};
     std::vector<std::int64_t> offsets(bounds.size(), 77);
     const Outcome outcome = outcome_of(
         [&] { compact_offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
-    auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, 40000, false, kMost - room);
+    auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, 40000, false, kMost - left);
     ASSERT_EQ(expected.outcome.code, Code::overflow);
     expected.outcome.index += 7;
-    EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << "room " << room;
+    EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << "left " << left;
   }
 }
 
@@ -759,7 +759,7 @@ TEST(RaggedCarry, PartsMergeInOrder) {
   EXPECT_EQ(merge_carries(bad, bad).first_bad, 5);
   EXPECT_EQ(merge_carries(merge_carries(left, right), bad).first_bad,
             merge_carries(left, merge_carries(right, bad)).first_bad);
-  EXPECT_EQ(merge_carries({.total = kMost, .lists = 2}, right).first_bad, 2) << "the total overflows behind list 1";
+  EXPECT_EQ(merge_carries({.total = kMost, .lists = 2}, right).first_bad, 2) << "the total overflows after list 1";
   EXPECT_EQ(merge_carries({.total = kMost, .lists = 2, .first_bad = 0}, right).first_bad, 0);
   EXPECT_EQ(merge_carries({.total = kMost - 5, .lists = 2}, right).first_bad, kNoIndex);
 }

@@ -37,7 +37,7 @@ using tests::Pattern;
 // Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
 constexpr std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
 
-/// What a ladder's row says about the calls that its rung refuses.
+/// What a ladder's row states about the calls that its rung refuses.
 bool compiled_only(const RungInfo& rung) { return rung.needs.starts_with("compiled operator"); }
 bool checks_overflow(const RungInfo& rung) { return rung.kind == Kind::step; }
 
@@ -117,7 +117,7 @@ TYPED_TEST(ReduceRungs, EveryOperatorMatchesTheReferenceAtEverySizeAndPattern) {
   for (const Pattern pattern : tests::kPatterns) {
     for (const std::int64_t n : kSizes) {
       const auto values = tests::make<TypeParam>(pattern, n, static_cast<unsigned>(n));
-      // Poison around the elements: a rung that reads it comes to another value.
+      // Poison around the elements: a rung that reads it gets another value.
       Guarded<TypeParam> in(n, n % 7);
       std::copy(values.begin(), values.end(), in.data());
       check_operators(par.with_threads(3), in.data(), n);
@@ -138,7 +138,7 @@ TYPED_TEST(ReduceRungs, EveryInstructionSetAndThreadCountMatchesTheReference) {
 }
 
 TYPED_TEST(ReduceRungs, OneElementAnywhereCounts) {
-  // The least one is at every place once: no lane, accumulator or block border is left out.
+  // The minimum is at every place once: no lane, accumulator or block border is left out.
   for (const std::int64_t n : {260, 1025}) {
     std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{100});
     for (auto& x : in) {
@@ -397,7 +397,7 @@ void expect_checked(const Policy& policy, bool fits, const std::function<bool(co
 /// A checked sum is exact or an error, whatever the order of its elements.
 template <class T, class In>
 void check_sum(const std::vector<In>& in, T init, const Policy& policy = par.with_threads(2)) {
-  SCOPED_TRACE(std::to_string(in.size()) + " elements behind " + std::to_string(init));
+  SCOPED_TRACE(std::to_string(in.size()) + " elements after " + std::to_string(init));
   const std::optional<T> sum = exact_sum(in, init);
   expect_checked(policy, sum.has_value(),
                  [&](const Policy& checked) { return reduce(checked, in, init).value == sum; });
@@ -417,7 +417,7 @@ TYPED_TEST(ReduceRungs, CheckedSumsFitOrAreErrors) {
     check_sum(Values{Limits::min()}, Limits::max());
     if constexpr (std::is_signed_v<TypeParam>) {
       const TypeParam less{-1};
-      check_sum(Values{Limits::max(), one, less}, TypeParam{0});  // fits, though not on the way
+      check_sum(Values{Limits::max(), one, less}, TypeParam{0});  // fits, though its partial sums do not
       check_sum(Values{one, less}, Limits::max());
       check_sum(Values{less, one}, Limits::min());
       check_sum(Values{Limits::min(), less}, TypeParam{0});

@@ -37,7 +37,7 @@ Items random_items(std::mt19937_64& random, std::int64_t n, std::int64_t largest
   return items;
 }
 
-/// The document's instance: ten integers up to 10^7 and S = 25,000,000.
+/// The instance of "Notes on GPU Programming with Julia" (E. Aubanel 2021): ten integers up to 10^7 and S = 25,000,000.
 Items document_items() {
   std::mt19937_64 random(12);
   return random_items(random, 10, 10000000);
@@ -175,7 +175,7 @@ TEST(SubsetSumRungs, FillRandomInstances) {
 }
 
 TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
-  // The bitmap of the first j items is column j of the document's table.
+  // The bitmap of the first j items is column j of its table.
   if (tests::kSanitized) GTEST_SKIP() << "minutes under sanitizers: its accesses are those of the other tests";
   const Items all = document_items();
   constexpr std::int64_t kLimit = 25000000;
@@ -277,7 +277,8 @@ void check_decisions(const Items& items, const Question& question) {
 void check_decisions(const Items& items, std::int64_t target) { check_decisions(items, {target, 0, 0}); }
 
 TEST(SubsetSum, EveryTargetOfSmallSets) {
-  // As the document verifies: every sum of the power set is reached, and nothing else.
+  // As verified in "Notes on GPU Programming with Julia" (E. Aubanel 2021): every sum of the power set is reached, and
+  // nothing else.
   std::mt19937_64 random(4);
   for (const Items& items : {Items{}, Items{5}, Items{2, 6, 8, 19}, Items{3, 3, 3, 3, 3}, Items{2, 4, 8, 6, 10},
                              Items{1, 2, 4, 8}, Items{7, 7, 14, 1}, random_items(random, 6, 9)}) {
@@ -323,7 +324,7 @@ TEST(SubsetSum, NearestSums) {
     const auto width = static_cast<std::int64_t>(random() % 60);
     check_decisions(items, {target, target, 0});                                    // the largest up to the target
     check_decisions(items, {target, std::min(target, width), width});               // within a tolerance
-    check_decisions(items, {target, 0, std::numeric_limits<std::int64_t>::max()});  // the least from the target on
+    check_decisions(items, {target, 0, std::numeric_limits<std::int64_t>::max()});  // the smallest from the target on
   }
 }
 
@@ -385,17 +386,17 @@ TEST(SubsetSum, ItemsOfADecisionThatComesLate) {
 TEST(SubsetSum, WithoutEarlyStopAllOfTheWorkIsDone) {
   std::mt19937_64 random(20);
   const auto check = [](const std::string& rung, const Items& items) {
-    double told = 0;
+    double reported = 0;
     SubsetSumOptions options{.witness = false, .reduce = false};
     options.progress = [&](double done) {
-      told = done;
+      reported = done;
       return true;
     };
     EXPECT_TRUE(find_subset(seq.with_rung(rung), items, total(items) / 8, options));
-    EXPECT_LT(told, 0.5) << rung;
+    EXPECT_LT(reported, 0.5) << rung;
     options.early_stop = false;
     EXPECT_TRUE(find_subset(seq.with_rung(rung), items, total(items) / 8, options));
-    EXPECT_GT(told, 0.9) << rung;
+    EXPECT_GT(reported, 0.9) << rung;
   };
   check("cpu.schroeppel_shamir", random_items(random, 40, std::int64_t{1} << 16));
   check("cpu.bits_simd", random_items(random, 200, 1000));
@@ -545,7 +546,7 @@ TEST(SubsetSumApi, PlanTellsWhatIsTriedFirst) {
   EXPECT_FALSE(plan_subset(par, items, 1000000000, {.early_stop = false}).tries_likely);
   EXPECT_FALSE(plan_subset(par.with_rung("cpu.bits_simd"), items, 1000000000).tries_likely);
   EXPECT_FALSE(plan_subset(par, document_items(), 25000000).tries_likely);
-  // A rung that is never chosen has its costs told where it is named.
+  // A rung that is never chosen has its costs reported where it is named.
   const SubsetSumPlan named = plan_subset(par.with_rung("cpu.columns"), items, 100000);
   EXPECT_EQ(named.rung, "cpu.columns");
   EXPECT_EQ(named.ways.back().rung, "cpu.columns");
@@ -655,9 +656,9 @@ TEST(SubsetSumApi, PassesOnWhatItsProgressThrows) {
     EXPECT_THROW((void)find_subset(par.with_rung(rung), items, total(items) / 2 + 1, options), std::runtime_error);
   }
   EXPECT_THROW((void)find_subsets(par, ones, 30, 5, throws), std::runtime_error);
-  // Of very many solutions the first are told about, and then it stops.
-  int told = 0;
-  const detail::SearchProgress stops = [&](double) { return ++told < 20; };
+  // Of very many solutions the first are reported, and then it stops.
+  int reports = 0;
+  const detail::SearchProgress stops = [&](double) { return ++reports < 20; };
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, ones, 30, std::int64_t{1} << 40, stops); }), Code::interrupted);
 }
 

@@ -11,7 +11,7 @@
 // Parts     the sum is its own carry: sums of parts of the columns, added modulo 2^64, are the sum of the whole.
 // Memory    rows that are not kept need not be read: see the traffic of the rungs in ladder.hpp.
 // Errors    Error: invalid_argument, unequal_lengths, unknown_rung, unsupported, out_of_memory.
-// Source    C. Balkesen, "Data Processing on Modern Hardware", ETH Zurich 2012, exercise session 12.
+// Source    C. Balkesen, "Exercise Session 12", Data Processing on Modern Hardware, ETH Zurich 2012.
 #pragma once
 
 #include <cstdint>
@@ -86,8 +86,8 @@ inline SelectSum select_sum(const gpu::Policy& policy, const std::uint32_t* key,
   return {sum, rung};
 }
 
-/// The same into *out, in device memory, without waiting. Returns the rung. The lecture's own rungs, whose partial sums
-/// the host adds up, refuse (unsupported).
+/// The same into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
+/// sums the host adds up refuse (unsupported).
 inline std::string_view select_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
                                          const std::int64_t* quantity, const std::int64_t* price, std::int64_t n,
                                          std::uint32_t limit, std::int64_t* out) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upsweep/awkward.h: compact_offsets with the names, structs and semantics of Awkward Array's own kernel ABI.
  *
- * Link or load libupsweep-awkward in place of Awkward's kernel library for these three functions. tooffsets has room
- * for length + 1 offsets. Success is a null `str`. Otherwise `str` says what is wrong: "stops[i] < starts[i]" as with
+ * Link or load libupsweep-awkward in place of Awkward's kernel library for these three functions. tooffsets holds
+ * length + 1 offsets. Success is a null `str`. Otherwise `str` reports what is wrong: "stops[i] < starts[i]" as with
  * Awkward's kernel, or "offsets overflow int64" where a difference or an offset does not fit (Awkward's kernel wraps
  * around). `identity` is then the first bad list, and tooffsets[0 ... identity] are right. `identity` and `attempt` are
  * INT64_MAX where they mean nothing. Safe to call from any number of threads. */

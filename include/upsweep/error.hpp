@@ -18,7 +18,7 @@ enum class Code : std::uint8_t {
   negative_start,     ///< starts[i] < 0 under strict validation; index: the first such list
   unequal_lengths,    ///< arrays that must have one length do not, or are shorter than asked for
   null_value,         ///< a missing value in a column; index: its row
-  empty,              ///< the least or greatest of no elements
+  empty,              ///< the minimum or maximum of no elements
   malformed,          ///< a file that is not what it claims to be, or that ends too early
   unsupported_type,   ///< a file's or column's type that upsweep does not compute with
   division_by_zero,   ///< in a query; index: the row
@@ -43,8 +43,8 @@ enum class Code : std::uint8_t {
   no_device,      ///< no device of that kind on this machine
   device_memory,  ///< an allocation on the device failed
   device_failed,  ///< the device or its driver reported an error; work before this call may have caused it
-  // The caller (exit status 130, as a shell reports of a command that Ctrl-C ended).
-  interrupted,  ///< what was told of the progress asked to stop
+  // The caller (exit status 130, as of a command that Ctrl-C ended).
+  interrupted,  ///< the progress callback asked to stop
 };
 
 /// "overflow", "stop_before_start", …: stable, for programs.

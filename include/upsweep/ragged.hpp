@@ -3,7 +3,7 @@
 //
 // compact_offsets writes, for lists starts[i] … stops[i],
 //   offsets[0] = 0,  offsets[i+1] = offsets[i] + (stops[i] - starts[i])
-// which is the offsets array of the same lists packed one behind the other.
+// which is the offsets array of the same lists packed one after another.
 //
 // Shapes    starts and stops hold n bounds each, offsets n + 1.
 // Types     bounds are int32, uint32 or int64, offsets int64. Differences are taken in 64 bits.
@@ -31,11 +31,11 @@ namespace upsweep {
 struct ListOptions {
   std::int64_t starts_offset = 0;  ///< the first list starts at starts[starts_offset]
   std::int64_t stops_offset = 0;   ///< … and stops at stops[stops_offset]
-  std::int64_t length = -1;        ///< lists; -1: what is left behind both offsets, which must then be equal
+  std::int64_t length = -1;        ///< lists; -1: what follows both offsets, which must then be equal
   bool strict = false;             ///< negative starts are errors too
 };
 
-/// What compact_offsets reports.
+/// The result of compact_offsets.
 struct OffsetsResult {
   std::int64_t lists;     ///< offsets written, less one
   std::int64_t total;     ///< the last offset: elements in all lists
@@ -99,7 +99,7 @@ bool offset_few(const RaggedCall& call) {
 }  // namespace detail
 
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
-/// in parts. An error's index counts from the first list of the sequence. offsets has room for n + 1.
+/// in parts. An error's index counts from the first list of the sequence. offsets holds n + 1.
 template <ListBound T>
 OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
                               std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
@@ -115,7 +115,7 @@ OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* st
   return {n, carry.total, rung};
 }
 
-/// Offsets of n lists; offsets has room for n + 1.
+/// Offsets of n lists; offsets holds n + 1.
 template <ListBound T>
 OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
                               std::int64_t* offsets, bool strict = false) {
@@ -152,7 +152,7 @@ OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const 
   return {n, carry.total, rung};
 }
 
-/// Offsets of n lists; offsets has room for n + 1. Waits for the stream, as a bad list is an error.
+/// Offsets of n lists; offsets holds n + 1. Waits for the stream, as a bad list is an error.
 template <ListBound T>
 OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
                               std::int64_t* offsets, bool strict = false) {

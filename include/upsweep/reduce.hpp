@@ -4,8 +4,8 @@
 // Types     the type of `init` is the one that is computed in; the rest is as in scan.hpp.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. A product overflows
 //           or underflows only if that of all elements does, and is NaN only if one of them is or 0 and infinity both are
-//           among them. Not so on a GPU and with cpu.std_par, where products on the way may be too large or too small for
-//           the type; and sums on the way may, in every order but that of cpu.serial, be infinite where the loop's are not.
+//           among them. Not so on a GPU and with cpu.std_par, where partial products may be too large or too small for
+//           the type; and partial sums may, in every order but that of cpu.serial, be infinite where the loop's are not.
 // Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
 //           the order of the elements does not matter) does not fit the type.
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
@@ -33,7 +33,7 @@ struct Reduction {
 
 namespace detail {
 
-/// The product of n floats, which may be too large or too small on the way.
+/// The product of n floats, whose partial products may be too large or too small.
 template <class Out, class In>
 ScanCarry<Out> product_of(const In* in, std::int64_t n) {
   auto product = empty_carry<Out>();

@@ -34,7 +34,7 @@
 
 namespace upsweep {
 
-/// What a scan reports.
+/// The result of a scan.
 struct ScanResult {
   std::int64_t count;     ///< elements written
   std::string_view rung;  ///< the id of the rung that ran

@@ -37,7 +37,7 @@ struct SubsetSumOptions {
   bool reduce = true;      ///< first make the instance smaller: see src/subset_sum/README.md
   bool early_stop = true;  ///< stop once the target is reached
   detail::SearchProgress progress =
-      {};  ///< told the share of the work that is done; returns false to stop: interrupted
+      {};  ///< called with the share of the work that is done; returns false to stop: interrupted
 };
 
 struct SubsetSum {
@@ -63,17 +63,17 @@ struct SubsetSumWay {
   std::string reason = {};  ///< why it cannot be taken; empty: it can
 };
 
-/// What the items come to once reduced, and every way that there is; `rung` is the one that is taken.
+/// The instance once reduced, and every way to solve it; `rung` is the one that is taken.
 struct SubsetSumPlan {
   std::int64_t items = 0;     ///< that are left
-  std::int64_t divisor = 1;   ///< greatest common one
+  std::int64_t divisor = 1;   ///< the greatest common one
   std::int64_t target = 0;    ///< divided, and turned into that of the items left out where that is less
   std::int64_t largest = 0;   ///< item
   bool complement = false;    ///< the search is for the items to leave out
   bool tries_likely = false;  ///< first, for a tenth of the time, most items are decided greedily: see the README there
   std::string_view rung;      ///< "none" where nothing is left to search for; empty where no way can be taken
   std::vector<SubsetSumWay> ways;
-  std::vector<std::string> steps;  ///< the reductions in words
+  std::vector<std::string> steps;  ///< the reductions as text
 };
 
 namespace detail {
@@ -137,7 +137,7 @@ SubsetSumPlan plan_subsets(const Policy& policy, const R& items, std::int64_t ta
 }
 
 /// Bit i % 64 of sums[i / 64] ← whether some of the items add up to i, for i in 0 … limit; limit / 64 + 1 words, in which
-/// the bits behind limit become 0. Returns the rung.
+/// the bits past limit become 0. Returns the rung.
 inline std::string_view reachable_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                        std::int64_t limit, std::uint64_t* sums) {
   detail::SubsetSumCall call = detail::fill_call(items, n, limit, sums);
@@ -145,7 +145,7 @@ inline std::string_view reachable_sums(const Policy& policy, const std::int64_t*
 }
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
-// The items are the host's there too: see gpu.hpp for the rest.
+// The items are in host memory there too: see gpu.hpp for the rest.
 
 /// Waits for the stream, as the answer is returned. Memory comes from policy.memory, step by step: a workspace is not used.
 template <detail::SubsetItems R>

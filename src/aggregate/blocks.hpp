@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/blocks.hpp: the rows cut into blocks that threads take in any order: sums modulo 2^64 do not mind.
+// aggregate/blocks.hpp: the rows cut into blocks that threads take in any order: sums modulo 2^64 do not depend on it.
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,7 @@
 //
 // Idea   Keys are loaded 16 bytes at a time, eight loads per lane on their way. Rows that are kept go into a queue per
 //        warp, and their payload is loaded 32 rows at a time, without waiting for it; where many are kept the payload is
-//        streamed instead, line by line. Blocks publish their sums, and the one that finds itself the last folds them in
+//        read in order instead, line by line. Blocks publish their sums, and the last block to end folds them in
 //        order. See cuda_fused.cuh.
 // Cost   The keys and the touched sectors; one launch. Work n, depth n/threads + log2 n.
 // Needs  Any GPU. Some kilobytes of workspace, zero before the first call.

@@ -5,8 +5,9 @@
 // next tile before it looks at this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
 //   nothing kept    one comparison, one vote
 //   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
-//                   which it adds to its sum when the next 32 are there: nothing waits for it
-//   many kept       the payload is streamed: lanes load neighbouring rows, whole lines at a time, where they are kept
+//                   which it adds to its sum when the next 32 are queued: nothing waits for it
+//   many kept       the payload is read in order: lanes load neighbouring rows, whole lines at a time, where they are
+//                   kept
 // Warps' sums are folded by their block and published as tagged words (upsweep/detail/device.cuh); the last block to end
 // folds them in order.
 #pragma once
@@ -28,7 +29,7 @@ inline constexpr int kFusedResident = 2;
 inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
 inline constexpr int kUnitRows = 32 * 4;
 inline constexpr int kTileRows = kUnits * kUnitRows;
-// Kept rows of a unit from which it is streamed: then half of its sectors, of four rows, hold one.
+// Kept rows of a unit from which it is read in order: then half of its sectors, of four rows, hold one.
 inline constexpr int kMany = 20;
 inline constexpr int kQueue = 64;  // 31 that wait and fewer than kMany new ones
 static_assert(31 + kMany <= kQueue);
@@ -36,7 +37,7 @@ static_assert(31 + kMany <= kQueue);
 struct FusedCall {
   DeviceRows rows;
   std::int64_t head;  ///< rows in front of the first 16-byte boundary of the keys
-  unsigned units;     ///< whole ones behind it: 2^32 of them have 2 TB of keys, more than a device has memory
+  unsigned units;     ///< whole ones from it on: 2^32 of them have 2 TB of keys, more than a device has memory
   gpu::detail::Workspace workspace;
   std::int64_t* out;
 };
@@ -46,7 +47,8 @@ class FusedWarp {
   __device__ __forceinline__ FusedWarp(const FusedCall& call, std::int64_t* queue)
       : call_(call), queue_(queue), lane_(static_cast<int>(threadIdx.x) % 32) {}
 
-  /// Tiles worker, worker + workers, …; what is left in front of and behind units is the last worker's. The lane's sum.
+  /// Tiles worker, worker + workers, …; rows before the first and after the last unit are the last worker's. The lane's
+  /// sum.
   __device__ __forceinline__ Sum run(unsigned worker, unsigned workers) {
     const unsigned tiles = (call_.units + kUnits - 1) / kUnits;
     uint4 keys[kUnits];
@@ -76,10 +78,10 @@ class FusedWarp {
   }
 
   __device__ __forceinline__ Sum rest() const {
-    const std::int64_t behind = call_.head + std::int64_t{call_.units} * kUnitRows;
+    const std::int64_t units_end = call_.head + std::int64_t{call_.units} * kUnitRows;
     Sum sum = 0;
-    for (std::int64_t i = lane_; i < call_.head + call_.rows.n - behind; i += 32) {
-      sum += call_.rows.product(i < call_.head ? i : behind + i - call_.head);
+    for (std::int64_t i = lane_; i < call_.head + call_.rows.n - units_end; i += 32) {
+      sum += call_.rows.product(i < call_.head ? i : units_end + i - call_.head);
     }
     return sum;
   }
@@ -140,7 +142,7 @@ class FusedWarp {
     __syncwarp();  // and is whole again
   }
 
-  /// Asks for a row's payload; the one before is there by now.
+  /// Loads a row's payload; the one before has arrived by now.
   __device__ __forceinline__ void take(std::int64_t row) {
     sum_ += quantity_ * price_;
     quantity_ = static_cast<Sum>(__ldg(call_.rows.quantity + row));
@@ -162,7 +164,7 @@ __device__ __forceinline__ Sum fold_fused_block(Sum sum, Sum* warp_sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   sum = gpu::detail::fold_lanes(Add{}, sum, lane);
   if (lane == 0) warp_sums[warp] = sum;
-  __syncthreads();  // all warps' sums are there
+  __syncthreads();  // all warps' sums are written
   return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kFusedWarps], lane, kFusedWarps);
 }
 
@@ -193,7 +195,7 @@ __device__ __forceinline__ void fused_block(const FusedCall& call) {
     shared_is_last = atomicAdd(&call.workspace.control->done, 1U) == gridDim.x - 1;
     shared_tag = tag;
   }
-  __syncthreads();  // both are there, and warp_sums has been read
+  __syncthreads();  // both are written, and warp_sums has been read
   if (!shared_is_last) return;
   Sum all = 0;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kFusedThreads) {

@@ -6,9 +6,10 @@
 // Cost   The keys and the touched sectors; 8 bytes per 256 rows back. Work n, depth 8 + n/256 on the host.
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  Bank conflicts: at distance s the lanes' words are 2s apart, so that up to 16 lanes want the same banks and take
-//        turns (6,223,004 times in the lecture); and the threads that still work are spread over all warps, every one of
-//        which stays busy. cuda.sequential folds halves instead.
-// From   selectandsum of the SELECT SUM lecture: 36.046 ms, slower than adding up on the host.
+//        turns (6,223,004 times in "Exercise Session 12"); and the threads that still work are spread over all warps,
+//        every one of which stays busy. cuda.sequential adds halves instead.
+// From   selectandsum of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 ms, slower
+//        than adding up on the host.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

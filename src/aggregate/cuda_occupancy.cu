@@ -4,14 +4,15 @@
 // Idea   A multiprocessor hides latency with the warps that fit: registers, shared memory and threads per block decide how
 //        many do. The kernel is compiled six times, and the runtime's own calculator picks the one with the highest
 //        occupancy; `upsweep ladder aggregate` shows registers, shared memory, occupancy and time of all of them. The
-//        lecture's flag --maxrregcount 10 is __launch_bounds__ here, which asks for as many blocks as fill a
+//        flag --maxrregcount 10 of the source is __launch_bounds__ here, which asks for as many blocks as fill a
 //        multiprocessor and leaves the number of registers to the compiler.
 // Cost   As cuda.two_loads.
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  The rungs so far load 4 bytes per thread, wait, load the payload, wait, and then fold a tree for 512 rows.
-//        cuda.shuffle has threads that live on.
-// From   "Optimizing Occupancy" of the SELECT SUM lecture: 14 registers, occupancy 2/3; with 10 registers 1, and 8.181 to
-//        5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this kernel needs no more anyway.
+//        cuda.shuffle keeps its threads for many rows.
+// From   "Optimizing Occupancy" in "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 14 registers, occupancy 2/3;
+//        with 10 registers 1, and 8.181 to 5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this
+//        kernel needs no more anyway.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -53,7 +54,7 @@ constexpr int kSmallest = 128;
 int blocks_that_fit(const Way& way) {
   int blocks = 0;
   const bool asked = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, way.kernel, way.threads, 0) == cudaSuccess;
-  if (!asked) (void)cudaGetLastError();
+  if (!asked) gpu::forget_last_error();
   return asked ? blocks : 0;
 }
 
@@ -75,14 +76,14 @@ std::vector<OccupancyVariant> occupancy_variants() {
   int threads_that_fit = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&threads_that_fit, cudaDevAttrMaxThreadsPerMultiProcessor, device) != cudaSuccess) {
-    (void)cudaGetLastError();
+    gpu::forget_last_error();
     return {};
   }
   std::vector<OccupancyVariant> all;
   for (const Way& way : kWays) {
     cudaFuncAttributes attributes = {};
     if (cudaFuncGetAttributes(&attributes, way.kernel) != cudaSuccess) {
-      (void)cudaGetLastError();
+      gpu::forget_last_error();
       return {};
     }
     const int blocks = blocks_that_fit(way);

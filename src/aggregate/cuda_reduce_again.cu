@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_reduce_again.cu: a second kernel sums the sums of the first one's blocks; 23 are left to the host.
 //
-// Idea   cuda.two_loads, then the same tree over its 11,722 sums: two per thread, 23 blocks. The slide's second kernel
+// Idea   cuda.two_loads, then the same tree over its 11,722 sums: two per thread, 23 blocks. The source's second kernel
 //        works in place; a block that ends early would then overwrite what block 0 has yet to read, so that there is a
 //        second array here.
 // Cost   As cuda.two_loads, and 8 bytes per 512 rows written and read again; 8 bytes per 262,144 rows back.
 // Needs  Any GPU; the sums of both kernels of scratch; a call that waits.
-// Limit  A second launch for what the host adds up in microseconds: slower in the lecture. cuda.occupancy goes back to one
-//        kernel; cuda.fused lets that kernel's last block do this.
-// From   reduce of the SELECT SUM lecture: 8.181 to 9.116 ms.
+// Limit  A second launch for what the host adds up in microseconds: slower in the source too. cuda.occupancy goes back to
+//        one kernel; cuda.fused lets that kernel's last block do this.
+// From   reduce of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 8.181 to 9.116 ms.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/cuda_rows.cuh: what the lecture's rungs share: rows as its kernels see them, and its tree in shared memory.
+// aggregate/cuda_rows.cuh: what the rungs of "Exercise Session 12" share: a kernel's rows, and the tree in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@ struct DeviceRows {
   std::int64_t n;
   std::uint32_t limit;
 
-  /// Row i's product, or 0 where it is not kept or not there.
+  /// Row i's product, or 0 where it is not kept or past the end.
   __device__ __forceinline__ Sum product(std::int64_t i) const {
     return i < n && key[i] < limit ? static_cast<Sum>(quantity[i]) * static_cast<Sum>(price[i]) : 0;
   }
@@ -33,10 +33,10 @@ inline DeviceRows rows_of(const detail::AggregateCall& call) {
   return {call.key, call.quantity, call.price, call.n, call.limit};
 }
 
-/// The lecture's usual block.
+/// The usual block of "Exercise Session 12".
 inline constexpr int kBlock = 256;
 
-/// At least one, so that no rows are a sum of 0 too.
+/// At least one block, so that no rows have the sum 0.
 constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
   return n > 0 ? (n + rows_per_block - 1) / rows_per_block : 1;
 }
@@ -59,7 +59,7 @@ constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
 /// Neighbours at distance 1, 2, 4, …
 template <int kThreads>
 __device__ __forceinline__ Sum fold_interleaved(Sum* values) {
-  __syncthreads();  // all values are there
+  __syncthreads();  // all values are written
   for (int step = 1; step < kThreads; step *= 2) {
     // Lanes of a warp touch words 2·step apart: from step 8 on all of them lie in the same banks, one access at a time.
     const int i = 2 * step * static_cast<int>(threadIdx.x);
@@ -69,11 +69,11 @@ __device__ __forceinline__ Sum fold_interleaved(Sum* values) {
   return values[0];
 }
 
-/// The upper half onto the lower one, then of that, down to `kLast` values. kThreads / kLast is a power of two.
+/// The upper half is added to the lower one, then of that, down to `kLast` values. kThreads / kLast is a power of two.
 template <int kThreads, int kLast = 1>
 __device__ __forceinline__ void fold_halves(Sum* values) {
   const int thread = static_cast<int>(threadIdx.x);
-  __syncthreads();  // all values are there
+  __syncthreads();  // all values are written
   for (int half = kThreads / 2; half >= kLast; half /= 2) {
     // Lanes of a warp touch neighbouring words: every one another bank.
     if (thread < half) values[thread] += values[thread + half];
@@ -81,15 +81,15 @@ __device__ __forceinline__ void fold_halves(Sum* values) {
   }
 }
 
-/// The last 64 values by the block's first warp, without loop or block barrier. On the slide there is no barrier at all:
-/// there a warp's threads moved in step. Since Volta they need not: each level's reads must be over before the next
+/// The last 64 values by the block's first warp, without loop or block barrier. In the source there is no barrier at all:
+/// then a warp's threads moved in step. Since Volta they need not: each level's reads must be over before the next
 /// level's writes, and those before its reads, which __syncwarp orders.
 __device__ __forceinline__ Sum fold_last_warp(Sum* values) {
   const int lane = static_cast<int>(threadIdx.x);
   Sum mine = values[lane];
 #pragma unroll
   for (int half = 32; half >= 1; half /= 2) {
-    mine += values[lane + half];  // lanes from `half` on add what nobody asks for
+    mine += values[lane + half];  // what lanes from `half` on add is not used
     __syncwarp();                 // everyone has read
     values[lane] = mine;
     __syncwarp();  // everyone has written
@@ -107,8 +107,8 @@ __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
                                            : 64;
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (kPower < kThreads) {
-    // 384 threads: halving 3 would lose a value, so what is over a power of two is folded first.
-    __syncthreads();  // all values are there
+    // 384 threads: halving 3 would lose a value, so what exceeds a power of two is added first.
+    __syncthreads();  // all values are written
     if (thread < kThreads - kPower) values[thread] += values[thread + kPower];
   }
   fold_halves<kPower, 64>(values);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/cuda_sequential.cu: the tree folds the upper half onto the lower one: sequential addresses.
+// aggregate/cuda_sequential.cu: the tree adds the upper half to the lower one: sequential addresses.
 //
 // Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighbouring words,
 //        and the threads that are done with are whole warps.
 // Cost   As cuda.interleaved.
 // Needs  Any GPU; a sum per block of scratch; a call that waits. The block is a power of two.
 // Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
-// From   selectandsumopt1 of the SELECT SUM lecture: 36.046 to 16.764 ms, bank conflicts 6,223,004 to 993,635.
+// From   selectandsumopt1 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 to 16.764 ms, bank conflicts
+//        6,223,004 to 993,635.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -41,7 +42,7 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 namespace upsweep::aggregate {
 
 extern const Rung cuda_sequential{.info = {.id = "cuda.sequential",
-                                           .idea = "the tree folds halves: no bank conflicts",
+                                           .idea = "the tree adds halves: no bank conflicts",
                                            .needs = "any GPU",
                                            .traffic = kSectors,
                                            .host_adds = true},

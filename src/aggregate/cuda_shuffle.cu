@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/cuda_shuffle.cu: threads that live on: many rows each, and warps that sum by shuffles once, at their end.
+// aggregate/cuda_shuffle.cu: threads that each take many rows, and warps that sum by shuffles once, at their end.
 //
 // Idea   As many blocks as the GPU holds at a time. A thread steps through the rows with the whole grid, four keys on their
 //        way at a time, and keeps its sum in a register: no tree per 512 rows. At the end warps fold by shuffles, without
@@ -7,8 +7,8 @@
 // Cost   The keys and the touched sectors. Work n, depth n/threads + 2·log2 32.
 // Needs  Any GPU; a sum per block of scratch.
 // Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
-// From   Shuffles came a year after the lecture, with Kepler; grid-stride loops and they are in "Faster Parallel Reductions
-//        on Kepler" (J. Luitjens, NVIDIA 2014).
+// From   Shuffles came with Kepler, a year after "Exercise Session 12"; grid-stride loops and they are in "Faster
+//        Parallel Reductions on Kepler" (J. Luitjens, NVIDIA 2014).
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -31,7 +31,7 @@ __device__ __forceinline__ Sum fold_block(Sum sum) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   sum = gpu::detail::fold_lanes(Add{}, sum, lane);
   if (lane == 0) warp_sums[warp] = sum;
-  __syncthreads();  // all warps' sums are there
+  __syncthreads();  // all warps' sums are written
   return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kWarps], lane, kWarps);
 }
 

@@ -2,12 +2,12 @@
 // aggregate/cuda_two_loads.cu: two rows per thread and half as many blocks: the tree's first level while loading.
 //
 // Idea   Every thread adds the products of rows i and i + 256 before anything goes to shared memory: no thread is idle
-//        then, and two keys are on their way at a time. The slide computes i from blockDim.x * blockDim.x * 2, with which
-//        all blocks would sum the same rows; it is blockIdx.x * (blockDim.x * 2) here.
+//        then, and two keys are on their way at a time. The source computes i from blockDim.x * blockDim.x * 2, with
+//        which all blocks would sum the same rows; it is blockIdx.x * (blockDim.x * 2) here.
 // Cost   As cuda.interleaved, with 8 bytes per 512 rows back.
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  11,722 sums for six million rows, which the host adds up. cuda.reduce_again has the GPU do that too.
-// From   selectandsumopt3 of the SELECT SUM lecture: 12.93 to 8.181 ms.
+// From   selectandsumopt3 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 12.93 to 8.181 ms.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -10,7 +10,7 @@ namespace upsweep::aggregate {
 template <int kThreads>
 __device__ __forceinline__ void two_loads(const DeviceRows& rows, Sum* sums) {
   __shared__ Sum values[kThreads];
-  // The slide says blockDim.x * blockDim.x * 2 + threadIdx.x, which is the same for every block: blockIdx.x is meant.
+  // The source has blockDim.x * blockDim.x * 2 + threadIdx.x, which is the same for every block: blockIdx.x is meant.
   const std::int64_t i = std::int64_t{blockIdx.x} * (kThreads * 2) + threadIdx.x;
   values[threadIdx.x] = rows.product(i) + rows.product(i + kThreads);
   const Sum sum = fold_unrolled<kThreads>(values);

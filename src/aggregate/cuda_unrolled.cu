@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_unrolled.cu: the last six levels of the tree are one warp's, without a loop and without block barriers.
 //
-// Idea   From 64 values on only the first warp works: its six additions stand there one after the other. The slide leaves
-//        every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of its own:
-//        the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands between the
-//        reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
-// Cost   As cuda.interleaved, with a sixteenth of the instructions in the lecture (53,548,768 to 3,283,837).
+// Idea   From 64 values on only the first warp works: its six additions stand there one after the other. The source
+//        leaves every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of
+//        its own: the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands
+//        between the reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
+// Cost   As cuda.interleaved, with a sixteenth of the instructions in the source (53,548,768 to 3,283,837).
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
-// From   selectandsumopt2 of the SELECT SUM lecture: 16.764 to 12.939 ms.
+// From   selectandsumopt2 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 16.764 to 12.939 ms.
 #include "aggregate/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/occupancy.hpp: the ways in which cuda.occupancy can be launched, and what the runtime says about each.
+// aggregate/occupancy.hpp: the ways in which cuda.occupancy can be launched, and what the runtime reports about each.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct OccupancyVariant {
   int registers = 0;              ///< per thread
   std::int64_t shared_bytes = 0;  ///< per block
   int blocks = 0;                 ///< on a multiprocessor at a time
-  double occupancy = 0;           ///< warps on a multiprocessor over what it has room for
+  double occupancy = 0;           ///< warps on a multiprocessor over the most it can hold
 };
 
 /// On the current device; none where it cannot be asked. Any one may be run.

@@ -44,7 +44,7 @@ constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
   if (decimals.size() > places) return false;
   value = 0;
   bool fits = true;
-  // Towards the number's own side of 0, so that the least integer is one as well.
+  // Towards the number's own side of 0, so that the smallest integer is one as well.
   const auto append = [&](int digit) {
     fits = fits && !__builtin_mul_overflow(value, Int{10}, &value) &&
            !__builtin_add_overflow(value, static_cast<Int>(number.negative ? -digit : digit), &value);

@@ -13,7 +13,7 @@ struct SpareThreads {
 /// start cannot be made (limits on processes, on memory, or of a container), and have no way to be asked.
 const SpareThreads& spare_threads() noexcept;
 
-/// Whether the address space is limited, so that what is allocated may take the room that a thread's stack needs.
+/// Whether the address space is limited, so that what is allocated may take the memory that a thread's stack needs.
 [[nodiscard]] bool address_space_is_limited() noexcept;
 
 }  // namespace upsweep

@@ -100,7 +100,7 @@ void multiply(const void* x, std::int64_t n, void* carry) {
       if ((c & distance) == 0) detail::merge(Mul{}, all[c], all[c + distance]);
     }
   };
-  // The accumulators, then the lanes of what they come to.
+  // The accumulators, then the lanes of their product.
   constexpr std::size_t kLanes = kChains / kAccumulators;
   for (std::size_t distance = kLanes; 0 < distance && distance < kChains; distance *= 2) join(distance);
   for (std::size_t distance = 1; distance < kLanes; distance *= 2) join(distance);

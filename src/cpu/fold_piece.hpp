@@ -8,9 +8,9 @@
 
 namespace upsweep::cpu {
 
-/// The kernel's reduce(). Products of floats can leave their type's range on the way where the product of all elements does
-/// not: the CPU's flags report it, at no cost, and such a piece is folded again, in the same order, without that limit. Its carry
-/// then has an exponent (ScanCarry::wraps).
+/// The kernel's reduce(). Partial products of floats can leave their type's range where the product of all elements does
+/// not: the CPU's flags show it, at no cost, and such a piece is folded again, in the same order, without that limit. Its
+/// carry then has an exponent (ScanCarry::wraps).
 class FoldPiece {
  public:
   template <class Call>

@@ -21,7 +21,7 @@ struct Lists {
   bool strict;  ///< negative starts are errors too
 };
 
-/// What a piece of lists comes to.
+/// The sum of a piece of lists.
 struct ListTotal {
   std::int64_t total;  ///< the sum of lengths, modulo 2^64
   bool bad;            ///< some list is invalid, or an offset went past 2^63-1
@@ -34,7 +34,7 @@ struct RaggedKernel {
   ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
   /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.
-  ListTotal (*difference)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool stream);
+  ListTotal (*difference)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool non_temporal);
 };
 
 /// Σ quantity[i]·price[i] over the rows with key[i] < limit, modulo 2^64.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/overflow.hpp: finds the first prefix of a sum of integers that does not fit its type, mostly without looking.
+// cpu/overflow.hpp: finds the first prefix of a sum of integers that does not fit its type, mostly without reading the
+// elements one by one.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ constexpr bool fits(Int128 value) {
          value <= static_cast<Int128>(std::numeric_limits<T>::max());
 }
 
-/// Whether no sum of up to n elements of at most that magnitude behind `before` leaves Out.
+/// Whether no sum of up to n elements of at most that magnitude after `before` leaves Out.
 template <class In, class Out>
 constexpr bool all_fit(Int128 before, std::int64_t n, Int128 magnitude) {
   return fits<Out>(before + magnitude * n) && (!std::is_signed_v<In> || fits<Out>(before - magnitude * n));
@@ -52,7 +53,7 @@ std::int64_t find_overflow(const In* x, std::int64_t n, Out before) {
   return kNoIndex;
 }
 
-/// The same with the cheap tests first: by the input's type, then by the largest magnitude that occurs. Behind an
+/// The same with the cheap tests first: by the input's type, then by the largest magnitude that occurs. After an
 /// overflow `before` is the sum modulo 2^bits and what is found later is spurious; the lowest index of all is right.
 template <class In, class Out>
 std::int64_t first_overflow(const KernelTable& table, const In* x, std::int64_t n, Out before) {

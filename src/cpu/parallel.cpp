@@ -23,7 +23,7 @@ namespace upsweep::cpu {
 namespace {
 
 // oneTBB orders the caller's writes before the workers' reads, and theirs before the caller's return. Its library is
-// not instrumented, so ThreadSanitizer is told; this file is compiled without it (src/CMakeLists.txt).
+// not instrumented, so the order is annotated for ThreadSanitizer; this file is compiled without it (src/CMakeLists.txt).
 void order_before([[maybe_unused]] void* point) {
 #ifdef UPSWEEP_THREAD_SANITIZER
   __tsan_release(point);
@@ -58,7 +58,7 @@ Limit* limit_workers() {
   // Where they are short, half of them are left to whatever else makes threads meanwhile.
   const int most = spare.enough ? hardware_threads() : std::min(hardware_threads(), 1 + spare.count / 2);
   auto* const limit = new Limit(Limit::max_allowed_parallelism, static_cast<std::size_t>(most));
-  // What the program takes later may leave no room for them.
+  // What the program allocates later may leave no memory for them.
   start_workers(most);
   return limit;
 }

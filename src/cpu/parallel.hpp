@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/parallel.hpp: runs a function once per worker on oneTBB's threads, and says how many workers there are.
+// cpu/parallel.hpp: runs a function once per worker on oneTBB's threads, and returns how many workers there are.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/plain_kernels.cpp: the loops of the documents as a kernel table: one element after the other.
+// cpu/plain_kernels.cpp: the plain loops as a kernel table: one element after the other.
 #include <cstdint>
 
 #include "cpu/kernels.hpp"

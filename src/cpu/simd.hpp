@@ -66,7 +66,7 @@ UPSWEEP_INLINE void store(T* to, const Vector<T>& v) {
 
 /// Stores a register past the caches; `to` is aligned to its size.
 template <class R>
-UPSWEEP_INLINE void store_stream(void* to, R v) {
+UPSWEEP_INLINE void store_non_temporal(void* to, R v) {
 #if UPSWEEP_REGISTER_BYTES == 64
   _mm512_stream_si512(static_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(v));
 #elif UPSWEEP_REGISTER_BYTES == 32
@@ -194,7 +194,7 @@ UPSWEEP_INLINE T last_of(const Vector<T>& v) {
 }
 
 // ------------------------------------------------------------------------------------------- where results are put
-// A sink takes the vectors of an output one behind the other, then finish(end of the last one).
+// A sink takes the vectors of an output in order, then finish(end of the last one).
 
 /// Through the caches, at any address.
 struct Cached {
@@ -205,12 +205,12 @@ struct Cached {
   UPSWEEP_INLINE void finish(void*) {}
 };
 
-/// Past the caches, at addresses aligned to 64 bytes.
-struct Streamed {
+/// Non-temporal stores, at addresses aligned to 64 bytes.
+struct NonTemporal {
   template <class T>
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
     char* at = reinterpret_cast<char*>(to);
-    for (int r = 0; r < kRegisters; ++r, at += kRegisterBytes) store_stream(at, v.part[r]);
+    for (int r = 0; r < kRegisters; ++r, at += kRegisterBytes) store_non_temporal(at, v.part[r]);
   }
   UPSWEEP_INLINE void finish(void*) {}
 };
@@ -218,7 +218,7 @@ struct Streamed {
 #if UPSWEEP_REGISTER_BYTES >= 32
 constexpr bool kCanRealign = true;
 
-/// Past the caches, at any address of 4- or 8-byte elements: what is stored at an aligned address is the end of one
+/// Non-temporal stores, at any address of 4- or 8-byte elements: what is stored at an aligned address is the end of one
 /// register and the beginning of the next. In front of the first vector there must be a register of finished output.
 class Realigned {
  public:
@@ -238,7 +238,7 @@ class Realigned {
     char* aligned = reinterpret_cast<char*>(to) - over_;
     for (int r = 0; r < kRegisters; ++r, aligned += kRegisterBytes) {
       const auto right = (Words)v.part[r];
-      store_stream(aligned, join(left_, right));
+      store_non_temporal(aligned, join(left_, right));
       left_ = right;
     }
   }

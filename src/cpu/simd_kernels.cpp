@@ -45,8 +45,8 @@ struct VectorOp {
   }
 };
 
-/// Stores past the caches reach memory in any order: this makes them visible before whatever the thread does next.
-UPSWEEP_INLINE void end_stream() { _mm_sfence(); }
+/// Non-temporal stores reach memory in any order: this makes them visible before whatever the thread does next.
+UPSWEEP_INLINE void fence_non_temporal() { _mm_sfence(); }
 
 void copy(void* to, const void* from, std::int64_t bytes) {
   auto* out = static_cast<unsigned char*>(to);
@@ -55,9 +55,9 @@ void copy(void* to, const void* from, std::int64_t bytes) {
   if (head > bytes) head = bytes;
   std::memcpy(out, in, static_cast<std::size_t>(head));
   std::int64_t i = head;
-  for (; i + kVectorBytes <= bytes; i += kVectorBytes) Streamed{}.put(out + i, load(in + i));
+  for (; i + kVectorBytes <= bytes; i += kVectorBytes) NonTemporal{}.put(out + i, load(in + i));
   std::memcpy(out + i, in + i, static_cast<std::size_t>(bytes - i));
-  end_stream();
+  fence_non_temporal();
 }
 
 std::uint64_t read(const void* from, std::int64_t bytes) {
@@ -82,11 +82,11 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
 // ---------------------------------------------------------------------------------------------------- writing output
 
 /// Writes n outputs with fill(first, count, sink), which computes those from `first` on and hands them to sink.put();
-/// `stream` asks for stores past the caches, which need alignment: integers, exact in any grouping, get there by a
+/// `non_temporal` asks for stores past the caches, which need alignment: integers, exact in any grouping, get there by a
 /// short first part; the vectors of floats must stay as they are, so the sink cuts its stores out of two neighbours.
 template <class T, class Fill>
-UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool stream, Fill fill) {
-  if (!stream || n < 2 * kLanes<T>) {
+UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool non_temporal, Fill fill) {
+  if (!non_temporal || n < 2 * kLanes<T>) {
     fill(0, n, Cached{});
     return;
   }
@@ -94,14 +94,14 @@ UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool stream, Fill fill)
   const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(out) % kVectorBytes / sizeof(T));
   if (kExact || head == 0) {
     if (head > 0) fill(0, head, Cached{});
-    fill(head, n - head, Streamed{});
+    fill(head, n - head, NonTemporal{});
   } else if constexpr (kCanRealign && !kExact) {
     fill(0, kLanes<T>, Cached{});
     fill(kLanes<T>, n - kLanes<T>, Realigned(out + kLanes<T>));
   } else {
     fill(0, n, Cached{});
   }
-  end_stream();
+  fence_non_temporal();
 }
 
 UPSWEEP_INLINE void prefetch(const void* next, std::int64_t offset) {
@@ -180,7 +180,7 @@ struct SimdScan {
 
   template <bool kExclusive>
   static T scan_all(const T* in, T* out, std::int64_t n, T before, const ScanMode& mode) {
-    write_output(out, n, mode.stream,
+    write_output(out, n, mode.non_temporal,
                  [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
                    const char* next = static_cast<const char*>(mode.next);
                    if (next != nullptr) next += first * std::int64_t{sizeof(T)};
@@ -305,7 +305,7 @@ struct SimdLists {
     for (int r = 0; r < kRegisters; ++r) {
       length.part[r] = stop.part[r] - start.part[r];
       bad.part[r] |= length.part[r];
-      // In 64 bits the difference itself may wrap around, so that its sign tells nothing.
+      // In 64 bits the difference itself may wrap around, so that its sign means nothing.
       if constexpr (sizeof(T) == sizeof(std::int64_t)) bad.part[r] |= stop.part[r] < start.part[r];
       if (strict) bad.part[r] |= start.part[r];
     }
@@ -345,7 +345,7 @@ struct SimdLists {
       carry = combine<std::int64_t>(kAdd, carry, splat_last(v));
       return offsets;
     };
-    write_output(out, n, mode.stream,
+    write_output(out, n, mode.non_temporal,
                  [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
                    const std::int64_t end = first + count;
                    std::int64_t i = first;
@@ -355,7 +355,8 @@ struct SimdLists {
     return {last_of(carry), any_negative(run.bad)};
   }
 
-  static ListTotal difference(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool stream) {
+  static ListTotal difference(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base,
+                              bool non_temporal) {
     SimdLists run(lists);
     const Offsets left = splat(base);
     const auto step = [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
@@ -364,19 +365,20 @@ struct SimdLists {
       for (int r = 0; r < kRegisters; ++r) offsets.part[r] -= left.part[r];
       return offsets;
     };
-    write_output(out, n, stream, [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
-      const std::int64_t end = first + count;
-      std::int64_t i = first;
-      for (; i + kStep <= end; i += kStep) {
-        const Offsets offsets = step(i, kStep);
-        run.check(offsets);
-        sink.put(out + i, offsets);
-      }
-      if (i == end) return;
-      store_part(out + i, end - i, step(i, end - i));
-      // Lanes past the last list hold no offset.
-      for (; i < end; ++i) run.bad.part[0][0] |= out[i];
-    });
+    write_output(out, n, non_temporal,
+                 [&](std::int64_t first, std::int64_t count, auto sink) __attribute__((always_inline)) {
+                   const std::int64_t end = first + count;
+                   std::int64_t i = first;
+                   for (; i + kStep <= end; i += kStep) {
+                     const Offsets offsets = step(i, kStep);
+                     run.check(offsets);
+                     sink.put(out + i, offsets);
+                   }
+                   if (i == end) return;
+                   store_part(out + i, end - i, step(i, end - i));
+                   // Lanes past the last list hold no offset.
+                   for (; i < end; ++i) run.bad.part[0][0] |= out[i];
+                 });
     return {0, any_negative(run.bad)};
   }
 };
@@ -386,8 +388,8 @@ struct SimdLists {
 // that is added up when the next chunk's keys have been looked at, and has had the time to arrive.
 
 constexpr std::int64_t kChunkRows = 4096;
-// Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: streaming them all
-// is then as fast (measured on a Xeon at 2.5 GHz with columns in memory; so is the next).
+// Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: reading them all in
+// order is then as fast (measured on a Xeon at 2.5 GHz with columns in memory; so is the next).
 constexpr std::int64_t kManyKept = kChunkRows / 8;
 constexpr std::int64_t kNoteRows = 64;  // noted at a time
 // The hardware fetches keys ahead, but stops at pages and for lines of the payload: 0.97 of the read rate against 0.89.
@@ -452,9 +454,9 @@ UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uin
 }
 
 /// Reads all columns; adds the rows that are kept to `count`.
-UPSWEEP_INLINE std::uint64_t stream_kept(const std::uint32_t* key, const std::int64_t* quantity,
-                                         const std::int64_t* price, std::int64_t n, std::uint32_t limit,
-                                         std::int64_t& count) {
+UPSWEEP_INLINE std::uint64_t sum_in_order(const std::uint32_t* key, const std::int64_t* quantity,
+                                          const std::int64_t* price, std::int64_t n, std::uint32_t limit,
+                                          std::int64_t& count) {
   typedef std::uint32_t Keys
       __attribute__((vector_size(kRegisterLanes<std::int64_t> * sizeof(std::uint32_t)), aligned(1), may_alias));
   constexpr std::int64_t kStep = kLanes<std::int64_t>;
@@ -506,10 +508,10 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
         rows[now].count = 0;
         continue;
       }
-      kept.count = 0;  // streamed instead
+      kept.count = 0;  // read in order instead
     }
     std::int64_t kept = 0;
-    sum += stream_kept(key + first, quantity + first, price + first, count, limit, kept);
+    sum += sum_in_order(key + first, quantity + first, price + first, count, limit, kept);
     many = kept > kManyKept;
   }
   return sum + rows[0].sum() + rows[1].sum();

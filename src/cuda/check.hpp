@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/check.hpp: what the CUDA runtime says, as an Error.
+// cuda/check.hpp: an error of the CUDA runtime as an Error.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,10 +11,10 @@
 
 namespace upsweep::gpu {
 
-/// Throws device_memory, no_device or device_failed, with the runtime's words behind `what`.
+/// Throws device_memory, no_device or device_failed, with the runtime's message after `what`.
 inline void require(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
-  (void)cudaGetLastError();  // reported here: the next call is not to meet it again
+  forget_last_error();  // reported here: the next call must not report it again
   throw Error(code_of(error), std::string(what) + ": " + cudaGetErrorString(error));
 }
 

@@ -17,7 +17,7 @@ namespace upsweep::gpu {
 int make_current(int device);
 void restore_current(int device) noexcept;
 
-/// A device that is current for as long as this lives.
+/// A device that is current during this object's lifetime.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) : before_(make_current(device)) {}
@@ -40,16 +40,16 @@ const void* mapped_memory(const void* data, int device, const char* what);
 /// call that does not.
 void require_no_capture(Stream stream, const char* instead);
 
-/// Copies `bytes` to host memory behind the stream's work, and waits for them.
+/// Copies `bytes` to host memory after the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
 /// Null where the library's kernels of cuda.lookahead run on the current device, which is `device`, else why they do not.
 const char* lookahead_refusal(int device) noexcept;
 
-/// The policy's device and stream, without memory. The device must be there.
+/// The policy's device and stream, without memory. The device must exist.
 [[nodiscard]] Launch launch_on(const Policy& policy);
 
-/// A call's memory: the policy's workspace, or one of its own, whose memory goes back behind the call's work.
+/// A call's memory: the policy's workspace, or one of its own, which is freed after the call's work.
 class DeviceCall {
  public:
   DeviceCall(const Policy& policy, WorkspaceSize needed);
@@ -66,19 +66,19 @@ class DeviceCall {
 
 /// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or how it ended.
 enum class Fetches : bool { nothing, result };
-inline constexpr std::int64_t kResultRoom = 256;
+inline constexpr std::int64_t kResultBytes = 256;
 
 template <class RungCall>
 WorkspaceSize workspace_of(const Rung<RungCall>& rung, std::type_identity_t<const RungCall>& call, Fetches fetches) {
   WorkspaceSize size = rung.workspace != nullptr ? rung.workspace(call) : WorkspaceSize{};
   if (fetches == Fetches::result) {
-    size.scratch = (size.scratch + kResultRoom - 1) / kResultRoom * kResultRoom + kResultRoom;
+    size.scratch = (size.scratch + kResultBytes - 1) / kResultBytes * kResultBytes + kResultBytes;
   }
   return size;
 }
 
-/// How every call on a GPU begins: its device is current for as long as this lives, its rung is chosen, and then what the
-/// rung needs is there.
+/// How every call on a GPU begins: its device is current during this object's lifetime, its rung is chosen, and then the
+/// memory that the rung needs is allocated.
 template <class RungCall>
 class CallOnDevice {
  public:
@@ -95,13 +95,13 @@ class CallOnDevice {
   [[nodiscard]] const RungInfo& rung() const { return rung_->info; }
   [[nodiscard]] WorkspaceSize workspace() const { return workspace_of(*rung_, call_, fetches_); }
 
-  /// Finds the call's memory. Returns the room for the result, or null.
+  /// Allocates the call's memory. Returns where the result goes, or null.
   void* allocate() {
     const WorkspaceSize size = workspace();
     memory_.emplace(policy_, size);
     call_.launch = &memory_->launch();
     if (fetches_ == Fetches::nothing) return nullptr;
-    return static_cast<std::byte*>(memory_->launch().scratch) + size.scratch - kResultRoom;
+    return static_cast<std::byte*>(memory_->launch().scratch) + size.scratch - kResultBytes;
   }
   void run() {
     if (const Status status = rung_->run(call_, {}); !status.ok()) throw_status(status, rung_->info.id);

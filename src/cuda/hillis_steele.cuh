@@ -22,7 +22,7 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
   T* to = from + blockDim.x;
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + lane;
-  from[lane] = element(i < n ? i : n - 1);  // behind the end anything will do: nothing in front of it depends on it
+  from[lane] = element(i < n ? i : n - 1);  // past the end any value will do: nothing before depends on it
   __syncthreads();                          // all elements before the first round
   for (int stride = 1; stride < static_cast<int>(blockDim.x); stride *= 2) {
     to[lane] = lane >= stride ? element.op(from[lane - stride], from[lane]) : from[lane];
@@ -64,7 +64,7 @@ __global__ void round_of(Op op, const T* from, T* to, std::int64_t stride, std::
   to[i] = i >= stride ? op(from[i - stride], from[i]) : from[i];
 }
 
-/// `scratch` has room for n results. `reads_out`: the elements lie where the results go.
+/// `scratch` holds n results. `reads_out`: the elements lie where the results go.
 template <class Element, class T>
 [[nodiscard]] cudaError_t scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out,
                                          cudaStream_t stream) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that say so.
+// cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that report it.
 #include "core/place.hpp"
 #include "cuda/device_call.hpp"
 #include "upsweep/gpu.hpp"

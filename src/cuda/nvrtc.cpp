@@ -119,7 +119,7 @@ class Nvrtc {
   }
 
   /// The newest architecture that NVRTC compiles for and code of which runs on a device of that one; the device's own
-  /// where there is none, so that NVRTC says what is wrong.
+  /// where there is none, so that NVRTC reports what is wrong.
   [[nodiscard]] int newest_up_to(int device) const {
     int count = 0;
     require(architecture_count_(&count));
@@ -173,7 +173,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// What a file of the cache ends with: a file that was cut short or damaged is compiled anew.
+/// What a file of the cache ends with: a file that was cut short or damaged is compiled again.
 std::string tail_of(std::string_view code) { return "\nupsweep " + std::to_string(hash_of(code)) + "\n"; }
 
 /// The code in a file of the cache; empty where there is none for this head, or it is damaged.

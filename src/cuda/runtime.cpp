@@ -28,13 +28,13 @@ std::vector<Device> find_devices() {
   std::vector<Device> all;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    (void)cudaGetLastError();  // no driver, or no device: there is none
+    forget_last_error();  // no driver, or no device: there is none
     return all;
   }
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties = {};
     if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
-      (void)cudaGetLastError();
+      forget_last_error();
       all.push_back({.error = cudaGetErrorString(error)});  // in its place: ordinals are those of the runtime
       continue;
     }

@@ -39,7 +39,7 @@ constexpr std::int64_t totals_above(std::int64_t n, int tile) {
 }
 
 /// Tiles::kTile elements are one block's work: tiles.launch(elements, out, totals, n, blocks, stream) scans every tile
-/// alone, writes their totals unless `totals` is null, and returns its error. `totals` has room for totals_above(n).
+/// alone, writes their totals unless `totals` is null, and returns its error. `totals` holds totals_above(n) values.
 /// Any n.
 template <class Tiles, class Elements, class T>
 [[nodiscard]] cudaError_t scan_by_blocks(const Tiles& tiles, const Elements& elements, T* out, T* totals,

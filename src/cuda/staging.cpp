@@ -91,7 +91,7 @@ void* Staging::host_array(int which, std::int64_t bytes) {
     (void)cudaFreeHost(array.memory);
     array = {};
     if (cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
-      (void)cudaGetLastError();
+      forget_last_error();
       array = {};
       throw Error(Code::out_of_memory, "allocating " + std::to_string(bytes) + " pinned bytes");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ragged/cpu_adjacent.cpp: lists that lie one behind the other need no scan: offsets are bounds less the first one.
+// ragged/cpu_adjacent.cpp: lists that follow one another need no scan: offsets are bounds less the first one.
 //
 // Idea   Where stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
 // Cost   One pass: n bounds read, n offsets written; 16 bytes per list of int64. Work 2n, depth 1. Checked all the

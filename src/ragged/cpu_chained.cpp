@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ragged/cpu_chained.cpp: differences, validation and scan of a block while it lies in cache, blocks linked by carries.
 //
-// Idea   As scan's cpu.chained, over two input streams. Checks cost no branch: what is wrong with a list sets a sign
+// Idea   As scan's cpu.chained, over two input arrays. Checks cost no branch: what is wrong with a list sets a sign
 //        bit that is looked at once per block; only a block that has one is searched for its first bad list.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 2n + n·log2 8, depth n/(8p) + blocks.
 // Needs  Any CPU.
 // Limit  The memory bandwidth of the machine. Where stops are the starts one place on, cpu.adjacent reads them once.
-// From   The fused difference and scan that both reports ask for; chained scan as in scan/cpu_chained.cpp.
+// From   Own: difference and scan in one pass; chained scan as in scan/cpu_chained.cpp.
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"

@@ -5,9 +5,9 @@
 // Cost   One pass: 2n bounds read, n offsets written; 24 bytes per list of int64. Work 2n, depth n.
 // Needs  Any CPU.
 // Limit  A comparison, a subtraction and a dependent addition per list, and one thread's share of the bandwidth.
-// From   Awkward Array's awkward_ListArray_compact_offsets; both reports on moving it to CUDA start here. One of them
-//        left its error test failing ("couldn't figure out a good exit strategy"): every rung here reports the first
-//        bad list.
+// From   Awkward Array's awkward_ListArray_compact_offsets, which "Evaluation task for Awkward Array GSoC project" (P. Das
+//        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
+//        out a good exit strategy"): every rung here reports the first bad list.
 #include "cpu/chained.hpp"
 #include "ragged/pieces.hpp"
 #include "ragged/rung.hpp"

@@ -2,12 +2,13 @@
 // ragged/cpu_threads.cpp: threads offset segments of lists on their own, and the totals are broadcast back.
 //
 // Idea   As scan's cpu.threads, with the difference and the checks fused into the first phase. A segment alone finds
-//        bad lists and its own overflow; whether an offset overflows behind what precedes it shows in the broadcast.
+//        bad lists and its own overflow; whether an offset overflows once what precedes it is added shows in the
+//        broadcast.
 // Cost   Two passes: 2n bounds read and n offsets written, then n read and written again: 40 bytes per list of int64.
 //        Work 3n, depth n/p + n/segment + 1.
 // Needs  Any CPU.
 // Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.chained needs those only.
-// From   The double-buffered report's split into differences and a scan, on threads.
+// From   The split into differences and a scan of "scanCUDA" (A. Biswas 2020), on threads.
 #include "cpu/segments.hpp"
 #include "ragged/pieces.hpp"
 #include "ragged/rung.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ragged/cuda_adjacent.cu: lists that lie one behind the other need no scan: offsets are bounds less the first one.
+// ragged/cuda_adjacent.cu: lists that follow one another need no scan: offsets are bounds less the first one.
 //
 // Idea   As cpu.adjacent: where stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
 // Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Checked all the same.
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   const std::int64_t left = n + 1 - first;
   const bool whole = vectors && left >= kCount;
 
-  // ---- The part, and the bound behind it: the neighbour's first.
+  // ---- The part, and the bound that follows it: the neighbour's first.
   T x[kCount + 1];
   if (whole) {
     const int4 words = *reinterpret_cast<const int4*>(bounds + first);
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
 template <class T>
 __global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
                                unsigned long long* first_bad, gpu::OffsetsStatus* status) {
-  tell(lists, *first_bad != 0 ? static_cast<std::int64_t>(~*first_bad) : n, n, offsets[n], lists_before, status);
+  report(lists, *first_bad != 0 ? static_cast<std::int64_t>(~*first_bad) : n, n, offsets[n], lists_before, status);
   *first_bad = 0;
 }
 

@@ -5,8 +5,8 @@
 // Cost   16 bytes read and 8 written per list of int64, then 8 read and written again. Work n·log2 1024, depth log2 n.
 // Needs  Any GPU; 8 bytes of scratch per 1024 lists.
 // Limit  The second pass, and a barrier per round.
-// From   The first report's own scan. Its error test was left failing; here a bad list makes every later offset
-//        negative, and the first of those is searched for.
+// From   "Implementing by hand" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020); here a bad list makes
+//        every later offset negative, and the first of those is searched for.
 #include "ragged/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -5,7 +5,7 @@
 // Cost   24 bytes per list of int64, then 16 per list and round, log2 n rounds. Work n·log2 n, depth log2 n.
 // Needs  Any GPU; a second array of offsets.
 // Limit  Memory traffic: 28 passes for 10^8 lists.
-// From   The second report (double-buffered scan).
+// From   The double-buffered scan of "scanCUDA" (A. Biswas 2020).
 #include "ragged/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

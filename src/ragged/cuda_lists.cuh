@@ -13,7 +13,7 @@
 
 namespace upsweep::ragged {
 
-/// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one behind what precedes them all.
+/// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one added to what precedes them all.
 template <class T>
 struct Lengths {
   const T* starts;
@@ -33,10 +33,10 @@ Lengths<T> lengths_of(const detail::RaggedCall& call) {
   return {static_cast<const T*>(call.starts), static_cast<const T*>(call.stops), call.carry.total, call.strict, {}};
 }
 
-/// How it ended, told by one thread where the first bad list of the call is known, or n.
+/// The outcome, written by one thread once the first bad list of the call is known, or n.
 template <class T>
-__device__ void tell(const Lengths<T>& lists, std::int64_t bad, std::int64_t n, std::int64_t total,
-                     std::int64_t lists_before, gpu::OffsetsStatus* status) {
+__device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n, std::int64_t total,
+                       std::int64_t lists_before, gpu::OffsetsStatus* status) {
   if (bad == n) {
     *status = {kNoIndex, total, Code::ok};
     return;
@@ -62,7 +62,7 @@ __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int
       first = middle + 1;
     }
   }
-  tell(lists, first, n, offsets[n], lists_before, status);
+  report(lists, first, n, offsets[n], lists_before, status);
 }
 
 /// Runs a rung: scan(lengths, offsets + 1) on the call's stream writes the inclusive scan of the lengths, and returns a

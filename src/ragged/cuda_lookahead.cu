@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ragged/cuda_lookahead.cu: differences, validation and scan in one pass at the speed of a copy.
 //
-// Idea   As scan's cuda.lookahead, over two input streams. A list is checked where its length is taken; a bad one makes
+// Idea   As scan's cuda.lookahead, over two input arrays. A list is checked where its length is taken; a bad one makes
 //        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
 //        the last offset, and searches for the first negative one if there is any.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·132) and the folds.
 // Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
 // Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
-// From   As scan's cuda.lookahead; the fused difference and scan that both reports ask for.
+// From   As scan's cuda.lookahead; own: difference and scan in one pass.
 #include "cuda/device_call.hpp"
 #include "ragged/rung.hpp"
 
@@ -23,7 +23,7 @@ struct OffsetsProblem {
   using In = Bound;
   using T = std::int64_t;
   using Op = Extend;
-  static constexpr int kStreams = 2;
+  static constexpr int kInputs = 2;
   // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory (docs/tuning.md).
   static constexpr int kWarps = sizeof(In) == 8 ? 6 : 8;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));

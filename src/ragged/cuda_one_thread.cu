@@ -6,7 +6,8 @@
 // Needs  Any GPU.
 // Limit  The latency of memory and of one addition: a ten-thousandth of the device. cuda.turn_taking has many threads
 //        and is no faster; cuda.hillis_steele_global is.
-// From   Awkward Array's own CUDA kernel of compact_offsets, where both reports begin.
+// From   Awkward Array's own CUDA kernel of compact_offsets, where
+//        "Evaluation task for Awkward Array GSoC project" (P. Das 2020) begins.
 #include "ragged/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

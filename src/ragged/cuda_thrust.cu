@@ -5,7 +5,7 @@
 // Cost   24 bytes per list of int64 for the lengths, 16 for the scan in place: 40.
 // Needs  Any GPU; Thrust's temporary memory comes from the workspace here.
 // Limit  The lengths go to memory and come back. cuda.cub computes them where they are read.
-// From   The first report's final version.
+// From   "Using Thrust" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
 #include "ragged/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -19,7 +19,7 @@
 namespace upsweep::ragged {
 namespace {
 
-/// Behind the exclusive scan of n lengths at offsets[0 … n-1].
+/// After the exclusive scan of n lengths at offsets[0 … n-1].
 template <class T>
 __global__ void last_offset(Lengths<T> lengths, std::int64_t* offsets, std::int64_t n) {
   const std::int64_t length = List<T>{lengths.starts[n - 1], lengths.stops[n - 1]}.length_or_bad(lengths.strict);

@@ -4,8 +4,9 @@
 // Idea   The reference loop's iterations as threads; a barrier between turns keeps the order.
 // Cost   24 bytes per list of int64, and a barrier per list. Work 2n, depth n barriers.
 // Needs  Any GPU.
-// Limit  As scan's cuda.turn_taking: a launch per block of 1024, as the report's kernel does not order blocks.
-// From   The second step of both reports, corrected.
+// Limit  As scan's cuda.turn_taking: a launch per block of 1024, as the source's kernel does not order blocks.
+// From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
+//        corrected.
 #include "ragged/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -65,7 +65,7 @@ struct Extend {
     return sum | (signs & kSign);
   }
 
-  /// Every length becomes the offset before it; returns the one behind the last.
+  /// Every length becomes the offset before it; returns the one after the last.
   template <std::size_t kCount>
   UPSWEEP_HOST_DEVICE constexpr std::int64_t scan_exclusive(std::int64_t before,
                                                             std::int64_t (&lengths)[kCount]) const {

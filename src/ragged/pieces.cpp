@@ -13,7 +13,7 @@ namespace upsweep::ragged {
 namespace {
 
 // As in the scan: outputs from here on are stored past the caches.
-constexpr std::int64_t kStreamLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
+constexpr std::int64_t kNonTemporalLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
 
 template <class T>
 List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
@@ -23,7 +23,7 @@ List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
 }  // namespace
 
 Pieces::Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table)
-    : call_(call), kernel_(table.ragged[cpu::at(call.type)]), stream_(call.n >= kStreamLists) {}
+    : call_(call), kernel_(table.ragged[cpu::at(call.type)]), non_temporal_(call.n >= kNonTemporalLists) {}
 
 void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
 
@@ -38,7 +38,7 @@ void Pieces::reduce(cpu::Range range, Carry& carry) const {
 }
 
 std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
-  detail::ScanMode mode{.stream = stream_};
+  detail::ScanMode mode{.non_temporal = non_temporal_};
   if (ahead.count >= range.count) mode.next = lists(ahead.first).starts;
   const Carry before = carry;
   const cpu::ListTotal sum = kernel_.scan(lists(range.first), range.count, output(range.first), before, mode);
@@ -60,9 +60,9 @@ std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
   };
   const std::uint64_t base = start_of(0) - static_cast<std::uint64_t>(before);
   const auto sum = kernel_.difference(lists(range.first), range.count, output(range.first),
-                                      static_cast<std::int64_t>(base), stream_);
+                                      static_cast<std::int64_t>(base), non_temporal_);
   if (!sum.bad) return kNoIndex;
-  // The offset before the range is worked out, not read: the thread that writes it may not have come to it yet.
+  // The offset before the range is computed, not read: the thread that writes it may not have got there yet.
   return find_bad(range, static_cast<std::int64_t>(start_of(range.first) - base));
 }
 

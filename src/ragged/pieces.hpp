@@ -20,7 +20,7 @@ class Pieces {
   static void clear(Carry& carry) { carry = 0; }
   static void merge(Carry& left, const Carry& right);
   void reduce(cpu::Range range, Carry& carry) const;
-  /// Writes the offsets behind the lists of the range, `carry` before them; returns the first bad list or kNoIndex.
+  /// Writes the offsets that follow the lists of the range, `carry` before them; returns the first bad list or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const { return scan(range, carry); }
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
@@ -41,7 +41,7 @@ class Pieces {
 
   const detail::RaggedCall& call_;
   const cpu::RaggedKernel& kernel_;
-  bool stream_;
+  bool non_temporal_;
 };
 
 /// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.

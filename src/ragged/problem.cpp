@@ -119,7 +119,7 @@ void await(const gpu::Launch& launch, detail::RaggedCall& call) {
   throw Error(told.code, message({told.code, told.first_bad}, call.type, &start, &stop), told.first_bad);
 }
 
-static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultRoom);
+static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
 
 }  // namespace
 }  // namespace ragged

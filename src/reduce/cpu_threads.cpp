@@ -6,7 +6,7 @@
 // Cost   One pass: n read. Work n + n/2^16, depth n/p + n/2^16.
 // Needs  Any CPU, any associative operator.
 // Limit  The loop's latency again, on each thread. cpu.simd_threads removes it.
-// From   The first half of the scan tutorial's "CPU parallelization".
+// From   The first half of "CPU parallelization" in "Parallel Prefix Scan".
 #include "reduce/fold.hpp"
 #include "reduce/rung.hpp"
 

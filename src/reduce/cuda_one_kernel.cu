@@ -2,7 +2,7 @@
 // reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long parts, the last block all totals.
 //
 // Idea   A warp reads a contiguous part of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
-//        come once, at its end. Blocks write their totals, and the one that finds itself the last folds them in order.
+//        come once, at its end. Blocks write their totals, and the last block to end folds them in order.
 //        See upsweep/detail/device_reduce.cuh.
 // Cost   n read. Work n, depth n/(32·8448) + log2 n.
 // Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.

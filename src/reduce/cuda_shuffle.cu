@@ -7,7 +7,8 @@
 // Needs  Any GPU; at most 1024 totals of scratch.
 // Limit  One element per lane and load, five shuffles for each, a second launch (some 2 us). cuda.one_kernel loads 16
 //        bytes at a time, shuffles once at the end, and lets the last block fold the totals.
-// From   The tree reduction of the SELECT-SUM lecture, with shuffles instead of shared memory.
+// From   The tree reduction of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012), with shuffles
+//        instead of shared memory.
 #include "reduce/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -26,8 +27,8 @@ constexpr std::int64_t kMostBlocks = 1024;
 /// Every warp folds `share` elements, a multiple of 32; the last ones may have less, or nothing.
 template <class T, class Op>
 __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t share, bool has_init, T init, T* out) {
-  __shared__ __align__(16) unsigned char room[kWarps * sizeof(T)];
-  T* const warp_totals = reinterpret_cast<T*>(room);
+  __shared__ __align__(16) unsigned char memory[kWarps * sizeof(T)];
+  T* const warp_totals = reinterpret_cast<T*>(memory);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t block_first = std::int64_t{blockIdx.x} * kWarps * share;
@@ -42,7 +43,7 @@ __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t sha
     total = i == first ? row : op(total, row);
   }
   if (lane == 0) warp_totals[warp] = total;
-  __syncthreads();  // all totals are there
+  __syncthreads();  // all totals are written
 
   // ---- The block: those of its warps that had any.
   if (warp > 0) return;

@@ -67,7 +67,7 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
                                   [&](const detail::CarryBytes& total) { merge(op, call.carry, total.bytes); });
 }
 
-/// The exact sum of a range: in 64 bits where its magnitudes leave room for that, else one by one in 128.
+/// The exact sum of a range: in 64 bits where its magnitudes allow that, else one by one in 128.
 template <class In>
 Int128 exact_sum(const In* x, std::int64_t n, const cpu::KernelTable& table) {
   using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;

@@ -7,7 +7,7 @@
 // Limit  The loop-carried dependency: one operation at a time, at its latency. A float addition takes 4 cycles, so the
 //        loop runs at 4 cycles per element however wide the core is; integers (1 cycle) run into one thread's share of
 //        the memory bandwidth. cpu.simd shortens the chain, cpu.threads splits it.
-// From   The reference kernel awkward_ListArray_compact_offsets and the scan tutorial's "naive CPU implementation".
+// From   The reference kernel awkward_ListArray_compact_offsets and "Naive CPU implementation" in "Parallel Prefix Scan".
 #include "scan/rung.hpp"
 
 #include <algorithm>

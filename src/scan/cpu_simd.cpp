@@ -2,14 +2,14 @@
 // scan/cpu_simd.cpp: one thread scans whole vectors in log2 steps and adds a running carry.
 //
 // Idea   A 64-byte vector of w elements is scanned in log2 w shuffle-and-combine steps (cpu/simd.hpp, scan_vector). The
-//        carry behind it is carry ⊕ last: vectors wait for one operation of the one before, not for w of them.
+//        carry after it is carry ⊕ last: vectors wait for one operation of the one before, not for w of them.
 // Cost   One pass: n read, n written, past the caches where the output is large. Work n·log2 w, depth n/w + log2 w.
 // Needs  A compiled operator. The vector is 64 bytes for every instruction set, so floats have the same bits on each.
 // Limit  One core's share of the memory bandwidth, which two threads (cpu.chained) double on most machines. The
 //        tutorial's 2x for int32 on AVX2 is to be had while data stay in cache, or where one core can move more bytes
 //        than the loop does.
-// From   The scan tutorial's list of SIMD versions; W. Zhang, Y. Wang, K. A. Ross, "Parallel prefix sum with SIMD",
-//        ADMS 2020.
+// From   The list of SIMD versions in "Parallel Prefix Scan"; W. Zhang, Y. Wang, K. A. Ross, "Parallel prefix sum with
+//        SIMD", ADMS 2020.
 #include "cpu/chained.hpp"
 #include "cpu/kernels.hpp"
 #include "scan/pieces.hpp"

@@ -6,7 +6,7 @@
 // Needs  A compiled operator. Checked overflow: not in place, as the broadcast must see the input.
 // Limit  Memory traffic: arithmetic has become free, and still every byte moves twice. The tutorial's 6.54x for SIMD
 //        and six threads multiplies two speed-ups that compete for the same bandwidth. cpu.chained removes a pass.
-// From   The scan tutorial's list ("SIMD + Multi-threading").
+// From   "SIMD + Multi-threading" in the list of "Parallel Prefix Scan".
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
 #include "scan/pieces.hpp"

@@ -11,7 +11,7 @@
 //        than twice the bandwidth of one, and two threads of a desktop CPU do not; its prediction of 3/4 of the time on
 //        two threads counts additions, which cost nothing here. Where the operation itself is slow (floats, 4 cycles
 //        each) threads still pay. cpu.chained needs one pass only.
-// From   The scan tutorial, "CPU parallelization".
+// From   "CPU parallelization" in "Parallel Prefix Scan".
 #include "cpu/segments.hpp"
 #include "scan/pieces.hpp"
 #include "scan/rung.hpp"

@@ -47,7 +47,7 @@ Status cub_scan<T>(const detail::ScanCall& call) noexcept {
 
 template <>
 std::int64_t cub_bytes<T>(std::int64_t n) noexcept {
-  // Tiles are as long as CUB's tuning for sums says, or as its default for all other operators.
+  // Tiles are as long as CUB's tuning for sums has them, or as its default for all other operators.
   std::size_t sums = 0;
   std::size_t others = 0;
   const T* in = nullptr;

@@ -2,13 +2,13 @@
 // scan/cuda_blelloch.cu: up-sweep and down-sweep over a tree in shared memory: two operations per element, not log2 n.
 //
 // Idea   Up: pairs are folded, then pairs of pairs, leaving the totals of ever larger left halves in place. Down: what
-//        precedes the middle of each subtree is folded into it. Blelloch clears the root and swaps its way down, which
+//        precedes the middle of each subtree is combined with it. Blelloch clears the root and swaps its way down, which
 //        takes an identity; this form of the same tree (Brent and Kung's) needs none, so any operator will do.
 // Cost   n read, n written, and again to add the tiles' totals back. Work 2n, depth 2·log2 n.
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  Ever fewer threads work towards the root, and each level is a barrier. A place is skipped after every 32, so
 //        that strides of powers of two do not meet one bank of shared memory. cuda.shuffle trades work for barriers.
-// From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; the scan tutorial; M. Harris,
+// From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; "Parallel Prefix Scan"; M. Harris,
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
 #include "scan/rung.hpp"
 
@@ -31,7 +31,7 @@ __global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t first = std::int64_t{blockIdx.x} * kTileElements;
   for (int i = thread; i < kTileElements; i += kThreads) {
-    x[place(i)] = element(first + i < n ? first + i : n - 1);  // behind the end: nothing in front depends on it
+    x[place(i)] = element(first + i < n ? first + i : n - 1);  // past the end: nothing before depends on it
   }
 
   // ---- Up-sweep: the last place of every subtree of 2·stride elements gets its total.

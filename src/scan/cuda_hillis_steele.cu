@@ -7,7 +7,7 @@
 // Needs  Any GPU, and at most 1024 elements: one block.
 // Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
 //        its memory traffic either.
-// From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); the scan tutorial.
+// From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

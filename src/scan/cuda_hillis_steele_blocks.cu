@@ -7,7 +7,8 @@
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  The second pass, log2 tile additions per element, a barrier per round. cuda.blelloch adds twice per element,
 //        cuda.shuffle needs few barriers, cuda.lookback no second pass.
-// From   The compact_offsets reports ("hand-written Hillis–Steele"); the scan tutorial.
+// From   "Implementing by hand" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020); "Parallel Prefix
+//        Scan".
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

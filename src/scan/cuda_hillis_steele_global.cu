@@ -6,7 +6,7 @@
 // Cost   1 + log2 n passes, each n read and n written. Work n·log2 n, depth log2 n.
 // Needs  Any GPU; a second copy of the array.
 // Limit  Memory traffic: 28 passes for 2^28 elements. cuda.hillis_steele_blocks makes the short strides in shared memory.
-// From   The second compact_offsets report (double-buffered scan); Hillis and Steele, CACM 29 (1986).
+// From   The double-buffered scan of "scanCUDA" (A. Biswas 2020); Hillis and Steele, CACM 29 (1986).
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

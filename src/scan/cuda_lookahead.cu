@@ -7,9 +7,9 @@
 //        launch of one block or one cluster (small_scan.cuh).
 // Cost   n read, n written. Work 4n, depth n/(32·132) and the folds.
 // Needs  Compute capability 9.0 or later. 16 bytes of workspace per 25 KB, zero before the first call.
-// Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md tells what the rest is).
+// Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md: what the rest is).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
-//        look-ahead of CCCL's issue 6811; our own study.
+//        look-ahead of CCCL's issue 6811; own measurements (docs/tuning.md).
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -6,7 +6,7 @@
 // Needs  Any GPU.
 // Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
 //        rungs use more than one thread.
-// From   The first step of both compact_offsets reports.
+// From   "Sequential algorithm on a single thread" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -6,7 +6,7 @@
 // Cost   n read, n written, and again to add the tiles' totals back: 4n. Work n·log2 32, depth log2 n; two barriers.
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  The second pass over memory. cuda.lookback makes do with one.
-// From   The scan tutorial ("shuffles"); NVIDIA's own shuffle scans since Kepler.
+// From   "Applying SHFL intrinsics" in "Parallel Prefix Scan"; NVIDIA's own shuffle scans since Kepler.
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -28,7 +28,7 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
   // ---- Lanes.
   T value = gpu::detail::scan_lanes(element.op, element(i < n ? i : n - 1), lane);
   if (lane == 31) warp_totals[warp] = value;
-  __syncthreads();  // all totals are there
+  __syncthreads();  // all totals are written
 
   // ---- Warps.
   if (warp == 0) warp_totals[lane] = gpu::detail::scan_lanes(element.op, warp_totals[lane], lane);

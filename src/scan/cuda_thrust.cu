@@ -5,7 +5,8 @@
 // Cost   What CUB's scan costs, which it runs; its temporary memory comes from the workspace here.
 // Needs  Any GPU.
 // Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
-// From   Thrust 3 (CUDA toolkit), the reports' and the tutorial's yardstick.
+// From   Thrust 3 (CUDA toolkit), which "Evaluation task for Awkward Array GSoC project" (P. Das 2020) and "Parallel
+//        Prefix Scan" compare with.
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

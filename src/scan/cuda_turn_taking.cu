@@ -5,10 +5,11 @@
 //        block reaches ends the round.
 // Cost   n read, n written, and the last output of each block read again. Work n, depth n barriers.
 // Needs  Any GPU.
-// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch (the report's kernel
+// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch (the source's kernel
 //        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
 //        block, in order. cuda.hillis_steele lets all threads add in every round.
-// From   The second step of the compact_offsets reports, corrected.
+// From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
+//        corrected.
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

@@ -16,7 +16,7 @@ namespace {
 
 // Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
 // reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache.
-constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
 
 constexpr std::byte kNoOperatorObject{};
 
@@ -40,7 +40,7 @@ Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::Ke
       scan_piece_(call, table, *kernel_, op_),
       checked_(policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
                is_integer(call.out_type)),
-      stream_(call.n * call.out_size >= kStreamBytes) {}
+      non_temporal_(call.n * call.out_size >= kNonTemporalBytes) {}
 
 void Pieces::clear(Carry& carry) const { kernel_->reduce(op_, call_.in, 0, carry.bytes); }
 
@@ -72,7 +72,7 @@ std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
 
 void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   make_plain(carry);
-  detail::ScanMode mode{.exclusive = call_.exclusive, .stream = stream_};
+  detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_};
   if (ahead.count >= range.count && !elements_.converts()) mode.next = elements_.at_index(ahead.first);
   elements_.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
     scan_piece_(x, output(first), count, carry.bytes, mode);

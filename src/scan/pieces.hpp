@@ -42,9 +42,9 @@ class Pieces {
   /// Whether the carry after a range that reduce() has folded to `total` is rather scan()'s: in another order floats may add
   /// up to infinity where one after the other they do not.
   [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
-  /// What a call that ended with `carry` and first bad output `bad` comes to.
+  /// The outcome of a call that ended with `carry` and first bad output `bad`.
   Status finish(std::int64_t bad, Carry& carry) const;
-  /// Whether an overflow behind the last output of an earlier part already spoils this one.
+  /// Whether an overflow after the last output of an earlier part makes this one invalid.
   [[nodiscard]] bool spoiled(const Carry& carry) const;
   /// Elements of a block that fits a core's own cache.
   [[nodiscard]] std::int64_t block() const;
@@ -65,7 +65,7 @@ class Pieces {
   cpu::FoldPiece fold_piece_;
   cpu::ScanPiece scan_piece_;
   bool checked_;
-  bool stream_;
+  bool non_temporal_;
 };
 
 /// Runs one rung: schedule(pieces, carry) scans everything and returns the first bad output or kNoIndex.

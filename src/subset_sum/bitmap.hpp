@@ -19,14 +19,14 @@ using detail::words_of;
 inline bool has(const Word* sums, std::int64_t sum) { return (sums[sum / 64] >> (sum % 64) & 1) != 0; }
 inline void add(Word* sums, std::int64_t sum) { sums[sum / 64] |= Word{1} << (sum % 64); }
 
-/// Clears the bits behind `target` in its word.
-inline void clear_behind(Word* sums, std::int64_t target) {
+/// Clears the bits past `target` in its word.
+inline void clear_past(Word* sums, std::int64_t target) {
   if (target % 64 != 63) sums[target / 64] &= (Word{1} << (target % 64 + 1)) - 1;
 }
 
 inline constexpr std::int64_t kNoSum = -1;
 
-/// The greatest sum in least … from, or kNoSum.
+/// The maximum of the sums in least … from, or kNoSum.
 inline std::int64_t greatest_up_to(const Word* sums, std::int64_t from, std::int64_t least) {
   for (std::int64_t w = from / 64; w >= least / 64; --w) {
     Word word = sums[w];
@@ -38,7 +38,7 @@ inline std::int64_t greatest_up_to(const Word* sums, std::int64_t from, std::int
   return kNoSum;
 }
 
-/// The least sum in from … most, or kNoSum.
+/// The minimum of the sums in from … most, or kNoSum.
 inline std::int64_t least_from(const Word* sums, std::int64_t from, std::int64_t most) {
   for (std::int64_t w = from / 64; w <= most / 64; ++w) {
     Word word = sums[w];
@@ -77,7 +77,7 @@ Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
   }
 }
 
-/// Tells the progress; false: stop.
+/// Reports the progress; false: stop.
 inline bool go_on(const detail::SubsetSumCall& call, double done) {
   return call.progress == nullptr || !*call.progress || (*call.progress)(done);
 }

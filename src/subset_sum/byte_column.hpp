@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// subset_sum/byte_column.hpp: a column of the document's table, a byte per sum, and how it becomes a bitmap.
+// subset_sum/byte_column.hpp: a column of the table, a byte per sum, and how it becomes a bitmap.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 // Cost   S/8 bytes of memory; per item S/8 written, 2·S/8 read. Work n·S/64, depth n·S/64.
 // Needs  Any CPU.
 // Limit  One core, one word a step, and the whole bitmap from memory for every item. cpu.bits_simd.
-// From   The bitset as contestants write it; the document's note that its bytes trade space for speed.
+// From   std::bitset in programming contests; the note in "Notes on GPU Programming with Julia" (E. Aubanel 2021)
+//        that its bytes trade space for speed.
 #include "subset_sum/bitmap.hpp"
 #include "subset_sum/rung.hpp"
 
@@ -32,7 +33,7 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
       if (!go_on(fill, j, fill.n)) return kInterrupted;
       shift_or(fill.sums, words, fill.items[j]);
     }
-    clear_behind(fill.sums, fill.target);
+    clear_past(fill.sums, fill.target);
     return {};
   });
 }

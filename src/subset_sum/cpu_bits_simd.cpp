@@ -4,8 +4,8 @@
 // Idea   As cpu.bits, but 512 sums a step; items follow each other through a block while it is in cache (wavefront.hpp);
 //        threads take slices; and only the words are touched that some sum can be in: with the items in ascending order
 //        the first few reach only the lowest. To decide, also those from which the target can no longer be reached are
-//        left alone, large items come first, and the search ends once the target is there. A stretch in which every sum is
-//        there is left alone from then on (wavefront.hpp): of many random items most of the bitmap, soon.
+//        skipped, large items come first, and the search ends once the target is reached. A tile of which every sum is
+//        reached is skipped from then on (wavefront.hpp): with many random items soon most of the bitmap.
 // Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
 // Needs  AVX2 or AVX-512; SSE2 else.
 // Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
@@ -45,7 +45,7 @@ void in_parts(std::int64_t words, int threads, DoPart do_part) {
 }
 
 /// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Before
-/// every pass, `enough(added, prefix)`, told how many items are in and what they add up to (or the limit), may end it.
+/// every pass, `enough(added, prefix)`, called with the number of items added and their sum (or the limit), may end it.
 /// Returns how many it added, or -1 where it was interrupted.
 template <class Enough>
 std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
@@ -96,7 +96,7 @@ Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
   add(call.sums, 0);
   const auto never = [](std::int64_t, std::int64_t) { return false; };
   if (add_items(call, call.sums, items, 0, call.target, policy, never) < 0) return kInterrupted;
-  clear_behind(call.sums, call.target);
+  clear_past(call.sums, call.target);
   return {};
 }
 

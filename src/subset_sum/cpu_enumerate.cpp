@@ -5,7 +5,7 @@
 // Cost   8 KB of memory and, to fill, the bitmap. Work 2^n, depth 2^n.
 // Needs  Any CPU; up to 30 items.
 // Limit  Twice the work per item. cpu.meet_in_the_middle does twice as many items with the same work.
-// From   The document's verification: the sums of the power set.
+// From   The verification in "Notes on GPU Programming with Julia" (E. Aubanel 2021): the power set.
 #include "subset_sum/rung.hpp"
 
 #include <array>
@@ -94,7 +94,7 @@ Status decide(detail::SubsetSumCall& call) {
     return !interrupted && !(call.early_stop && nearest.exact());
   });
   if (interrupted) return kInterrupted;
-  nearest.tell(call, sets.left_items());
+  nearest.write_to(call, sets.left_items());
   return {};
 }
 

@@ -44,8 +44,8 @@ std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t r
   return low;
 }
 
-// Behind the last sum of a list: greater than every sum, also those moved up, and no overflow when moved up itself.
-constexpr Sum kBehind = Sum{1} << 63;
+// Past the last sum of a list: greater than every sum, also those moved up, and no overflow when moved up itself.
+constexpr Sum kPastEnd = Sum{1} << 63;
 
 /// The next sum of the merge.
 inline Sum step(const Sum* list, Sum item, std::int64_t& stays, std::int64_t& moves) {
@@ -58,7 +58,8 @@ inline Sum step(const Sum* list, Sum item, std::int64_t& stays, std::int64_t& mo
 }
 
 /// Sums first … last - 1 of that merge. A step needs what the step before has found out, so four places of the merge go on
-/// at the same time, three times as fast as one (1.4 ns per sum instead of 4.2); none has a branch that nobody can predict.
+/// at the same time, three times as fast as one (1.4 ns per sum instead of 4.2); none has a branch that cannot be
+/// predicted.
 void merge_share(const Sum* list, std::int64_t count, Sum item, std::int64_t first, std::int64_t last, Sum* out) {
   constexpr int kPlaces = 4;
   const std::int64_t length = (last - first) / kPlaces;
@@ -77,15 +78,15 @@ void merge_share(const Sum* list, std::int64_t count, Sum item, std::int64_t fir
   }
 }
 
-/// All sums of some items up to `most`, in ascending order, and kBehind: the result is in `out`, which takes turns with
-/// `other`. -1 where ask(), before every merge, says to stop.
+/// All sums of some items up to `most`, in ascending order, and kPastEnd: the result is in `out`, which takes turns with
+/// `other`. -1 where ask(), called before every merge, stops it.
 template <class Ask>
 std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int threads, Sum* out, Sum* other,
                        Ask ask) {
   Sum* list = n % 2 == 0 ? out : other;  // n merges later it is `out`
   Sum* next = n % 2 == 0 ? other : out;
   list[0] = 0;
-  list[1] = kBehind;
+  list[1] = kPastEnd;
   std::int64_t count = 1;
   for (std::int64_t j = 0; j < n; ++j) {
     if (!ask()) return -1;
@@ -96,7 +97,7 @@ std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int 
       merge_share(list, count, item, share.first, share.last, next);
     });
     count = std::upper_bound(next, next + 2 * count, most) - next;
-    next[count] = kBehind;
+    next[count] = kPastEnd;
     std::swap(list, next);
   }
   return count;
@@ -171,7 +172,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   if (interrupted) return kInterrupted;
   Nearest nearest(call);
   for (const Nearest& one : found) nearest.meet(one);
-  nearest.tell(call, left_items);
+  nearest.write_to(call, left_items);
   return {};
 }
 

@@ -55,7 +55,7 @@ class Quarter {
     for (const Sum sum : sums) ++first_[sum % modulus + 1];
     longest_ = *std::max_element(first_.begin(), first_.end());
     for (Sum r = 0; r < modulus; ++r) first_[r + 1] += first_[r];
-    sums_.resize(size_ + kAtATime);  // what lies behind is loaded, too
+    sums_.resize(size_ + kAtATime);  // what follows the end is loaded too
     remainders_.resize(size_);
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     for (const Sum sum : sums) {
@@ -78,7 +78,7 @@ class Quarter {
       const std::size_t begin = other.first_[wanted];
       const std::size_t found = other.first_[wanted + 1] - begin;
       if (count + found + kAtATime > pairs.size()) pairs.resize(2 * (count + found + kAtATime));
-      // How many there are, one on average, nobody can predict: four are added up, and those that are there counted.
+      // Their number, one on average, cannot be predicted: four are added up, and those that exist are counted.
       for (std::size_t k = 0; k < kAtATime; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
       for (std::size_t k = kAtATime; k < found; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
       count += found;
@@ -153,8 +153,8 @@ struct Lists {
   std::vector<Sum> rights;
 };
 
-/// The least left sum of the class that belongs to a solution. Hardly any sum does: most are ruled out by filters, without
-/// a branch, first right sums by the left ones, then left ones by the right ones that are left.
+/// The smallest left sum of the class that belongs to a solution. Hardly any sum does: most are ruled out by filters,
+/// without a branch, first right sums by the left ones, then left ones by the right ones that are left.
 std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists) {
   const auto& [filter, lefts, rights] = lists;
   const std::size_t left_count = search.quarter[0].add_up(search.quarter[1], remainder, lists.lefts);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// subset_sum/cpu_table.cpp: the document's table: a column per item, a byte per sum, filled column by column.
+// subset_sum/cpu_table.cpp: the table: a column per item, a byte per sum, filled column by column.
 //
 // Idea   F[i, j]: some of the first j items add up to i. It does if it did without item j, or if i - item did.
 // Cost   n·(S + 1) bytes of memory, written once and read twice. Work n·S, depth n·S.
 // Needs  Any CPU.
 // Limit  Every column is kept although only the one before is read: memory. cpu.columns keeps two.
-// From   subsetSum of E. Aubanel's notes: 274.5 ms for ten items and S = 25,000,000.
+// From   subsetSum of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 274.5 ms for ten items and S = 25,000,000.
 #include "cpu/pages.hpp"
 #include "subset_sum/byte_column.hpp"
 #include "subset_sum/rung.hpp"

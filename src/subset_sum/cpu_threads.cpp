@@ -5,7 +5,7 @@
 // Cost   As cpu.columns. Work n·S, depth n·S/p.
 // Needs  Any CPU.
 // Limit  A byte for what is one bit: 24 bytes of traffic for 8 sums. cpu.bits moves 3.
-// From   The data decomposition of the document, on threads.
+// From   The data decomposition of "Notes on GPU Programming with Julia" (E. Aubanel 2021), on threads.
 #include "subset_sum/rung.hpp"
 
 #include <utility>

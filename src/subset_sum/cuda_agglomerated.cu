@@ -6,7 +6,7 @@
 // Cost   As cuda.column, with a per_thread-th of the threads to start.
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A byte for what is a bit, and 32 bytes per warp and access. cuda.bits keeps 64 sums in a word.
-// From   subsetKernelAgglom of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 2.926 ms on a V100, 16 each.
+// From   subsetKernelAgglom of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 2.926 ms on a V100, 16 each.
 #include "subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -28,7 +28,7 @@ __global__ void fill_column_in_rounds(std::uint8_t* column, const std::uint8_t* 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);
   const std::int64_t per_thread = std::max(call.per_thread, 1);
-  // The document divides rounding down: no thread at all where there are fewer rows than a thread takes.
+  // The source divides rounding down: no thread at all where there are fewer rows than a thread takes.
   const unsigned blocks = table_blocks((rows + per_thread - 1) / per_thread);
   return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
     return gpu::detail::launch({.blocks = blocks, .threads = kTableBlock, .stream = call.launch->stream},

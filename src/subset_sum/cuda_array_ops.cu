@@ -6,7 +6,7 @@
 // Cost   Per item 5 bytes per sum, of which 2 are copied; 2n launches; the whole table is cleared first.
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A column is written twice and read back in between. cuda.column does both operations in one kernel.
-// From   subsetSumCuArrays of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 4.413 ms on a V100.
+// From   subsetSumCuArrays of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 4.413 ms on a V100.
 #include "subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

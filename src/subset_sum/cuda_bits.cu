@@ -28,7 +28,7 @@ constexpr int kBlock = 256;  // eight fill a multiprocessor with threads
 
 struct Bitmap {
   Word* words;
-  std::int64_t count;  ///< words in use: those behind hold no sum, whatever is in them
+  std::int64_t count;  ///< words in use: those past the end hold no sum, whatever their bits
 };
 
 __global__ void add_no_item(Word* words) { *words = 1; }
@@ -53,12 +53,12 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   Bitmap sums{turns[left % 2], 1};
   cudaError_t error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, add_no_item, sums.words);
   if (error != cudaSuccess) return gpu::status_of(error);
-  std::int64_t greatest = 0;  // sum so far, up to the target
+  std::int64_t largest = 0;  // sum so far, up to the target
   for (const std::int64_t* item = call.items; left > 0; ++item) {
     if (!fits(*item)) continue;
     --left;
-    greatest += std::min(*item, call.target - greatest);
-    const Bitmap next{turns[left % 2], detail::words_of(greatest)};
+    largest += std::min(*item, call.target - largest);
+    const Bitmap next{turns[left % 2], detail::words_of(largest)};
     const auto blocks = static_cast<unsigned>((next.count + kBlock - 1) / kBlock);
     error = gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, add_item, sums, next, *item,
                                 call.target);

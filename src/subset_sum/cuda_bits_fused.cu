@@ -4,7 +4,7 @@
 // Idea   A pass takes two items: a word is the OR of the old bitmap at four shifts, by none of them, either and both.
 //        Items go in ascending order, so that neighbours are nearly equal: the shifts are three narrow bands, whose reads
 //        meet in the L1 cache, and two of which the L2 cache still holds. All blocks are resident and wait for each other
-//        between passes. A bit is never cleared, so a tile of ones stays one: once both bitmaps have it, it is left alone.
+//        between passes. A bit is never cleared, so a tile of ones stays one: once both bitmaps have it, it is skipped.
 // Cost   Per pair of items at most 2/8 byte per sum of device memory and 4/8 of L2; only of sums that can be reached by
 //        then, and only of tiles that are not full: random items soon fill all but the ends of the bitmap.
 // Needs  Any GPU, cooperative launches; a second bitmap and half a MB of scratch.
@@ -78,10 +78,10 @@ struct Shift {
 };
 
 /// A pass, for the block in shared memory. A bitmap is whole units, but for one at either end of the caller's, of which
-/// only one word is there: those are `edges`.
+/// only one word belongs to it: those are `edges`.
 struct Pass {
   uint4* to;
-  std::int64_t from_begin;  ///< whole units that are there to be read: outside of them are no sums, but for edges
+  std::int64_t from_begin;  ///< whole units that may be read: outside of them are no sums, but for edges
   std::int64_t from_end;
   std::int64_t edges[2];  ///< which units those are, or kNone
   uint4 edge_units[2];
@@ -130,7 +130,7 @@ template <int kShifts, bool kInside>
 __device__ __forceinline__ uint4 new_unit(const Pass& pass, std::int64_t u) {
   uint4 low[kShifts];
   uint4 high[kShifts];
-  // All are asked for before the first is used.
+  // All are loaded before the first is used.
   uint4 sums = old_unit<kInside>(pass, u, pass.shifts[0].from, u);
 #pragma unroll
   for (int i = 1; i < kShifts; ++i) {
@@ -148,7 +148,7 @@ __device__ __forceinline__ bool is_ones(const uint4& unit) { return (unit.x & un
 /// Writes what of a unit belongs to the bitmap; whether all of it does, and is ones.
 __device__ __forceinline__ bool store_unit(const FusedCall& call, const Pass& pass, std::int64_t u, uint4 unit) {
   if (u >= pass.to_units) return false;
-  if (u == call.last_word / 2) {  // nothing is kept behind the target
+  if (u == call.last_word / 2) {  // nothing is kept past the target
     const uint4 mask = call.last_mask;
     unit = make_uint4(unit.x & mask.x, unit.y & mask.y, unit.z & mask.z, unit.w & mask.w);
   }
@@ -168,7 +168,7 @@ __device__ __forceinline__ bool store_unit(const FusedCall& call, const Pass& pa
 /// A step of a warp's tile; whether all of it is ones now.
 template <int kShifts>
 __device__ __forceinline__ bool write_step(const FusedCall& call, const Pass& pass, std::int64_t first) {
-  // All that it reads is there, and all that it writes: no unit needs to be looked at.
+  // All that it reads and writes lies within the bitmap: no unit needs a check.
   const bool inside = first - pass.shifts[kShifts - 1].units - 1 >= pass.from_begin &&
                       first + kStepUnits <= min(pass.from_end, call.last_word / 2);
   const std::int64_t u = first + threadIdx.x % 32;
@@ -188,7 +188,7 @@ template <int kItems>
 __device__ __forceinline__ void run_pass(const FusedCall& call, const Pass& pass, int& state) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  // The same tiles in every pass: nobody else needs their states.
+  // The same tiles in every pass: no other warp needs their states.
   const std::int64_t stride = std::int64_t{gridDim.x} * kWarps;
   const std::int64_t worker = (std::int64_t{warp / kGroup} * gridDim.x + blockIdx.x) * kGroup + warp % kGroup;
   const std::int64_t tile_units = std::int64_t{call.steps} * kStepUnits;
@@ -228,7 +228,7 @@ __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int 
   } else if (thread == kShifts) {
     const bool is_last = call.last && (p + 1) * kMostPerPass >= call.items;
     const std::int64_t from_units = (call.origin + words_up_to(before) + 1) / 2;
-    // The last pass also writes that nothing behind its sums is one.
+    // The last pass also writes that nothing past its sums is one.
     const std::int64_t to_words = is_last ? call.last_word + 1 : call.origin + words_up_to(after);
     const std::int64_t whole = (call.last_word + 1) / 2;  // units of the caller's bitmap, from `origin` on
     pass.to = into_sums ? call.sums : call.other;
@@ -240,7 +240,7 @@ __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int 
     pass.edges[0] = kNone;
     pass.edges[1] = kNone;
     const auto* const halves = reinterpret_cast<const uint2*>(from);
-    if (call.first && p == 0) {  // nothing is there yet but the sum 0
+    if (call.first && p == 0) {  // nothing is reached yet but the sum 0
       pass.from_end = pass.from_begin;
       pass.edges[0] = 0;
       pass.edge_units[0] = call.origin == 0 ? make_uint4(1, 0, 0, 0) : make_uint4(0, 0, 1, 0);

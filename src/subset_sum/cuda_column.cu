@@ -6,7 +6,7 @@
 // Cost   Per item 3 bytes per sum (two reads, of which caches serve one where the item is small, and a write); n launches.
 // Needs  Any GPU; n(S + 1) bytes of scratch.
 // Limit  A thread's start and its index arithmetic for a single byte. cuda.agglomerated gives it more of them.
-// From   subsetKernel of E. Aubanel, "Notes on GPU Programming with Julia" (2021): 3.727 ms on a V100.
+// From   subsetKernel of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 3.727 ms on a V100.
 #include "subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -18,7 +18,7 @@ namespace {
 __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows, std::int64_t item) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x;
   if (i >= rows) return;
-  // The document stores the row before and then reads it back; an item beyond the target never gets to the second read.
+  // The source stores the row before and then reads it back; an item beyond the target never gets to the second read.
   std::uint8_t reached = before[i];
   if (i >= item) reached |= before[i - item];
   column[i] = reached;

@@ -8,7 +8,8 @@
 // Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one.
 // Needs  Any GPU; at most 20 items that fit. No scratch.
 // Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
-// From   Own; the document's instance of ten items, for which the dynamic program is the wrong algorithm.
+// From   Own; the instance of ten items in "Notes on GPU Programming with Julia" (E. Aubanel 2021), for
+//        which the dynamic program is the wrong algorithm.
 #include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/rung.hpp"
 

@@ -32,7 +32,7 @@ __device__ __forceinline__ Sum* sorted_sums(Sum* sums, Sum* next, const std::int
   for (int i = 0; i < count; ++i) {
     const auto item = static_cast<Sum>(items[i]);
     const int size = 1 << i;
-    __syncthreads();  // the list is whole, and nobody reads the one before it
+    __syncthreads();  // the list is whole, and no thread reads the one before it
     for (int place = static_cast<int>(threadIdx.x); place < size; place += static_cast<int>(blockDim.x)) {
       const Sum sum = sums[place];
       const int others = sum < item ? 0 : count_below<false>(sums, size, sum - item);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// subset_sum/cuda_table.cuh: what the document's rungs share: a table of bytes, a column per item; its start and its end.
+// subset_sum/cuda_table.cuh: what the rungs of the table share: bytes, a column per item; its start and its end.
 //
-// The document's F has S + 1 rows, from 1 on, and a column per item, stored column by column; rows are from 0 on here. What
-// is off in the document, and put right:
-//   first item    marked at row s[1] + 1 only where that row is there: the text's `s[1] S &&` has lost its comparison
-//   zeros         the document clears all n columns and sets row 1 of each, although its loop writes every row from the
+// The F of "Notes on GPU Programming with Julia" (E. Aubanel 2021) has S + 1 rows, from 1 on, and a column per item,
+// stored column by column; rows are from 0 on here. What is wrong in the source, and right here:
+//   first item    marked at row s[1] + 1 only where that row exists: the source's `s[1] S &&` has lost its comparison
+//   zeros         the source clears all n columns and sets row 1 of each, although its loop writes every row from the
 //                 second on; here a column's kernel writes its row 0 too, and only the first column is prepared
 //   the answer    one element of the last column; here the whole column, a bit per row, so that any sum can be read
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace upsweep::subset_sum {
 
-/// The document's: as many threads as a block can have.
+/// The source's: as many threads as a block can have.
 inline constexpr int kTableBlock = 1024;
 
 constexpr unsigned table_blocks(std::int64_t threads) {

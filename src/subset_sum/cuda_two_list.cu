@@ -38,7 +38,7 @@ constexpr int kSeedThreads = 1024;
 constexpr int kMostHalf = kTwoListItems / 2;
 
 struct Half {
-  Sum* sums[2];          ///< list i is in sums[(items - i) % 2]: the whole one in sums[0], which has room for it
+  Sum* sums[2];          ///< list i is in sums[(items - i) % 2]: the whole one in sums[0], which is long enough
   std::int64_t* ends;    ///< where tiles of a merge end in the list without the item
   std::int64_t* counts;  ///< of sums of the list of the first i items, i = 0 … items
   int items;
@@ -48,7 +48,7 @@ struct Half {
 struct TwoLists {
   Half halves[2];
   Sum target;
-  Sum* found;  ///< the least sum of the first half that has its counterpart in the second
+  Sum* found;  ///< the smallest sum of the first half that has its counterpart in the second
 };
 
 // ---- The two sides of a merge, either in ascending order.
@@ -132,7 +132,7 @@ __device__ __forceinline__ void load_tile(const Left& left, const Right& right, 
     const int i = k * kThreads + static_cast<int>(threadIdx.x);
     if (i < count) sums[i] = loaded[k];
   }
-  __syncthreads();  // the tile is there
+  __syncthreads();  // the tile is loaded
 }
 
 /// take(k, sum, is_left, left elements of the tile before it) for the k-th of the thread's elements, in order.
@@ -202,8 +202,8 @@ __global__ void __launch_bounds__(kThreads) merge_round(const __grid_constant__ 
   }
   __syncthreads();  // the tile is merged
 
-  // Sums beyond the target are left out: the tile of the last one that is not says how long the list is. Where that is the
-  // tile's own last, what is next on either side decides.
+  // Sums beyond the target are left out: the tile of the last one that is not gives the length of the list. Where that is
+  // the tile's own last, what is next on either side decides.
   Sum* const to = half.sums[(half.items - done - 1) % 2] + tile.first;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     if (sums[i] > call.target) continue;

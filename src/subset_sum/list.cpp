@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// subset_sum/list.cpp: the first few solutions in order: a walk through the choices that knows where no solution is.
+// subset_sum/list.cpp: the first few solutions in order: a search through the choices that skips those without one.
 //
 // With item after item taken first and left out then, solutions come in the order of subset_sum.hpp. What is asked at each
 // step, whether the items still to come can add up to the rest, is looked up: in a bitmap for each item, of the sums of
-// those behind it (n·S bits, and every solution then takes n steps); or, where those would be too large, only in the
+// those after it (n·S bits, and every solution then takes n steps); or, where those would be too large, only in the
 // middle, in the sorted sums of the second half, so that up to 2^(n/2) choices of the first half are walked through.
 #include <algorithm>
 #include <memory>
@@ -58,17 +58,17 @@ struct Items {
   [[nodiscard]] std::int64_t count() const { return std::ssize(values); }
 };
 
-void tell(const SearchProgress& progress, double done) {
+void report(const SearchProgress& progress, double done) {
   if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
 }
 
-// Of the work, as it is told, where there are bitmaps: how much the walk will be is not known.
+// Of the work, as it is reported, where there are bitmaps: how long the search will be is not known.
 constexpr double kShareOfTables = 0.5;
 
 /// Where solutions go; full, there may be as many as asked for.
 class Solutions {
  public:
-  /// The progress told goes on from `begin`. Solutions may take what memory is left by now.
+  /// The progress reported continues from `begin`. Solutions may take what memory is left by now.
   Solutions(const Items& items, std::int64_t count, const SearchProgress& progress, double begin)
       : items_(items),
         count_(count),
@@ -88,7 +88,7 @@ class Solutions {
     constexpr std::int64_t kAskEvery = 1 << 17;  // a millisecond
     if (++steps_ % kAskEvery != 0) return;
     const double share = static_cast<double>(found_.size()) / static_cast<double>(count_);
-    tell(progress_, begin_ + (1 - begin_) * share);
+    report(progress_, begin_ + (1 - begin_) * share);
   }
   void keep() {
     count_step();
@@ -105,7 +105,7 @@ class Solutions {
   [[nodiscard]] std::vector<std::vector<std::int64_t>> found() && { return std::move(found_); }
 
  private:
-  // Bytes: an allocation's own, and its vector three times, for the moment when there is no room for more of them.
+  // Bytes: an allocation's own, and its vector three times, for the moment when the vector grows.
   static constexpr std::size_t kPerSolution = 32 + 3 * sizeof(std::vector<std::int64_t>);
   const Items& items_;
   std::int64_t count_;
@@ -135,7 +135,7 @@ class Bitmaps {
   Bitmaps(const Items& items, const Policy& policy, const SearchProgress& progress) : items_(items) {
     const auto& kernels = cpu::bit_kernels(policy.isa);
     const std::size_t n = items.values.size();
-    // One behind the other, with a word in front that the kernel reads.
+    // One after another, with a word before the first that the kernel reads.
     std::int64_t words = 1;
     for (std::size_t i = 0; i <= n; ++i) {
       places_.push_back(words);
@@ -144,7 +144,7 @@ class Bitmaps {
     words_ = cpu::Pages<Word>(words);
     subset_sum::add(sums(n), 0);
     for (std::size_t i = n; i-- > 0;) {
-      tell(progress, kShareOfTables * static_cast<double>(n - i) / static_cast<double>(n));
+      report(progress, kShareOfTables * static_cast<double>(n - i) / static_cast<double>(n));
       const std::int64_t count = words_of(most_from(items, i));
       const std::int64_t before = words_of(most_from(items, i + 1));
       std::copy_n(sums(i + 1), before, sums(i));
@@ -205,7 +205,7 @@ class Halves {
     if (last - first < 2) middle_ = last;
     sums_.push_back(0);
     for (std::size_t i = middle_; i < last; ++i) {
-      tell(progress, 0);
+      report(progress, 0);
       std::vector<std::int64_t> moved = sums_;
       for (std::int64_t& sum : moved) sum += items.values[i];
       std::vector<std::int64_t> both(2 * sums_.size());
@@ -215,7 +215,7 @@ class Halves {
     if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last, progress);
   }
 
-  /// Keeps every solution for the rest; `share` is what of the whole walk this is, 0 where nobody needs to know.
+  /// Keeps every solution for the rest; `share` is the part of the whole search that this is, 0 where it is not reported.
   void walk(std::int64_t rest, Solutions& solutions, const SearchProgress& progress, double share) {
     done_ = 0;
     walk(first_, rest, solutions, progress, share);
@@ -234,7 +234,7 @@ class Halves {
       if (second_ == nullptr || rest == 0) return solutions.keep();
       return second_->walk(rest, solutions, {}, 0);
     }
-    if (share >= kLeastShare) tell(progress, done_);
+    if (share >= kLeastShare) report(progress, done_);
     solutions.take(static_cast<std::int64_t>(i));
     walk(i + 1, rest - items_.values[i], solutions, progress, share / 2);
     solutions.put_back();

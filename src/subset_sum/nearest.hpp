@@ -12,7 +12,8 @@ namespace upsweep::subset_sum {
 /// Sums of 64-bit items that are not negative as such: no two of them add up to 2^64 or more.
 using Sum = std::uint64_t;
 
-/// The nearest sum to the target so far; of two the lower one, or the upper one, and of one sum that with the least part on the left.
+/// The nearest sum to the target so far; of two the lower one, or the upper one, and of equal sums the one with the
+/// smallest part on the left.
 class Nearest {
  public:
   explicit Nearest(const detail::SubsetSumCall& call)
@@ -37,7 +38,7 @@ class Nearest {
   [[nodiscard]] bool found() const { return distance_ != kNone; }
   [[nodiscard]] bool exact() const { return distance_ == 0; }
 
-  void tell(detail::SubsetSumCall& call, std::int64_t left_items) const {
+  void write_to(detail::SubsetSumCall& call, std::int64_t left_items) const {
     call.reachable = found();
     call.sum = static_cast<std::int64_t>(sum_);
     call.left_items = left_items;

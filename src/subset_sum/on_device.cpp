@@ -37,7 +37,7 @@ gpu::WorkspaceSize needed_by(const Rung<SubsetSumCall>& rung, const SubsetSumCal
 }
 
 /// Throws device_memory before sizes are asked for that would not even fit 64 bits.
-void require_room(std::string_view rung, const SubsetSumCall& call, int device) {
+void require_device_fits(std::string_view rung, const SubsetSumCall& call, int device) {
   const double bitmaps = static_cast<double>(call.target) / 8 * 2;
   const double bytes = bitmaps + subset_sum::table_bytes(rung, call.n, call.target);
   const auto there = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
@@ -70,9 +70,9 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
     return;
   }
   there.target = call.target + (call.sums == nullptr ? call.above : 0);
-  require_room(rung.info.id, there, policy.device);
+  require_device_fits(rung.info.id, there, policy.device);
   gpu::WorkspaceSize size = needed_by(rung, there);
-  const std::int64_t own = (size.scratch + 255) / 256 * 256;  // the bitmap lies behind what the rung has for itself
+  const std::int64_t own = (size.scratch + 255) / 256 * 256;  // the bitmap follows the rung's own scratch
   const std::int64_t bytes = words_of(there.target) * std::int64_t{sizeof(Word)};
   size.scratch = own + bytes;
   const gpu::DeviceCall memory(policy, size);
@@ -144,7 +144,7 @@ std::string_view detail::run_reachable_sums(const gpu::Policy& asked, SubsetSumC
   gpu::Launch where;
   const auto& rung = rung_on_device(policy, call, where);
   gpu::require_device_memory(call.sums, policy.device, "sums");
-  require_room(rung.info.id, call, policy.device);
+  require_device_fits(rung.info.id, call, policy.device);
   const gpu::DeviceCall memory(policy, needed_by(rung, call));
   call.launch = &memory.launch();
   require_done(rung.run(call, {}), rung.info.id);
@@ -156,7 +156,7 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
   SubsetSumCall there = call;
   gpu::Launch where;
   const auto& rung = rung_on_device(filling(asked, call), there, where);
-  require_room(rung.info.id, there, asked.device);
+  require_device_fits(rung.info.id, there, asked.device);
   return needed_by(rung, there);
 }
 
@@ -177,7 +177,7 @@ SubsetSum solve_on_device(gpu::Policy policy, const std::int64_t* items, std::in
               subset_sum::run_on_cpu(Policy{.rung = by}, call);
             }
           },
-      // What is left behind the first step is mostly small: it goes wherever it is done soonest.
+      // What is left after the first step is mostly small: it runs wherever it is done soonest.
       .choose =
           [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
             const Question part{values, sum, 0, 0, true};

@@ -107,7 +107,7 @@ SubsetSumWay table(std::string_view rung, const Question& question) {
   return way;
 }
 
-/// Below that nobody asks how much there is.
+/// Below that the memory available is not checked.
 constexpr double kAlwaysThere = 256e6;
 
 }  // namespace

@@ -36,14 +36,14 @@ SubsetSumWay way_of(std::string_view rung, const Question& question);
 
 [[nodiscard]] bool any_can(const std::vector<SubsetSumWay>& ways);
 
-/// The way that takes the least time of those that can be taken. Throws out_of_memory where none can, and says what each
-/// would need.
+/// The way that takes the least time of those that can be taken. Throws out_of_memory where none can, and reports what
+/// each would need.
 SubsetSumWay choose(const std::vector<SubsetSumWay>& ways);
 
-/// Bytes that a rung which fills a bitmap needs besides it: the document's table, or its two columns.
+/// Bytes that a rung which fills a bitmap needs besides it: the table, or two columns of it.
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit);
 
-/// How many copies of its bitmap cpu.bits_simd is to keep on the way, for the items.
+/// How many copies of its bitmap cpu.bits_simd keeps during the search, to find the items.
 std::int64_t checkpoints_for(const Question& question);
 
 /// Throws out_of_memory if the way needs more memory than there is.

@@ -29,7 +29,7 @@ class Instance {
   [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
   /// Whether there is nothing left to search for: either impossible, or no item is needed.
   [[nodiscard]] bool is_decided() const { return impossible || (exact() && target == 0) || values.empty(); }
-  /// The sum of the items that stands behind a sum of values.
+  /// The sum of the items that a sum of values stands for.
   [[nodiscard]] std::int64_t sum_of(std::int64_t sum) const;
   /// Positions of the items, ascending, of which values are chosen or not.
   [[nodiscard]] std::vector<std::int64_t> positions(const std::vector<bool>& chosen) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // subset_sum/search.cpp: splits a target between two halves of the values until every half is one value.
 //
-// A rung that works with lists tells how the target is split. One that fills bitmaps fills one for each half; a sum in the
-// first whose rest to the target is in the second is a split. The halves take as long as the whole would, and all further
-// ones together, as the targets add up to the first, as long again (H. Kellerer, U. Pferschy, D. Pisinger, "Knapsack
-// Problems", 2004, section 3.3, where only values are kept, and items found by recursion).
+// A rung that works with lists returns how the target is split. One that fills bitmaps fills one for each half; a sum in
+// the first whose rest to the target is in the second is a split. The halves take as long as the whole would, and all
+// further ones together, as the targets add up to the first, as long again (H. Kellerer, U. Pferschy, D. Pisinger,
+// "Knapsack Problems", 2004, section 3.3, where only values are kept, and items found by recursion).
 #include "subset_sum/search.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Word window(const Word* sums, std::int64_t most, std::int64_t first) {
   return shift == 0 ? low : low >> shift | high << (64 - shift);
 }
 
-/// The least sum on the left whose rest to the target is one on the right, or kNoSum.
+/// The smallest sum on the left whose rest to the target is one on the right, or kNoSum.
 std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* right, std::int64_t right_most,
                          std::int64_t target) {
   for (std::int64_t w = std::max<std::int64_t>(target - right_most, 0) / 64; w < words_of(left_most); ++w) {
@@ -156,8 +156,8 @@ std::int64_t Search::sum_before(const Checkpoint& before, const std::vector<std:
   return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
 }
 
-/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of what the open
-/// ones come to is left, which is what most of their subsets are near.
+/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of the sum of
+/// the open ones is left, which is what most of their subsets are near.
 Search::Likely Search::likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
   const auto n = static_cast<std::int64_t>(values.size());
   Likely part;

@@ -22,7 +22,7 @@ using RunCall = std::function<void(detail::SubsetSumCall& call, std::string_view
 /// The way for some values and a target where no rung is named.
 using ChooseWay = std::function<SubsetSumWay(const std::vector<std::int64_t>& values, std::int64_t target)>;
 
-/// A part of the whole work, as the progress tells it.
+/// A part of the whole work, as the progress reports it.
 struct Part {
   double begin = 0;
   double end = 1;
@@ -51,7 +51,7 @@ class Search {
             std::vector<bool>& chosen);
   /// Both at once where solutions are likely, in much less time than a whole search takes: the largest values are taken
   /// until what is left can be made up of a few dozen values in many ways. True: found, by that rung, and chosen if
-  /// `witness`; false says nothing. All attempts together may take so many seconds.
+  /// `witness`; false proves nothing. All attempts together may take so many seconds.
   bool find_likely(const std::vector<std::int64_t>& values, std::int64_t target, double seconds, bool witness,
                    std::vector<bool>& chosen, std::string_view& rung);
 
@@ -73,7 +73,7 @@ class Search {
     Values open;
     std::vector<std::size_t> taken;
     std::int64_t rest = 0;
-    std::int64_t half = 0;  ///< of what the open ones come to
+    std::int64_t half = 0;  ///< of the sum of the open ones
   };
   void find(const Values& all, const detail::SubsetSumCall& decided, Part part, std::vector<bool>& chosen);
   static Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count);

@@ -17,7 +17,7 @@ using WaysFor = std::function<std::vector<SubsetSumWay>(const Question&)>;
 /// Where the rungs run, and what they cost there.
 struct Solver {
   RunCall run;
-  ChooseWay choose;  ///< for what is left behind the first step
+  ChooseWay choose;  ///< for what is left after the first step
   WaysFor ways;      ///< for the first step
 };
 

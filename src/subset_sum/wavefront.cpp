@@ -25,7 +25,7 @@ constexpr std::int64_t kPassShare = 16;
 constexpr std::int64_t kLeastHalves = 2;
 // Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
 constexpr std::int64_t kReach = 128 * 1024;
-// Words of a tile, which is left alone once all of its sums are there: 8 KB, so that there are few to ask about and few words
+// Words of a tile, which is skipped once all of its sums are reached: 8 KB, so that there are few to check and few words
 // are moved in vain around a border.
 constexpr std::int64_t kTile = 1024;
 // Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
@@ -36,7 +36,7 @@ std::int64_t reach(std::int64_t item) { return item / 64 + 1; }
 
 }  // namespace
 
-/// Words first … last - 1, behind `halo`: copies of the words first - halo … first - 1.
+/// Words first … last - 1, after `halo`: copies of the words first - halo … first - 1.
 struct Wavefront::Slice {
   std::int64_t low;  // of the pass
   std::int64_t first;
@@ -70,7 +70,7 @@ std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n,
 }
 
 void Wavefront::pass(const std::int64_t* items, std::int64_t count, std::int64_t low, std::int64_t top) {
-  low = std::max(low, *std::min_element(items, items + count) / 64);  // nothing below the least item changes
+  low = std::max(low, *std::min_element(items, items + count) / 64);  // nothing below the smallest item changes
   if (top <= low) return;
   low = low / kLine * kLine;
   const std::int64_t lines = (top - low + kLine - 1) / kLine;
@@ -83,7 +83,7 @@ void Wavefront::pass(const std::int64_t* items, std::int64_t count, std::int64_t
     const cpu::Share share = cpu::share_of(lines, w, workers);
     Slice& slice = slices[static_cast<std::size_t>(w)];
     slice = {low, low + share.first * kLine, std::min(low + share.last * kLine, top), 0, nullptr};
-    if (slice.is_lowest()) continue;  // nobody changes what lies below it
+    if (slice.is_lowest()) continue;  // no thread changes what lies below it
     slice.halo = std::min(halo, slice.first);
     slice.copies = halos_[static_cast<std::size_t>(w - 1)].data() - (slice.first - slice.halo);
   }
@@ -100,7 +100,7 @@ void Wavefront::copy_halo(const Slice& slice) const {
 
 void Wavefront::advance(const Slice& slice, const std::int64_t* items, std::int64_t count) {
   std::int64_t lags[kMostItems] = {};   // how far item j stays above the first one
-  std::int64_t needs[kMostItems] = {};  // how far below the slice the items behind j look
+  std::int64_t needs[kMostItems] = {};  // how far below the slice the items after j read
   for (std::int64_t j = 1; j < count; ++j) lags[j] = lags[j - 1] + (reach(items[j]) + kLine - 1) / kLine * kLine;
   for (std::int64_t j = count - 2; j >= 0; --j) needs[j] = needs[j + 1] + reach(items[j + 1]);
   const std::int64_t bottom = slice.is_lowest() ? slice.low : slice.first;

@@ -2,9 +2,9 @@
 // subset_sum/wavefront.hpp: several items added to a bitmap of sums in one pass over it, in place, by every thread.
 //
 // Each thread has a slice of the words. In it item 1 goes from the top down, a block at a time, and every further item
-// follows those before it at the distance that it looks down: what it reads, they have done, and it is still in cache.
-// What a slice looks at below its own first word is another thread's: copied before anybody begins (its halo), and
-// advanced there once more. Where every sum of a tile is there, nothing can be added: it is left alone from then on.
+// follows those before it at the distance that it reads below: what it reads, they have done, and it is still in cache.
+// What a slice reads below its own first word is another thread's: copied before any thread begins (its halo), and
+// advanced there once more. Where every sum of a tile is reached, nothing can be added: it is skipped from then on.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Wavefront {
   const cpu::BitKernels& kernels_;
   int threads_;
   std::vector<cpu::Pages<Word>> halos_;  // of every worker but the lowest
-  std::vector<std::uint8_t> is_full_;    // tiles of which every sum is there
+  std::vector<std::uint8_t> is_full_;    // tiles of which every sum is reached
 };
 
 }  // namespace upsweep::subset_sum

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/main.cpp: a program of somebody else's that uses an installed upsweep.
+// tests/consume/main.cpp: a program of other people that uses an installed upsweep.
 #include <cstdint>
 #include <cstdio>
 #include <vector>

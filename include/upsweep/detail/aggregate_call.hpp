@@ -21,7 +21,7 @@ struct AggregateCall {
   std::int64_t* out = nullptr;          ///< where the sum goes; on a GPU in its memory
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the columns are the host's
   bool waits = false;                   ///< on a GPU: the caller adds up the partial sums that are left below
-  // What a rung on a GPU leaves, once the stream's work is done: device memory, the scratch or `out`.
+  // What a rung on a GPU leaves once the stream's work is done: device memory, the scratch or `out`.
   const std::int64_t* partials = nullptr;
   std::int64_t partial_count = 0;
 };

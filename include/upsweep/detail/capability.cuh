@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/tile_pipeline.cuh"
 
 namespace upsweep::gpu::detail {
@@ -26,7 +27,7 @@ static cudaError_t ask_for_lookahead(int device, bool& has) noexcept {
   cudaFuncAttributes code = {};
   const cudaError_t error = cudaFuncGetAttributes(&code, code_of_this_unit<>);
   if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
-    (void)cudaGetLastError();  // an answer, not an error
+    forget_last_error();  // an answer, not an error
     return cudaSuccess;
   }
   if (error != cudaSuccess) return error;
@@ -46,7 +47,7 @@ static const char* lookahead_refusal(int device) noexcept {
   if ((asked.load(std::memory_order_acquire) & bit) == 0) {
     bool has = false;
     if (const cudaError_t error = ask_for_lookahead(device, has); error != cudaSuccess) {
-      (void)cudaGetLastError();  // reported here
+      forget_last_error();  // reported here
       return cudaGetErrorString(error);
     }
     if (has) having.fetch_or(bit, std::memory_order_relaxed);

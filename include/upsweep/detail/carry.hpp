@@ -12,7 +12,7 @@
 namespace upsweep {
 
 /// All that a scan or a reduction must know about the elements before a point: plain bytes, to be copied, stored, sent
-/// and merged in order. Threads, cache blocks, streamed chunks and machines hand on this one state.
+/// and merged in order. Threads, cache blocks, chunks and machines hand on this one state.
 template <class T>
 struct ScanCarry {
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
@@ -71,7 +71,7 @@ void settle(ScanCarry<T>& product) {
   product.wraps = 0;
 }
 
-/// Too large or too small is the product of all elements at most, not one on the way.
+/// Only the product of all elements can be too large or too small, not a partial one.
 template <class T>
 void multiply_scaled(ScanCarry<T>& left, const ScanCarry<T>& right) {
   const T product = left.total * right.total;

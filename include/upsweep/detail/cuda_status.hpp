@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/cuda_status.hpp: what the CUDA runtime says, as a Status.
+// upsweep/detail/cuda_status.hpp: an error of the CUDA runtime as a Status.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,14 +23,14 @@ inline Code code_of(cudaError_t error) {
   }
 }
 
-/// Before a call of CUB or Thrust: they ask the runtime for its last error, and would take one that the caller has left
-/// there for their own, even where they only say how much memory they need.
+/// After an error that is handled here, and before a call of CUB or Thrust: they ask the runtime for its last error, and would report one that the caller
+/// has left as their own, even where they are only asked how much memory they need.
 inline void forget_last_error() { (void)cudaGetLastError(); }
 
-/// For rungs. The runtime's words are static strings.
+/// For rungs. The runtime's messages are static strings.
 inline Status status_of(cudaError_t error) {
   if (error == cudaSuccess) return {};
-  forget_last_error();  // reported here: the next call is not to meet it again
+  forget_last_error();  // reported here: the next call must not report it again
   return {code_of(error), kNoIndex, cudaGetErrorString(error)};
 }
 

@@ -18,8 +18,8 @@ inline constexpr unsigned kAllLanes = ~0U;
 
 /// Largest element on a GPU, in bytes: published values are cut into at most eight tagged words.
 inline constexpr int kMaxElementBytes = 32;
-/// Room for elements in shared memory is aligned so: no element can need more.
-inline constexpr int kRoomAlignment = kMaxElementBytes;
+/// The alignment of elements in shared memory: no element can need more.
+inline constexpr int kElementAlignment = kMaxElementBytes;
 
 // ----------------------------------------------------------------------------------------------------- folds of warps
 
@@ -110,8 +110,9 @@ __device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&it
 
 // ------------------------------------------------------------------------------------------ workspace and tagged words
 // Values that blocks publish are cut into words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
-// that carries the launch's tag is there, and a value is there when all its words are. So there is nothing to initialise
-// and no fence between value and flag, and whatever an earlier launch left, of any type, is not mistaken for a value.
+// that carries the launch's tag is published, and a value is published when all its words are. So there is nothing to
+// initialise and no fence between value and flag, and whatever an earlier launch left, of any type, is not mistaken for a
+// value.
 
 /// At the beginning of a workspace; all zero before the first launch.
 struct Control {
@@ -157,8 +158,8 @@ __device__ __forceinline__ void begin_anew(const Workspace& workspace, unsigned 
   workspace.control->epoch = tag;
 }
 
-/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one begins
-/// anew.
+/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one
+/// begins the next launch.
 __device__ __forceinline__ void leave(const Workspace& workspace, unsigned tag) {
   __threadfence();
   if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
@@ -203,7 +204,7 @@ struct Tagged {
                    : "memory");
     }
   }
-  /// Whether the first `count` values are there.
+  /// Whether the first `count` values are published.
   __device__ __forceinline__ bool is_there(unsigned tag, std::int64_t count) const {
     bool there = true;
 #pragma unroll
@@ -225,10 +226,10 @@ struct Tagged {
 
 // ------------------------------------------------------------------------------------------------- what kernels scan
 
-/// One scan, as every kernel takes it. Problem says what is scanned: In and T (computed and written), Op and kStreams.
+/// One scan, as every kernel takes it. Problem says what is scanned: In and T (computed and written), Op and kInputs.
 template <class Problem>
 struct DeviceScan {
-  const typename Problem::In* in[Problem::kStreams];
+  const typename Problem::In* in[Problem::kInputs];
   typename Problem::T* out;
   std::int64_t n;
   Workspace workspace;

@@ -52,7 +52,7 @@ struct DeviceReduce {
 
 /// A value, or none yet.
 template <class T, class Op>
-struct Fold {
+struct Accumulator {
   T total{};
   bool any = false;
   __device__ __forceinline__ void include(const Op& op, const T& right) {
@@ -73,17 +73,17 @@ class WarpReduce {
       : call_(call), op_(call.op), lane_(lane) {}
 
   /// Elements first … last-1, a chunk after the other; the value is lane 0's.
-  __device__ __forceinline__ Fold<T, Op> run(std::int64_t first, std::int64_t last) {
+  __device__ __forceinline__ Accumulator<T, Op> run(std::int64_t first, std::int64_t last) {
     std::int64_t at = first;
     for (; at + Problem::kChunk <= last; at += Problem::kChunk) whole_chunk(at);
     if (at < last) partial_chunk(at, static_cast<int>(last - at));
     if constexpr (Problem::kCommutes) {
-      Fold<T, Op> lane_total;
+      Accumulator<T, Op> lane_total;
 #pragma unroll
       for (int r = 0; r < kReduceRows; ++r) {
         if (rows_[r].any) lane_total.include(op_, rows_[r].total);
       }
-      // Lanes without any are behind all others.
+      // Lanes without any follow all others.
       const int lanes = __popc(__ballot_sync(kAllLanes, lane_total.any));
       return {fold_lanes(op_, lane_total.total, lane_, lanes), lanes > 0};
     }
@@ -147,29 +147,29 @@ class WarpReduce {
   const DeviceReduce<Problem>& call_;
   const Op op_;
   const int lane_;
-  Fold<T, Op> rows_[kReduceRows];
+  Accumulator<T, Op> rows_[kReduceRows];
 };
 
 /// The threads' values in order, those of the first `threads` threads; the value is thread 0's. Every thread calls.
 template <class T, class Op>
-__device__ __forceinline__ T fold_block(const Op& op, const T& value, int threads, T* room) {
+__device__ __forceinline__ T fold_block(const Op& op, const T& value, int threads, T* memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int lanes = threads - warp * 32;
   const T total = fold_lanes(op, value, lane, lanes < 32 ? lanes : 32);
-  if (lane == 0) room[warp] = total;
+  if (lane == 0) memory[warp] = total;
   __syncthreads();
   const int warps = (threads + 31) / 32;
-  return fold_lanes(op, room[lane < warps ? lane : 0], lane, warps);
+  return fold_lanes(op, memory[lane < warps ? lane : 0], lane, warps);
 }
 
 template <class Problem>
 static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
   using T = typename Problem::T;
-  __shared__ alignas(kRoomAlignment) unsigned char room[kReduceWarps * sizeof(T)];
+  __shared__ alignas(kElementAlignment) unsigned char memory[kReduceWarps * sizeof(T)];
   __shared__ bool is_last;
-  T* const warp_totals = reinterpret_cast<T*>(room);
+  T* const warp_totals = reinterpret_cast<T*>(memory);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.op;

@@ -31,7 +31,7 @@ struct ScanProblem {
   using In = In_;
   using T = T_;
   using Op = Op_;
-  static constexpr int kStreams = 1;
+  static constexpr int kInputs = 1;
   static constexpr int kWarps = 10;
   static constexpr int kUnits = lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = 3;

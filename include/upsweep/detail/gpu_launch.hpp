@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/gpu_launch.hpp: what a rung on a GPU is told about where and in what memory it runs.
+// upsweep/detail/gpu_launch.hpp: the device, stream and memory that a rung on a GPU runs with.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // upsweep/detail/lookback_scan.cuh: a scan in one pass over memory on any GPU: decoupled look-back.
 //
 // A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then walks back over the tiles
-// before, 32 at a time, and folds what they have published until it meets one that knows its prefix; then it publishes its
-// own. Tickets are taken in order by running blocks, so whoever is waited for is there: no deadlock.
-// Which tile knows its prefix when it is looked at is chance, and so is the order in which a float sum is folded.
+// before, 32 at a time, and folds what they have published until it meets one that has published its prefix; then it
+// publishes its own. Tickets are taken in order by running blocks, so a block that is waited for is running: no deadlock.
+// Which tiles have their prefix when they are read is timing-dependent, and so is the order in which floats are added.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@
 namespace upsweep::gpu::detail {
 
 inline constexpr int kLookbackThreads = 256;
-inline constexpr int kLookbackResident = 4;  // blocks of a multiprocessor: the compiler is to make do with 64 registers
+inline constexpr int kLookbackResident = 4;  // blocks of a multiprocessor: limits the kernel to 64 registers
 
 template <class T>
 inline constexpr int kLookbackItems = [] {
@@ -28,7 +28,7 @@ inline constexpr int kLookbackItems = [] {
 template <class T>
 inline constexpr int kLookbackTile = kLookbackThreads * kLookbackItems<T>;
 
-/// Set in the tag of a value that is the prefix behind its tile, not the tile's aggregate.
+/// Set in the tag of a value that is the inclusive prefix of its tile, not the tile's aggregate.
 inline constexpr unsigned kPrefixTag = 0x80000000U;
 
 enum class Published : std::uint8_t { nothing, aggregate, prefix };
@@ -49,7 +49,7 @@ __device__ __forceinline__ Published get_published(const unsigned long long* wor
   }
 #pragma unroll
   for (int w = 1; w < kTaggedWords<T>; ++w) {
-    if (tags[w] != tags[0]) return Published::nothing;  // halfway from the one to the other
+    if (tags[w] != tags[0]) return Published::nothing;  // the aggregate is being replaced by the prefix
   }
   memcpy(&value, parts, sizeof(T));
   if (tags[0] == tag) return Published::aggregate;
@@ -88,11 +88,11 @@ static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   constexpr int kTile = kLookbackTile<T>;
   constexpr int kWarps = kLookbackThreads / 32;
   // An element more per thread's part, so that parts begin in different banks.
-  __shared__ alignas(kRoomAlignment) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
-  __shared__ alignas(kRoomAlignment) unsigned char totals_room[(kWarps + 1) * sizeof(T)];
+  __shared__ alignas(kElementAlignment) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
+  __shared__ alignas(kElementAlignment) unsigned char totals_bytes[(kWarps + 1) * sizeof(T)];
   __shared__ std::int64_t shared_tile;
   T* const elements = reinterpret_cast<T*>(exchange);
-  T* const totals = reinterpret_cast<T*>(totals_room);
+  T* const totals = reinterpret_cast<T*>(totals_bytes);
   T& shared_prefix = totals[kWarps];
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / 32;
@@ -105,8 +105,8 @@ static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   const std::int64_t tile = shared_tile;
   const std::int64_t first = tile * kTile;
 
-  // ---- Neighbouring threads read neighbouring elements; each then takes kItems that lie one behind the other. Behind the
-  // last element it is read again: a valid value, whose results go nowhere.
+  // ---- Neighbouring threads read neighbouring elements; each then takes kItems consecutive ones. Past the end
+  // the last element is read again: a valid value, whose results are not written.
   const int count = call.n - first < kTile ? static_cast<int>(call.n - first) : kTile;
   const auto* const in = call.in[0] + first;
   T items[kItems];

@@ -24,7 +24,8 @@ constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarr
   OffsetsCarry all{0, left.lists + right.lists, left.first_bad};
   const bool overflow = __builtin_add_overflow(left.total, right.total, &all.total);
   if (all.first_bad == kNoIndex && right.first_bad != kNoIndex) all.first_bad = left.lists + right.first_bad;
-  if (all.first_bad == kNoIndex && overflow) all.first_bad = left.lists;  // somewhere in right: its lists tell where
+  if (all.first_bad == kNoIndex && overflow)
+    all.first_bad = left.lists;  // somewhere in right: only its lists show where
   return all;
 }
 
@@ -63,7 +64,7 @@ gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const RaggedCall
 /// How many lists there are between the offsets and the ends. Throws unequal_lengths and invalid_argument.
 std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset, std::int64_t stops_offset,
                         std::int64_t length);
-/// Throws unequal_lengths unless `offsets` has room for exactly n + 1.
+/// Throws unequal_lengths unless `offsets` holds exactly n + 1.
 void require_offsets(std::int64_t offsets, std::int64_t n);
 
 }  // namespace detail

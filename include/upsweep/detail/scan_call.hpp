@@ -15,7 +15,7 @@
 
 namespace upsweep::detail {
 
-/// Room for the ScanCarry of any element type; the templates refuse types that need more.
+/// Memory for the ScanCarry of any element type; the templates refuse types that need more.
 struct CarryBytes {
   static constexpr std::size_t kSize = 256;
   static constexpr std::size_t kAlignment = 64;
@@ -118,7 +118,7 @@ inline bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out
 
 /// Throws invalid_argument for an array that require_array() refuses.
 [[noreturn]] void refuse_array(std::int64_t n, const char* what);
-/// Throws invalid_argument for a negative length or a null pointer with elements behind it.
+/// Throws invalid_argument for a negative length or a null pointer where there are elements.
 inline void require_array(const void* data, std::int64_t n, const char* what) {
   if (n < 0 || (data == nullptr && n > 0)) refuse_array(n, what);
 }

@@ -12,8 +12,8 @@ namespace upsweep::detail {
 
 /// How ScanKernel::scan treats its piece.
 struct ScanMode {
-  bool exclusive = false;  ///< out[i] holds what precedes i
-  bool stream = false;     ///< the output is larger than the caches: store past them where the kernel can
+  bool exclusive = false;     ///< out[i] holds what precedes i
+  bool non_temporal = false;  ///< the output is larger than the caches: store past them where the kernel can
   /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input, or
   /// null.
   const void* next = nullptr;

@@ -23,27 +23,27 @@ struct alignas(16 % (sizeof(T) * kCount) == 0 ? sizeof(T) * kCount : alignof(T))
   T values[kCount];
 };
 
-/// Every thread takes kRows rows of its warp; a warp's rows are consecutive, so that loads are coalesced. Past the last
-/// element it is read again: a valid value, whose results go nowhere. Static: see tile_pipeline.
+/// Every thread takes kRows rows of its warp; a warp's rows are consecutive, so that loads are coalesced. Past the end
+/// the last element is read again: a valid value, whose results are not written. Static: see tile_pipeline.
 template <class Problem, int kRows, int kThreads, bool kCluster>
 static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ DeviceScan<Problem> call) {
   using In = typename Problem::In;
   using T = typename Problem::T;
   constexpr int kWarps = kThreads / 32;
   constexpr int kCount = kRowElements<Problem>;
-  constexpr int kStreams = Problem::kStreams;
+  constexpr int kInputs = Problem::kInputs;
   constexpr bool kVectors =
       kCount * sizeof(In) <= 16 && kCount * sizeof(T) <= 16 && 16 % sizeof(In) == 0 && 16 % sizeof(T) == 0;
-  __shared__ alignas(kRoomAlignment) unsigned char warp_room[kWarps * sizeof(T)];
-  __shared__ alignas(kRoomAlignment) unsigned char block_room[kMaxCluster * sizeof(T)];
-  T* const warp_total = reinterpret_cast<T*>(warp_room);
+  __shared__ alignas(kElementAlignment) unsigned char warp_bytes[kWarps * sizeof(T)];
+  __shared__ alignas(kElementAlignment) unsigned char block_bytes[kMaxCluster * sizeof(T)];
+  T* const warp_total = reinterpret_cast<T*>(warp_bytes);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.problem.op;
   const int n = static_cast<int>(call.n);
   bool vectors = kVectors && reinterpret_cast<std::uintptr_t>(call.out) % 16 == 0;
 #pragma unroll
-  for (int k = 0; k < kStreams; ++k) vectors = vectors && reinterpret_cast<std::uintptr_t>(call.in[k]) % 16 == 0;
+  for (int k = 0; k < kInputs; ++k) vectors = vectors && reinterpret_cast<std::uintptr_t>(call.in[k]) % 16 == 0;
 #if __CUDA_ARCH__ >= 900
   // Every block must run before its shared memory is written to; the wait comes later.
   if (kCluster) asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -57,16 +57,16 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const int first = base + (r * 32 + lane) * kCount;
-    In x[kStreams][kCount];
+    In x[kInputs][kCount];
     if (kVectors && vectors && first + kCount <= n) {
 #pragma unroll
-      for (int k = 0; k < kStreams; ++k) {
+      for (int k = 0; k < kInputs; ++k) {
         const auto vector = *reinterpret_cast<const VectorOf<In, kCount>*>(call.in[k] + first);
         memcpy(x[k], &vector, sizeof vector);
       }
     } else {
 #pragma unroll
-      for (int k = 0; k < kStreams; ++k) {
+      for (int k = 0; k < kInputs; ++k) {
         const In* const row = call.in[k] + first;
         const In last = call.in[k][n - 1];
 #pragma unroll
@@ -75,7 +75,7 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if constexpr (kStreams == 1) {
+      if constexpr (kInputs == 1) {
         items[r][i] = static_cast<T>(x[0][i]);
       } else {
         items[r][i] = call.problem.item(x[0][i], x[1][i]);
@@ -114,11 +114,11 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
     asm volatile("mov.u32 %0,%%cluster_nctarank;" : "=r"(size));
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
     const T block = shuffle(warp_inclusive, kWarps - 1);
-    if (warp == 0 && lane < static_cast<int>(size)) {  // lane i tells block i
+    if (warp == 0 && lane < static_cast<int>(size)) {  // lane i writes to block i
       std::uint32_t words[kWordsOf<T>] = {};
       memcpy(words, &block, sizeof(T));
       std::uint32_t to = 0;
-      const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(block_room + rank * sizeof(T)));
+      const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(block_bytes + rank * sizeof(T)));
       asm volatile("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(to) : "r"(place), "r"(lane));
       if constexpr (sizeof(T) % 4 == 0) {
         for (int w = 0; w < kWordsOf<T>; ++w) {
@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
     }
     __syncwarp();
     asm volatile("barrier.cluster.arrive.release.aligned;\n barrier.cluster.wait.acquire.aligned;" ::: "memory");
-    const T* const block_total = reinterpret_cast<const T*>(block_room);
+    const T* const block_total = reinterpret_cast<const T*>(block_bytes);
     for (int b = 0; b < static_cast<int>(rank); ++b) {
       prefix = any ? op(prefix, block_total[b]) : block_total[b];
       any = true;

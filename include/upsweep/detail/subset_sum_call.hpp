@@ -17,8 +17,8 @@ struct Checkpoints;
 
 namespace upsweep::detail {
 
-/// Told how much of the work is done, 0 to 1, now and then and by one thread at a time; false: stop. What it throws ends
-/// the search too, and comes out of the call.
+/// Called now and then, by one thread at a time, with the share of the work that is done, 0 to 1; false: stop. What it
+/// throws ends the search too, and is thrown by the call.
 using SearchProgress = std::function<bool(double done)>;
 
 /// Either fills `sums`, or, where that is null, decides.
@@ -27,7 +27,7 @@ struct SubsetSumCall {
   std::int64_t n = 0;
   std::int64_t target = 0;  ///< >= 0
   /// Filling: words_of(target) words in device memory or the host's. Bit i % 64 of word i / 64 says whether some of the
-  /// items add up to i, for i in 0 … target; bits behind those are 0.
+  /// items add up to i, for i in 0 … target; bits past those are 0.
   std::uint64_t* sums = nullptr;
   /// Deciding: a sum in target - below … target + above will do; the nearest to the target, of two the lower one, or the
   /// upper one.
@@ -41,11 +41,11 @@ struct SubsetSumCall {
   const SearchProgress* progress = nullptr;
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: on the CPU
 
-  // What a decision comes to.
+  // The result of a decision.
   bool reachable = false;
   std::int64_t sum = 0;  ///< the nearest one, where reachable
   /// Where checkpoints are asked for, and none of the items is beyond what they may add up to:
-  std::int64_t used = -1;  ///< so many items suffice, with early_stop the largest, else the least; -1: all
+  std::int64_t used = -1;  ///< so many items suffice, with early_stop the maximum, else the minimum; -1: all
   /// A rung that decides without filling also says how the sum is made up: some of the first left_items items add up to
   /// left_sum, some of the others to the rest. -1: it does not say.
   std::int64_t left_items = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/tile_pipeline.cuh: a scan in one pass over memory on Hopper: persistent blocks, bulk copies, look-ahead.
 //
-// One block per multiprocessor takes tiles by ticket. A tile lives in one stage of shared memory from load to store, and
+// One block per multiprocessor takes tiles by ticket. A tile stays in one stage of shared memory from load to store, and
 // every warp has one job:
 //   loader      waits for a free stage, takes a ticket, starts the bulk copy of the tile into the stage
 //   reduce      fold the tile; the last of them to finish publishes the tile's aggregate (never a prefix)
@@ -10,8 +10,8 @@
 //   store       bulk copy out; the stage is free once it has been read
 // A tile waits for lower tickets only, and each ticket is held by a running block: no deadlock, whatever else runs on the
 // device. Aggregates are folded in a fixed order, so floats have the same bits on every run, whatever the alignment.
-// Aggregates carry the launch's tag, which lives in the workspace: no kernel or memset initialises anything, and a graph
-// can replay the launch.
+// Aggregates carry the launch's tag, which is kept in the workspace: no kernel or memset initialises anything, and a
+// graph can replay the launch.
 //
 // compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
 // release for the warp, nor the counter of reduce warps. All three are ordered:
@@ -92,7 +92,7 @@ inline constexpr int kMinStages = 3;  // one each to be loaded, scanned and stor
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
 /// A block whose tiles are scanned by kWarps_ warps. Problem says what is scanned: In and T (computed and written), Op,
-/// kStreams, kWarps (at most), kUnits and what else is used here.
+/// kInputs, kWarps (at most), kUnits and what else is used here.
 template <class Problem, int kWarps_>
 struct ShapeOf {
   using In = typename Problem::In;
@@ -107,14 +107,14 @@ struct ShapeOf {
   static constexpr int kInBytes = kTile * int{sizeof(In)};
   static constexpr int kOutBytes = kTile * int{sizeof(T)};
   static constexpr int kThreads = (2 * kWarps + 3) * 32;
-  // Results go where the elements were: lane by lane where they are as large, else where those of all streams were, as
-  // far as that is room enough. A unit more, as arrays may start between units.
+  // Results go where the elements were: lane by lane where they are as large, else where those of all inputs were, as
+  // far as they are large enough. A unit more, as arrays may start between units.
   static constexpr bool kInPlace = sizeof(In) == sizeof(T);
-  static constexpr bool kOverAll = !kInPlace && Problem::kStreams * sizeof(In) >= sizeof(T);
-  static constexpr int kInRoom = kInBytes + 128;
-  static constexpr int kOutRoom = kInPlace || kOverAll ? 0 : kOutBytes + 128;
-  static constexpr int kStage = Problem::kStreams * kInRoom + kOutRoom;
-  static constexpr int kLaneRoom = kWarps * 32 * int{sizeof(T)};
+  static constexpr bool kOverAll = !kInPlace && Problem::kInputs * sizeof(In) >= sizeof(T);
+  static constexpr int kInStage = kInBytes + 128;
+  static constexpr int kOutStage = kInPlace || kOverAll ? 0 : kOutBytes + 128;
+  static constexpr int kStage = Problem::kInputs * kInStage + kOutStage;
+  static constexpr int kLaneBytes = kWarps * 32 * int{sizeof(T)};
 
   struct Head {
     Barrier taken[kMaxStages];         ///< the tile's number is known
@@ -131,12 +131,12 @@ struct ShapeOf {
     unsigned tag;
   };
   static constexpr int kHead = (int{sizeof(Head)} + 127) / 128 * 128;
-  static constexpr int kFit = (kSharedBytes - kHead) / (kStage + kLaneRoom);
+  static constexpr int kFit = (kSharedBytes - kHead) / (kStage + kLaneBytes);
   static constexpr int kStages = kFit < kMaxStages ? kFit : kMaxStages;
-  static constexpr int kShared = kHead + kStages * (kStage + kLaneRoom);
+  static constexpr int kShared = kHead + kStages * (kStage + kLaneBytes);
 };
 
-/// The most warps, up to kWarps, whose tiles leave room for kMinStages.
+/// The most warps, up to kWarps, whose tiles leave shared memory for kMinStages.
 template <class Problem, int kWarps>
 constexpr int warps_that_fit() {
   if constexpr (ShapeOf<Problem, kWarps>::kStages >= kMinStages) {
@@ -157,7 +157,7 @@ __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t n) {
 
 // ---------------------------------------------------------------------------------------------------------- lanes' chunks
 
-/// The 4·kUnits words at `bytes` behind a 16-byte boundary, for every `bytes` below 16.
+/// The 4·kUnits words at `bytes` past a 16-byte boundary, for every `bytes` below 16.
 template <int kUnits>
 __device__ __forceinline__ void load_words(const uint4* units, int bytes, std::uint32_t (&words)[4 * kUnits]) {
   if (bytes == 0) {
@@ -250,7 +250,7 @@ class Pipeline {
  private:
   static constexpr int kLoader = 2 * S::kWarps;
   static constexpr int kLookAhead = kLoader + 1;
-  static constexpr int kStreams = Problem::kStreams;
+  static constexpr int kInputs = Problem::kInputs;
   static constexpr int kCount = S::kLaneElements;
 
   // ---- Every role walks the stages in the same order.
@@ -260,16 +260,14 @@ class Pipeline {
       parity_ ^= 1;
     }
   }
-  __device__ __forceinline__ char* input(int stream) const {
-    return stages_ + stage_ * S::kStage + stream * S::kInRoom;
-  }
-  __device__ __forceinline__ char* output() const { return S::kInPlace || S::kOverAll ? input(0) : input(kStreams); }
+  __device__ __forceinline__ char* input(int array) const { return stages_ + stage_ * S::kStage + array * S::kInStage; }
+  __device__ __forceinline__ char* output() const { return S::kInPlace || S::kOverAll ? input(0) : input(kInputs); }
   __device__ __forceinline__ int count_of(std::int64_t tile) const {
     const std::int64_t left = call_.n - tile * S::kTile;
     return left < S::kTile ? static_cast<int>(left) : S::kTile;
   }
-  /// Bytes behind a 16-byte boundary. Tiles are whole units long, so every tile of an array is as far behind one.
-  __device__ static __forceinline__ int behind_unit(const void* p) {
+  /// Bytes past a 16-byte boundary. Tiles are whole units long, so every tile of an array is as far past one.
+  __device__ static __forceinline__ int bytes_past_unit(const void* p) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16);
   }
 
@@ -297,7 +295,8 @@ class Pipeline {
     tag_ = head_.tag;
   }
 
-  /// The next tile into the current stage; false where there is none, which the stage then says to everyone.
+  /// The next tile into the current stage; false where there is none: the stage then holds a tile past the last, which
+  /// ends every role.
   __device__ __forceinline__ bool take_tile() {
     std::int64_t tile = 0;
     if (lane_ == 0) {
@@ -317,19 +316,19 @@ class Pipeline {
   /// Bulk copies of whole units, those that reach into the neighbouring tiles too; a unit that would reach out of the
   /// array, at its two ends, is copied byte by byte.
   __device__ __forceinline__ void copy_in(std::int64_t tile) {
-    const char* from[kStreams];
-    char* to[kStreams];
-    std::uint32_t bytes[kStreams];
+    const char* from[kInputs];
+    char* to[kInputs];
+    std::uint32_t bytes[kInputs];
     std::uint32_t expected = 0;
 #pragma unroll
-    for (int k = 0; k < kStreams; ++k) {
+    for (int k = 0; k < kInputs; ++k) {
       const char* array = reinterpret_cast<const char*>(call_.in[k]);
       const char* array_end = reinterpret_cast<const char*>(call_.in[k] + call_.n);
       const char* first = reinterpret_cast<const char*>(call_.in[k] + tile * S::kTile);
       const char* last = first + count_of(tile) * int{sizeof(In)};
-      char* const place = input(k) + behind_unit(first);  // where `first` goes
-      const char* begin = first - behind_unit(first);
-      const char* end = last + (16 - behind_unit(last)) % 16;
+      char* const place = input(k) + bytes_past_unit(first);  // where `first` goes
+      const char* begin = first - bytes_past_unit(first);
+      const char* end = last + (16 - bytes_past_unit(last)) % 16;
       if (begin < array) begin += 16;
       if (end > array_end) end -= 16;
       const char* head_end = begin < last ? begin : last;
@@ -342,7 +341,7 @@ class Pipeline {
       bytes[k] = end > begin ? static_cast<std::uint32_t>(end - begin) : 0;
       expected += bytes[k];
       if constexpr (Problem::kFillsTail) {
-        // An operator of the user's sees valid elements only, also behind the last, where its results do not count.
+        // A custom operator gets valid elements only, also past the end, where its results do not count.
         const In value = *reinterpret_cast<const In*>(first);
         for (int i = count_of(tile) + lane_; i < S::kTile; i += 32) {
           memcpy(place + i * int{sizeof(In)}, &value, sizeof(In));
@@ -353,7 +352,7 @@ class Pipeline {
     if (lane_ != 0) return;
     head_.full[stage_].arrive_expecting(expected);
 #pragma unroll
-    for (int k = 0; k < kStreams; ++k) {
+    for (int k = 0; k < kInputs; ++k) {
       if (bytes[k] > 0) bulk_load(to[k], from[k], bytes[k], head_.full[stage_]);
     }
   }
@@ -379,17 +378,17 @@ class Pipeline {
   // ---------------------------------------------------------------------------------------------- reduce
   /// The lane's elements, as what is folded.
   __device__ __forceinline__ void chunk(int worker, T (&items)[kCount]) const {
-    In x[kStreams][kCount];
+    In x[kInputs][kCount];
 #pragma unroll
-    for (int k = 0; k < kStreams; ++k) {
+    for (int k = 0; k < kInputs; ++k) {
       std::uint32_t words[4 * S::kUnits];
       const auto* units = reinterpret_cast<const uint4*>(input(k)) + (worker * 32 + lane_) * S::kUnits;
-      load_words<S::kUnits>(units, behind_unit(call_.in[k]), words);
+      load_words<S::kUnits>(units, bytes_past_unit(call_.in[k]), words);
       memcpy(x[k], words, sizeof words);
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if constexpr (kStreams == 1) {
+      if constexpr (kInputs == 1) {
         items[i] = static_cast<T>(x[0][i]);
       } else {
         items[i] = call_.problem.item(x[0][i], x[1][i]);
@@ -530,9 +529,9 @@ class Pipeline {
       if (any) total = lanes > 0 ? op_(before, total) : before;
     }
     if (lane_ == 0) {
-      const bool behind = tile > 0;
-      head_.prefix[stage_] = call_.has_init ? (behind ? op_(call_.init, total) : call_.init) : total;
-      head_.has_prefix[stage_] = call_.has_init || behind;
+      const bool has_tiles_before = tile > 0;
+      head_.prefix[stage_] = call_.has_init ? (has_tiles_before ? op_(call_.init, total) : call_.init) : total;
+      head_.has_prefix[stage_] = call_.has_init || has_tiles_before;
       head_.prefix_known[stage_].arrive();
     }
     __syncwarp();
@@ -541,7 +540,8 @@ class Pipeline {
   // ------------------------------------------------------------------------------------------------ scan
   __device__ __forceinline__ void scan(int worker) {
     // A lane whose output does not begin where its input does writes into its neighbours' chunks.
-    const bool shifted = S::kOverAll || (S::kInPlace && (behind_unit(call_.in[0]) != 0 || behind_unit(call_.out) != 0));
+    const bool shifted =
+        S::kOverAll || (S::kInPlace && (bytes_past_unit(call_.in[0]) != 0 || bytes_past_unit(call_.out) != 0));
     for (;; next()) {
       head_.full[stage_].wait(parity_);
       const std::int64_t tile = head_.tile[stage_];
@@ -565,14 +565,14 @@ class Pipeline {
         }
       }
       if (shifted) asm volatile("bar.sync 1,%0;" ::"n"(S::kWarps * 32) : "memory");  // all have read before any writes
-      store_chunk(output() + behind_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
+      store_chunk(output() + bytes_past_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
       fence_before_bulk();
       __syncwarp();
       if (lane_ == 0) head_.scanned[stage_].arrive();
     }
   }
 
-  /// By the lane that has the last element: the total behind it.
+  /// By the lane that has the last element: the total up to it.
   __device__ __forceinline__ void write_total(std::int64_t tile, int worker, const T (&before)[kCount],
                                               const T& after) const {
     const std::int64_t count = call_.n - tile * S::kTile - (worker * 32 + lane_) * kCount;
@@ -616,9 +616,9 @@ class Pipeline {
   __device__ __forceinline__ void copy_out(std::int64_t tile) {
     char* first = reinterpret_cast<char*>(call_.out + tile * S::kTile);
     char* last = first + count_of(tile) * int{sizeof(T)};
-    const char* const place = output() + behind_unit(first);
-    char* begin = first + (16 - behind_unit(first)) % 16;
-    char* end = last - behind_unit(last);
+    const char* const place = output() + bytes_past_unit(first);
+    char* begin = first + (16 - bytes_past_unit(first)) % 16;
+    char* end = last - bytes_past_unit(last);
     char* head_end = begin < last ? begin : last;
     char* tail = (end > head_end ? end : head_end) + (lane_ - 16);
     if (lane_ < 16 && first + lane_ < head_end) first[lane_] = place[lane_];
