@@ -223,7 +223,7 @@ void time_on_cpu(const Options& options, const Columns& columns) {
     std::vector<std::unique_ptr<cpu::Pages<std::int64_t>>> arrays;
     for (int copy = 0; copy < options.copies; ++copy) {
       auto& array = arrays.emplace_back(std::make_unique<cpu::Pages<std::int64_t>>(bytes / 8));
-      for (std::int64_t i = 0; i < bytes / 8; ++i) (*array)[i] = i;
+      for (std::int64_t i = 0; i < bytes / 8; ++i) array->data()[i] = i;
     }
     std::size_t turn = 0;
     std::size_t read_turn = 0;

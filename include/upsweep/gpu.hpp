@@ -125,6 +125,13 @@ struct Device {
 /// Whether this build has CUDA.
 [[nodiscard]] bool is_built() noexcept;
 
+/// Of calls on the host's arrays by way of a GPU, in seconds by the device's own events.
+struct StagingTimes {
+  double to_device = 0;
+  double kernel = 0;
+  double to_host = 0;
+};
+
 /// Seconds of an allocation of `bytes` on a device, and of copies of as many there and back: medians.
 struct LinkTimes {
   std::int64_t bytes = 0;

@@ -10,13 +10,6 @@
 
 namespace upsweep::gpu {
 
-/// Seconds by the device's own events.
-struct StagingTimes {
-  double to_device = 0;
-  double kernel = 0;
-  double to_host = 0;
-};
-
 /// Device arrays that are reused from chunk to chunk. Everything is over when a call returns. One thread at a time.
 class Staging {
  public:

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/dynamic.hpp: the library by types and operators known at run time only: what the command and other languages call.
+//
+// Arrays are a pointer, a length and an element type. Where they are says the policy: a Policy takes the host's memory, a
+// gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in pieces: the
+// carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp and ragged.hpp. subset_sum.hpp,
+// aggregate.hpp, query.hpp, ladder.hpp and climb.hpp have no types to be chosen: they are called as they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::dynamic {
+
+struct ConstArray {
+  const void* data = nullptr;
+  std::int64_t length = 0;
+  Type type = Type::int64;
+};
+
+struct Array {
+  void* data = nullptr;
+  std::int64_t length = 0;
+  Type type = Type::int64;
+};
+
+/// What precedes the elements of a scan or a reduction: the ScanCarry of an element type known at run time.
+class Carry {
+ public:
+  /// Nothing.
+  explicit Carry(Type type);
+  /// One element.
+  static Carry of(Type type, const void* element);
+  /// The value that an operator starts from: 0 for sums, and the identity of others.
+  static Carry identity(Operator op, Type type);
+
+  [[nodiscard]] Type type() const { return type_; }
+  /// Whether anything precedes.
+  [[nodiscard]] bool any() const;
+  /// Writes the value as one element: 0 where nothing precedes.
+  void value(void* element) const;
+  /// How many times 2^bits the true sum of integers exceeds the value; 0 where it fits, and for floats.
+  [[nodiscard]] std::int64_t wraps() const;
+
+  [[nodiscard]] void* data() { return bytes_.bytes; }  ///< a ScanCarry
+  [[nodiscard]] int size() const;                      ///< its bytes
+
+ private:
+  Type type_;
+  detail::CarryBytes bytes_{};
+};
+
+struct ScanOptions {
+  Operator op = Operator::add;
+  bool exclusive = false;
+};
+
+// Each returns the id of the rung that ran.
+
+/// out[i] = carry ⊕ in[0] ⊕ … ⊕ in[i], without the last where exclusive, in elements of out's type, which is the carry's.
+std::string_view scan(const Policy& policy, const ScanOptions& options, ConstArray in, Array out, Carry& carry);
+/// On a device, without waiting: nothing may precede, and the carry is not advanced.
+std::string_view scan(const gpu::Policy& policy, const ScanOptions& options, ConstArray in, Array out, Carry& carry);
+gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, const ScanOptions& options, ConstArray in, Array out);
+
+/// carry = carry ⊕ in[0] ⊕ …
+std::string_view reduce(const Policy& policy, Operator op, ConstArray in, Carry& carry);
+/// On a device; waits, as the value is returned in the carry.
+std::string_view reduce(const gpu::Policy& policy, Operator op, ConstArray in, Carry& carry);
+
+/// offsets[0] = carry.total, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]); starts and stops are int32, uint32 or
+/// int64, both the same, and offsets are one longer.
+std::string_view compact_offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                                 OffsetsCarry& carry, bool strict = false);
+/// On a device; waits, as the carry is advanced.
+std::string_view compact_offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                                 OffsetsCarry& carry, bool strict = false);
+
+/// Calls on the host's arrays by way of a GPU: a piece goes there, is computed, and comes back. Once a rung has run, all
+/// pieces run it. Checked sums are run where no order of the elements could overflow, and refused (unsupported) else.
+class Staged {
+ public:
+  /// Throws not_built, no_device.
+  explicit Staged(std::string_view rung = {}, int device = 0);
+  ~Staged();
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+
+  std::string_view scan(Overflow overflow, const ScanOptions& options, ConstArray in, Array out, Carry& carry);
+  std::string_view reduce(Overflow overflow, Operator op, ConstArray in, Carry& carry);
+  std::string_view compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
+                                   bool strict = false);
+
+  [[nodiscard]] const gpu::StagingTimes& times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace upsweep::dynamic

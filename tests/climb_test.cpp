@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/climb_test.cpp: every problem's declaration: instances whose wrong outputs are found, settings, and the climb.
+#include "upsweep/climb.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "core/problems.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+ClimbRequest small_request(const ProblemInfo& problem) {
+  ClimbRequest request;
+  request.problem = problem.name;
+  request.sizes = {10};
+  return request;
+}
+
+std::vector<Group> climbed(const ClimbRequest& request) {
+  return climb(request, [](const std::string&) {});
+}
+
+Code code_of(const ClimbRequest& request) {
+  try {
+    (void)climbed(request);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::ok;
+}
+
+TEST(Problems, SayWhatTheyAre) {
+  std::set<std::string_view> names;
+  for (const ProblemInfo& one : problems()) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    EXPECT_FALSE(one.inputs.empty()) << one.name;
+    ASSERT_FALSE(one.rungs.empty()) << one.name;
+    EXPECT_EQ(one.rungs[0].backend(), Backend::cpu) << one.name;
+    std::set<std::string_view> ids;
+    for (const RungInfo& rung : one.rungs) EXPECT_TRUE(ids.insert(rung.id).second) << one.name << ' ' << rung.id;
+    for (const SettingInfo& setting : one.settings) EXPECT_FALSE(setting.help.empty()) << setting.name;
+    EXPECT_EQ(&problem(one.name), &one);
+  }
+  EXPECT_THROW((void)problem("sort"), Error);
+}
+
+/// What a rung leaves is right; and one that leaves something else is found out.
+TEST(Problems, FindWrongOutputs) {
+  for (const ProblemInfo& one : problems()) {
+    int instances = 0;
+    const std::string_view rung = one.rungs[0].id;
+    declaration(one.name).visit_instances(small_request(one), Backend::cpu, [&](Instance& instance) {
+      ++instances;
+      SCOPED_TRACE(instance.group.title);
+      EXPECT_GT(instance.bytes(one.rungs[0]), 0);
+      for (int which = 0; which < instance.fills(); ++which) {
+        instance.fill(which);
+        std::vector<void*> at;
+        const auto arrays = instance.arrays();
+        for (const HostArray& array : arrays) at.push_back(array.data);
+        EXPECT_EQ(instance.run(Policy{.rung = rung}, at.data(), instance.group.n), rung);
+        EXPECT_EQ(instance.wrong(one.rungs[0]), "");
+        const auto output = std::find_if(arrays.begin(), arrays.end(), [](const HostArray& a) { return a.is_output; });
+        ASSERT_NE(output, arrays.end());
+        static_cast<std::byte*>(output->data)[0] ^= std::byte{0x40};
+        EXPECT_NE(instance.wrong(one.rungs[0]), "");
+      }
+    });
+    EXPECT_GT(instances, 0) << one.name;
+  }
+}
+
+TEST(Climb, VerifiesEveryRungOfEveryProblem) {
+  for (const ProblemInfo& one : problems()) {
+    for (const Group& group : climbed(small_request(one))) {
+      EXPECT_EQ(group.n, 10) << group.title;
+      for (const Row& row : group.rows) {
+        EXPECT_NE(row.status, RowStatus::failed) << group.title << ": " << row.rung.id << ": " << row.reason;
+        if (row.status == RowStatus::verified) EXPECT_GT(row.median_s, 0) << row.rung.id;
+      }
+    }
+  }
+}
+
+TEST(Climb, RefusesWhatItCannotDo) {
+  ClimbRequest request = small_request(problem("scan"));
+  request.types = {Type::custom};
+  EXPECT_EQ(code_of(request), Code::invalid_argument);
+  request = small_request(problem("ragged"));
+  request.types = {Type::float32};
+  EXPECT_EQ(code_of(request), Code::invalid_argument);
+  request = small_request(problem("scan"));
+  request.rung = "cpu.nosuch";
+  EXPECT_EQ(code_of(request), Code::unknown_rung);
+  request.problem = "sort";
+  EXPECT_EQ(code_of(request), Code::invalid_argument);
+  request = small_request(problem("subset-sum"));
+  request.settings["target"] = {.value = 125, .scale = 1};
+  EXPECT_EQ(code_of(request), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace upsweep
