@@ -68,13 +68,16 @@ class DeviceCall {
 enum class Fetches : bool { nothing, result };
 inline constexpr std::int64_t kResultBytes = 256;
 
+/// The scratch with so many bytes after it.
+constexpr WorkspaceSize followed_by(WorkspaceSize size, std::int64_t bytes) {
+  if (bytes > 0) size.scratch = (size.scratch + kResultBytes - 1) / kResultBytes * kResultBytes + bytes;
+  return size;
+}
+
 template <class RungCall>
 WorkspaceSize workspace_of(const Rung<RungCall>& rung, std::type_identity_t<const RungCall>& call, Fetches fetches) {
-  WorkspaceSize size = rung.workspace != nullptr ? rung.workspace(call) : WorkspaceSize{};
-  if (fetches == Fetches::result) {
-    size.scratch = (size.scratch + kResultBytes - 1) / kResultBytes * kResultBytes + kResultBytes;
-  }
-  return size;
+  const WorkspaceSize size = rung.workspace != nullptr ? rung.workspace(call) : WorkspaceSize{};
+  return followed_by(size, fetches == Fetches::result ? kResultBytes : 0);
 }
 
 /// How every call on a GPU begins: its device is current during this object's lifetime, its rung is chosen, and then the
@@ -95,13 +98,13 @@ class CallOnDevice {
   [[nodiscard]] const RungInfo& rung() const { return rung_->info; }
   [[nodiscard]] WorkspaceSize workspace() const { return workspace_of(*rung_, call_, fetches_); }
 
-  /// Allocates the call's memory. Returns where the result goes, or null.
-  void* allocate() {
-    const WorkspaceSize size = workspace();
+  /// Allocates the call's memory, and so many bytes more after it. Returns those, or where the result goes, or null.
+  void* allocate(std::int64_t more = 0) {
+    const WorkspaceSize size = followed_by(workspace(), more);
     memory_.emplace(policy_, size);
     call_.launch = &memory_->launch();
-    if (fetches_ == Fetches::nothing) return nullptr;
-    return static_cast<std::byte*>(memory_->launch().scratch) + size.scratch - kResultBytes;
+    const std::int64_t last = more > 0 || fetches_ == Fetches::nothing ? more : kResultBytes;
+    return last > 0 ? static_cast<std::byte*>(memory_->launch().scratch) + size.scratch - last : nullptr;
   }
   void run() {
     if (const Status status = rung_->run(call_, {}); !status.ok()) throw_status(status, rung_->info.id);

@@ -25,17 +25,6 @@ using subset_sum::Question;
 using subset_sum::Word;
 using subset_sum::words_of;
 
-/// The rung, which is given a launch without memory to say what it needs.
-const Rung<SubsetSumCall>& rung_on_device(const gpu::Policy& policy, SubsetSumCall& call, gpu::Launch& where) {
-  where = gpu::launch_on(policy);
-  call.launch = &where;
-  return subset_sum_rung(call, Policy{.rung = policy.rung});
-}
-
-gpu::WorkspaceSize needed_by(const Rung<SubsetSumCall>& rung, const SubsetSumCall& call) {
-  return rung.workspace != nullptr ? rung.workspace(call) : gpu::WorkspaceSize{};
-}
-
 /// Throws device_memory before sizes are asked for that would not even fit 64 bits.
 void require_device_fits(std::string_view rung, const SubsetSumCall& call, int device) {
   const double bitmaps = static_cast<double>(call.target) / 8 * 2;
@@ -50,35 +39,23 @@ gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
   return policy.rung.empty() ? policy.with_rung(subset_sum::filling_rung(call.n, call.target, true)) : policy;
 }
 
-void require_done(const Status& status, std::string_view rung) {
-  if (!status.ok()) throw_status(status, rung);
-}
-
 /// Fills the bitmap at call.sums, the host's, or decides.
 void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
-  const gpu::CurrentDevice current(policy.device);
-  gpu::require_no_capture(policy.stream, "reachable_sums_async");
   SubsetSumCall there = call;
-  gpu::Launch where;
-  const auto& rung = rung_on_device(policy, there, where);
+  gpu::CallOnDevice on_device(policy, there, &subset_sum_rung);
+  gpu::require_no_capture(policy.stream, "reachable_sums_async");
   if (call.sums == nullptr && subset_sum::tells_parts(policy.rung)) {
-    const gpu::DeviceCall memory(policy, needed_by(rung, there));
-    there.launch = &memory.launch();
-    require_done(rung.run(there, {}), rung.info.id);
+    on_device.allocate();
+    on_device.run();
     there.launch = nullptr;
     call = there;
     return;
   }
   there.target = call.target + (call.sums == nullptr ? call.above : 0);
-  require_device_fits(rung.info.id, there, policy.device);
-  gpu::WorkspaceSize size = needed_by(rung, there);
-  const std::int64_t own = (size.scratch + 255) / 256 * 256;  // the bitmap follows the rung's own scratch
+  require_device_fits(on_device.rung().id, there, policy.device);
   const std::int64_t bytes = words_of(there.target) * std::int64_t{sizeof(Word)};
-  size.scratch = own + bytes;
-  const gpu::DeviceCall memory(policy, size);
-  there.launch = &memory.launch();
-  there.sums = reinterpret_cast<Word*>(static_cast<std::byte*>(memory.launch().scratch) + own);
-  require_done(rung.run(there, {}), rung.info.id);
+  there.sums = static_cast<Word*>(on_device.allocate(bytes));
+  on_device.run();
   if (call.sums != nullptr) {
     gpu::fetch(call.sums, there.sums, bytes, policy.stream);
   } else if (call.below == 0 && call.above == 0) {
@@ -130,8 +107,7 @@ Instance instance_for(const gpu::Policy& policy, const std::int64_t* items, std:
   Instance instance(items, n, target, options);
   if (policy.rung.empty()) return instance;
   SubsetSumCall call = subset_sum::call_of(instance);
-  gpu::Launch where;
-  (void)rung_on_device(policy, call, where);
+  (void)gpu::CallOnDevice(policy, call, &subset_sum_rung);
   return instance;
 }
 
@@ -139,25 +115,20 @@ Instance instance_for(const gpu::Policy& policy, const std::int64_t* items, std:
 
 std::string_view detail::run_reachable_sums(const gpu::Policy& asked, SubsetSumCall& call) {
   subset_sum::require_fill(call);
-  const gpu::CurrentDevice current(asked.device);
   const gpu::Policy policy = filling(asked, call);
-  gpu::Launch where;
-  const auto& rung = rung_on_device(policy, call, where);
+  gpu::CallOnDevice on_device(policy, call, &subset_sum_rung);
   gpu::require_device_memory(call.sums, policy.device, "sums");
-  require_device_fits(rung.info.id, call, policy.device);
-  const gpu::DeviceCall memory(policy, needed_by(rung, call));
-  call.launch = &memory.launch();
-  require_done(rung.run(call, {}), rung.info.id);
-  return rung.info.id;
+  require_device_fits(on_device.rung().id, call, policy.device);
+  on_device.allocate();
+  on_device.run();
+  return on_device.rung().id;
 }
 
 gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, const SubsetSumCall& call) {
-  const gpu::CurrentDevice current(asked.device);
   SubsetSumCall there = call;
-  gpu::Launch where;
-  const auto& rung = rung_on_device(filling(asked, call), there, where);
-  require_device_fits(rung.info.id, there, asked.device);
-  return needed_by(rung, there);
+  const gpu::CallOnDevice on_device(filling(asked, call), there, &subset_sum_rung);
+  require_device_fits(on_device.rung().id, there, asked.device);
+  return on_device.workspace();
 }
 
 namespace {
