@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 namespace upsweep {
@@ -15,6 +16,10 @@ namespace upsweep {
 enum class Type : std::uint8_t { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, custom };
 
 inline constexpr int kTypeCount = static_cast<int>(Type::custom);
+
+/// Their C++ types, in the same order.
+using Types = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                         std::uint32_t, std::uint64_t, float, double>;
 
 namespace detail {
 
@@ -28,7 +33,8 @@ inline constexpr TypeInfo kTypes[] = {
     {"int8", 1, true, true},      {"int16", 2, true, true},     {"int32", 4, true, true},   {"int64", 8, true, true},
     {"uint8", 1, true, false},    {"uint16", 2, true, false},   {"uint32", 4, true, false}, {"uint64", 8, true, false},
     {"float32", 4, false, false}, {"float64", 8, false, false}, {"custom", 0, false, false}};
-static_assert(std::size(kTypes) == kTypeCount + 1, "a new type needs a line here");
+static_assert(std::size(kTypes) == kTypeCount + 1 && std::tuple_size_v<Types> == kTypeCount,
+              "a new type needs a line here, and one in Types");
 
 }  // namespace detail
 

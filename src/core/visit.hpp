@@ -2,7 +2,9 @@
 // core/visit.hpp: call a template with the C++ type that a Type names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 
 #include "upsweep/detail/unreachable.hpp"
@@ -11,33 +13,22 @@
 namespace upsweep {
 
 /// visit_type(t, f) is f(std::type_identity<T>{}) for the T that t names; t is not `custom`.
-template <class F>
-decltype(auto) visit_type(Type type, F&& f) {
-  switch (type) {
-    case Type::int8:
-      return f(std::type_identity<std::int8_t>{});
-    case Type::int16:
-      return f(std::type_identity<std::int16_t>{});
-    case Type::int32:
-      return f(std::type_identity<std::int32_t>{});
-    case Type::int64:
-      return f(std::type_identity<std::int64_t>{});
-    case Type::uint8:
-      return f(std::type_identity<std::uint8_t>{});
-    case Type::uint16:
-      return f(std::type_identity<std::uint16_t>{});
-    case Type::uint32:
-      return f(std::type_identity<std::uint32_t>{});
-    case Type::uint64:
-      return f(std::type_identity<std::uint64_t>{});
-    case Type::float32:
-      return f(std::type_identity<float>{});
-    case Type::float64:
-      return f(std::type_identity<double>{});
-    case Type::custom:
-      break;
+template <std::size_t kIndex = 0, class F>
+constexpr auto visit_type(Type type, F&& f) -> decltype(f(std::type_identity<float>{})) {
+  if constexpr (kIndex < std::tuple_size_v<Types>) {
+    if (type == static_cast<Type>(kIndex)) return f(std::type_identity<std::tuple_element_t<kIndex, Types>>{});
+    return visit_type<kIndex + 1>(type, f);
+  } else {
+    detail::no_such_value();
   }
-  detail::no_such_value();
+}
+
+/// f(std::type_identity<T>{}) for every T.
+template <class F>
+constexpr void for_each_type(F&& f) {
+  [&]<class... T>(std::type_identity<std::tuple<T...>>) {
+    (f(std::type_identity<T>{}), ...);
+  }(std::type_identity<Types>{});
 }
 
 /// The same for the types that bounds of lists have.

@@ -2,6 +2,7 @@
 // cpu/plain_kernels.cpp: the plain loops as a kernel table: one element after the other.
 #include <cstdint>
 
+#include "core/visit.hpp"
 #include "cpu/kernels.hpp"
 
 namespace upsweep::cpu {
@@ -66,16 +67,7 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
 
 constexpr KernelTable make_table() {
   KernelTable table{};
-  add_type<std::int8_t>(table);
-  add_type<std::int16_t>(table);
-  add_type<std::int32_t>(table);
-  add_type<std::int64_t>(table);
-  add_type<std::uint8_t>(table);
-  add_type<std::uint16_t>(table);
-  add_type<std::uint32_t>(table);
-  add_type<std::uint64_t>(table);
-  add_type<float>(table);
-  add_type<double>(table);
+  for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
   add_lists<std::int32_t>(table);
   add_lists<std::uint32_t>(table);
   add_lists<std::int64_t>(table);

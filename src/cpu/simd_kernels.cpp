@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/visit.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/simd.hpp"
 
@@ -532,21 +533,15 @@ constexpr void add_operators(KernelTable& table) {
   });
 }
 
-template <class T, class... Out>
-constexpr void add_conversions(KernelTable& table) {
-  ((table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>), ...);
-}
-
 template <class T>
 constexpr void add_type(KernelTable& table) {
   constexpr bool kInteger = T(0.5) == T(0);
   add_operators<T>(table);
-  add_conversions<T, float, double>(table);
-  if constexpr (kInteger) {
-    add_conversions<T, std::int8_t, std::int16_t, std::int32_t, std::int64_t>(table);
-    add_conversions<T, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(table);
-    table.magnitude[at(type_of<T>())] = &magnitude<T>;
-  }
+  for_each_type([&]<class Out>(std::type_identity<Out>) {
+    if constexpr (kInteger || !(Out(0.5) == Out(0)))
+      table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>;
+  });
+  if constexpr (kInteger) table.magnitude[at(type_of<T>())] = &magnitude<T>;
 }
 
 template <class T>
@@ -556,16 +551,7 @@ constexpr void add_lists(KernelTable& table) {
 
 constexpr KernelTable make_table() {
   KernelTable table{};
-  add_type<std::int8_t>(table);
-  add_type<std::int16_t>(table);
-  add_type<std::int32_t>(table);
-  add_type<std::int64_t>(table);
-  add_type<std::uint8_t>(table);
-  add_type<std::uint16_t>(table);
-  add_type<std::uint32_t>(table);
-  add_type<std::uint64_t>(table);
-  add_type<float>(table);
-  add_type<double>(table);
+  for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
   add_lists<std::int32_t>(table);
   add_lists<std::uint32_t>(table);
   add_lists<std::int64_t>(table);
