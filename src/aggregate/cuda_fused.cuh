@@ -158,16 +158,6 @@ class FusedWarp {
   Sum price_ = 0;
 };
 
-/// The sum of the threads' values; it is thread 0's.
-__device__ __forceinline__ Sum fold_fused_block(Sum sum, Sum* warp_sums) {
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  sum = gpu::detail::fold_lanes(Add{}, sum, lane);
-  if (lane == 0) warp_sums[warp] = sum;
-  __syncthreads();  // all warps' sums are written
-  return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kFusedWarps], lane, kFusedWarps);
-}
-
 __device__ __forceinline__ void fused_block(const FusedCall& call) {
   __shared__ std::int64_t queues[kFusedWarps][kQueue];
   __shared__ Sum warp_sums[kFusedWarps];
@@ -182,7 +172,7 @@ __device__ __forceinline__ void fused_block(const FusedCall& call) {
   // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
   const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;
   FusedWarp rows(call, queues[warp]);
-  const Sum sum = fold_fused_block(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
+  const Sum sum = fold_block<kFusedWarps>(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
   if (!several) {
     if (threadIdx.x == 0) *call.out = static_cast<std::int64_t>(sum);
     return;
@@ -205,7 +195,7 @@ __device__ __forceinline__ void fused_block(const FusedCall& call) {
     } while (!published.is_there(shared_tag, 1));
     all += published.value(0);
   }
-  all = fold_fused_block(all, warp_sums);
+  all = fold_block<kFusedWarps>(all, warp_sums);
   if (threadIdx.x != 0) return;
   *call.out = static_cast<std::int64_t>(all);
   call.workspace.control->done = 0;

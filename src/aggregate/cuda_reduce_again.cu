@@ -17,6 +17,8 @@
 namespace upsweep::aggregate {
 namespace {
 
+__global__ void reduce_again_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
+
 __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
   __shared__ Sum values[kBlock];
   const std::int64_t i = std::int64_t{blockIdx.x} * (2 * kBlock) + threadIdx.x;
@@ -29,7 +31,9 @@ Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   return leave_partials(call, blocks_of(first, 2 * kBlock), [&](unsigned blocks, Sum* out) {
     Sum* const sums = out + blocks;
-    const cudaError_t error = launch_two_loads(rows_of(call), sums, call.launch->stream);
+    const gpu::detail::Grid grid{
+        .blocks = static_cast<unsigned>(first), .threads = kBlock, .stream = call.launch->stream};
+    const cudaError_t error = gpu::detail::launch(grid, reduce_again_select_and_sum, rows_of(call), sums);
     if (error != cudaSuccess) return error;
     return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, reduce_again_sum,
                                sums, first, out);

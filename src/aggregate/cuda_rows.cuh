@@ -8,6 +8,7 @@
 
 #include "upsweep/detail/aggregate_call.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/error.hpp"
 
@@ -52,6 +53,20 @@ Status leave_partials(detail::AggregateCall& call, std::int64_t count, Launch la
 constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
   return {.scratch = count * std::int64_t{sizeof(Sum)}};
 }
+
+/// A rung whose blocks, of kBlock threads, leave the sum of `kRows` rows each.
+template <int kRows = kBlock>
+struct SumPerBlock {
+  static Status launch(detail::AggregateCall& call, void (*kernel)(DeviceRows rows, Sum* sums)) {
+    return leave_partials(call, blocks_of(call.n, kRows), [&](unsigned blocks, Sum* sums) {
+      return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, kernel,
+                                 rows_of(call), sums);
+    });
+  }
+  static gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+    return partials_size(blocks_of(call.n, kRows));
+  }
+};
 
 // --------------------------------------------------------------------------------------------------------- the tree
 // A value per thread of a block in shared memory, written by that thread; thread 0 returns their sum.
@@ -113,6 +128,17 @@ __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
   }
   fold_halves<kPower, 64>(values);
   return thread < 32 ? fold_last_warp(values) : 0;
+}
+
+/// The sum of the values of kWarps warps' threads, by shuffles; it is thread 0's. Every thread calls.
+template <int kWarps>
+__device__ __forceinline__ Sum fold_block(Sum sum, Sum* warp_sums) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  sum = gpu::detail::fold_lanes(Add{}, sum, lane);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();  // all warps' sums are written
+  return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kWarps], lane, kWarps);
 }
 
 }  // namespace upsweep::aggregate

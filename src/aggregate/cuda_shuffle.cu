@@ -15,7 +15,6 @@
 #include <algorithm>
 
 #include "aggregate/cuda_rows.cuh"
-#include "upsweep/detail/device.cuh"
 
 namespace upsweep::aggregate {
 namespace {
@@ -24,18 +23,8 @@ constexpr int kWarps = kBlock / 32;
 constexpr int kResident = 8;  // blocks on a multiprocessor of 2048 threads
 constexpr int kKeys = 4;      // on their way per thread
 
-/// The threads' sums; the value is thread 0's.
-__device__ __forceinline__ Sum fold_block(Sum sum) {
-  __shared__ Sum warp_sums[kWarps];
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  sum = gpu::detail::fold_lanes(Add{}, sum, lane);
-  if (lane == 0) warp_sums[warp] = sum;
-  __syncthreads();  // all warps' sums are written
-  return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kWarps], lane, kWarps);
-}
-
 __global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
+  __shared__ Sum warp_sums[kWarps];
   const std::int64_t step = std::int64_t{gridDim.x} * kBlock;
   Sum sum = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x; i < rows.n; i += kKeys * step) {
@@ -47,14 +36,15 @@ __global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(cons
       if (kept[k]) sum += static_cast<Sum>(rows.quantity[i + k * step]) * static_cast<Sum>(rows.price[i + k * step]);
     }
   }
-  sum = fold_block(sum);
+  sum = fold_block<kWarps>(sum, warp_sums);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 __global__ void shuffle_sum_of_blocks(const Sum* sums, std::int64_t n, std::int64_t* out) {
+  __shared__ Sum warp_sums[kWarps];
   Sum sum = 0;
   for (std::int64_t i = threadIdx.x; i < n; i += kBlock) sum += sums[i];
-  sum = fold_block(sum);
+  sum = fold_block<kWarps>(sum, warp_sums);
   if (threadIdx.x == 0) *out = static_cast<std::int64_t>(sum);
 }
 

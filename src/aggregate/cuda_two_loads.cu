@@ -18,25 +18,11 @@ namespace {
 
 __global__ void two_loads_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
 
-}  // namespace
-
-cudaError_t launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(blocks_of(rows.n, 2 * kBlock));
-  return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, two_loads_select_and_sum, rows,
-                             sums);
-}
-
-namespace {
-
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return leave_partials(call, blocks_of(call.n, 2 * kBlock), [&](unsigned, Sum* sums) {
-    return launch_two_loads(rows_of(call), sums, call.launch->stream);
-  });
+  return SumPerBlock<2 * kBlock>::launch(call, two_loads_select_and_sum);
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
-  return partials_size(blocks_of(call.n, 2 * kBlock));
-}
+constexpr auto workspace = &SumPerBlock<2 * kBlock>::workspace;
 
 }  // namespace
 

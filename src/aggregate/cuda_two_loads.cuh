@@ -17,7 +17,4 @@ __device__ __forceinline__ void two_loads(const DeviceRows& rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// Puts cuda.two_loads' kernel into the stream: blocks_of(n, 2·kBlock) sums.
-[[nodiscard]] cudaError_t launch_two_loads(const DeviceRows& rows, Sum* sums, cudaStream_t stream);
-
 }  // namespace upsweep::aggregate

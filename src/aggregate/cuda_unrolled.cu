@@ -25,15 +25,10 @@ __global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
 }
 
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return leave_partials(call, blocks_of(call.n, kBlock), [&](unsigned blocks, Sum* sums) {
-    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream},
-                               unrolled_select_and_sum, rows_of(call), sums);
-  });
+  return SumPerBlock<>::launch(call, unrolled_select_and_sum);
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
-  return partials_size(blocks_of(call.n, kBlock));
-}
+constexpr auto workspace = &SumPerBlock<>::workspace;
 
 }  // namespace
 

@@ -13,7 +13,6 @@
 #include "scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
-#include "cuda/scan_by_blocks.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
@@ -64,16 +63,8 @@ struct Tiles {
   }
 };
 
-Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    return gpu::status_of(
-        gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
-  });
-}
-
-gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
-  return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
-}
+constexpr auto launch = &launch_tiles<Tiles>;
+constexpr auto workspace = &tiles_workspace<Tiles>;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cuda/compiled.hpp"
+#include "cuda/scan_by_blocks.cuh"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
@@ -39,5 +40,18 @@ Status with_elements(const detail::ScanCall& call, F f) {
 }
 
 inline gpu::Stream stream_of(const detail::ScanCall& call) { return call.launch->stream; }
+
+/// Runs a scan by blocks, whose tiles Tiles scans.
+template <class Tiles>
+Status launch_tiles(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
+    return gpu::status_of(
+        gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
+  });
+}
+template <class Tiles>
+gpu::WorkspaceSize tiles_workspace(const detail::ScanCall& call) noexcept {
+  return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
+}
 
 }  // namespace upsweep::scan

@@ -13,25 +13,14 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/hillis_steele.cuh"
-#include "cuda/scan_by_blocks.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
 
-using gpu::HillisSteeleTiles;
-
 namespace {
 
-Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    return gpu::status_of(gpu::scan_by_blocks(HillisSteeleTiles{}, elements, out, static_cast<T*>(call.launch->scratch),
-                                              call.n, stream_of(call)));
-  });
-}
-
-gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
-  return {.scratch = gpu::totals_above(call.n, HillisSteeleTiles::kTile) * call.out_size};
-}
+constexpr auto launch = &launch_tiles<gpu::HillisSteeleTiles>;
+constexpr auto workspace = &tiles_workspace<gpu::HillisSteeleTiles>;
 
 }  // namespace
 
