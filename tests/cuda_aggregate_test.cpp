@@ -19,6 +19,7 @@
 namespace upsweep {
 namespace {
 
+using tests::code_of;
 using tests::DeviceArray;
 using tests::GpuTest;
 using tests::make_rows;
@@ -33,16 +34,6 @@ constexpr std::int64_t kSizes[] = {0,    1,    2,    3,    4,     5,     31,    
                                    1023, 1025, 4095, 4097, 65537, 70001, 262145, 2162688, 2162701, 6001215};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("aggregate", Backend::cuda); }
-
-template <class Call>
-Code code_of(Call call) {
-  try {
-    call();
-    return Code::ok;
-  } catch (const Error& error) {
-    return error.code();
-  }
-}
 
 /// The columns on the device, at some distance from a 256-byte boundary, each at another one.
 struct OnDevice {
@@ -164,33 +155,26 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
   const Rows rows = make_rows(RowPattern::lineitem, 3000017, 1);
   OnDevice columns(rows, 1);
   DeviceArray<std::int64_t> out(1);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
   for (const auto& rung : rungs()) {
     if (rung.host_adds) continue;
     auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
     gpu::Workspace workspace(gpu::select_sum_workspace(policy, columns.count), 0, stream);
     policy = policy.with_workspace(workspace);
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    EXPECT_EQ(code_of([&] { (void)columns.sum(policy, 30); }), Code::invalid_argument);
-    EXPECT_EQ(select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(), columns.count,
-                               30, out.data()),
-              rung.id);
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&replay, graph, 0));
+    const tests::Replay replay(stream, [&] {
+      EXPECT_EQ(code_of([&] { (void)columns.sum(policy, 30); }), Code::invalid_argument);
+      EXPECT_EQ(select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                                 columns.count, 30, out.data()),
+                rung.id);
+    });
     for (int run = 0; run < 300; ++run) {
       require(cudaMemsetAsync(out.data(), run, 8, stream));
-      require(cudaGraphLaunch(replay, stream));
+      replay.launch();
       require(cudaStreamSynchronize(stream));
       ASSERT_EQ(out.values()[0], rows.sum(30)) << rung.id << " run " << run;
     }
     EXPECT_TRUE(out.intact());
-    require(cudaGraphExecDestroy(replay));
-    require(cudaGraphDestroy(graph));
   }
-  require(cudaStreamDestroy(stream));
 }
 
 TEST_F(CudaAggregate, OneWorkspaceServesCallsOfAnyLength) {

@@ -317,8 +317,7 @@ TEST_F(GpuTest, CustomOperatorsRunInAWorkspaceAndInAGraph) {
   DeviceArray<T> from(in, 0);
   DeviceArray<T> to(n);
   DeviceArray<T> total(1);
-  cudaStream_t stream = nullptr;
-  tests::require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
   T expected = in[0];
   for (std::size_t i = 1; i < in.size(); ++i) expected = KeepEnds{}(expected, in[i]);
   for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
@@ -342,7 +341,6 @@ TEST_F(GpuTest, CustomOperatorsRunInAWorkspaceAndInAGraph) {
     tests::require(cudaGraphExecDestroy(replay));
     tests::require(cudaGraphDestroy(graph));
   }
-  tests::require(cudaStreamDestroy(stream));
 }
 
 TEST_F(GpuTest, TheCallersErrorStaysTheCallers) {

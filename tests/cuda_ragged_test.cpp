@@ -222,38 +222,29 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
   DeviceArray<std::int64_t> stops(lists.stops, 0);
   DeviceArray<std::int64_t> offsets(n + 1);
   DeviceArray<gpu::OffsetsStatus> status(1);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  {
-    auto policy = gpu::Policy{}.with_stream(stream);
-    gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
-    policy = policy.with_workspace(workspace);
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  const tests::OwnStream stream;
+  auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
+  policy = policy.with_workspace(workspace);
+  const tests::Replay replay(stream, [&] {
     EXPECT_EQ(outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
               Code::invalid_argument);  // it would have to wait
     compact_offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&replay, graph, 0));
-    for (int run = 0; run < 20; ++run) {
-      const bool bad = run % 3 == 1;
-      const std::int64_t stop = bad ? std::numeric_limits<std::int64_t>::min() : lists.stops[777];
-      require(cudaMemcpyAsync(stops.data() + 777, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
-      require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
-      require(cudaGraphLaunch(replay, stream));
-      require(cudaStreamSynchronize(stream));
-      const auto reported = status.values()[0];
-      EXPECT_EQ(reported.code, bad ? Code::stop_before_start : Code::ok);
-      EXPECT_EQ(reported.first_bad, bad ? 777 : kNoIndex);
-      if (bad) continue;
-      EXPECT_EQ(reported.total, expected.offsets.back());
-      EXPECT_EQ(offsets.values(), expected.offsets);
-    }
-    require(cudaGraphExecDestroy(replay));
-    require(cudaGraphDestroy(graph));
+  });
+  for (int run = 0; run < 20; ++run) {
+    const bool bad = run % 3 == 1;
+    const std::int64_t stop = bad ? std::numeric_limits<std::int64_t>::min() : lists.stops[777];
+    require(cudaMemcpyAsync(stops.data() + 777, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
+    require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    const auto reported = status.values()[0];
+    EXPECT_EQ(reported.code, bad ? Code::stop_before_start : Code::ok);
+    EXPECT_EQ(reported.first_bad, bad ? 777 : kNoIndex);
+    if (bad) continue;
+    EXPECT_EQ(reported.total, expected.offsets.back());
+    EXPECT_EQ(offsets.values(), expected.offsets);
   }
-  require(cudaStreamDestroy(stream));
 }
 
 TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork) {
@@ -264,8 +255,7 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
   DeviceArray<std::int64_t> stops(lists.stops, 0);
   DeviceArray<std::int64_t> offsets(n + 1);
   DeviceArray<std::byte> elsewhere(32 << 20);
-  cudaStream_t other = nullptr;
-  require(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  const tests::OwnStream other;
   const auto size = gpu::offsets_workspace<std::int64_t>({}, n);
   gpu::Workspace workspace(size);
   const auto policy = gpu::Policy{}.with_workspace(workspace);
@@ -279,7 +269,6 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
       ASSERT_EQ(offsets.values(), expected.offsets) << run;
     }
   }
-  require(cudaStreamDestroy(other));
 }
 
 TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {

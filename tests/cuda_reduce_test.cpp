@@ -23,6 +23,7 @@ extern const Rung cuda_shuffle;
 namespace upsweep {
 namespace {
 
+using tests::code_of;
 using tests::DeviceArray;
 using tests::GpuTest;
 using tests::Pattern;
@@ -33,16 +34,6 @@ constexpr std::int64_t kSizes[] = {0,    1,    2,    31,    33,    255,    511, 
                                    4095, 4096, 4097, 65537, 70001, 999983, 4325376, 4325377, 9000011};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("reduce", Backend::cuda); }
-
-template <class Call>
-Code code_of(Call call) {
-  try {
-    call();
-    return Code::ok;
-  } catch (const Error& error) {
-    return error.code();
-  }
-}
 
 template <class T>
 class CudaReduce : public GpuTest {};
@@ -172,29 +163,20 @@ TEST_F(GpuTest, AGraphReplaysReductionsIntoDeviceMemory) {
   for (const auto x : in) sum += x;
   DeviceArray<std::int32_t> from(in, 1);
   DeviceArray<std::int64_t> to(1);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  {
-    auto policy = gpu::Policy{}.with_stream(stream);
-    gpu::Workspace workspace(gpu::reduce_workspace<std::int32_t, std::int64_t>(policy, n), 0, stream);
-    policy = policy.with_workspace(workspace);
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  const tests::OwnStream stream;
+  auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::reduce_workspace<std::int32_t, std::int64_t>(policy, n), 0, stream);
+  policy = policy.with_workspace(workspace);
+  const tests::Replay replay(stream, [&] {
     EXPECT_EQ(code_of([&] { (void)reduce(policy, from.data(), n, std::int64_t{0}); }), Code::invalid_argument);
     EXPECT_EQ(reduce_async(policy, from.data(), n, to.data(), 100), "cuda.one_kernel");
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&replay, graph, 0));
-    for (int run = 0; run < 1000; ++run) {
-      require(cudaMemsetAsync(to.data(), run, 8, stream));
-      require(cudaGraphLaunch(replay, stream));
-      require(cudaStreamSynchronize(stream));
-      ASSERT_EQ(to.values()[0], sum) << run;
-    }
-    require(cudaGraphExecDestroy(replay));
-    require(cudaGraphDestroy(graph));
+  });
+  for (int run = 0; run < 1000; ++run) {
+    require(cudaMemsetAsync(to.data(), run, 8, stream));
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    ASSERT_EQ(to.values()[0], sum) << run;
   }
-  require(cudaStreamDestroy(stream));
 }
 
 TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheReductions) {

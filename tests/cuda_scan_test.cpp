@@ -26,6 +26,7 @@ extern const Rung cuda_one_thread, cuda_turn_taking, cuda_hillis_steele, cuda_hi
 namespace upsweep {
 namespace {
 
+using tests::code_of;
 using tests::DeviceArray;
 using tests::GpuTest;
 using tests::Pattern;
@@ -35,17 +36,6 @@ using tests::require;
 // 12 of int16, 48 of eight bytes) and several waves of them.
 constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    255,    1023,   1024,   1025,   2049,
                                    16385, 65535, 65536, 65537, 65601, 153599, 153600, 153601, 300001, 2000003};
-
-template <class Call>
-Code code_of(Call call) {
-  try {
-    call();
-    return Code::ok;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()), "");
-    return error.code();
-  }
-}
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("scan", Backend::cuda); }
 
@@ -239,38 +229,29 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfEveryTypeAndAGraphReplaysThem) {
   DeviceArray<std::int32_t> to(n, 3);
   DeviceArray<std::int64_t> from_long(longs, 0);
   DeviceArray<std::int64_t> to_long(n, 1);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  {
-    auto policy = gpu::Policy{}.with_stream(stream);
-    gpu::Workspace workspace(gpu::scan_workspace<std::int64_t, std::int64_t>(policy, n), 0, stream);
-    policy = policy.with_workspace(workspace);
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  const tests::OwnStream stream;
+  auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::scan_workspace<std::int64_t, std::int64_t>(policy, n), 0, stream);
+  policy = policy.with_workspace(workspace);
+  const tests::Replay replay(stream, [&] {
     inclusive_scan(policy, from.data(), n, to.data());
     exclusive_scan(policy, from_long.data(), n, to_long.data(), 7);
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&replay, graph, 0));
-    for (int run = 0; run < 50; ++run) {
-      require(cudaMemsetAsync(to.data(), run, static_cast<std::size_t>(n) * 4, stream));
-      require(cudaGraphLaunch(replay, stream));
-      inclusive_scan(policy, from_long.data(), n / 2, to_long.data());  // the graph's work in between is its own
-      require(cudaGraphLaunch(replay, stream));
-      if (run % 10 != 0) continue;
-      require(cudaStreamSynchronize(stream));
-      EXPECT_EQ(
-          scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), ints.data(), to.values().data(), n, false),
-          kNoIndex);
-      EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int64_t, Add>(add, 7), longs.data(),
-                                  to_long.values().data(), n, true),
-                kNoIndex);
-    }
+  });
+  for (int run = 0; run < 50; ++run) {
+    require(cudaMemsetAsync(to.data(), run, static_cast<std::size_t>(n) * 4, stream));
+    replay.launch();
+    inclusive_scan(policy, from_long.data(), n / 2, to_long.data());  // the graph's work in between is its own
+    replay.launch();
+    if (run % 10 != 0) continue;
     require(cudaStreamSynchronize(stream));
-    require(cudaGraphExecDestroy(replay));
-    require(cudaGraphDestroy(graph));
+    EXPECT_EQ(
+        scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), ints.data(), to.values().data(), n, false),
+        kNoIndex);
+    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int64_t, Add>(add, 7), longs.data(), to_long.values().data(),
+                                n, true),
+              kNoIndex);
   }
-  require(cudaStreamDestroy(stream));
+  require(cudaStreamSynchronize(stream));
 }
 
 /// Both single passes, on one workspace that is never cleared.
@@ -283,21 +264,18 @@ TEST_F(GpuTest, SinglePassesAreRightAThousandTimesBesideOtherWork) {
   constexpr std::int64_t kMostOthers = 70001 + 997 * 500;
   DeviceArray<std::int64_t> others(kMostOthers);
   DeviceArray<std::byte> elsewhere(64 << 20);
-  cudaStream_t stream = nullptr;
-  cudaStream_t other = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  require(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
+  const tests::OwnStream other;
   const auto lookahead = gpu::Policy{}.with_rung("cuda.lookahead").with_stream(stream);
   const auto lookback = lookahead.with_rung("cuda.lookback");
   const auto size = [&](const gpu::Policy& policy) {
     return std::max(gpu::scan_workspace<std::int32_t, std::int32_t>(policy, n).kept,
                     gpu::scan_workspace<std::int64_t, std::int64_t>(policy, kMostOthers).kept);
   };
-  auto workspace = std::make_unique<gpu::Workspace>(
-      gpu::WorkspaceSize{.kept = std::max(size(lookahead), size(lookback))}, 0, stream);
+  gpu::Workspace workspace({.kept = std::max(size(lookahead), size(lookback))}, 0, stream);
   std::vector<std::int32_t> expected;
   for (int run = 0; run < 2000; ++run) {
-    const auto policy = (run % 2 == 0 ? lookahead : lookback).with_workspace(*workspace);
+    const auto policy = (run % 2 == 0 ? lookahead : lookback).with_workspace(workspace);
     require(cudaMemsetAsync(elsewhere.data(), run, 64 << 20, other));
     // What a scan of another type and length leaves in the workspace is not to be taken for this one's.
     inclusive_scan(policy, others.data(), 70001 + 997 * (run % 500), others.data(), max);
@@ -312,9 +290,6 @@ TEST_F(GpuTest, SinglePassesAreRightAThousandTimesBesideOtherWork) {
       ASSERT_EQ(to.values(), expected) << "run " << run;
     }
   }
-  workspace.reset();
-  require(cudaStreamDestroy(stream));
-  require(cudaStreamDestroy(other));
 }
 
 TEST_F(GpuTest, NoMemoryIsHeldAfterAScanThatGotNone) {
@@ -353,8 +328,7 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
   DeviceArray<std::int32_t> from(in, 0);
   DeviceArray<std::int32_t> to(n);
   require(cudaSetDevice(1));
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
   DeviceArray<std::int32_t> from_second(in, 0);
   DeviceArray<std::int32_t> to_second(n);
   require(cudaSetDevice(0));
@@ -377,7 +351,6 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
     EXPECT_EQ(code_of([&] { const gpu::Workspace workspace({.kept = 64}, 0, stream); }), Code::invalid_argument);
     EXPECT_EQ(code({}, from.data()), Code::ok);
   }
-  require(cudaStreamDestroy(stream));
 }
 
 TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
@@ -386,30 +359,20 @@ TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
   const auto in = tests::make<std::int32_t>(Pattern::random, n, 6);
   for (const int device : {0, 1}) {
     require(cudaSetDevice(device));
-    cudaStream_t stream = nullptr;
-    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    {
-      DeviceArray<std::int32_t> from(in, 0);
-      DeviceArray<std::int32_t> to(n);
-      const auto policy = gpu::Policy{}.with_device(device).with_stream(stream);
-      require(cudaSetDevice(0));
-      cudaGraph_t graph = nullptr;
-      cudaGraphExec_t replay = nullptr;
-      require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    const tests::OwnStream stream;
+    DeviceArray<std::int32_t> from(in, 0);
+    DeviceArray<std::int32_t> to(n);
+    const auto policy = gpu::Policy{}.with_device(device).with_stream(stream);
+    require(cudaSetDevice(0));
+    const tests::Replay replay(stream, [&] {
       EXPECT_EQ(code_of([&] { inclusive_scan(policy.with_device(1 - device), from.data(), n, to.data()); }),
                 Code::invalid_argument);
       EXPECT_EQ(code_of([&] { inclusive_scan(policy, from.data(), n, to.data()); }), Code::ok);
-      require(cudaStreamEndCapture(stream, &graph));
-      require(cudaGraphInstantiate(&replay, graph, 0));
-      require(cudaGraphLaunch(replay, stream));
-      require(cudaStreamSynchronize(stream));
-      EXPECT_EQ(
-          scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(), n, false),
-          kNoIndex);
-      require(cudaGraphExecDestroy(replay));
-      require(cudaGraphDestroy(graph));
-    }
-    require(cudaStreamDestroy(stream));
+    });
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(), n, false),
+              kNoIndex);
   }
 }
 

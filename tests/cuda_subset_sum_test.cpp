@@ -20,6 +20,7 @@
 namespace upsweep {
 namespace {
 
+using tests::code_of;
 using tests::DeviceArray;
 using tests::GpuTest;
 using tests::require;
@@ -38,16 +39,6 @@ std::vector<RungInfo> filling_rungs() {
   std::vector<RungInfo> rungs = tests::rungs_of("subset-sum", Backend::cuda);
   std::erase_if(rungs, [](const RungInfo& rung) { return rung.id == kTwoList; });
   return rungs;
-}
-
-template <class Call>
-Code code_of(Call call) {
-  try {
-    call();
-    return Code::ok;
-  } catch (const Error& error) {
-    return error.code();
-  }
 }
 
 /// From the last word down, so that an item is never added to a sum that has it.
@@ -207,31 +198,24 @@ TEST_F(CudaSubsetSum, AGraphReplaysWithItsOwnItems) {
   Items items = random_items(random, 17, 100000);
   const Bitmap expected = reference(items, limit);
   DeviceArray<std::uint64_t> sums(std::ssize(expected), 1);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
   for (const auto& rung : filling_rungs()) {
     auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
     gpu::Workspace workspace(gpu::reachable_sums_workspace(policy, std::ssize(items), limit), 0, stream);
     policy = policy.with_workspace(workspace);
     Items captured = items;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    EXPECT_EQ(reachable_sums_async(policy, captured.data(), std::ssize(captured), limit, sums.data()), rung.id);
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&replay, graph, 0));
+    const tests::Replay replay(stream, [&] {
+      EXPECT_EQ(reachable_sums_async(policy, captured.data(), std::ssize(captured), limit, sums.data()), rung.id);
+    });
     std::fill(captured.begin(), captured.end(), 1);  // the host's array is not read any more
     for (int run = 0; run < 20; ++run) {
       require(cudaMemsetAsync(sums.data(), run, expected.size() * sizeof(std::uint64_t), stream));
-      require(cudaGraphLaunch(replay, stream));
+      replay.launch();
       require(cudaStreamSynchronize(stream));
       ASSERT_TRUE(sums.values() == expected) << rung.id << " run " << run;
     }
     EXPECT_TRUE(sums.intact()) << rung.id;
-    require(cudaGraphExecDestroy(replay));
-    require(cudaGraphDestroy(graph));
   }
-  require(cudaStreamDestroy(stream));
 }
 
 // ------------------------------------------------------------------------------------------------------ the decision
@@ -533,8 +517,7 @@ TEST_F(CudaSubsetSum, OnAStreamAndWithMemoryOfTheCallers) {
   std::mt19937_64 random(14);
   const Items items = random_items(random, 100, 5000);
   const std::int64_t target = total(items) / 2;
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const tests::OwnStream stream;
   for (const std::string_view rung : {"", "cuda.column", "cuda.bits"}) {
     tests::CountingMemory memory(INT32_MAX);
     const auto policy = gpu::Policy{}.with_stream(stream).with_memory(memory).with_rung(rung);
@@ -545,7 +528,6 @@ TEST_F(CudaSubsetSum, OnAStreamAndWithMemoryOfTheCallers) {
               Code::device_memory);
     EXPECT_EQ(none.held, 0);
   }
-  require(cudaStreamDestroy(stream));
 }
 
 // ------------------------------------------------------------------------------------------------- the caller's errors

@@ -90,6 +90,42 @@ class DeviceArray {
   std::byte* memory_ = nullptr;
 };
 
+/// A stream that does not wait for the default one.
+class OwnStream {
+ public:
+  OwnStream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~OwnStream() { (void)cudaStreamDestroy(stream_); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  operator cudaStream_t() const { return stream_; }  // NOLINT(google-explicit-constructor): stands for its handle
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// What `work` puts into a stream, captured as a CUDA graph that can be launched again and again.
+class Replay {
+ public:
+  template <class Work>
+  Replay(cudaStream_t stream, Work work) : stream_(stream) {
+    cudaGraph_t graph = nullptr;
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    work();
+    require(cudaStreamEndCapture(stream, &graph));
+    require(cudaGraphInstantiate(&replay_, graph, 0));
+    require(cudaGraphDestroy(graph));
+  }
+  ~Replay() { (void)cudaGraphExecDestroy(replay_); }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  void launch() const { require(cudaGraphLaunch(replay_, stream_)); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t replay_ = nullptr;
+};
+
 /// Counts what is allocated, and refuses from the given allocation on.
 class CountingMemory final : public gpu::MemoryResource {
  public:

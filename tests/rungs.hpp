@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/rungs.hpp: the rungs of a ladder that run on one kind of machine.
+// tests/rungs.hpp: the rungs of a ladder that run on one kind of machine, and the error that a call ends with.
 #pragma once
 
-#include <string_view>
+#include <gtest/gtest.h>
+
+#include <string>
 #include <vector>
 
+#include "upsweep/error.hpp"
 #include "upsweep/ladder.hpp"
 
 namespace upsweep::tests {
@@ -16,6 +19,18 @@ inline std::vector<RungInfo> rungs_of(std::string_view problem, Backend backend)
   }
   return rungs;
 }
+/// The error of a call, or ok.
+template <class Call>
+Code code_of(Call call) {
+  try {
+    call();
+    return Code::ok;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return error.code();
+  }
+}
+
 inline std::vector<RungInfo> cpu_rungs(std::string_view problem) { return rungs_of(problem, Backend::cpu); }
 
 }  // namespace upsweep::tests
