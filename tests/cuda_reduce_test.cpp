@@ -37,9 +37,7 @@ std::vector<RungInfo> rungs() { return tests::rungs_of("reduce", Backend::cuda);
 
 template <class T>
 class CudaReduce : public GpuTest {};
-using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                             std::uint32_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(CudaReduce, Types);
+TYPED_TEST_SUITE(CudaReduce, tests::ElementTypes);
 
 /// Integers and whole floats: exactly the fold in order. False where the rung refuses.
 template <class T, class In, class Op>

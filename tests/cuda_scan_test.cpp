@@ -41,9 +41,7 @@ std::vector<RungInfo> rungs() { return tests::rungs_of("scan", Backend::cuda); }
 
 template <class T>
 class CudaScan : public GpuTest {};
-using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                             std::uint32_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(CudaScan, Types);
+TYPED_TEST_SUITE(CudaScan, tests::ElementTypes);
 
 struct Case {
   bool exclusive = false;

@@ -185,23 +185,17 @@ TYPED_TEST(ScanMutants, StoresBesideTheOutputAreCaught) {
 
 TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
   // Two by two: f then g is not g then f.
-  struct Affine {
-    std::uint32_t a;
-    std::uint32_t b;
-    bool operator==(const Affine&) const = default;
-  };
-  const auto compose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
   std::mt19937 random(1);
-  std::vector<Affine> in(100);
+  std::vector<tests::AffineMap> in(100);
   for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
-  std::vector<Affine> out(in);
+  std::vector<tests::AffineMap> out(in);
   const auto first_wrong = [&] {
-    return scan::first_wrong(scan::ExactReference<Affine, decltype(compose)>(compose), in.data(), out.data(),
-                             std::ssize(in), false);
+    return scan::first_wrong(scan::ExactReference<tests::AffineMap, decltype(tests::kCompose)>(tests::kCompose),
+                             in.data(), out.data(), std::ssize(in), false);
   };
-  for (std::size_t i = 1; i < in.size(); ++i) out[i] = compose(out[i - 1], in[i]);
+  for (std::size_t i = 1; i < in.size(); ++i) out[i] = tests::kCompose(out[i - 1], in[i]);
   EXPECT_EQ(first_wrong(), kNoIndex);
-  for (std::size_t i = 1; i < in.size(); ++i) out[i] = compose(in[i], out[i - 1]);
+  for (std::size_t i = 1; i < in.size(); ++i) out[i] = tests::kCompose(in[i], out[i - 1]);
   EXPECT_EQ(first_wrong(), 1);
 }
 

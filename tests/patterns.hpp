@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,11 +15,13 @@
 #include <random>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "upsweep/machine.hpp"
 #include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
 
 namespace upsweep::tests {
 
@@ -46,6 +49,15 @@ inline std::string_view name(Pattern pattern) {
   return kNames[static_cast<int>(pattern)];
 }
 
+template <class>
+struct TypesOf;
+template <class... T>
+struct TypesOf<std::tuple<T...>> {
+  using Type = testing::Types<T...>;
+};
+/// The element types of the library.
+using ElementTypes = TypesOf<Types>::Type;
+
 /// Elements of a pattern. Floats are small integers, so that their sums up to 2^20 elements are exact in any order.
 template <class T>
 std::vector<T> make(Pattern pattern, std::int64_t n, unsigned seed = 1) {
@@ -68,6 +80,26 @@ std::vector<T> make(Pattern pattern, std::int64_t n, unsigned seed = 1) {
   }
   return values;
 }
+
+/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
+template <class T>
+std::vector<T> rounded(std::int64_t n, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (auto& value : values) {
+    const auto mantissa = static_cast<T>(static_cast<std::int64_t>(random() >> 12)) / T{4503599627370496.0};
+    value = std::ldexp(mantissa - T{0.5}, static_cast<int>(random() % 12));
+  }
+  return values;
+}
+
+/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative, and none of the library's operators.
+struct AffineMap {
+  std::uint32_t a;
+  std::uint32_t b;
+  bool operator==(const AffineMap&) const = default;
+};
+inline constexpr auto kCompose = [](AffineMap f, AffineMap g) { return AffineMap{f.a * g.a, g.a * f.b + g.b}; };
 
 /// Whether an operator is exact on such elements, in any order: of floats only products round.
 template <class T, class Op>

@@ -300,9 +300,7 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
 /// Past the size from which outputs are stored past the caches (8 MB), in every type and alignment.
 template <class T>
 class Streams : public testing::Test {};
-using AllTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                std::uint32_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(Streams, AllTypes);
+TYPED_TEST_SUITE(Streams, tests::ElementTypes);
 
 TYPED_TEST(Streams, ScansLargerThanTheCachesEqualTheReference) {
   using T = TypeParam;

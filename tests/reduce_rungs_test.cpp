@@ -30,8 +30,10 @@ namespace {
 
 __extension__ using Int128 = __int128;
 
+using tests::AffineMap;
 using tests::Guarded;
 using tests::isas;
+using tests::kCompose;
 using tests::Pattern;
 
 // Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
@@ -109,9 +111,7 @@ void check_operators(const Policy& policy, const T* in, std::int64_t n) {
 
 template <class T>
 class ReduceRungs : public testing::Test {};
-using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                             std::uint32_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(ReduceRungs, Types);
+TYPED_TEST_SUITE(ReduceRungs, tests::ElementTypes);
 
 TYPED_TEST(ReduceRungs, EveryOperatorMatchesTheReferenceAtEverySizeAndPattern) {
   for (const Pattern pattern : tests::kPatterns) {
@@ -297,17 +297,9 @@ TYPED_TEST(ReduceRungs, SumsOfNarrowElementsDoNotWrapInAWiderType) {
 
 // --------------------------------------------------------------------------------------------------- custom operators
 
-/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative.
-struct Affine {
-  std::uint32_t a;
-  std::uint32_t b;
-  bool operator==(const Affine&) const = default;
-};
-constexpr auto kCompose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
-
-std::vector<Affine> affine_maps(std::int64_t n) {
+std::vector<AffineMap> affine_maps(std::int64_t n) {
   std::mt19937 random(12);
-  std::vector<Affine> maps(static_cast<std::size_t>(n));
+  std::vector<AffineMap> maps(static_cast<std::size_t>(n));
   for (auto& f : maps) f = {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
   return maps;
 }
@@ -315,14 +307,14 @@ std::vector<Affine> affine_maps(std::int64_t n) {
 TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
   for (const std::int64_t n : kSizes) {
     const auto in = affine_maps(n);
-    Affine expected{3, 1};
-    for (const Affine& f : in) expected = kCompose(expected, f);
+    AffineMap expected{3, 1};
+    for (const AffineMap& f : in) expected = kCompose(expected, f);
     int ran = 0;
     for (const auto& rung : tests::cpu_rungs("reduce")) {
       for (const int threads : {1, 2, 3, 7}) {
-        Reduction<Affine> result{};
-        const Code code =
-            code_of([&] { result = reduce(par.with_rung(rung.id).with_threads(threads), in, Affine{3, 1}, kCompose); });
+        Reduction<AffineMap> result{};
+        const Code code = code_of(
+            [&] { result = reduce(par.with_rung(rung.id).with_threads(threads), in, AffineMap{3, 1}, kCompose); });
         ASSERT_EQ(code, compiled_only(rung) ? Code::unsupported : Code::ok) << rung.id;
         if (code != Code::ok) continue;
         ++ran;
@@ -330,7 +322,7 @@ TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
       }
     }
     EXPECT_GE(ran, 8) << "two rungs take custom operators";
-    EXPECT_EQ(reduce(par, in, Affine{3, 1}, kCompose).value, expected) << "n " << n;
+    EXPECT_EQ(reduce(par, in, AffineMap{3, 1}, kCompose).value, expected) << "n " << n;
   }
 }
 
@@ -503,18 +495,6 @@ TEST(ReduceRungs, CheckedConcernsIntegerAdditionOnly) {
 
 // ------------------------------------------------------------------------------------------------------------- floats
 
-/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
-template <class T>
-std::vector<T> rounded(std::int64_t n) {
-  std::mt19937_64 random(14);
-  std::vector<T> values(static_cast<std::size_t>(n));
-  for (auto& value : values) {
-    const auto mantissa = static_cast<T>(static_cast<std::int64_t>(random() >> 12)) / T{4503599627370496.0};
-    value = std::ldexp(mantissa - T{0.5}, static_cast<int>(random() % 12));
-  }
-  return values;
-}
-
 template <class T>
 bool same_bits(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -524,7 +504,7 @@ bool same_bits(T a, T b) {
 TYPED_TEST(ReduceRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     for (const std::int64_t n : {1000, 65537, 700001}) {
-      const auto in = rounded<TypeParam>(n);
+      const auto in = tests::rounded<TypeParam>(n, 14);
       const auto all_same = [&](const RungInfo& rung, auto op, TypeParam init) {
         const TypeParam first = reduce(seq.with_rung(rung.id), in, init, op);
         for (const Isa isa : isas()) {
@@ -562,9 +542,9 @@ TYPED_TEST(ReduceRungs, FloatsStayWithinTheStatedBound) {
       }
     };
     for (const std::int64_t n : {0, 1, 2, 3, 100, 1000, 65537, 600000, 3000000}) {
-      check_bound(rounded<TypeParam>(n), "of mixed magnitude");
+      check_bound(tests::rounded<TypeParam>(n, 14), "of mixed magnitude");
       check_bound(std::vector<TypeParam>(static_cast<std::size_t>(n), TypeParam{0.1F}), "that all round one way");
-      auto cancelling = rounded<TypeParam>(n);
+      auto cancelling = tests::rounded<TypeParam>(n, 14);
       for (std::int64_t i = 0; i + 1 < n; i += 2) {
         cancelling[static_cast<std::size_t>(i + 1)] = -cancelling[static_cast<std::size_t>(i)];
       }
@@ -765,13 +745,13 @@ TYPED_TEST(ReduceRungs, CarriesOfPartsMergeToTheWhole) {
 TEST(ReduceRungs, CarriesOfCustomOperatorsMergeInOrder) {
   const auto in = affine_maps(150001);
   const auto ends = cuts(std::ssize(in));
-  Affine whole = in[0];
+  AffineMap whole = in[0];
   for (std::size_t i = 1; i < in.size(); ++i) whole = kCompose(whole, in[i]);
   for (const auto& rung : tests::cpu_rungs("reduce")) {
     if (compiled_only(rung)) continue;
-    auto merged = empty_carry<Affine>();
+    auto merged = empty_carry<AffineMap>();
     for (std::size_t p = 1; p < ends.size(); ++p) {
-      auto part = empty_carry<Affine>();
+      auto part = empty_carry<AffineMap>();
       reduce_into(par.with_rung(rung.id), in.data() + ends[p - 1], ends[p] - ends[p - 1], kCompose, part);
       merged = merge_carries(kCompose, merged, part);
     }
@@ -815,7 +795,7 @@ TYPED_TEST(ReduceRungs, CheckedPartsMayLeaveTheTypeAndComeBack) {
 TYPED_TEST(ReduceRungs, FloatPartsThatEndWithBlocksHaveTheBitsOfTheWhole) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     const std::int64_t block = 65536;
-    const auto in = rounded<TypeParam>(5 * block + 77);
+    const auto in = tests::rounded<TypeParam>(5 * block + 77, 14);
     const auto n = std::ssize(in);
     for (const auto& rung : tests::cpu_rungs("reduce")) {
       if (rung.determinism != Determinism::always) continue;

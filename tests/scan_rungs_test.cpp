@@ -20,8 +20,10 @@
 namespace upsweep {
 namespace {
 
+using tests::AffineMap;
 using tests::Guarded;
 using tests::isas;
+using tests::kCompose;
 using tests::kSanitized;
 using tests::Pattern;
 
@@ -43,9 +45,7 @@ bool supported(Scan scan) {
 
 template <class T>
 class ScanRungs : public testing::Test {};
-using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                             std::uint32_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(ScanRungs, Types);
+TYPED_TEST_SUITE(ScanRungs, tests::ElementTypes);
 
 template <class T, class Op>
 void check(const Policy& policy, const std::vector<T>& in, Op op, bool exclusive, std::int64_t misaligned) {
@@ -187,23 +187,11 @@ TYPED_TEST(ScanRungs, StorePastTheCachesAtAnyAddressWhereOutputIsLarge) {
   }
 }
 
-/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
-template <class T>
-std::vector<T> rounded(std::int64_t n) {
-  std::mt19937_64 random(11);
-  std::vector<T> values(static_cast<std::size_t>(n));
-  for (auto& value : values) {
-    const auto mantissa = static_cast<T>(static_cast<std::int64_t>(random() >> 12)) / T{4503599627370496.0};
-    value = std::ldexp(mantissa - T{0.5}, static_cast<int>(random() % 12));
-  }
-  return values;
-}
-
 TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     for (const auto& rung : tests::cpu_rungs("scan")) {
       for (const std::int64_t n : {3, 1000, 600000}) {
-        const auto in = rounded<TypeParam>(n);
+        const auto in = tests::rounded<TypeParam>(n, 11);
         std::vector<TypeParam> out(in.size());
         inclusive_scan(par.with_rung(rung.id), in, out, add);
         EXPECT_EQ(scan::first_beyond(scan::SumReference(), in.data(), out.data(), n, false, rung.float_bound), kNoIndex)
@@ -219,7 +207,7 @@ TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
 TYPED_TEST(ScanRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     const std::int64_t n = 1200007;
-    const auto in = rounded<TypeParam>(n);
+    const auto in = tests::rounded<TypeParam>(n, 11);
     for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.determinism != Determinism::always) continue;
       std::vector<TypeParam> first(in.size());
@@ -332,14 +320,6 @@ TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
   }
 }
 
-/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative.
-struct Affine {
-  std::uint32_t a;
-  std::uint32_t b;
-  bool operator==(const Affine&) const = default;
-};
-constexpr auto kCompose = [](Affine f, Affine g) { return Affine{f.a * g.a, g.a * f.b + g.b}; };
-
 /// Aligned as vectors of the widest kind are.
 struct alignas(64) Wide {
   std::int64_t value;
@@ -378,14 +358,14 @@ TEST(ScanRungsDeathTest, AnOperatorThatThrowsEndsTheProgramAtEveryLength) {
 
 TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
   for (const std::int64_t n : kSizes) {
-    std::vector<Affine> in(static_cast<std::size_t>(n));
+    std::vector<AffineMap> in(static_cast<std::size_t>(n));
     std::mt19937 random(1);
     for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
     for (const auto& rung : tests::cpu_rungs("scan")) {
       for (const bool exclusive : {false, true}) {
-        std::vector<Affine> out(in.size(), Affine{77, 77});
+        std::vector<AffineMap> out(in.size(), AffineMap{77, 77});
         const Policy policy = par.with_rung(rung.id).with_threads(3);
-        const Affine init{3, 1};
+        const AffineMap init{3, 1};
         const bool ran = supported([&] {
           if (exclusive) {
             exclusive_scan(policy, in, out, init, kCompose);
@@ -394,9 +374,9 @@ TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
           }
         });
         if (!ran) continue;
-        Affine total = init;
+        AffineMap total = init;
         for (std::size_t i = 0; i < in.size(); ++i) {
-          const Affine before = total;
+          const AffineMap before = total;
           total = i == 0 && !exclusive ? in[0] : kCompose(total, in[i]);
           ASSERT_EQ(out[i], exclusive ? before : total) << rung.id << " n " << n << " at " << i;
         }
