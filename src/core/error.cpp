@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/error.cpp: the words and exit statuses of the error codes, one row each.
+// core/error.cpp: the names and exit statuses of the error codes, one row each.
 #include "upsweep/error.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/machine.cpp: asks the operating system about the processor, and moves memory as fast as it goes.
+// core/machine.cpp: asks the operating system about the processor, and moves memory at its full rate.
 #include "upsweep/machine.hpp"
 
 #include <unistd.h>

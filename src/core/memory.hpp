@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/memory.hpp: how much memory there is to be had, and amounts of it as text.
+// core/memory.hpp: how much memory is available, and amounts of it as text.
 #pragma once
 
 #include <cstdint>

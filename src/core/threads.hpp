@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/threads.hpp: whether the system lets this process make the threads that libraries under it will want.
+// core/threads.hpp: whether the system lets this process make the threads that libraries under it will need.
 #pragma once
 
 namespace upsweep {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/utf8.hpp: the code points of UTF-8 text, and which of them a terminal would obey rather than show.
+// core/utf8.hpp: the code points of UTF-8 text, and which of them a terminal would interpret rather than show.
 #pragma once
 
 #include <cstddef>

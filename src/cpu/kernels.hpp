@@ -42,9 +42,10 @@ using SelectSum = std::uint64_t (*)(const std::uint32_t* key, const std::int64_t
                                     std::int64_t n, std::uint32_t limit);
 
 struct KernelTable {
-  detail::ScanKernel scan[kTypeCount][kOperatorCount];  ///< same type in and out; empty for bit operators on floats
-  Convert convert[kTypeCount][kTypeCount];              ///< empty from floats to integers
-  RaggedKernel ragged[kTypeCount];                      ///< empty but for is_list_bound
+  detail::ScanKernel scan[kTypeCount]
+                         [kOperatorCount];  ///< same type in and out; empty for operators of integers only on floats
+  Convert convert[kTypeCount][kTypeCount];  ///< empty from floats to integers
+  RaggedKernel ragged[kTypeCount];          ///< empty but for is_list_bound
   /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats.
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
   /// Copies past the caches.

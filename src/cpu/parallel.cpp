@@ -35,8 +35,8 @@ void order_after([[maybe_unused]] void* point) {
 #endif
 }
 
-/// Has oneTBB start its workers now, and waits for them, but not for long: it promises none. Meanwhile this thread takes
-/// up no other work, which might come here too.
+/// Has oneTBB start its workers now, and waits for them, but not for long: it guarantees none. Meanwhile this thread
+/// takes up no other work, which might come here too.
 void start_workers(int workers) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   std::atomic<int> arrived{0};

@@ -15,7 +15,7 @@ namespace upsweep::cpu {
 
 inline constexpr int kMaxWorkers = 1024;
 
-/// A spinning core's word to its sibling and its own pipeline that it waits.
+/// The hint, to the pipeline and to the other thread of the core, that this thread spins.
 inline void pause() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

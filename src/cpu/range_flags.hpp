@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/range_flags.hpp: whether floats left their range since a point: the CPU notes that without being asked.
+// cpu/range_flags.hpp: whether floats left their range since a point, by the CPU's sticky exception flags.
 #pragma once
 
 #include <xmmintrin.h>
 
 namespace upsweep::cpu {
 
-/// Lowers the flags for results too large or too small for their type, and leaves all as raised as they were or became.
+/// Clears the flags for results too large or too small for their type; at the end every flag is set that was set before
+/// or in between.
 /// The floats in question are computed by functions that are not inlined here: the compiler knows nothing of flags.
 class RangeFlags {
  public:

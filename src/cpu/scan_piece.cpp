@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/scan_piece.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a look at the CPU's flags.
+// cpu/scan_piece.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a check of the CPU's flags.
 #include "cpu/scan_piece.hpp"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ template <class T, class Op>
 template <class T, class Op>
 bool leaves_range(T* v) {
   const RangeFlags flags;
-  asm volatile("" : : "r"(v) : "memory");  // nothing before the flags are lowered,
+  asm volatile("" : : "r"(v) : "memory");  // nothing before the flags are cleared,
   scan_tree<T, Op>(v);
-  asm volatile("" : : "r"(v) : "memory");  // nor after they are looked at
+  asm volatile("" : : "r"(v) : "memory");  // nor after they are read
   return flags.raised();
 }
 

@@ -11,7 +11,7 @@
 
 namespace upsweep::cpu {
 
-/// A stretch of elements or lists.
+/// A range of elements or lists.
 struct Range {
   std::int64_t first;
   std::int64_t count;

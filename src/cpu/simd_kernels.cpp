@@ -385,8 +385,8 @@ struct SimdLists {
 };
 
 // ------------------------------------------------------------------------------------------------------ filtered sums
-// A chunk of rows at a time: its keys are looked at, and the rows that are kept are noted and their payload is asked for;
-// that is added up when the next chunk's keys have been looked at, and has had the time to arrive.
+// A chunk of rows at a time: its keys are compared, and the rows that are kept are noted and their payload is prefetched;
+// that is added up after the next chunk's keys, when it has had the time to arrive.
 
 constexpr std::int64_t kChunkRows = 4096;
 // Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: reading them all in

@@ -26,7 +26,7 @@ constexpr const char* compiled_refusal(Operator op, Type in, Type out) {
                              : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
 }
 
-/// The same of teaching rungs.
+/// The same of the simple rungs that are there to be read.
 constexpr const char* teaching_refusal(Operator op, Type in, Type out) {
   const bool sums = op == Operator::add && in == out && (out == Type::int32 || out == Type::int64 || is_float(out));
   return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
@@ -42,10 +42,10 @@ Status with_operator(const Call& call, F f) {
   return visit_operator<In>(call.op, [&](auto op) { return f(std::type_identity<In>{}, op); });
 }
 
-/// f(std::type_identity<T>{}, op) for what teaching rungs are compiled for: add on int32, int64, float and double, and
+/// f(std::type_identity<T>{}, op) for what the simple rungs are compiled for: add on int32, int64, float and double, and
 /// Compose on Affine<uint32>, which does not commute.
 template <class F>
-Status with_taught(Type out, F f) {
+Status with_few_types(Type out, F f) {
   if (out == Type::custom) return f(std::type_identity<Affine<std::uint32_t>>{}, Compose{});
   if (out == Type::int32) return f(std::type_identity<std::int32_t>{}, Add{});
   if (out == Type::int64) return f(std::type_identity<std::int64_t>{}, Add{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/device_call.hpp: one call on a GPU: makes its device current, finds its memory, and puts both back.
+// cuda/device_call.hpp: one call on a GPU: makes its device current, allocates its memory, and restores both.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class CurrentDevice {
   int before_;
 };
 
-/// Throws invalid_argument unless `data` is memory that kernels on the device can reach and that lies in no host's.
+/// Throws invalid_argument unless `data` is memory that kernels on the device can reach and is not host memory.
 void require_device_memory(const void* data, int device, const char* what);
 
 /// Where kernels on the device find that memory, which may be pinned memory of the host too. Throws invalid_argument for
@@ -64,7 +64,7 @@ class DeviceCall {
   Workspace* own_ = nullptr;
 };
 
-/// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or how it ended.
+/// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or its outcome.
 enum class Fetches : bool { nothing, result };
 inline constexpr std::int64_t kResultBytes = 256;
 

@@ -162,7 +162,7 @@ std::uint64_t hash_of(std::string_view text) {  // FNV-1a
   return hash;
 }
 
-/// What a file of the cache starts with: all that its code follows from. Equal hashes do no harm.
+/// What a file of the cache starts with: all that its code depends on, so that equal hashes do no harm.
 std::string head_of(const std::string& source, int major, int minor, const std::string& version) {
   return "upsweep " + std::to_string(major) + "." + std::to_string(minor) + " NVRTC " + version + " " +
          std::to_string(source.size()) + "\n" + source + "\n";

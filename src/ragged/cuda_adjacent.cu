@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   }
 }
 
-/// Its own kernel: blocks that count themselves out at their end take a quarter more time.
+/// Its own kernel: a count of finished blocks, so that the last one does this, takes a quarter more time.
 template <class T>
 __global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
                                unsigned long long* first_bad, gpu::OffsetsStatus* status) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ragged/cuda_lists.cuh: a ragged call as the rungs on CUDA see it: lengths to be scanned, and how it ended.
+// ragged/cuda_lists.cuh: a ragged call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ __device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n
   *status = {lists_before + bad, 0, code == Code::ok ? Code::overflow : code};
 }
 
-/// The first offset, and how it ended: from a bad list on, all offsets are negative.
+/// The first offset, and the outcome: from a bad list on, all offsets are negative.
 template <class T>
 __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
                                gpu::OffsetsStatus* status) {

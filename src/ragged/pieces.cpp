@@ -72,7 +72,7 @@ std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
       const List<T> list = list_at<T>(call_, i);
       if (list.check(call_.strict) != Code::ok || __builtin_add_overflow(before, list.length(), &before)) return i;
     }
-    return kNoIndex;  // the kernel met the consequences of a bad list in an earlier range
+    return kNoIndex;  // what the kernel found follows from a bad list in an earlier range
   });
 }
 

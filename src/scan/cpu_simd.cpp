@@ -6,7 +6,7 @@
 // Cost   One pass: n read, n written, past the caches where the output is large. Work n·log2 w, depth n/w + log2 w.
 // Needs  A compiled operator. The vector is 64 bytes for every instruction set, so floats have the same bits on each.
 // Limit  One core's share of the memory bandwidth, which two threads (cpu.chained) double on most machines. The
-//        tutorial's 2x for int32 on AVX2 is to be had while data stay in cache, or where one core can move more bytes
+//        2x of the source for int32 on AVX2 is reached while data stay in cache, or where one core can move more bytes
 //        than the loop does.
 // From   The list of SIMD versions in "Parallel Prefix Scan"; W. Zhang, Y. Wang, K. A. Ross, "Parallel prefix sum with
 //        SIMD", ADMS 2020.

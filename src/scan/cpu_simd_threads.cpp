@@ -4,7 +4,7 @@
 // Idea   Both at once: segments per thread, log-step scans within vectors; the broadcast is vectorised too.
 // Cost   Two passes: 2n read, 2n written. Work n·log2 w + n, depth n/(p·w) + n/segment + log2 w.
 // Needs  A compiled operator. Checked overflow: not in place, as the broadcast must see the input.
-// Limit  Memory traffic: arithmetic has become free, and still every byte moves twice. The tutorial's 6.54x for SIMD
+// Limit  Memory traffic: arithmetic has become free, and still every byte moves twice. The source's 6.54x for SIMD
 //        and six threads multiplies two speed-ups that compete for the same bandwidth. cpu.chained removes a pass.
 // From   "SIMD + Multi-threading" in the list of "Parallel Prefix Scan".
 #include "cpu/kernels.hpp"

@@ -6,7 +6,7 @@
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
 //        operations, depth n/p + n/segment + 1 on p threads.
 // Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
-// Limit  Memory traffic. The scan tutorial found this version no faster than the loop and could not say why ("Not sure
+// Limit  Memory traffic. The source found this version no faster than the loop and could not say why ("Not sure
 //        what's wrong"). This is why: the second pass doubles the bytes, so p threads gain only where they have more
 //        than twice the bandwidth of one, and two threads of a desktop CPU do not; its prediction of 3/4 of the time on
 //        two threads counts additions, which cost nothing here. Where the operation itself is slow (floats, 4 cycles

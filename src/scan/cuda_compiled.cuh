@@ -14,7 +14,7 @@
 namespace upsweep::scan {
 
 /// Runs a call whose elements are of type In by look-ahead or look-back: compiled once per type, in
-/// cuda_lookahead_kernels.cu and cuda_lookback_kernels.cu.
+/// lookahead_kernels.cu and lookback_kernels.cu.
 template <class In>
 Status lookahead_from(const detail::ScanCall& call) noexcept;
 template <class In>

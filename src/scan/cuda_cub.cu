@@ -2,7 +2,7 @@
 // scan/cuda_cub.cu: cub::DeviceScan, which a CUDA programmer would use instead.
 //
 // Idea   One pass with decoupled look-back: a tile that waits for its prefix walks back over its predecessors and adds
-//        their totals until it meets one that knows its prefix.
+//        their totals until it meets one that has published its prefix.
 // Cost   n read, n written; a kernel more, that clears the tiles' states.
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  72 to 82 % of a copy on an H200: a block holds one tile and loads nothing while it waits.

@@ -9,7 +9,7 @@
 
 namespace upsweep::scan {
 
-/// Runs a call on elements and results of type T. Compiled once per type, in cuda_cub_kernels.cu.
+/// Runs a call on elements and results of type T. Compiled once per type, in cub_kernels.cu.
 template <class T>
 Status cub_scan(const detail::ScanCall& call) noexcept;
 

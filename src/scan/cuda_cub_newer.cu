@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one: what is to come.
+// scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one.
 //
 // Idea   As cuda.cub. Both versions live in one program, as the names of CUB's kernels carry its version; of libcu++,
 //        whose names do not, only what the compiler inlines is used.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_elements.cuh: a scan call as the teaching rungs on CUDA see it: typed, inclusive, for a few types.
+// scan/cuda_elements.cuh: a scan call as the simple rungs on CUDA get it: typed, inclusive, for a few types.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Elements {
 /// f(elements, out) for the operator and type of the call.
 template <class F>
 Status with_elements(const detail::ScanCall& call, F f) {
-  return with_taught(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
+  return with_few_types(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
     const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
     const Elements<T, Op> elements{static_cast<const T*>(call.in), carry.total, carry.any, call.exclusive, op};
     return f(elements, static_cast<T*>(call.out));
