@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/gpu.hpp: how a call is to be run on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
+// upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
 // The functions of scan.hpp, reduce.hpp, ragged.hpp and aggregate.hpp with a gpu::Policy in front take device pointers:
 //

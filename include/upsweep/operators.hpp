@@ -49,7 +49,7 @@ struct OperatorDefaults {
 }  // namespace detail
 
 // A descriptor is the operator as a function object, associative and commutative (a SIMD reduction combines by lanes), and
-// what there is to know about it. identity<T>() is the value e with e ⊕ x = x for every x, bit for bit.
+// its properties. identity<T>() is the value e with e ⊕ x = x for every x, bit for bit.
 
 /// a + b; integers wrap around.
 struct Add : detail::OperatorDefaults {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/policy.hpp: how a call is to be run (threads, rung, overflow, instruction set): its first argument.
+// upsweep/policy.hpp: how a call runs (threads, rung, overflow, instruction set): its first argument.
 #pragma once
 
 #include <cstdint>

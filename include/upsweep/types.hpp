@@ -77,7 +77,7 @@ constexpr std::optional<Type> parse_type(std::string_view text) {
   return std::nullopt;
 }
 
-/// What a sum of such elements is kept in unless another type is asked for: int64, uint64, or the float type itself.
+/// The type of a sum of such elements unless another is requested: int64, uint64, or the float type itself.
 constexpr Type default_accumulator(Type type) {
   if (is_float(type)) return type;
   return is_signed(type) ? Type::int64 : Type::uint64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cpu_predicate_first.cpp: vectors of keys first, then the payload of the rows that are kept; on every core.
 //
-// Idea   Keys are compared 64 at a time. Rows that are kept are noted down and their payload is asked for; it is added
+// Idea   Keys are compared 64 at a time. Rows that are kept are noted down and their payload is prefetched; it is added
 //        up a few thousand rows later, when it has arrived: the core never waits for one cache line at a time. Where an
 //        eighth of the rows is kept most lines are touched anyway: there both columns are read in order, and products of
 //        rows that are not kept are masked out. Which of both it is follows the rows just seen.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aggregate/cpu_serial.cpp: the loop: row after row, the payload looked at where the key is small enough.
+// aggregate/cpu_serial.cpp: the loop: row after row, the payload read where the key is small enough.
 //
 // Idea   if (key[i] < limit) sum += quantity[i] * price[i].
 // Cost   One pass: the keys, and the cache lines of both payload columns that hold a row that is kept. Work and depth n.

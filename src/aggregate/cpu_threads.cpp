@@ -4,7 +4,7 @@
 // Idea   A sum modulo 2^64 is the same in any order, so threads take blocks of 2^15 rows as they come, and add.
 // Cost   As cpu.serial. Work n, depth n/p.
 // Needs  Any CPU.
-// Limit  The loop again, on each core: one row per step. cpu.predicate_first looks at 16 keys at a time.
+// Limit  The loop again, on each core: one row per step. cpu.predicate_first compares 16 keys at a time.
 // From   Own; "Exercise Session 12" (C. Balkesen, ETH Zurich 2012) used one thread.
 #include "aggregate/blocks.hpp"
 #include "aggregate/rung.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_fused.cu: one kernel at the speed of reading what must be read.
 //
-// Idea   Keys are loaded 16 bytes at a time, eight loads per lane on their way. Rows that are kept go into a queue per
+// Idea   Keys are loaded 16 bytes at a time, eight loads per lane in flight. Rows that are kept go into a queue per
 //        warp, and their payload is loaded 32 rows at a time, without waiting for it; where many are kept the payload is
 //        read in order instead, line by line. Blocks publish their sums, and the last block to end folds them in
 //        order. See cuda_fused.cuh.

@@ -2,7 +2,7 @@
 // aggregate/cuda_fused.cuh: the one kernel of cuda.fused and cuda.zero_copy: keys by 16 bytes, a queue of kept rows per warp.
 //
 // A warp takes tiles of 512 rows, a stride of the whole grid apart. A lane loads four times 16 bytes of keys, those of the
-// next tile before it looks at this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
+// next tile before it tests this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
 //   nothing kept    one comparison, one vote
 //   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
 //                   which it adds to its sum when the next 32 are queued: nothing waits for it
@@ -22,11 +22,11 @@ namespace upsweep::aggregate {
 
 inline constexpr int kFusedThreads = 384;
 inline constexpr int kFusedWarps = kFusedThreads / 32;
-// Blocks on a multiprocessor, in 80 registers per thread; 96 KB of keys are on their way at most, and 40 KB hide the memory
+// Blocks on a multiprocessor, in 80 registers per thread; 96 KB of keys are in flight at most, and 40 KB hide the memory
 // (35 KB per us and multiprocessor, about 1 us). Few large blocks leave few sums; more threads spill registers:
 // docs/tuning.md.
 inline constexpr int kFusedResident = 2;
-inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are on their way
+inline constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are in flight
 inline constexpr int kUnitRows = 32 * 4;
 inline constexpr int kTileRows = kUnits * kUnitRows;
 // Kept rows of a unit from which it is read in order: then half of its sectors, of four rows, hold one.
@@ -154,7 +154,7 @@ class FusedWarp {
   const int lane_;
   int count_ = 0;  ///< in the queue; the same for all lanes
   Sum sum_ = 0;
-  Sum quantity_ = 0;  ///< of the row that was asked for last
+  Sum quantity_ = 0;  ///< of the row that was loaded last
   Sum price_ = 0;
 };
 
@@ -167,7 +167,7 @@ __device__ __forceinline__ void fused_block(const FusedCall& call) {
   const bool several = gridDim.x > 1;
 
   // ---- The block's tiles.
-  unsigned tag = 0;  // of the launch, which thread 0 asks for while keys are on their way
+  unsigned tag = 0;  // of the launch, which thread 0 asks for while keys are in flight
   if (several && threadIdx.x == 0) tag = gpu::detail::tag_of(call.workspace);
   // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
   const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;

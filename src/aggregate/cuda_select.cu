@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_select.cu: the GPU selects and multiplies, the host adds up: a product, or 0, per row.
 //
-// Idea   Thread i looks at row i and writes its product; all products go to the host, which adds them up.
+// Idea   Thread i tests row i and writes its product; all products go to the host, which adds them up.
 // Cost   The keys and the touched sectors; 8n written, 8n over the link, 8n read by the host: more than comes in.
 // Needs  Any GPU; 8 bytes of scratch per row; a call that waits.
 // Limit  The way back: 48 MB for six million rows. cuda.interleaved sends one sum per block.

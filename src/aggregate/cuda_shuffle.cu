@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_shuffle.cu: threads that each take many rows, and warps that sum by shuffles once, at their end.
 //
-// Idea   As many blocks as the GPU holds at a time. A thread steps through the rows with the whole grid, four keys on their
-//        way at a time, and keeps its sum in a register: no tree per 512 rows. At the end warps fold by shuffles, without
-//        shared memory, and blocks their warps. One block of a second launch folds the blocks' sums.
+// Idea   As many blocks as the GPU holds at a time. A thread steps through the rows with the whole grid, four keys in
+//        flight at a time, and keeps its sum in a register: no tree per 512 rows. At the end warps fold by shuffles,
+//        without shared memory, and blocks their warps. One block of a second launch folds the blocks' sums.
 // Cost   The keys and the touched sectors. Work n, depth n/threads + 2·log2 32.
 // Needs  Any GPU; a sum per block of scratch.
 // Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kWarps = kBlock / 32;
 constexpr int kResident = 8;  // blocks on a multiprocessor of 2048 threads
-constexpr int kKeys = 4;      // on their way per thread
+constexpr int kKeys = 4;      // in flight per thread
 
 __global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
   __shared__ Sum warp_sums[kWarps];

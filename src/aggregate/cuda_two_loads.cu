@@ -2,7 +2,7 @@
 // aggregate/cuda_two_loads.cu: two rows per thread and half as many blocks: the tree's first level while loading.
 //
 // Idea   Every thread adds the products of rows i and i + 256 before anything goes to shared memory: no thread is idle
-//        then, and two keys are on their way at a time. The source computes i from blockDim.x * blockDim.x * 2, with
+//        then, and two keys are in flight at a time. The source computes i from blockDim.x * blockDim.x * 2, with
 //        which all blocks would sum the same rows; it is blockIdx.x * (blockDim.x * 2) here.
 // Cost   As cuda.interleaved, with 8 bytes per 512 rows back.
 // Needs  Any GPU; a sum per block of scratch; a call that waits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_unrolled.cu: the last six levels of the tree are one warp's, without a loop and without block barriers.
 //
-// Idea   From 64 values on only the first warp works: its six additions stand there one after the other. The source
+// Idea   From 64 values on only the first warp works: its six additions follow one another in the code. The source
 //        leaves every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of
 //        its own: the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands
 //        between the reads and the writes of a level (fold_last_warp in cuda_rows.cuh).

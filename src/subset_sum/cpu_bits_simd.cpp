@@ -80,7 +80,7 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
     const std::int64_t added = std::accumulate(next, next + count, std::int64_t{0});
     prefix = std::min(limit, prefix + added);
-    // The first item of the pass is added to whatever the others will look at.
+    // The first item of the pass is added to all that the others will read.
     wavefront.pass(next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(prefix));
     rest -= static_cast<Word>(added);
     done += sums_between(rest, prefix) * static_cast<double>(count);

@@ -115,7 +115,7 @@ class Filter {
 
 constexpr Sum kNoClass = ~Sum{0};
 
-/// What every thread looks at.
+/// What every thread reads.
 struct Search {
   Sum target;
   Sum modulus;

@@ -8,7 +8,7 @@
 // Cost   Per pair of items at most 2/8 byte per sum of device memory and 4/8 of L2; only of sums that can be reached by
 //        then, and only of tiles that are not full: random items soon fill all but the ends of the bitmap.
 // Needs  Any GPU, cooperative launches; a second bitmap and half a MB of scratch.
-// Limit  Where nothing gets full, loads on their way: 79 us per pass of 10^9 sums, for which the memory needs 58. Where
+// Limit  Where nothing gets full, loads in flight: 79 us per pass of 10^9 sums, for which the memory needs 58. Where
 //        all does, 3.6 us per pass: the device's barrier, and the ends. Three items have eight shifts, too many for the L1
 //        cache: docs/tuning.md.
 // From   Own, on the bitset of cuda.bits; ascending items and the window are every such program's.
@@ -30,7 +30,7 @@ namespace {
 
 using Word = unsigned long long;
 
-// A unit's seven loads are on their way at a time, in 64 registers per thread: with more threads they spill, with 768 they
+// A unit's seven loads are in flight at a time, in 64 registers per thread: with more threads they spill, with 768 they
 // leave the memory waiting, and more and smaller blocks make the barrier longer.
 constexpr int kThreads = 512;
 constexpr int kResident = 2;

@@ -25,7 +25,7 @@ using subset_sum::Question;
 using subset_sum::Word;
 using subset_sum::words_of;
 
-/// Throws device_memory before sizes are asked for that would not even fit 64 bits.
+/// Throws device_memory before sizes are computed that would not even fit 64 bits.
 void require_device_fits(std::string_view rung, const SubsetSumCall& call, int device) {
   const double bitmaps = static_cast<double>(call.target) / 8 * 2;
   const double bytes = bitmaps + subset_sum::table_bytes(rung, call.n, call.target);

@@ -18,7 +18,7 @@ struct Grid {
   unsigned cluster = 1;          ///< blocks of a cluster
 };
 
-/// kernel<<<…>>> would leave its outcome to cudaGetLastError(), where an error that the caller has not asked for yet would
+/// kernel<<<…>>> would leave its outcome to cudaGetLastError(), where an error that the caller has not read yet would
 /// be taken for it, and be lost to the caller. This returns the launch's own, and leaves the caller's where it is.
 template <class... Parameters, class... Arguments>
 [[nodiscard]] cudaError_t launch(const Grid& grid, void (*kernel)(Parameters...), Arguments&&... arguments) {
