@@ -88,7 +88,7 @@ TYPED_TEST(CudaReduce, EveryOperatorAndWiderSums) {
     for (const std::int64_t n : {1, 700, 100003, 5000011}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
       for_each_operator<TypeParam>([&]<class Op>(Op op) {
-        if constexpr (tests::is_exact<TypeParam, Op>) EXPECT_TRUE(check(policy, in, in[0], op, n % 2));
+        EXPECT_TRUE((!tests::is_exact<TypeParam, Op> || check(policy, in, in[0], op, n % 2)));
       });
       if constexpr (std::is_integral_v<TypeParam>) {
         using Wide = std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>;

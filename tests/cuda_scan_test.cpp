@@ -104,7 +104,7 @@ TYPED_TEST(CudaScan, SinglePassesRunEveryOperator) {
       for (const bool exclusive : {false, true}) {
         const Case how{.exclusive = exclusive, .in_misaligned = 1};
         for_each_operator<TypeParam>([&]<class Op>(Op op) {
-          if constexpr (tests::is_exact<TypeParam, Op>) EXPECT_TRUE(check<TypeParam>(policy, in, op, how));
+          EXPECT_TRUE((!tests::is_exact<TypeParam, Op> || check<TypeParam>(policy, in, op, how)));
         });
       }
     }

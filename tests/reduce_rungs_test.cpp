@@ -96,8 +96,14 @@ Out reference(const In* in, std::int64_t n, Out init, Op op) {
   return all.total();
 }
 
+// On a GPU too: no function beside the public one is found by the operator's namespaces.
+template <class Op>
+concept ReducesOnGpus =
+    requires(const gpu::Policy& policy, const int* in, Op op) { reduce(policy, in, std::int64_t{1}, 1, op); };
+
 template <class T, class Op>
 void check(const Policy& policy, const T* in, std::int64_t n, Op op) {
+  static_assert(ReducesOnGpus<Op>);
   const T init{5};
   check_rungs(policy, in, n, init, op, reference(in, n, init, op));
 }

@@ -36,23 +36,24 @@ namespace detail {
 template <class T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
-/// What holds for an operator whose descriptor does not say otherwise.
+}  // namespace detail
+
+/// What holds for an operator whose descriptor does not say otherwise. Not in `detail`, whose functions argument-dependent
+/// lookup would then find for operators.
 struct OperatorDefaults {
   static constexpr bool kIntegersOnly = false;
   static constexpr bool kSelects = false;  ///< the result is one of the operands, so nothing rounds or overflows
-  static constexpr bool kKeepsScale =
-      false;  ///< op(k·a, k·b) = k·op(a, b) for k > 0: decimals combine as scaled integers
+  /// op(k·a, k·b) = k·op(a, b) for k > 0: decimals combine as the scaled integers that they are kept as.
+  static constexpr bool kKeepsScale = false;
   template <class T>
   using Standard = void;  ///< the function object of the standard library that is this operator
 };
-
-}  // namespace detail
 
 // A descriptor is the operator as a function object, associative and commutative (a SIMD reduction combines by lanes), and
 // its properties. identity<T>() is the value e with e ⊕ x = x for every x, bit for bit.
 
 /// a + b; integers wrap around.
-struct Add : detail::OperatorDefaults {
+struct Add : OperatorDefaults {
   static constexpr Operator kOperator = Operator::add;
   static constexpr std::string_view kName = "add";
   static constexpr bool kKeepsScale = true;
@@ -75,7 +76,7 @@ struct Add : detail::OperatorDefaults {
 };
 
 /// a · b; integers wrap around.
-struct Mul : detail::OperatorDefaults {
+struct Mul : OperatorDefaults {
   static constexpr Operator kOperator = Operator::mul;
   static constexpr std::string_view kName = "mul";
   template <class T>
@@ -96,7 +97,7 @@ struct Mul : detail::OperatorDefaults {
 };
 
 /// The smaller one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
-struct Min : detail::OperatorDefaults {
+struct Min : OperatorDefaults {
   static constexpr Operator kOperator = Operator::min;
   static constexpr std::string_view kName = "min";
   static constexpr bool kSelects = true;
@@ -117,7 +118,7 @@ struct Min : detail::OperatorDefaults {
 };
 
 /// The larger one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
-struct Max : detail::OperatorDefaults {
+struct Max : OperatorDefaults {
   static constexpr Operator kOperator = Operator::max;
   static constexpr std::string_view kName = "max";
   static constexpr bool kSelects = true;
@@ -137,7 +138,7 @@ struct Max : detail::OperatorDefaults {
   }
 };
 
-struct BitAnd : detail::OperatorDefaults {
+struct BitAnd : OperatorDefaults {
   static constexpr Operator kOperator = Operator::bit_and;
   static constexpr std::string_view kName = "and";
   static constexpr bool kIntegersOnly = true;
@@ -154,7 +155,7 @@ struct BitAnd : detail::OperatorDefaults {
   }
 };
 
-struct BitOr : detail::OperatorDefaults {
+struct BitOr : OperatorDefaults {
   static constexpr Operator kOperator = Operator::bit_or;
   static constexpr std::string_view kName = "or";
   static constexpr bool kIntegersOnly = true;
@@ -171,7 +172,7 @@ struct BitOr : detail::OperatorDefaults {
   }
 };
 
-struct BitXor : detail::OperatorDefaults {
+struct BitXor : OperatorDefaults {
   static constexpr Operator kOperator = Operator::bit_xor;
   static constexpr std::string_view kName = "xor";
   static constexpr bool kIntegersOnly = true;
