@@ -4,12 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 
 #include "core/problems.hpp"
-#include "upsweep/error.hpp"
+#include "rungs.hpp"
 
 namespace upsweep {
 namespace {
@@ -26,12 +27,7 @@ std::vector<Group> climbed(const ClimbRequest& request) {
 }
 
 Code code_of(const ClimbRequest& request) {
-  try {
-    (void)climbed(request);
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return Code::ok;
+  return tests::code_of([&] { (void)climbed(request); });
 }
 
 TEST(Problems, SayWhatTheyAre) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/visit.hpp"
+#include "rungs.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
@@ -16,6 +17,8 @@
 namespace upsweep {
 namespace {
 
+using tests::code_of;
+
 constexpr std::int64_t kLength = 1000;
 
 template <class T>
@@ -23,16 +26,6 @@ std::vector<T> elements() {
   std::vector<T> values;
   for (std::int64_t i = 0; i < kLength; ++i) values.push_back(static_cast<T>(1 + i % 3));
   return values;
-}
-
-template <class Run>
-Code code_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return Code::ok;
 }
 
 /// For every element type and operator that it has.
