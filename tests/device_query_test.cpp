@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "query/words.hpp"
+#include "expression/dictionary.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -99,7 +99,7 @@ class Columns {
     std::vector<std::int32_t> values(static_cast<std::size_t>(rows_));
     for (std::int32_t& value : values) value = static_cast<std::int32_t>(random_() % words.size());
     put({.name = name, .kind = ValueKind::text, .storage = Storage::int32}, values);
-    columns_.back().words = query::words_of(std::move(words));
+    columns_.back().words = expression::dictionary_of(std::move(words));
   }
   std::vector<std::uint8_t> random_bits() {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(rows_ / 8 + 1));

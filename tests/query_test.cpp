@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "query/builder.hpp"
-#include "query/number.hpp"
+#include "expression/date.hpp"
+#include "expression/number.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -214,12 +214,14 @@ TEST(Query, FloatsOrderNanLast) {
 }
 
 TEST(Query, DatesReachTheirEnds) {
-  EXPECT_EQ(query::date_text(query::kFirstDay), "0001-01-01");
-  EXPECT_EQ(query::date_text(query::kLastDay), "9999-12-31");
-  EXPECT_EQ(query::date_text(query::kFirstDay - 1), "0001-12-31 BC");
-  EXPECT_EQ(query::date_text(std::numeric_limits<std::int32_t>::max()), "5881580-07-11");
-  EXPECT_EQ(query::date_text(query::add_months(query::parse_date("", "2024-01-31", 0), 1)), "2024-02-29");
-  EXPECT_EQ(query::date_text(query::add_months(query::parse_date("", "2024-03-31", 0), -13)), "2023-02-28");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay), "0001-01-01");
+  EXPECT_EQ(expression::date_text(expression::kLastDay), "9999-12-31");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay - 1), "0001-12-31 BC");
+  EXPECT_EQ(expression::date_text(std::numeric_limits<std::int32_t>::max()), "5881580-07-11");
+  EXPECT_EQ(expression::date_text(expression::add_months(expression::parse_date("", "2024-01-31", 0), 1)),
+            "2024-02-29");
+  EXPECT_EQ(expression::date_text(expression::add_months(expression::parse_date("", "2024-03-31", 0), -13)),
+            "2023-02-28");
   const std::vector<std::int32_t> days{std::numeric_limits<std::int32_t>::min(), 0,
                                        std::numeric_limits<std::int32_t>::max()};
   MemoryTable t;
@@ -259,17 +261,17 @@ TEST(Query, EmptyTablesHaveOneGroupOrNone) {
 }
 
 TEST(Query, QuotientsAreRoundedOnce) {
-  EXPECT_EQ(query::quotient(1, 3), 1.0 / 3);
-  EXPECT_EQ(query::quotient((Int128{1} << 53) + 1, 1), 9007199254740992.0);  // a tie goes to even
-  EXPECT_EQ(query::quotient((Int128{1} << 54) + 3, 2), 9007199254740994.0);  // 2^53 + 1.5
-  EXPECT_EQ(query::quotient(query::kInt128Min, -1), std::ldexp(1.0, 127));
-  EXPECT_EQ(query::quotient(-7, query::kInt128Max), -7 / std::ldexp(1.0, 127));
+  EXPECT_EQ(expression::quotient(1, 3), 1.0 / 3);
+  EXPECT_EQ(expression::quotient((Int128{1} << 53) + 1, 1), 9007199254740992.0);  // a tie goes to even
+  EXPECT_EQ(expression::quotient((Int128{1} << 54) + 3, 2), 9007199254740994.0);  // 2^53 + 1.5
+  EXPECT_EQ(expression::quotient(expression::kInt128Min, -1), std::ldexp(1.0, 127));
+  EXPECT_EQ(expression::quotient(-7, expression::kInt128Max), -7 / std::ldexp(1.0, 127));
   std::mt19937_64 random(5);
   for (int i = 0; i < 10000; ++i) {  // long double has 64 bits: a second rounding only hurts at a tie of the first
     const auto a = static_cast<std::int64_t>(random());
     const auto b = static_cast<std::int64_t>(random() >> (random() % 60)) | 1;
     const long double exact = static_cast<long double>(a) / static_cast<long double>(b);
-    const double got = query::quotient(a, b);
+    const double got = expression::quotient(a, b);
     EXPECT_LE(std::abs(static_cast<double>(exact) - got), std::abs(got) * 0x1p-52) << a << "/" << b;
     EXPECT_LE(std::abs(exact - static_cast<long double>(got)), std::abs(exact) * 0x1.001p-53L) << a << "/" << b;
   }
@@ -416,7 +418,7 @@ TEST(QueryCarry, SumsThatDoNotFitAreFoundWhereTheyMeet) {
 }
 
 TEST(Query, WhatIsNullTakesNoOtherScale) {
-  const Int128 large = query::power_of_ten(37);  // with two more decimals it has 40 digits
+  const Int128 large = expression::power_of_ten(37);  // with two more decimals it has 40 digits
   const std::vector<Int128> c5{large, 5, -large, large, 7};
   const Longs c3{1, 2, 3, 4, 5};
   const auto three = bits({false, true, false, false, true});
@@ -427,7 +429,7 @@ TEST(Query, WhatIsNullTakesNoOtherScale) {
             "705.49|2|-2.50");
   EXPECT_EQ(ask("SELECT COUNT(*), SUM(c3) FROM t WHERE c5 + 0.05 * c3 > 0", t), "2|7");
   EXPECT_EQ(ask("SELECT SUM(c5 + 0.25 * CASE WHEN c5 < 9 AND c5 > 0 THEN c3 END), MAX(c5) FROM t", t),
-            "13.75|" + query::to_text(large));
+            "13.75|" + expression::to_text(large));
   EXPECT_EQ(ask("SELECT COUNT(c5 + 0.05 * c3), COUNT(*) FROM t WHERE c3 IS NULL", t), "0|3");
   const Failure there = failure("SELECT SUM(c5 + 0.05) FROM t", t);
   EXPECT_EQ(there.code, Code::overflow);
@@ -450,14 +452,14 @@ TEST(QueryCarry, AveragesFitWhereSumsDoNot) {
 }
 
 TEST(Number, AveragesOf256BitsAreRoundedOnce) {
-  EXPECT_EQ(query::average(0, 0, 7, 3), 0);
-  EXPECT_EQ(query::average(10, 0, 4, 1), 0.25);
-  EXPECT_EQ(query::average(0, 1, 1, 0), 0x1p128);
-  EXPECT_EQ(query::average(0, -1, 2, 0), -0x1p127);
-  EXPECT_EQ(query::average(-1, 1, 1, 0), 0x1p128);
-  EXPECT_EQ(query::average(query::kInt128Min, 1, 1, 0), 0x1p127);
-  EXPECT_EQ(query::average(1, 3, 3, 0), 0x1p128);
-  EXPECT_EQ(query::average(0, 5, 1000000007, 38), static_cast<double>(5 * 0x1p128L / 1000000007 / 1e38L));
+  EXPECT_EQ(expression::average(0, 0, 7, 3), 0);
+  EXPECT_EQ(expression::average(10, 0, 4, 1), 0.25);
+  EXPECT_EQ(expression::average(0, 1, 1, 0), 0x1p128);
+  EXPECT_EQ(expression::average(0, -1, 2, 0), -0x1p127);
+  EXPECT_EQ(expression::average(-1, 1, 1, 0), 0x1p128);
+  EXPECT_EQ(expression::average(expression::kInt128Min, 1, 1, 0), 0x1p127);
+  EXPECT_EQ(expression::average(1, 3, 3, 0), 0x1p128);
+  EXPECT_EQ(expression::average(0, 5, 1000000007, 38), static_cast<double>(5 * 0x1p128L / 1000000007 / 1e38L));
 }
 
 /// Many rows, so that there are several parts, blocks with and without kept rows, and groups that come late.
@@ -524,8 +526,8 @@ struct Dense {
         " FROM t WHERE key >= " + std::to_string(least) + " AND key <= " + std::to_string(greatest);
     EXPECT_EQ(ask("SELECT COUNT(*), SUM(a * b), SUM(a), COUNT(b)" + where, table, policy),
               count == 0 ? "0|NULL|NULL|0"
-                         : std::to_string(count) + "|" + query::to_text(products) + "|" + query::to_text(sum) + "|" +
-                               std::to_string(count))
+                         : std::to_string(count) + "|" + expression::to_text(products) + "|" +
+                               expression::to_text(sum) + "|" + std::to_string(count))
         << where;
   }
 };
@@ -591,7 +593,7 @@ TEST(Query, BoundsOfUnsignedIntegersOf64BitsAreTriedToo) {
   }
   MemoryTable t;
   t.add("u", u).add_decimal("a", dense.a, 0);
-  EXPECT_EQ(ask("SELECT SUM(a) FROM t WHERE u < 8000", t), query::to_text(sum));
+  EXPECT_EQ(ask("SELECT SUM(a) FROM t WHERE u < 8000", t), expression::to_text(sum));
 }
 
 TEST(Query, SumsOfManyKeptRowsLeaveNullsOut) {
@@ -607,7 +609,7 @@ TEST(Query, SumsOfManyKeptRowsLeaveNullsOut) {
   Int128 sum = 0;
   for (std::size_t i = 0; i < dense.a.size(); ++i) sum += i == 7000 ? Int128{0} : Int128{dense.a[i]} * dense.b[i];
   EXPECT_EQ(ask("SELECT SUM(a * b), COUNT(a), COUNT(b) FROM t WHERE key >= -2147483648", t),
-            query::to_text(sum) + "|9000|9001");
+            expression::to_text(sum) + "|9000|9001");
 }
 
 TEST(Query, ManyRowsMatchALoop) {
@@ -624,7 +626,7 @@ TEST(Query, ManyRowsMatchALoop) {
   }
   EXPECT_EQ(
       ask("SELECT SUM(x * 1.0 * key), COUNT(x), MIN(x) FROM t WHERE key >= 3 AND key <= 700 AND w <> 'b'", many.table),
-      query::to_text(sum * 10, 1) + "|" + std::to_string(count) + "|" + std::to_string(least));
+      expression::to_text(sum * 10, 1) + "|" + std::to_string(count) + "|" + std::to_string(least));
 }
 
 TEST(Query, ThreadsAndInstructionSetsDoNotMatter) {

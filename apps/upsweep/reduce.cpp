@@ -6,10 +6,10 @@
 #include <string>
 
 #include "commands.hpp"
+#include "expression/number.hpp"
 #include "io/column.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
-#include "query/number.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
@@ -32,10 +32,10 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
 Reduced decimal_of(const detail::CarryBytes& carry, Type given, const io::ColumnInfo& info) {
   const Int128 exact = exact_value(carry);
   if (given == Type::float64) {
-    const double value = query::to_double(exact, info.scale);
+    const double value = expression::to_double(exact, info.scale);
     return value_of(&value, given, info);
   }
-  const std::string text = query::to_text(exact, info.scale);
+  const std::string text = expression::to_text(exact, info.scale);
   return {text, text, has_overflowed(carry, Type::int64) ? "int128" : name(Type::int64)};
 }
 

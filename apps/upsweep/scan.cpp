@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "expression/number.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
-#include "query/number.hpp"
 #include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
@@ -51,11 +51,11 @@ class Unscaled {
     if (op_ == Operator::add) {
       exact_ += static_cast<std::int64_t>(static_cast<std::uint64_t>(element) - static_cast<std::uint64_t>(last_));
       last_ = element;
-      return query::to_double(exact_, scale_);
+      return expression::to_double(exact_, scale_);
     }
     // The identity, which is no decimal of 18 digits.
     if (element == identity<std::int64_t>(op_)) return identity<double>(op_);
-    return query::to_double(element, scale_);
+    return expression::to_double(element, scale_);
   }
 
   Operator op_;

@@ -13,8 +13,8 @@
 
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
+#include "expression/date.hpp"
 #include "output.hpp"
-#include "query/builder.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -67,7 +67,7 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
 /// Days since 1970-01-01. Empty where the text is no date.
 std::optional<std::int64_t> parse_days(std::string_view text) {
   try {
-    return query::parse_date("", std::string(text), 0);
+    return expression::parse_date("", std::string(text), 0);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -75,7 +75,7 @@ std::optional<std::int64_t> parse_days(std::string_view text) {
 
 /// An identity that comes before the first date, which is none, has a sign only.
 std::string date_of(std::int64_t days) {
-  if (std::in_range<std::int32_t>(days)) return query::date_text(days);
+  if (std::in_range<std::int32_t>(days)) return expression::date_text(days);
   return days > 0 ? "Infinity" : "-Infinity";
 }
 

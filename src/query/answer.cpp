@@ -12,15 +12,13 @@
 #include <set>
 #include <utility>
 
-#include "query/builder.hpp"
-#include "query/number.hpp"
+#include "expression/date.hpp"
+#include "expression/evaluate.hpp"
 #include "query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::query {
 namespace {
-
-using Form = Vector::Form;
 
 /// How keys and aggregates lie in the batch that outputs are computed from.
 Storage storage_for(ValueKind kind) {
@@ -143,9 +141,9 @@ Cell cell_at(const Vector& v, int i) {
   cell.null = null_at(v, i);
   if (cell.null) return cell;
   if (v.form == Form::real) {
-    cell.real = v.as<double>()[v.one ? 0 : i];
-  } else if (v.form == Form::words) {
-    cell.word = (**v.words)[static_cast<std::size_t>(exact_at(v, i))];
+    cell.real = v.at<double>(i);
+  } else if (v.form == Form::text) {
+    cell.word = (**v.dictionary)[static_cast<std::size_t>(exact_at(v, i))];
   } else {
     cell.exact = exact_at(v, i);
   }
@@ -227,14 +225,14 @@ std::string text(const Field& column, const Cell& cell) {
       if (std::isinf(cell.real)) return cell.real > 0 ? "Infinity" : "-Infinity";
       return fmt::format("{}", cell.real);
     case ValueKind::date:
-      return query::date_text(static_cast<std::int64_t>(cell.exact));
+      return expression::date_text(static_cast<std::int64_t>(cell.exact));
     case ValueKind::boolean:
       return cell.exact != 0 ? "true" : "false";
     case ValueKind::text:
       return cell.word;
     case ValueKind::integer:
     case ValueKind::decimal:
-      return query::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
+      return expression::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
   }
   detail::no_such_value();
 }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/ladder.hpp"
-#include "cpu/kernels.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
 #include "query/carry.hpp"
@@ -38,14 +37,6 @@ void require_rung(std::string_view asked, Backend runs) {
 
 }  // namespace
 
-const Kernels& kernels(Isa isa) noexcept {
-#if defined(__x86_64__)
-  return cpu::table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
-#else
-  return cpu::table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
-#endif
-}
-
 }  // namespace query
 
 Statement::Statement(std::string sql)
@@ -56,7 +47,7 @@ const std::string& Statement::path() const { return syntax_->path; }
 std::string Statement::table() const { return path().empty() ? query::table_name(sql_, *syntax_) : std::string(); }
 
 void Statement::refuse_table(const std::string& why) const {
-  query::refuse(sql_, query::table_location(sql_, *syntax_), Code::unknown_table, why);
+  expression::refuse(sql_, query::table_location(sql_, *syntax_), Code::unknown_table, why);
 }
 
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
@@ -94,12 +85,12 @@ QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const Quer
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {
-  return {plan_, query::from_bytes(*plan_, query::kernels(Isa::best), bytes)};
+  return {plan_, query::from_bytes(*plan_, expression::kernels(Isa::best), bytes)};
 }
 
 Answer Query::answer(const QueryCarry& carry) const {
   query::require_same_query(*plan_, *carry.plan_);
-  return query::answer_of(*plan_, *carry.groups_, query::kernels(Isa::best));
+  return query::answer_of(*plan_, *carry.groups_, expression::kernels(Isa::best));
 }
 
 Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {

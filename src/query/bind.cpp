@@ -12,7 +12,9 @@
 #include <optional>
 
 #include "core/decimal.hpp"
-#include "query/builder.hpp"
+#include "expression/builder.hpp"
+#include "expression/date.hpp"
+#include "expression/rules.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -68,7 +70,7 @@ class Binder {
   enum class Level : std::uint8_t { rows, outputs };
 
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
-    query::refuse(sql_, location, code, what);
+    expression::refuse(sql_, location, code, what);
   }
   Builder& builder(Level level) { return level == Level::rows ? rows_ : outputs_; }
 
@@ -96,6 +98,10 @@ class Binder {
   int aggregate(Fold fold, const Node& input, ValueType type);
   std::optional<Node> key_for(const Json& node, int location, int depth);
   std::string name_of(const Json& target) const;
+  /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
+  Node output(int index, ValueType type, int location) {
+    return outputs_.column(index, type, type.kind == ValueKind::integer, location);
+  }
 
   const std::string& sql_;
   const Syntax& syntax_;
@@ -146,7 +152,7 @@ int first_location(const Json& node) {
 
 void require_clauses(const std::string& sql, const Json& select) {
   const auto refuse = [&](int location, const std::string& what) {
-    query::refuse(sql, location, Code::unsupported_sql, what);
+    expression::refuse(sql, location, Code::unsupported_sql, what);
   };
   struct Clause {
     const char* member;
@@ -177,16 +183,17 @@ void require_clauses(const std::string& sql, const Json& select) {
 const Json& range_of(const std::string& sql, const Json& select) {
   require_clauses(sql, select);
   if (!select.contains("fromClause")) {
-    query::refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
+    expression::refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
   }
   const Json& from = select.at("fromClause");
   const auto [tag, body] = tagged(from.at(0));
   if (tag != "RangeVar" || from.size() > 1) {
     const int location = first_location(from.at(from.size() > 1 ? 1 : 0));
-    query::refuse(sql, std::max(location, 0), Code::unsupported_sql, kOneTable);
+    expression::refuse(sql, std::max(location, 0), Code::unsupported_sql, kOneTable);
   }
   if (body.contains("schemaname")) {
-    query::refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema in front of their name");
+    expression::refuse(sql, location_of(body, 0), Code::unsupported_sql,
+                       "tables have no schema in front of their name");
   }
   return from.at(0).at("RangeVar");
 }
@@ -397,7 +404,7 @@ std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
   const Node value = bind(node, Level::rows, depth);
   const auto found = std::find(plan_.keys.begin(), plan_.keys.end(), value);
   if (found == plan_.keys.end()) return std::nullopt;
-  return outputs_.column(static_cast<int>(found - plan_.keys.begin()), value->type, location);
+  return output(static_cast<int>(found - plan_.keys.begin()), value->type, location);
 }
 
 Node Binder::bind_constant(const Json& body, Level level, int location) {
@@ -489,7 +496,7 @@ Node Binder::bind_column(const Json& body, int location) {
     plan_.columns.push_back(index);
     plan_.fields.push_back(*found);
   }
-  return rows_.column(used->second, {found->kind, found->scale}, location);
+  return rows_.column(used->second, {found->kind, found->scale}, form_of(*found) == Form::wide, location);
 }
 
 Node Binder::bind_cast(const Json& body, Level level, int location) {
@@ -673,27 +680,27 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   }
   if (body.value("agg_star", false)) {
     if (name != "count") refuse(location, "* stands in COUNT(*) only", Code::bad_sql);
-    return outputs_.column(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
+    return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
   }
   if (!body.contains("args") || body.at("args").size() != 1)
     refuse(location, fmt::format("{}() takes one expression", name), Code::bad_sql);
   const Json& arg = body.at("args")[0];
   const Node input = bind(arg, Level::rows, depth + 1);
   const ValueKind kind = input->type.kind;
-  const std::string type = query::name(input->type);
+  const std::string type = expression::name(input->type);
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
-  if (name == "count") return outputs_.column(aggregate(Fold::count, input, kCount), kCount, location);
+  if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
   if (name == "min" || name == "max") {
     if (kind == ValueKind::boolean)
       refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
     const Fold fold = name == "min" ? Fold::least : Fold::greatest;
-    return outputs_.column(aggregate(fold, input, input->type), input->type, location);
+    return output(aggregate(fold, input, input->type), input->type, location);
   }
   if (!is_numeric(input->type))
     refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
   const int sum = aggregate(Fold::sum, input, input->type);
-  if (name == "sum") return outputs_.column(sum, input->type, location);
-  return outputs_.column(sum + 1, {ValueKind::real}, location);
+  if (name == "sum") return output(sum, input->type, location);
+  return output(sum + 1, {ValueKind::real}, location);
 }
 
 }  // namespace

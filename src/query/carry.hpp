@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "expression/kernels.hpp"
 #include "query/groups.hpp"
-#include "query/kernels.hpp"
 #include "query/plan.hpp"
 
 namespace upsweep::query {

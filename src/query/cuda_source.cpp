@@ -13,8 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "expression/cuda_prelude.hpp"
 #include "query/cuda_texts.hpp"
-#include "query/cuda_values.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -48,7 +48,7 @@ Loaded loading(Storage storage) {
 class Generator : ValueWriter {
  public:
   Generator(const Plan& plan, const SourceOptions& options)
-      : ValueWriter(plan, options), plan_(plan), options_(options) {
+      : ValueWriter(plan.fields, options.columns), plan_(plan), options_(options) {
     int bytes = 0;
     for (const Field& field : plan.fields) bytes += loading(field.storage).bytes;
     // What a thread has loaded fills at most about half of its registers.
@@ -196,6 +196,7 @@ std::string Generator::accumulate() {
     Value value;
   };
   std::vector<Input> inputs;
+  const UInt128 copy_rows = UInt128{1} << options_.copy_bits;
   std::map<std::pair<int, int>, int> made;  // two aggregates of one input and kind share their cell
   const std::string computing = apart([&] {
     for (const Aggregate& aggregate : plan_.aggregates) {
@@ -213,9 +214,9 @@ std::string Generator::accumulate() {
         StateCell added{.kind = Kind::sum};
         if (aggregate.fold == Fold::sum) {
           if (v.form == Form::real) added.kind = Kind::real_sum;
-          added.own_wide = v.form != Form::real && (v.form == Form::wide || v.bits + options_.copy_bits > kNarrowBits);
+          added.own_wide = v.form == Form::wide || (v.form == Form::narrow && !sum_fits(v.operand(), copy_rows));
           added.wide = v.form != Form::real;
-          added.checked = v.form == Form::wide && v.bits + 32 > kWideBits;
+          added.checked = v.form == Form::wide && !sum_fits(v.operand(), UInt128{1} << 32);
         } else {
           if (aggregate.input->type.kind == ValueKind::text) {
             const int column = aggregate.input->column;
@@ -225,7 +226,7 @@ std::string Generator::accumulate() {
             const std::string there = v.null.empty() ? "true" : "!" + v.null;
             v = named(Form::narrow,
                       fmt::format("{} ? (i64)at<int>(RANKS_{}, {}) : 0", there, place - ranked.begin(), v.text), v.null,
-                      31);
+                      bound_of(Storage::int32));
           }
           added.kind = v.form == Form::real ? Kind::real_extreme : Kind::extreme;
           added.least = aggregate.fold == Fold::least;

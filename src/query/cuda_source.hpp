@@ -11,15 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "expression/cuda_values.hpp"
 #include "query/plan.hpp"
 
 namespace upsweep::query {
-
-/// What is known of a column before the kernels are made. No |value| of an int64 column is above 2^bits.
-struct ColumnShape {
-  int bits = 63;
-  bool nullable = false;
-};
 
 enum class Keying : std::uint8_t {
   none,    ///< one group

@@ -3,7 +3,6 @@
 #include "query/dense_sums.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace upsweep::query {
@@ -66,8 +65,8 @@ bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int r
   const auto* left = static_cast<const std::int64_t*>(values(batch, term.left, first));
   const auto* right = term.right < 0 ? nullptr : static_cast<const std::int64_t*>(values(batch, term.right, first));
   const RangeSum all = kernel_(key, range_.least, range_.greatest, left, right, rows);
-  constexpr UInt128 kMost = std::numeric_limits<std::int64_t>::max() / kBlock;
-  if ((UInt128{all.left} + 1) * (UInt128{all.right} + 1) > kMost) return false;
+  const UInt128 bound = (UInt128{all.left} + 1) * (UInt128{all.right} + 1);
+  if (!sum_fits({Form::narrow, bound}, kBlock)) return false;
   term.sum = all.sum;
   kept = all.rows;
   return true;

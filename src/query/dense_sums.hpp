@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "query/evaluate.hpp"
+#include "expression/evaluate.hpp"
 #include "query/groups.hpp"
 #include "query/plan.hpp"
 

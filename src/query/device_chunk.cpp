@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "query/kernels.hpp"
-#include "query/words.hpp"
+#include "expression/dictionary.hpp"
+#include "expression/kernels.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -109,7 +109,7 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   }
   if (field.storage == Storage::int64) {
     column.magnitude |=
-        kernels(Isa::best).magnitude(reinterpret_cast<const std::int64_t*>(to), static_cast<int>(count));
+        expression::kernels(Isa::best).magnitude(reinterpret_cast<const std::int64_t*>(to), static_cast<int>(count));
   }
 }
 
@@ -155,7 +155,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
       there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
-    if (fields_[c].kind == ValueKind::text) there.words = words_of(std::move(column.words));
+    if (fields_[c].kind == ValueKind::text) there.words = expression::dictionary_of(std::move(column.words));
     column = {.values = column.values, .validity = column.validity};
   }
   rows_ = 0;

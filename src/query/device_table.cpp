@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "expression/kernels.hpp"
 #include "query/device_chunk.hpp"
-#include "query/kernels.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {

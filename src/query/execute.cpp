@@ -33,16 +33,10 @@ bool may_hold(const Expression& condition, const Plan& plan, const Table& table,
     if (first == (condition.op == Op::either)) return first;
     return may_hold(*condition.args[1], plan, table, part);
   }
-  if (condition.op != Op::equal && condition.op != Op::less && condition.op != Op::less_equal) return true;
-  const auto column_of = [](const Node& node) {
-    const Expression* inner = node.get();
-    while (inner->op == Op::rescale || inner->op == Op::to_real) inner = inner->args[0].get();
-    return inner->op == Op::column ? inner : nullptr;
-  };
-  const bool turned = condition.args[0]->op == Op::literal;
-  const Expression* column = column_of(condition.args[turned ? 1 : 0]);
-  const Expression& bound = *condition.args[turned ? 0 : 1];
-  if (column == nullptr || bound.op != Op::literal) return true;
+  const auto comparison = column_comparison(condition);
+  if (!comparison) return true;
+  const auto& [column, constant, turned] = *comparison;
+  const Expression& bound = *constant;
   const ColumnRange range = table.range(part, plan.columns[static_cast<std::size_t>(column->column)]);
   if (!range.has_values) return false;
   const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
@@ -233,7 +227,7 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
       dense_sums_(plan, conditions_, kernels) {
   // Of two rows that fail, the first is told: no condition is tried ahead of what precedes it if that could show.
-  for (const Node& filter : plan.filters) gathers_ = gathers_ && !evaluator_.can_fail(*filter);
+  for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
   const std::set<int> early = columns_of(plan.filters);
   for (int column = 0; column < std::ssize(plan.columns); ++column) {
     if (!early.contains(column)) later_columns_.push_back(column);

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "expression/evaluate.hpp"
 #include "query/dense_sums.hpp"
-#include "query/evaluate.hpp"
 #include "query/groups.hpp"
 #include "query/plan.hpp"
 #include "upsweep/policy.hpp"

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "query/sql.hpp"
@@ -13,11 +12,8 @@
 namespace upsweep::query {
 namespace {
 
-using Form = Vector::Form;
-
 // Combinations of words up to which groups are looked up in a table.
 constexpr std::size_t kMostByWords = 1 << 14;
-constexpr UInt128 kNarrow = std::numeric_limits<std::int64_t>::max();
 
 std::uint64_t mixed(std::uint64_t x) {
   x ^= x >> 32;
@@ -93,14 +89,14 @@ std::int32_t Groups::word(std::string_view text) {
 /// The value of a key as it is kept.
 Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
   const Int128 value = exact_at(v, i);
-  if (v.form != Form::words) return value;
+  if (v.form != Form::text) return value;
   Translation& translation = translations_[which];
-  if (translation.from != *v.words) {
-    translation.from = *v.words;
-    translation.to.assign((*v.words)->size(), -1);
+  if (translation.from != *v.dictionary) {
+    translation.from = *v.dictionary;
+    translation.to.assign((*v.dictionary)->size(), -1);
   }
   std::int32_t& to = translation.to[static_cast<std::size_t>(value)];
-  if (to < 0) to = word((**v.words)[static_cast<std::size_t>(value)]);
+  if (to < 0) to = word((**v.dictionary)[static_cast<std::size_t>(value)]);
   return to;
 }
 
@@ -134,14 +130,14 @@ bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n) {
   std::size_t combinations = 1;
   std::vector<const Words*> words;
   for (const Vector* key : keys) {
-    if (key->form != Form::words || key->nulls != nullptr || key->one) return false;
-    combinations *= std::max<std::size_t>((*key->words)->size(), 1);
+    if (key->form != Form::text || key->nulls != nullptr || key->one) return false;
+    combinations *= std::max<std::size_t>((*key->dictionary)->size(), 1);
     if (combinations > kMostByWords) return false;
-    words.push_back(key->words->get());
+    words.push_back(key->dictionary->get());
   }
   // The translations keep the dictionaries, so that none can come to lie where another has lain.
   bool same = words == by_words_of_;
-  for (std::size_t k = 0; k < keys.size(); ++k) same = same && translations_[k].from == *keys[k]->words;
+  for (std::size_t k = 0; k < keys.size(); ++k) same = same && translations_[k].from == *keys[k]->dictionary;
   if (!same) {
     by_words_.assign(combinations, -1);
     by_words_of_ = words;
@@ -149,7 +145,7 @@ bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n) {
   std::int32_t* const group = group_.data();
   std::fill(group, group + n, 0);
   for (const Vector* v : keys) {
-    const auto size = static_cast<std::int32_t>((*v->words)->size());
+    const auto size = static_cast<std::int32_t>((*v->dictionary)->size());
     const auto* const word = v->as<std::int32_t>();
     for (int i = 0; i < n; ++i) group[i] = group[i] * size + word[i];
   }
@@ -237,11 +233,11 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
       return;
     }
     for (int i = 0; i < n; ++i) {
-      if (!null_at(v, i)) state(group[i], aggregate).real += v.as<double>()[v.one ? 0 : i];
+      if (!null_at(v, i)) state(group[i], aggregate).real += v.at<double>(i);
     }
     return;
   }
-  if (plain && v.form == Form::narrow && count_ <= kFewGroups && v.bound <= kNarrow / kBlock) {
+  if (plain && v.form == Form::narrow && count_ <= kFewGroups && sum_fits(v.operand(), kBlock)) {
     std::int64_t sums[kFewGroups] = {};
     if (count_ == 1) {
       sums[0] = kernels_->integers.sum(v.as<std::int64_t>(), n);
@@ -296,7 +292,7 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
     if (null_at(v, i)) continue;
     State other{.count = 1};
     if (kind == ValueKind::real) {
-      other.real = v.as<double>()[v.one ? 0 : i];
+      other.real = v.at<double>(i);
     } else {
       other.exact = exact_at(v, i);
     }
@@ -312,7 +308,7 @@ void Groups::include_words(std::size_t aggregate, const Vector& v, int n) {
   for (int i = 0; i < n; ++i) {
     if (null_at(v, i)) continue;
     State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
-    const std::string_view mine = (**v.words)[static_cast<std::size_t>(v.as<std::int32_t>()[i])];
+    const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.as<std::int32_t>()[i])];
     const auto is_better = [&](std::string_view than) { return least ? mine < than : than < mine; };
     if (best.count == 0 || is_better(words_[static_cast<std::size_t>(best.exact)])) best.exact = word(mine);
     ++best.count;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "query/evaluate.hpp"
+#include "expression/evaluate.hpp"
 #include "query/plan.hpp"
 
 namespace upsweep::query {

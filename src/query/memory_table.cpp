@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "query/kernels.hpp"
-#include "query/words.hpp"
+#include "expression/dictionary.hpp"
+#include "expression/kernels.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -121,7 +121,7 @@ MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_
                 bad - indices.begin());
   }
   return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
-             std::ssize(indices), nullptr, query::words_of(std::move(words)));
+             std::ssize(indices), nullptr, expression::dictionary_of(std::move(words)));
 }
 
 const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }

@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "query/expression.hpp"
+#include "expression/expression.hpp"
 
 namespace upsweep::query {
 
+using namespace expression;  // what a query is made of
+
 enum class Fold : std::uint8_t {
   count_rows,  ///< COUNT(*)
-  count,       ///< rows whose input is there
+  count,       ///< rows whose input is not NULL
   sum,
   least,
   greatest

@@ -21,9 +21,6 @@ namespace {
 
 // Longer ones could nest deeper than the parser's stack.
 constexpr std::size_t kLongestQuery = 1 << 14;
-// Columns of the line that an error shows, all and before the place it is about: behind two blanks it fits a terminal of 80.
-constexpr std::size_t kShown = 77;
-constexpr std::size_t kShownBefore = 60;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool is_letter(char c) {
@@ -306,60 +303,6 @@ std::string message_of(const PgQueryError& error) {
   return message;
 }
 
-/// Columns of a terminal: two for East Asian characters and pictures, none for accents that combine.
-std::size_t width_of(std::uint32_t c) {
-  struct Range {
-    std::uint32_t first, last;
-  };
-  constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},
-                             {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F},
-                             {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
-  if (c >= 0x300 && c <= 0x36F) return 0;
-  return std::any_of(std::begin(kWide), std::end(kWide), [=](const Range& r) { return c >= r.first && c <= r.last; })
-             ? 2
-             : 1;
-}
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = code_point(text, at);
-    width += c.bytes == 0 ? 1 : width_of(c.value);
-    at += std::max<std::size_t>(c.bytes, 1);
-  }
-  return width;
-}
-
-/// One blank, which is as wide, for each control character.
-std::string with_blanks(std::string_view text) {
-  std::string shown;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = code_point(text, at);
-    const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
-    shown += is_control(c.value) ? " " : text.substr(at, bytes);
-    at += bytes;
-  }
-  return shown;
-}
-
-/// As many characters from the front, or the back, as fit so many columns; with "…" for the rest.
-std::string cut_behind(std::string_view text, std::size_t columns) {
-  if (width_of(text) <= columns) return std::string(text);
-  std::size_t end = 0;
-  while (width_of(text.substr(0, end + code_point(text, end).bytes)) < columns)
-    end += std::max<std::size_t>(code_point(text, end).bytes, 1);
-  return fmt::format("{}…", text.substr(0, end));
-}
-std::string cut_before(std::string_view text, std::size_t columns) {
-  std::size_t width = width_of(text);
-  if (width <= columns) return std::string(text);
-  while (width >= columns) {
-    const std::size_t bytes = std::max<std::size_t>(code_point(text, 0).bytes, 1);
-    width -= width_of(text.substr(0, bytes));
-    text.remove_prefix(bytes);
-  }
-  return fmt::format("…{}", text);
-}
-
 }  // namespace
 
 std::string folded(std::string_view text) {
@@ -394,17 +337,6 @@ int location_of_word(std::string_view sql, std::string_view words) {
     }
   }
   return -1;
-}
-
-void refuse(const std::string& sql, int location, Code code, const std::string& what, std::int64_t index) {
-  const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), sql.size());
-  const std::size_t line_begin = at == 0 ? 0 : sql.rfind('\n', at - 1) + 1;  // npos + 1 is 0
-  const std::size_t line_end = std::min(sql.find('\n', at), sql.size());
-  const std::string before = cut_before(std::string_view(sql).substr(line_begin, at - line_begin), kShownBefore);
-  const std::string behind = cut_behind(std::string_view(sql).substr(at, line_end - at), kShown - width_of(before));
-  throw Error(code,
-              fmt::format("{}\n  {}\n  {}^", what, with_blanks(before + behind), std::string(width_of(before), ' ')),
-              index == kNoIndex ? static_cast<std::int64_t>(at) : index);
 }
 
 Syntax parse(const std::string& sql) {

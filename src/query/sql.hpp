@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "upsweep/error.hpp"
+#include "expression/caret.hpp"
 
 namespace upsweep::query {
+
+using expression::refuse;
 
 /// What is said of any other table than one behind FROM.
 inline constexpr const char* kOneTable = "one table per query: no joins, no subqueries";
@@ -33,10 +35,5 @@ std::string folded(std::string_view text);
 
 /// Throws Error bad_sql, unsupported_sql.
 Syntax parse(const std::string& sql);
-
-/// Throws an Error whose message shows the line with a caret under byte `location`. `index`: the row that it is about; else
-/// it is the byte.
-[[noreturn]] void refuse(const std::string& sql, int location, Code code, const std::string& what,
-                         std::int64_t index = kNoIndex);
 
 }  // namespace upsweep::query

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/builder.cpp: typing rules, constant folding and interning of expressions.
-#include "query/builder.hpp"
+// expression/builder.cpp: typing rules, constant folding and interning of expressions.
+#include "expression/builder.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "expression/date.hpp"
+#include "expression/rules.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 namespace {
 
 constexpr ValueType kBoolean{ValueKind::boolean};
@@ -39,8 +39,6 @@ double compute(Op op, double a, double b) {
   detail::no_such_value();
 }
 
-std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_days(std::chrono::days(days)); }
-
 void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) {
   if (!seen.insert(node->id).second) return;
   if (node->op == Op::column) columns.insert(node->column);
@@ -61,44 +59,6 @@ std::string name(ValueType type) {
                                          : std::string(upsweep::name(type.kind));
 }
 
-// --------------------------------------------------------------------------------------------------------------- dates
-
-int parse_date(const std::string& sql, const std::string& text, int location) {
-  int part[3] = {0, 0, 0};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  bool right = true;
-  for (int i = 0; i < 3 && right; ++i) {
-    const auto [stopped, error] = std::from_chars(at, end, part[i]);
-    right = error == std::errc() && stopped > at && *at != '-' &&
-            (i == 2 ? stopped == end : stopped < end && *stopped == '-');
-    at = right ? stopped + 1 : at;
-  }
-  const std::chrono::year_month_day date{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
-                                         std::chrono::day(static_cast<unsigned>(part[2]))};
-  if (!right || part[0] < 1 || part[0] > 9999 || !date.ok()) {
-    refuse(sql, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", text));
-  }
-  return static_cast<int>(std::chrono::sys_days(date).time_since_epoch().count());
-}
-
-int add_months(int days, std::int64_t months) {
-  const auto date = civil(days);
-  const auto month = date.year() / date.month() + std::chrono::months(months);
-  const auto last = (month / std::chrono::last).day();
-  return static_cast<int>(std::chrono::sys_days(month / std::min(date.day(), last)).time_since_epoch().count());
-}
-
-// std::chrono's years have 16 bits, and columns of dates more: 400 years at a time.
-std::string date_text(std::int64_t days) {
-  constexpr std::int64_t kEra = 146097;
-  const std::int64_t eras = days >= 0 ? days / kEra : -((kEra - 1 - days) / kEra);
-  const auto date = civil(days - eras * kEra);
-  const std::int64_t year = static_cast<int>(date.year()) + 400 * eras;
-  return fmt::format("{:04}-{:02}-{:02}{}", year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()), year > 0 ? "" : " BC");
-}
-
 // ---------------------------------------------------------------------------------------------------------------- atoms
 
 Node Builder::make(Expression expression) {
@@ -106,11 +66,12 @@ Node Builder::make(Expression expression) {
   const auto found = made_.find(key);
   if (found != made_.end()) return found->second;
   expression.id = static_cast<int>(made_.size());
+  derive(expression);
   return made_.emplace(key, std::make_shared<const Expression>(std::move(expression))).first->second;
 }
 
-Node Builder::column(int index, ValueType type, int location) {
-  return make({.op = Op::column, .type = type, .column = index, .location = location});
+Node Builder::column(int index, ValueType type, bool wide, int location) {
+  return make({.op = Op::column, .type = type, .column = index, .location = location, .wide = wide});
 }
 Node Builder::exact(Int128 value, ValueType type, int location) {
   return make({.op = Op::literal, .type = type, .exact = value, .location = location});
@@ -139,7 +100,8 @@ Node Builder::convert(const Node& a, ValueType type) {
   if (!is_literal(a)) return make({.op = Op::rescale, .type = type, .args = {a}, .location = a->location});
   Int128 value = 0;
   if (__builtin_mul_overflow(a->exact, power_of_ten(shift), &value)) {
-    query::refuse(sql_, a->location, Code::overflow, fmt::format("this number has more than {} digits", kMostDigits));
+    expression::refuse(sql_, a->location, Code::overflow,
+                       fmt::format("this number has more than {} digits", kMostDigits));
   }
   return exact(value, type, a->location);
 }
@@ -213,10 +175,10 @@ Node Builder::fold(Op op, const Node& a, const Node& b, ValueType type, int loca
     }
     Int128 value = 0;
     const bool fits = compute_exact(op, a->exact, b->exact, value);
-    const bool is_bigint = type.kind != ValueKind::integer || (value >= INT64_MIN && value <= INT64_MAX);
-    const bool is_day = type.kind != ValueKind::date || (value >= kFirstDay && value <= kLastDay);
-    if (fits && is_bigint && is_day) return exact(value, type, location);
-    query::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
+    const bool is_day = type.kind == ValueKind::date;  // of a year that can be written
+    const Limits limits = is_day ? Limits{kFirstDay, kLastDay, ""} : limits_of(type, false);
+    if (fits && value >= limits.least && value <= limits.greatest) return exact(value, type, location);
+    expression::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
   }
   return make({.op = op, .type = type, .args = {a, b}, .location = location});
 }
@@ -323,4 +285,4 @@ Node Builder::choose(std::vector<Node> args, int location) {
   return make({.op = Op::choose, .type = type, .args = std::move(args), .location = location});
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/evaluate.hpp: values of expressions over a block of a batch's rows, which stay in the cache from one operator to the next.
+// expression/evaluate.hpp: values of expressions over a block of a batch's rows, which stay in the cache from one operator to the next.
 #pragma once
 
 #include <cstddef>
@@ -8,60 +8,77 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "query/expression.hpp"
-#include "query/kernels.hpp"
+#include "expression/expression.hpp"
+#include "expression/kernels.hpp"
+#include "expression/rules.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/table.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
 /// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the first-level cache.
 inline constexpr int kBlock = 1024;
 
+/// Calls f with the type that values of a form have, as a std::type_identity.
+template <class F>
+decltype(auto) with_type(Form form, const F& f) {
+  switch (form) {
+    case Form::narrow:
+      return f(std::type_identity<std::int64_t>());
+    case Form::wide:
+      return f(std::type_identity<Int128>());
+    case Form::real:
+      return f(std::type_identity<double>());
+    case Form::boolean:
+      return f(std::type_identity<std::uint8_t>());
+    case Form::text:
+      return f(std::type_identity<std::int32_t>());
+  }
+  detail::no_such_value();
+}
+
 /// The values of an expression for the rows at hand.
 struct Vector {
-  enum class Form : std::uint8_t {
-    narrow,  ///< int64: integers, decimals, dates
-    wide,    ///< Int128: integers and decimals
-    real,    ///< double
-    truth,   ///< uint8: 0 or 1
-    words    ///< int32: indices into `words`
-  };
   Form form = Form::narrow;
   bool one = false;  ///< one value for all rows
   const void* data = nullptr;
-  const std::uint8_t* nulls = nullptr;                  ///< 1: the row is NULL, whatever its value; null: none is
-  UInt128 bound = 0;                                    ///< no |value| of narrow and wide ones is larger
-  const std::shared_ptr<const Words>* words = nullptr;  ///< of the batch
+  const std::uint8_t* nulls = nullptr;                       ///< 1: the row is NULL, whatever its value; null: none is
+  UInt128 bound = 0;                                         ///< no |value| of narrow and wide ones is larger
+  const std::shared_ptr<const Words>* dictionary = nullptr;  ///< of text: the batch's
 
   template <class T>
   [[nodiscard]] const T* as() const {
     return static_cast<const T*>(data);
   }
+  template <class T>
+  [[nodiscard]] const T& at(int i) const {
+    return as<T>()[one ? 0 : i];
+  }
+  [[nodiscard]] Operand operand() const { return {form, bound}; }
 };
 
 inline bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
 
-/// Value i of anything but reals; of words, the index.
+/// Value i of anything but reals; of text, the index.
 inline Int128 exact_at(const Vector& v, int i) {
-  const int at = v.one ? 0 : i;
-  switch (v.form) {
-    case Vector::Form::wide:
-      return v.as<Int128>()[at];
-    case Vector::Form::truth:
-      return v.as<std::uint8_t>()[at];
-    case Vector::Form::words:
-      return v.as<std::int32_t>()[at];
-    case Vector::Form::narrow:
-      return v.as<std::int64_t>()[at];
-    case Vector::Form::real:
-      break;
-  }
-  detail::no_such_value();
+  return with_type(v.form, [&]<class T>(std::type_identity<T>) -> Int128 {
+    if constexpr (std::is_same_v<T, double>) detail::no_such_value();
+    return static_cast<Int128>(v.at<T>(i));
+  });
 }
+
+/// A condition that compares a column, perhaps brought to another type, with a constant.
+struct ColumnComparison {
+  const Expression* column;
+  const Expression* constant;
+  bool turned;  ///< the constant is on the left
+};
+/// By Op::equal, less or less_equal.
+std::optional<ColumnComparison> column_comparison(const Expression& condition);
 
 /// From where to where a column's integers, decimals or dates may go.
 struct ColumnBounds {
@@ -105,8 +122,6 @@ class Evaluator {
   void keep(const Condition& condition);
   /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
-  /// Whether computing it can throw, for some values.
-  bool can_fail(const Expression& node);
 
   [[nodiscard]] int count() const { return count_; }
   /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero; index:
@@ -127,12 +142,13 @@ class Evaluator {
   bool may_overflow_for_nothing(const Node& scaled, const Node& other);
   void arithmetic_where_known(const Node& node, Slot& slot);
   void exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot);
+  template <class T, class F>
+  void each_known(Slot& slot, F f) const;
   void divide(const Expression& node, Slot& slot);
   void ratio(const Expression& node, Slot& slot);
   void rescale(const Expression& node, Slot& slot);
   void to_real(const Expression& node, Slot& slot);
   void compare(const Expression& node, Slot& slot);
-  void compare_unlike(const Expression& node, int a_scale, int b_scale, Comparison how, std::uint8_t* to);
   void logic(const Expression& node, Slot& slot);
   void choose(const Expression& node, Slot& slot);
   void has_word(const Expression& node, Slot& slot);
@@ -143,10 +159,12 @@ class Evaluator {
   /// A node's slot, where its values are known: computed here, or for more rows by the evaluator that this one serves.
   const Slot* known(const Expression& node);
   void take_from(const Vector& values, Slot& slot) const;
-  bool is_wide(const Expression& node);
   /// Number in the table of a row at hand.
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;
+  [[noreturn]] void fail_to_divide(const Expression& node, int i) const {
+    fail(node, Code::division_by_zero, "division by zero", i);
+  }
 
   const std::vector<Field>& fields_;
   const std::string& sql_;
@@ -165,4 +183,4 @@ class Evaluator {
   std::vector<std::int32_t> places_in_all_;  ///< and which of them
 };
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/number.hpp: 128-bit integers, powers of ten, and quotients that are rounded once.
+// expression/number.hpp: 128-bit integers, powers of ten, and quotients that are rounded once.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "upsweep/table.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
 __extension__ using UInt128 = unsigned __int128;
 
@@ -35,10 +35,14 @@ double average(Int128 low, std::int64_t high, std::int64_t count, int scale) noe
 /// -1, 0 or 1 as a / 10^a_scale is less than, equal to or greater than b / 10^b_scale.
 int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept;
 
+// A float64 holds every integer up to 2^53, and 10^0 … 10^22: the quotient of two such is rounded once.
+inline constexpr int kExactBits = 53;
+inline constexpr int kExactTens = 22;
+
 /// value / 10^scale as the nearest double.
 double to_double(Int128 value, int scale) noexcept;
 
 /// The value as decimal text: to_text(-1234, 2) is "-12.34".
 std::string to_text(Int128 value, int scale = 0);
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/expression.hpp: a bound expression: columns, typed operators with SQL's NULLs, and where in the query each one stands.
+// expression/expression.hpp: a bound expression: columns, typed operators with SQL's NULLs, and where in the query each one stands.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "query/number.hpp"
+#include "expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/table.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
 /// What an expression comes to.
 struct ValueType {
@@ -56,6 +56,13 @@ enum class Op : std::uint8_t {
   has_word,  ///< a text column's word fulfils `word_test`
 };
 
+/// Whether a op b holds, of equal, unequal, less and less_equal, by how they are ordered: -1, 0 or 1 as a is less, equal, greater.
+constexpr bool holds(Op op, int order) {
+  if (op == Op::equal) return order == 0;
+  if (op == Op::unequal) return order != 0;
+  return op == Op::less ? order < 0 : order <= 0;
+}
+
 /// result ← a op b, of add, subtract and multiply; false where it does not fit.
 inline bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
   if (op == Op::add) return !__builtin_add_overflow(a, b, &result);
@@ -81,6 +88,9 @@ struct Expression {
   std::vector<std::string> words = {};
   int location = 0;  ///< byte in the query
   int id = 0;        ///< 0, 1, 2, … within a query
+  // What rules.hpp derives:
+  bool wide = false;      ///< an integer of 128 bits: by what it is made of, so that what overflows depends on no row
+  bool can_fail = false;  ///< computing it can throw, for some values
 };
 
 /// The plan's columns that expressions read.
@@ -104,4 +114,4 @@ inline bool passes(const Expression& node, std::string_view word) {
   detail::no_such_value();
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/cuda_values.hpp: writes what a row's expressions come to as CUDA C++, with SQL's NULLs and the CPU's rules of overflow.
+// expression/cuda_values.hpp: writes what a row's expressions come to as CUDA C++, by the rules that the CPU keeps too.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,24 +11,27 @@
 #include <utility>
 #include <vector>
 
-#include "query/cuda_source.hpp"
+#include "expression/rules.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
-enum class Form : std::uint8_t { narrow, wide, real, truth };
+/// What is known of a column before the code is made. No |value| of an int64 column is above 2^bits.
+struct ColumnShape {
+  int bits = 63;
+  bool nullable = false;
+};
 
 /// An expression's value in the text: names, or constants. `null` is empty where it never is NULL.
 struct Value {
   std::string text;
   std::string null;
   Form form = Form::narrow;
-  int bits = 0;  ///< of narrow and wide ones: |value| <= 2^bits
+  UInt128 bound = 0;  ///< no |value| of narrow and wide ones is larger
+
+  [[nodiscard]] Operand operand() const { return {form, bound}; }
 };
 
-inline constexpr int kNarrowBits = 62;  // |value| <= 2^62 fits an int64, with room for the rounding up of bounds
-inline constexpr int kWideBits = 126;
-
-/// "i64", "i128", "double" or "bool".
+/// "i64", "i128", "double", "bool" or "int".
 const char* type_of(Form form);
 /// As an i128.
 std::string widened(const Value& v);
@@ -38,7 +41,9 @@ std::string widened(const Value& v);
 /// column3[u] is column 3's value, absent3[u] whether it is NULL. `bad` becomes true where the CPU has to do it.
 class ValueWriter {
  public:
-  ValueWriter(const Plan& plan, const SourceOptions& options) : plan_(plan), options_(options) {}
+  /// The arguments outlive this.
+  ValueWriter(const std::vector<Field>& fields, const std::vector<ColumnShape>& shapes)
+      : fields_(fields), shapes_(shapes) {}
 
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
@@ -61,12 +66,10 @@ class ValueWriter {
   void close_scope() { scopes_.pop_back(); }
   const Value& value(const Node& node);
   /// A constant of that name.
-  Value named(Form form, const std::string& text, std::string null, int bits);
+  Value named(Form form, const std::string& text, std::string null, UInt128 bound = 0);
 
-  [[nodiscard]] const Field& field(int column) const { return plan_.fields[static_cast<std::size_t>(column)]; }
-  [[nodiscard]] const ColumnShape& shape(int column) const {
-    return options_.columns[static_cast<std::size_t>(column)];
-  }
+  [[nodiscard]] const Field& field(int column) const { return fields_[static_cast<std::size_t>(column)]; }
+  [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
   /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, word) is whether test i passes.
   [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
 
@@ -76,8 +79,7 @@ class ValueWriter {
   std::string null_of(const Value& a, const Value& b);
   Value column(const Expression& node);
   static Value literal(const Expression& node);
-  Value exact(Op op, const Value& a, const Value& b, ValueType type);
-  Value date(Op op, const Value& a, const Value& b);
+  Value exact(Op op, const Value& a, const Value& b, const Limits& limits);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
   Value ratio(const Expression& node);
@@ -88,8 +90,8 @@ class ValueWriter {
   Value has_word(const Expression& node);
   void trouble(const std::string& condition, const std::string& null);
 
-  const Plan& plan_;
-  const SourceOptions& options_;
+  const std::vector<Field>& fields_;
+  const std::vector<ColumnShape>& shapes_;
   std::string out_;
   int names_ = 0;
   int troubles_ = 0;
@@ -97,4 +99,4 @@ class ValueWriter {
   std::vector<const Expression*> word_tests_;
 };
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/number.cpp: long division for quotients, and decimal text.
-#include "query/number.hpp"
+// expression/number.cpp: long division for quotients, and decimal text.
+#include "expression/number.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <compare>
 
-namespace upsweep::query {
+namespace upsweep::expression {
 namespace {
 
 // Integers up to here are doubles, and the quotient of two doubles is rounded once.
-constexpr UInt128 kExact = UInt128{1} << 53;
+constexpr UInt128 kExact = UInt128{1} << kExactBits;
 // A quotient with 55 bits or more and a mark for what was cut off rounds right: a double has 53.
 constexpr int kQuotientBits = 57;
 
@@ -98,7 +98,6 @@ int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept {
 }
 
 double to_double(Int128 value, int scale) noexcept {
-  constexpr int kExactTens = 22;  // 10^22 is a double
   if (scale <= kExactTens && magnitude(value) <= kExact) {
     return static_cast<double>(static_cast<std::int64_t>(value)) / kTens[scale];
   }
@@ -116,4 +115,4 @@ std::string to_text(Int128 value, int scale) {
   return digits;
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

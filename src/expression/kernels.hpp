@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/kernels.hpp: the loops over a block of values, compiled once per instruction set.
+// expression/kernels.hpp: the loops over a block of values, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
 constexpr int at(Storage storage) { return static_cast<int>(storage); }
 
@@ -71,4 +71,4 @@ const Kernels& kernels_avx512() noexcept;
 /// The kernels of the widest instruction set of this CPU, or of the one asked for.
 const Kernels& kernels(Isa isa) noexcept;
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

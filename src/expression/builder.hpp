@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/builder.hpp: makes typed expressions: brings operands to one type, computes what is constant, keeps equals once.
+// expression/builder.hpp: makes typed expressions: brings operands to one type, computes what is constant, keeps equals once.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "query/expression.hpp"
-#include "query/sql.hpp"
+#include "expression/caret.hpp"
+#include "expression/expression.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
 class Builder {
  public:
@@ -18,7 +18,8 @@ class Builder {
   /// How many different expressions were made.
   [[nodiscard]] int nodes() const { return static_cast<int>(made_.size()); }
 
-  Node column(int index, ValueType type, int location);
+  /// `wide`: an integer of 128 bits.
+  Node column(int index, ValueType type, bool wide, int location);
   Node exact(Int128 value, ValueType type, int location);
   Node real(double value, int location);
   Node text(const std::string& word, int location);
@@ -50,21 +51,11 @@ class Builder {
   Node as_date(const Node& a);
   Node fold(Op op, const Node& a, const Node& b, ValueType type, int location);
   [[noreturn]] void refuse(int location, const std::string& what) const {
-    query::refuse(sql_, location, Code::unsupported_sql, what);
+    expression::refuse(sql_, location, Code::unsupported_sql, what);
   }
 
   const std::string& sql_;
   std::map<std::string, Node> made_;
 };
 
-/// Days since 1970-01-01 of "1998-12-01"; throws bad_sql.
-int parse_date(const std::string& sql, const std::string& text, int location);
-/// `days` moved by whole months; a day that its month does not have becomes the month's last.
-int add_months(int days, std::int64_t months);
-/// "1998-12-01".
-std::string date_text(std::int64_t days);
-/// Days of the first and the last date that there is: 0001-01-01 to 9999-12-31.
-inline constexpr int kFirstDay = -719162;
-inline constexpr int kLastDay = 2932896;
-
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

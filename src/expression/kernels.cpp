@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/kernels.cpp: the loops over a block of values, compiled once per instruction set; UPSWEEP_ISA names this one.
+// expression/kernels.cpp: the loops over a block of values, compiled once per instruction set; UPSWEEP_ISA names this one.
 //
 // Plain loops that the compiler makes vectors of. Everything but the table is internal to this file: no std:: templates,
 // no inline functions of other headers (tests/isa_symbols.sh holds it to that).
-#include "query/kernels.hpp"
+#include "expression/kernels.hpp"
 
 #include <immintrin.h>
 
@@ -12,7 +12,7 @@
 #define UPSWEEP_KERNELS_NAME_2(isa) kernels_##isa
 #define UPSWEEP_KERNELS_NAME(isa) UPSWEEP_KERNELS_NAME_2(isa)
 
-namespace upsweep::query {
+namespace upsweep::expression {
 namespace {
 
 template <class T>
@@ -371,4 +371,4 @@ constexpr Kernels kTable{
 
 const Kernels& UPSWEEP_KERNELS_NAME(UPSWEEP_ISA)() noexcept { return kTable; }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

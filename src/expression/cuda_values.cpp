@@ -1,58 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/cuda_values.cpp: one statement per operator; in 64 bits where what is known of the columns says that it fits.
-#include "query/cuda_values.hpp"
+// expression/cuda_values.cpp: one statement per operator; in 64 bits where what is known of the columns says that it fits.
+#include "expression/cuda_values.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "query/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 namespace {
 
-Value column_value(const Field& field, const ColumnShape& shape) {
-  switch (field.storage) {
-    case Storage::float32:
-    case Storage::float64:
-      return {.form = Form::real};
-    case Storage::bit:
-      return {.form = Form::truth};
-    case Storage::uint64:
-      return {.form = Form::wide, .bits = 64};
-    case Storage::int128:
-      return {.form = Form::wide, .bits = 127};
-    case Storage::int8:
-      return {.form = Form::narrow, .bits = 7};
-    case Storage::uint8:
-      return {.form = Form::narrow, .bits = 8};
-    case Storage::int16:
-      return {.form = Form::narrow, .bits = 15};
-    case Storage::uint16:
-      return {.form = Form::narrow, .bits = 16};
-    case Storage::int32:
-      return {.form = Form::narrow, .bits = 31};
-    case Storage::uint32:
-      return {.form = Form::narrow, .bits = 32};
-    case Storage::int64:
-      return {.form = Form::narrow, .bits = shape.bits};
+/// An integer as a constant of the text.
+Value constant(Int128 value) {
+  const auto bits = static_cast<UInt128>(value);
+  const auto low = static_cast<std::uint64_t>(bits);
+  if (value >= INT64_MIN && value <= INT64_MAX) {
+    return {.text = fmt::format("(i64){}ULL", low), .bound = magnitude(value)};
   }
-  detail::no_such_value();
+  return {.text = fmt::format("join({}ULL, {}ULL)", low, static_cast<std::uint64_t>(bits >> 64)),
+          .form = Form::wide,
+          .bound = magnitude(value)};
 }
+Value power(int exponent) { return constant(power_of_ten(exponent)); }
 
-Value power(int exponent) {
-  const Int128 factor = power_of_ten(exponent);
-  const auto low = static_cast<std::uint64_t>(static_cast<UInt128>(factor));
-  const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(factor) >> 64);
-  const int bits = high != 0 ? 64 + static_cast<int>(std::bit_width(high)) : static_cast<int>(std::bit_width(low));
-  if (bits <= 63) return {.text = fmt::format("(i64){}LL", low), .bits = bits};
-  return {.text = fmt::format("join({}ULL, {}ULL)", low, high), .form = Form::wide, .bits = bits};
-}
+int index_of(Op op, Op first) { return static_cast<int>(op) - static_cast<int>(first); }
 
 }  // namespace
 
 const char* type_of(Form form) {
-  constexpr const char* kTypes[] = {"i64", "i128", "double", "bool"};
+  constexpr const char* kTypes[] = {"i64", "i128", "double", "bool", "int"};
   return kTypes[static_cast<int>(form)];
 }
 std::string widened(const Value& v) { return v.form == Form::wide ? v.text : "(i128)" + v.text; }
@@ -73,13 +49,14 @@ Value ValueWriter::compute(const Expression& node) {
     case Op::null:
       return literal(node);
     case Op::rescale:
-      return exact(Op::multiply, value(node.args[0]), power(node.type.scale - scale_of(node.args[0]->type)), node.type);
+      return exact(Op::multiply, value(node.args[0]), power(node.type.scale - scale_of(node.args[0]->type)),
+                   limits_of(node.type, node.wide));
     case Op::to_real:
       return to_real(node);
     case Op::negate: {
       const Value v = value(node.args[0]);
-      if (v.form == Form::real) return named(Form::real, "-" + v.text, v.null, 0);
-      return exact(Op::subtract, {.text = "(i64)0", .bits = 0}, v, node.type);
+      if (v.form == Form::real) return named(Form::real, "-" + v.text, v.null);
+      return exact(Op::subtract, constant(0), v, limits_of(node.type, node.wide));
     }
     case Op::add:
     case Op::subtract:
@@ -99,11 +76,11 @@ Value ValueWriter::compute(const Expression& node) {
       return both_or_either(node);
     case Op::invert: {
       const Value v = value(node.args[0]);
-      return named(Form::truth, "!" + v.text, v.null, 0);
+      return named(Form::boolean, "!" + v.text, v.null);
     }
     case Op::is_null: {
       const Value v = value(node.args[0]);
-      return {.text = v.null.empty() ? "false" : v.null, .form = Form::truth};
+      return {.text = v.null.empty() ? "false" : v.null, .form = Form::boolean};
     }
     case Op::choose:
       return choose(node);
@@ -113,10 +90,10 @@ Value ValueWriter::compute(const Expression& node) {
   detail::no_such_value();
 }
 
-Value ValueWriter::named(Form form, const std::string& text, std::string null, int bits) {
+Value ValueWriter::named(Form form, const std::string& text, std::string null, UInt128 bound) {
   const std::string name = fresh('v');
   line("const {} {} = {};", type_of(form), name, text);
-  return {.text = name, .null = std::move(null), .form = form, .bits = bits};
+  return {.text = name, .null = std::move(null), .form = form, .bound = bound};
 }
 
 std::string ValueWriter::null_of(const Value& a, const Value& b) {
@@ -138,77 +115,63 @@ void ValueWriter::trouble(const std::string& condition, const std::string& null)
 }
 
 Value ValueWriter::column(const Expression& node) {
-  Value v = column_value(field(node.column), shape(node.column));
-  v.text = v.form == Form::truth ? fmt::format("column{}[u]", node.column)
-                                 : fmt::format("({})column{}[u]", type_of(v.form), node.column);
-  if (shape(node.column).nullable) v.null = fmt::format("absent{}[u]", node.column);
+  const Storage storage = field(node.column).storage;
+  const ColumnShape& known = shape(node.column);
+  Value v{.form = form_of(field(node.column))};
+  if (v.form == Form::narrow || v.form == Form::wide) v.bound = bound_of(storage);
+  if (storage == Storage::int64) v.bound = UInt128{1} << known.bits;
+  v.text = fmt::format("({})column{}[u]", type_of(v.form), node.column);
+  if (known.nullable) v.null = fmt::format("absent{}[u]", node.column);
   return v;
 }
 
 Value ValueWriter::literal(const Expression& node) {
   Value v;
   if (node.type.kind == ValueKind::real) {
-    v.form = Form::real;
-    v.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real));
+    v = {.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real)), .form = Form::real};
   } else if (node.type.kind == ValueKind::boolean) {
-    v.form = Form::truth;
-    v.text = node.exact != 0 ? "true" : "false";
-  } else if (node.exact >= INT64_MIN && node.exact <= INT64_MAX) {
-    v.text = fmt::format("(i64){}ULL", static_cast<std::uint64_t>(node.exact));
-    v.bits = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(magnitude(node.exact)))), 63);
+    v = {.text = node.exact != 0 ? "true" : "false", .form = Form::boolean};
   } else {
-    const auto bits = static_cast<UInt128>(node.exact);
-    v.form = Form::wide;
-    v.text =
-        fmt::format("join({}ULL, {}ULL)", static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> 64));
-    v.bits = 127;
+    v = constant(node.exact);
   }
   if (node.op == Op::null) v.null = "true";
   return v;
 }
 
-/// Integers and decimals: in 64 bits, in 64 checked, in 128, in 128 checked; the rules are evaluate.cpp's.
-Value ValueWriter::exact(Op op, const Value& a, const Value& b, ValueType type) {
-  if (type.kind == ValueKind::date) return date(op, a, b);
-  const char* const names[] = {"add", "subtract", "multiply"};
-  const char* const signs[] = {"+", "-", "*"};
-  const int which = static_cast<int>(op) - static_cast<int>(Op::add);
-  const int bits = op == Op::multiply ? a.bits + b.bits : std::max(a.bits, b.bits) + 1;
-  const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
+/// Integers, decimals and dates: unchecked where the rule says that nothing can happen.
+Value ValueWriter::exact(Op op, const Value& a, const Value& b, const Limits& limits) {
+  constexpr const char* kNames[] = {"add", "subtract", "multiply"};
+  constexpr const char* kSigns[] = {"+", "-", "*"};
+  const int which = index_of(op, Op::add);
+  const ExactRule rule = rule_of(op, limits, a.operand(), b.operand());
+  const bool in_narrow = rule.computed == Form::narrow;
+  const std::string left = in_narrow ? a.text : widened(a);
+  const std::string right = in_narrow ? b.text : widened(b);
   const std::string null = null_of(a, b);
-  if (narrow && bits <= kNarrowBits) {
-    return named(Form::narrow, fmt::format("{} {} {}", a.text, signs[which], b.text), null, bits);
-  }
-  const bool to_narrow = narrow && type.kind != ValueKind::decimal;
-  if (!to_narrow && bits <= kWideBits) {
-    return named(Form::wide, fmt::format("{} {} {}", widened(a), signs[which], widened(b)), null, bits);
+  if (!rule.wraps && !rule.leaves) {
+    return named(rule.form, fmt::format("{} {} {}", left, kSigns[which], right), null, rule.bound);
   }
   const std::string over = fresh('o');
   line("bool {} = false;", over);
-  const Value v =
-      to_narrow
-          ? named(Form::narrow, fmt::format("checked_{}({}, {}, {})", names[which], a.text, b.text, over), null, 63)
-          : named(Form::wide, fmt::format("checked_{}({}, {}, {})", names[which], widened(a), widened(b), over), null,
-                  127);
+  const Value v = named(rule.computed, fmt::format("checked_{}({}, {}, {})", kNames[which], left, right, over), null);
+  const bool holds_more = limits.least > least_of(rule.computed);
+  if (holds_more) {
+    line("{} |= {} < {} || {} > {};", over, v.text, constant(limits.least).text, v.text,
+         constant(limits.greatest).text);
+  }
   trouble(over, null);
-  return v;
-}
-
-/// Dates have 32 bits, as columns of them do.
-Value ValueWriter::date(Op op, const Value& a, const Value& b) {
-  constexpr int kDateBits = 31;
-  Value v = exact(op, a, b, {ValueKind::decimal});
-  if (v.bits <= kDateBits) return v;
-  trouble(fmt::format("{} != (int){}", v.text, v.text), v.null);
-  return named(Form::narrow, fmt::format("(i64)(int){}", v.text), v.null, kDateBits);
+  return {.text = rule.form == rule.computed ? v.text : fmt::format("((i64){})", v.text),
+          .null = null,
+          .form = rule.form,
+          .bound = rule.bound};
 }
 
 Value ValueWriter::arithmetic(const Expression& node) {
   const Value a = value(node.args[0]);
   const Value b = value(node.args[1]);
-  if (node.type.kind != ValueKind::real) return exact(node.op, a, b, node.type);
+  if (node.type.kind != ValueKind::real) return exact(node.op, a, b, limits_of(node.type, node.wide));
   const char* const sign = node.op == Op::add ? "+" : node.op == Op::subtract ? "-" : "*";
-  return named(Form::real, fmt::format("{} {} {}", a.text, sign, b.text), null_of(a, b), 0);
+  return named(Form::real, fmt::format("{} {} {}", a.text, sign, b.text), null_of(a, b));
 }
 
 Value ValueWriter::divide(const Expression& node) {
@@ -217,17 +180,16 @@ Value ValueWriter::divide(const Expression& node) {
   const std::string null = null_of(a, b);
   if (node.type.kind == ValueKind::real) {
     trouble(b.text + " == 0", null);
-    return named(Form::real, a.text + " / " + b.text, null, 0);
+    return named(Form::real, a.text + " / " + b.text, null);
   }
-  const bool wide = a.form == Form::wide || b.form == Form::wide;
+  const Form form = form_of_quotient(a.form, b.form);
+  const bool wide = form == Form::wide;
   const std::string no = fresh('o');
-  const char* const least = wide ? "(i128)((u128)1 << 127)" : "(i64)(1ULL << 63)";
   const std::string top = wide ? widened(a) : a.text;
   const std::string bottom = wide ? widened(b) : b.text;
-  line("const bool {} = {} == 0 || ({} == -1 && {} == {});", no, bottom, bottom, top, least);
+  line("const bool {} = {} == 0 || ({} == -1 && {} == {});", no, bottom, bottom, top, constant(least_of(form)).text);
   trouble(no, null);
-  const Form form = wide ? Form::wide : Form::narrow;
-  return named(form, fmt::format("{} ? ({})0 : {} / {}", no, type_of(form), top, bottom), null, a.bits);
+  return named(form, fmt::format("{} ? ({})0 : {} / {}", no, type_of(form), top, bottom), null, a.bound);
 }
 
 /// The quotient of two float64 is rounded once: where both sides are one, that is the nearest.
@@ -245,22 +207,20 @@ Value ValueWriter::ratio(const Expression& node) {
   line("const i128 {} = checked_multiply({}, {}, {});", top, widened(a), widened(up), over);
   line("const i128 {} = checked_multiply({}, {}, {});", bottom, widened(b), widened(down), over);
   trouble(fmt::format("{} || {} == 0 || !is_real({}) || !is_real({})", over, bottom, top, bottom), null);
-  return named(Form::real, fmt::format("{} == 0 ? 0.0 : (double)(i64){} / (double)(i64){}", top, top, bottom), null, 0);
+  return named(Form::real, fmt::format("{} == 0 ? 0.0 : (double)(i64){} / (double)(i64){}", top, top, bottom), null);
 }
 
 Value ValueWriter::to_real(const Expression& node) {
-  constexpr int kExactTens = 22;  // 10^22 is a float64
-  constexpr int kRealBits = 53;
   const Value a = value(node.args[0]);
   const int scale = scale_of(node.args[0]->type);
-  if (scale == 0 && a.form == Form::narrow) return named(Form::real, "(double)(" + a.text + ")", a.null, 0);
+  if (scale == 0 && a.form == Form::narrow) return named(Form::real, "(double)(" + a.text + ")", a.null);
   if (scale > kExactTens) {
     trouble("true", a.null);
-  } else if (a.bits > kRealBits) {
+  } else if (a.bound > UInt128{1} << kExactBits) {
     trouble(fmt::format("!is_real({})", a.text), a.null);
   }
   const Value by = power(std::min(scale, kExactTens));
-  return named(Form::real, fmt::format("(double)(i64)({}) / (double)({})", a.text, by.text), a.null, 0);
+  return named(Form::real, fmt::format("(double)(i64)({}) / (double)({})", a.text, by.text), a.null);
 }
 
 Value ValueWriter::compare(const Expression& node) {
@@ -272,17 +232,18 @@ Value ValueWriter::compare(const Expression& node) {
                              : node.op == Op::unequal ? fmt::format("!is_equal({}, {})", a.text, b.text)
                              : node.op == Op::less    ? fmt::format("is_less({}, {})", a.text, b.text)
                                                       : fmt::format("!is_less({}, {})", b.text, a.text);
-    return named(Form::truth, text, null, 0);
+    return named(Form::boolean, text, null);
   }
   const int finer = scale_of(node.args[0]->type) - scale_of(node.args[1]->type);
-  const ValueType decimal{ValueKind::decimal};
+  const Limits decimal = limits_of({ValueKind::decimal}, false);
   if (finer > 0) b = exact(Op::multiply, b, power(finer), decimal);
   if (finer < 0) a = exact(Op::multiply, a, power(-finer), decimal);
   const bool wide = a.form == Form::wide || b.form == Form::wide;
   constexpr const char* kSigns[] = {"==", "!=", "<", "<="};
-  const char* const sign = kSigns[static_cast<int>(node.op) - static_cast<int>(Op::equal)];
-  return named(Form::truth, fmt::format("{} {} {}", wide ? widened(a) : a.text, sign, wide ? widened(b) : b.text), null,
-               0);
+  return named(Form::boolean,
+               fmt::format("{} {} {}", wide ? widened(a) : a.text, kSigns[index_of(node.op, Op::equal)],
+                           wide ? widened(b) : b.text),
+               null);
 }
 
 /// The right side is looked at where the left one leaves the matter open, if looking at it can fail.
@@ -306,14 +267,14 @@ Value ValueWriter::both_or_either(const Expression& node) {
     out_ += right;
     scopes_.back().merge(inner);
     if (a.null.empty() && b.null.empty()) {
-      return named(Form::truth, fmt::format("{} {} {}", a.text, is_either ? "|" : "&", b.text), "", 0);
+      return named(Form::boolean, fmt::format("{} {} {}", a.text, is_either ? "|" : "&", b.text), "");
     }
     const std::string known = fresh('v');
     line("const bool {} = {} || {};", known, decides(a), decides(b));
     const std::string either_null = null_of(a, b);
     const std::string null = fresh('n');
     line("const bool {} = !{} && {};", null, known, either_null);
-    return {.text = is_either ? known : fmt::format("(!{})", known), .null = null, .form = Form::truth};
+    return {.text = is_either ? known : fmt::format("(!{})", known), .null = null, .form = Form::boolean};
   }
   const std::string v = fresh('v');
   const std::string null = fresh('n');
@@ -326,7 +287,7 @@ Value ValueWriter::both_or_either(const Expression& node) {
   if (!either_null.empty()) line("{} = {};", null, either_null);
   line("}}");
   line("}}");
-  return {.text = v, .null = a.null.empty() && b.null.empty() ? "" : null, .form = Form::truth};
+  return {.text = v, .null = a.null.empty() && b.null.empty() ? "" : null, .form = Form::boolean};
 }
 
 Value ValueWriter::choose(const Expression& node) {
@@ -343,7 +304,7 @@ Value ValueWriter::choose(const Expression& node) {
     scopes_.pop_back();
   };
   for (std::size_t i = 0; i + 1 < node.args.size(); i += 2) {
-    scopes_.emplace_back();  // what a test has computed serves those behind it
+    scopes_.emplace_back();  // what a test has computed serves those after it
     Arm arm;
     arm.test_text = apart([&] {
       const Value& test = value(node.args[i]);
@@ -361,7 +322,7 @@ Value ValueWriter::choose(const Expression& node) {
   for (const Arm& arm : arms) {
     const bool is_first = &arm == arms.data();
     if (is_first || arm.value.form == Form::wide) all.form = arm.value.form;
-    all.bits = std::max(all.bits, arm.value.bits);
+    all.bound = std::max(all.bound, arm.value.bound);
     if (!arm.value.null.empty()) all.null = "?";
   }
   all.text = fresh('v');
@@ -388,7 +349,7 @@ Value ValueWriter::has_word(const Expression& node) {
   // Their place among the arguments follows from how many there are: it is filled in at the end.
   const std::string passes = fmt::format("PASSES_{}", known - word_tests_.begin());
   const std::string there = a.null.empty() ? "" : fmt::format("!{} && ", a.null);
-  return named(Form::truth, fmt::format("{}at<unsigned char>({}, {}) != 0", there, passes, a.text), a.null, 0);
+  return named(Form::boolean, fmt::format("{}at<unsigned char>({}, {}) != 0", there, passes, a.text), a.null);
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/words.hpp: words that keep the strings they are views of.
+// expression/words.hpp: a dictionary that keeps the strings it is made of.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 #include "upsweep/table.hpp"
 
-namespace upsweep::query {
+namespace upsweep::expression {
 
-/// The words of a vector or deque of strings, in its order.
+/// Of a vector or deque of strings, in its order.
 template <class Strings>
-std::shared_ptr<const Words> words_of(Strings strings) {
+std::shared_ptr<const Words> dictionary_of(Strings strings) {
   struct Kept {
     Strings strings;
     Words words;
@@ -22,4 +22,4 @@ std::shared_ptr<const Words> words_of(Strings strings) {
   return {kept, &kept->words};
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep::expression

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// expression/caret.cpp: cuts a long line around the place, and counts columns as a terminal shows them.
+#include "expression/caret.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "core/utf8.hpp"
+
+namespace upsweep::expression {
+namespace {
+
+// Columns of the line that is shown, all and before the place: after two blanks it fits a terminal of 80.
+constexpr std::size_t kShown = 77;
+constexpr std::size_t kShownBefore = 60;
+
+/// Columns of a terminal. East Asian characters and pictures have two, and fmt, which pads by columns, knows which they are.
+std::size_t width_of(std::string_view text) {
+  const std::size_t columns = 2 * text.size();
+  return columns + text.size() - fmt::format("{:<{}}", text, columns).size();
+}
+
+std::size_t bytes_of_first(std::string_view text) { return std::max<std::size_t>(code_point(text, 0).bytes, 1); }
+
+/// One blank, which is as wide, for each control character.
+std::string with_blanks(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t bytes = bytes_of_first(text);
+    shown += is_control(code_point(text, 0).value) ? " " : text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return shown;
+}
+
+/// As many characters from the front, or from the end, as fit so many columns; with "…" for the rest.
+std::string cut_after(std::string_view text, std::size_t columns) {
+  if (width_of(text) <= columns) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t next = 0; width_of(text.substr(0, next)) < columns; next += bytes_of_first(text.substr(next))) {
+    end = next;
+  }
+  return fmt::format("{}…", text.substr(0, end));
+}
+std::string cut_before(std::string_view text, std::size_t columns) {
+  std::size_t width = width_of(text);
+  if (width <= columns) return std::string(text);
+  while (width >= columns) {
+    width -= width_of(text.substr(0, bytes_of_first(text)));
+    text.remove_prefix(bytes_of_first(text));
+  }
+  return fmt::format("…{}", text);
+}
+
+}  // namespace
+
+void refuse(const std::string& text, int location, Code code, const std::string& what, std::int64_t index) {
+  const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), text.size());
+  const std::size_t line_begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
+  const std::size_t line_end = std::min(text.find('\n', at), text.size());
+  const std::string before = cut_before(std::string_view(text).substr(line_begin, at - line_begin), kShownBefore);
+  const std::size_t width = width_of(before);
+  const std::string after = cut_after(std::string_view(text).substr(at, line_end - at), kShown - width);
+  throw Error(code, fmt::format("{}\n  {}\n  {:{}}^", what, with_blanks(before + after), "", width),
+              index == kNoIndex ? static_cast<std::int64_t>(at) : index);
+}
+
+}  // namespace upsweep::expression

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// expression/date.hpp: dates as days since 1970-01-01: read, shown, and moved by months.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace upsweep::expression {
+
+/// Days since 1970-01-01 of `date`, "1998-12-01", which stands in `text` at `location`; throws Error bad_sql.
+int parse_date(const std::string& text, const std::string& date, int location);
+/// `days` moved by whole months; a day that its month does not have becomes the month's last.
+int add_months(int days, std::int64_t months);
+/// "1998-12-01".
+std::string date_text(std::int64_t days);
+/// Days of the first and the last date that can be written: 0001-01-01 and 9999-12-31.
+inline constexpr int kFirstDay = -719162;
+inline constexpr int kLastDay = 2932896;
+
+}  // namespace upsweep::expression

@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: Apache-2.0
+// expression/evaluate.cpp: one operator at a time over a block; in 64 bits as long as what the block holds cannot overflow.
+//
+// Every vector of integers or decimals knows a bound of its values. A column's is read off the block; an operator's
+// follows from its operands'. Where it fits 64 bits the operator runs unchecked, as vectors; else integers are checked one
+// by one and decimals go on in 128 bits, which are checked too. So nothing ever wraps around unseen.
+#include "expression/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "cpu/kernels.hpp"
+#include "expression/caret.hpp"
+
+namespace upsweep::expression {
+namespace {
+
+constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far past the last
+
+Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
+
+template <class T>
+void run(const TypedKernels<T>& kernels, Op op, const Vector& a, const Vector& b, int n, T* to) {
+  const auto kernel = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
+  kernel(a.as<T>(), a.one, b.as<T>(), b.one, n, to);
+}
+
+/// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.
+bool spread_bits(const std::uint8_t* bits, std::int64_t first, const std::int32_t* rows, int n, bool wanted,
+                 std::uint8_t* out) {
+  std::uint8_t any = 0;
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t bit = first + (rows != nullptr ? rows[i] : i);
+    out[i] = static_cast<std::uint8_t>(((bits[bit >> 3] >> (bit & 7)) & 1) ^ (wanted ? 0 : 1));
+    any |= out[i];
+  }
+  return any != 0;
+}
+
+/// A comparison of a column with a number of its own scale, as bounds of the column.
+std::optional<ColumnBounds> bounds_of(const Expression& condition) {
+  const auto comparison = column_comparison(condition);
+  if (!comparison) return std::nullopt;
+  const auto& [found, constant, turned] = *comparison;
+  const Expression& column = *condition.args[turned ? 1 : 0];
+  const bool is_exact_column = is_exact(column.type) || column.type.kind == ValueKind::date;
+  if (&column != found || !is_exact_column || scale_of(column.type) != scale_of(constant->type)) return std::nullopt;
+  ColumnBounds bounds{.column = column.column};
+  const bool open = condition.op == Op::less;
+  if (condition.op == Op::equal || turned) {
+    if (open && constant->exact == kInt128Max) return std::nullopt;
+    bounds.least = constant->exact + (open ? 1 : 0);
+  }
+  if (condition.op == Op::equal || !turned) {
+    if (open && constant->exact == kInt128Min) return std::nullopt;
+    bounds.greatest = constant->exact - (open ? 1 : 0);
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::optional<ColumnComparison> column_comparison(const Expression& condition) {
+  if (condition.op != Op::equal && condition.op != Op::less && condition.op != Op::less_equal) return std::nullopt;
+  const bool turned = condition.args[0]->op == Op::literal;
+  const Expression* column = condition.args[turned ? 1 : 0].get();
+  const Expression* constant = condition.args[turned ? 0 : 1].get();
+  while (column->op == Op::rescale || column->op == Op::to_real) column = column->args[0].get();
+  if (column->op != Op::column || constant->op != Op::literal) return std::nullopt;
+  return ColumnComparison{column, constant, turned};
+}
+
+std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage) {
+  const Limits limits = limits_of(storage);
+  const Int128 least = std::max(limits.least, bounds.least);
+  const Int128 greatest = std::min(limits.greatest, bounds.greatest);
+  if (least > greatest) return std::nullopt;
+  return StoredBounds{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)};
+}
+
+std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
+  std::vector<Condition> all;
+  std::size_t run = 0;  // where the bounds begin that nothing else stands between
+  for (const Node& filter : filters) {
+    const auto bounds = bounds_of(*filter);
+    if (!bounds) {
+      all.push_back({.nodes = {filter}});
+      run = all.size();
+      continue;
+    }
+    const auto same = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(run), all.end(),
+                                   [&](const Condition& other) { return other.bounds->column == bounds->column; });
+    if (same == all.end()) {
+      all.push_back({.nodes = {filter}, .bounds = bounds});
+      continue;
+    }
+    same->nodes.push_back(filter);
+    same->bounds->least = std::max(same->bounds->least, bounds->least);
+    same->bounds->greatest = std::min(same->bounds->greatest, bounds->greatest);
+  }
+  return all;
+}
+
+/// Where a node's values are kept.
+struct Evaluator::Slot {
+  Vector vector;
+  std::int64_t filled = -1;
+  std::vector<Int128> values;  ///< room for any form
+  std::vector<std::uint8_t> nulls;
+  std::shared_ptr<const Words> tested;  ///< the dictionary that `passes` is about
+  std::vector<std::uint8_t> passes;     ///< by its entries
+
+  template <class T>
+  T* room() {
+    static_assert(sizeof(T) <= sizeof(Int128));
+    values.resize(std::max(values.size(), static_cast<std::size_t>(kBlock) * sizeof(T) / sizeof(Int128)));
+    vector.data = values.data();
+    vector.one = false;
+    return reinterpret_cast<T*>(values.data());
+  }
+  std::uint8_t* null_room() {
+    nulls.resize(kBlock);
+    vector.nulls = nulls.data();
+    return nulls.data();
+  }
+};
+
+Evaluator::Evaluator(const std::vector<Field>& fields, int nodes, const std::string& sql, const Kernels& kernels,
+                     const char* counted)
+    : fields_(fields),
+      sql_(sql),
+      kernels_(kernels),
+      counted_(counted),
+      kept_(kRoom),
+      places_(kRoom),
+      slots_(static_cast<std::size_t>(nodes)) {}
+Evaluator::~Evaluator() = default;
+
+void Evaluator::fail(const Expression& node, Code code, const char* what, int i) const {
+  refuse(sql_, node.location, code,
+         fmt::format("{}{}", what, counted_ == nullptr ? "" : fmt::format("{}{}", counted_, row(i))),
+         counted_ == nullptr ? kNoIndex : row(i));
+}
+
+void Evaluator::start(const Batch& batch, std::int64_t first, int count) {
+  batch_ = &batch;
+  first_ = first;
+  count_ = count;
+  rows_ = nullptr;
+  ++now_;
+}
+
+void Evaluator::start(const Batch& batch, std::span<const std::int32_t> rows) {
+  start(batch, 0, static_cast<int>(rows.size()));
+  std::copy(rows.begin(), rows.end(), kept_.begin());
+  rows_ = kept_.data();
+}
+
+void Evaluator::append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const {
+  const auto before = static_cast<std::ptrdiff_t>(rows.size());
+  const auto first = static_cast<std::int32_t>(first_);
+  for (int i = 0; i < count_; ++i) rows.push_back(first + (rows_ != nullptr ? rows_[i] : i));
+  for (const int column : columns) {
+    const auto* values = static_cast<const std::byte*>(batch_->columns[static_cast<std::size_t>(column)].values);
+    const int bits = width_of(fields_[static_cast<std::size_t>(column)].storage);
+    for (auto row = rows.begin() + before; row != rows.end(); ++row) {
+      __builtin_prefetch(values + std::int64_t{*row} * bits / 8);
+    }
+  }
+}
+
+const Vector& Evaluator::value(const Node& node) {
+  Slot& slot = slots_[static_cast<std::size_t>(node->id)];
+  if (known(*node) != nullptr) return slot.vector;
+  slot.vector.nulls = nullptr;
+  slot.vector.one = false;
+  compute(node, slot);
+  slot.filled = now_;
+  return slot.vector;
+}
+
+const Evaluator::Slot* Evaluator::known(const Expression& node) {
+  Slot& slot = slots_[static_cast<std::size_t>(node.id)];
+  if (slot.filled == now_) return &slot;
+  const Slot* const of_all = all_ != nullptr ? all_->known(node) : nullptr;
+  if (of_all == nullptr) return nullptr;
+  take_from(of_all->vector, slot);
+  slot.filled = now_;
+  return &slot;
+}
+
+/// What `values`, of all rows, has for these.
+void Evaluator::take_from(const Vector& values, Slot& slot) const {
+  slot.vector = values;
+  if (values.one) return;
+  const auto take = [&]<class T>(const T* from, T* to) {
+    for (int i = 0; i < count_; ++i) to[i] = from[places_in_all_[static_cast<std::size_t>(i)]];
+  };
+  if (values.nulls != nullptr) take(values.nulls, slot.null_room());
+  with_type(values.form, [&]<class T>(std::type_identity<T>) { take(values.as<T>(), slot.room<T>()); });
+}
+
+void Evaluator::compute(const Node& made, Slot& slot) {
+  const Expression& node = *made;
+  switch (node.op) {
+    case Op::column:
+      load(node, slot);
+      break;
+    case Op::literal:
+    case Op::null:
+      literal(node, slot);
+      break;
+    case Op::rescale:
+      rescale(node, slot);
+      break;
+    case Op::to_real:
+      to_real(node, slot);
+      break;
+    case Op::negate:
+      negate(node, slot);
+      break;
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+      arithmetic(made, slot);
+      break;
+    case Op::divide:
+      divide(node, slot);
+      break;
+    case Op::ratio:
+      ratio(node, slot);
+      break;
+    case Op::equal:
+    case Op::unequal:
+    case Op::less:
+    case Op::less_equal:
+      compare(node, slot);
+      break;
+    case Op::both:
+    case Op::either:
+    case Op::invert:
+    case Op::is_null:
+      logic(node, slot);
+      break;
+    case Op::choose:
+      choose(node, slot);
+      break;
+    case Op::has_word:
+      has_word(node, slot);
+      break;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- selection
+
+void Evaluator::keep_rows(std::span<const std::int32_t> places) {
+  const int kept = static_cast<int>(places.size());
+  if (kept == count_) return;
+  for (int i = 0; i < kept; ++i) {
+    const std::int32_t place = places[static_cast<std::size_t>(i)];
+    kept_[static_cast<std::size_t>(i)] = rows_ != nullptr ? rows_[place] : place;
+  }
+  rows_ = kept_.data();
+  count_ = kept;
+  ++now_;
+}
+
+void Evaluator::keep(const Condition& condition) {
+  if (count_ == 0 || (condition.bounds && keep_range(*condition.bounds))) return;
+  for (const Node& node : condition.nodes) keep_true(node);
+}
+
+void Evaluator::keep_true(const Node& condition) {
+  const Vector& holding = value(condition);
+  if (holding.one) {
+    if (holding.at<std::uint8_t>(0) == 0 || null_at(holding, 0)) keep_rows({});
+    return;
+  }
+  const auto* keep = holding.as<std::uint8_t>();
+  if (holding.nulls != nullptr) {
+    auto* certain = slots_[static_cast<std::size_t>(condition->id)].room<std::uint8_t>();  // in place
+    for (int i = 0; i < count_; ++i) certain[i] = static_cast<std::uint8_t>(keep[i] & ~holding.nulls[i] & 1);
+    keep = certain;
+  }
+  const int kept = kernels_.places(keep, count_, places_.data());
+  keep_rows({places_.data(), static_cast<std::size_t>(kept)});
+}
+
+/// On the column as it lies in memory; false where NULLs or its storage forbid that.
+bool Evaluator::keep_range(const ColumnBounds& bounds) {
+  const ColumnData& data = batch_->columns[static_cast<std::size_t>(bounds.column)];
+  const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
+  const auto select = kernels_.select[at(storage)];
+  if (select == nullptr || data.validity != nullptr) return false;
+  const auto stored = stored_bounds(bounds, storage);
+  if (!stored) {
+    keep_rows({});
+    return true;
+  }
+  const auto* values = static_cast<const std::byte*>(data.values) + first_ * (width_of(storage) / 8);
+  const int kept = select(values, rows_, count_, stored->least, stored->greatest, kept_.data());
+  if (kept < count_) {
+    rows_ = kept_.data();
+    count_ = kept;
+    ++now_;
+  }
+  return true;
+}
+
+const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_t> places) {
+  if (!for_some_) {
+    for_some_ = std::make_unique<Evaluator>(fields_, static_cast<int>(slots_.size()), sql_, kernels_, counted_);
+  }
+  Evaluator& other = *for_some_;
+  other.batch_ = batch_;
+  other.first_ = first_;
+  other.rows_ = other.kept_.data();
+  other.count_ = static_cast<int>(places.size());
+  other.all_ = this;
+  other.places_in_all_.assign(places.begin(), places.end());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    other.kept_[i] = rows_ != nullptr ? rows_[places[i]] : places[i];
+  }
+  ++other.now_;
+  return other.value(node);
+}
+
+// ----------------------------------------------------------------------------------------------------------------- atoms
+
+void Evaluator::load(const Expression& node, Slot& slot) {
+  const Field& field = fields_[static_cast<std::size_t>(node.column)];
+  const ColumnData& column = batch_->columns[static_cast<std::size_t>(node.column)];
+  Vector& vector = slot.vector;
+  if (column.validity != nullptr &&
+      !spread_bits(column.validity, column.offset + first_, rows_, count_, false, slot.null_room())) {
+    vector.nulls = nullptr;
+  }
+  const auto gather = [&]<class From, class To>(const From* from, To* to) {
+    for (int i = 0; i < count_; ++i) to[i] = from[first_ + (rows_ != nullptr ? rows_[i] : i)];
+  };
+  vector.form = form_of(field);
+  vector.bound = vector.form == Form::real || vector.form == Form::boolean ? 0 : bound_of(field.storage);
+  if (vector.form == Form::text) {
+    vector.dictionary = &column.words;
+    gather(static_cast<const std::int32_t*>(column.values), slot.room<std::int32_t>());
+  } else if (vector.form == Form::boolean) {
+    spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
+                slot.room<std::uint8_t>());
+  } else if (field.storage == Storage::int128) {
+    auto* const to = slot.room<Int128>();
+    gather(static_cast<const Int128*>(column.values), to);
+    vector.bound = 0;
+    for (int i = 0; i < count_; ++i) vector.bound = std::max(vector.bound, magnitude(to[i]));
+  } else if (field.storage == Storage::uint64) {
+    gather(static_cast<const std::uint64_t*>(column.values), slot.room<Int128>());
+  } else {
+    const int bits = width_of(field.storage);
+    const auto* from = static_cast<const std::byte*>(column.values) + first_ * (bits / 8);
+    if (bits == 64 && rows_ == nullptr) {
+      vector.data = from;
+    } else {
+      void* const to = vector.form == Form::real ? static_cast<void*>(slot.room<double>()) : slot.room<std::int64_t>();
+      kernels_.take[at(field.storage)](from, rows_, count_, to);
+    }
+    if (field.storage == Storage::int64) {
+      vector.bound = UInt128{kernels_.magnitude(vector.as<std::int64_t>(), count_)} + 1;
+    }
+  }
+}
+
+void Evaluator::literal(const Expression& node, Slot& slot) {
+  slot.vector.form = form_of_constant(node);
+  slot.vector.bound = magnitude(node.exact);
+  with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
+    *slot.room<T>() = std::is_same_v<T, double> ? static_cast<T>(node.real) : static_cast<T>(node.exact);
+  });
+  slot.vector.one = true;
+  if (node.op == Op::null) *slot.null_room() = 1;
+}
+
+/// NULL where either is.
+void Evaluator::unite_nulls(const Vector& a, const Vector& b, Slot& slot) {
+  if (a.nulls == nullptr && b.nulls == nullptr) return;
+  std::uint8_t* const to = slot.null_room();
+  for (int i = 0; i < count_; ++i) to[i] = static_cast<std::uint8_t>(null_at(a, i) || null_at(b, i) ? 1 : 0);
+}
+
+// ------------------------------------------------------------------------------------------------------------ arithmetic
+
+/// Whether bringing an operand to the other's scale may overflow in a row where the other is NULL, and so the result.
+bool Evaluator::may_overflow_for_nothing(const Node& scaled, const Node& other) {
+  if (scaled->op != Op::rescale) return false;
+  const Vector& there = value(unscaled(other));
+  const auto end = there.nulls + (there.nulls == nullptr ? 0 : there.one ? 1 : count_);
+  if (std::find(there.nulls, end, 1) == end) return false;
+  const Int128 factor = power_of_ten(scaled->type.scale - scale_of(scaled->args[0]->type));
+  return saturated_product(value(unscaled(scaled)).bound, magnitude(factor)) > kWideBound;
+}
+
+/// Only in rows where both operands are there.
+void Evaluator::arithmetic_where_known(const Node& node, Slot& slot) {
+  const Vector& a = value(unscaled(node->args[0]));
+  const Vector& b = value(unscaled(node->args[1]));
+  std::vector<std::int32_t> known;
+  for (int i = 0; i < count_; ++i) {
+    if (!null_at(a, i) && !null_at(b, i)) known.push_back(i);
+  }
+  const Vector& v = value_for(node, known);
+  slot.vector.form = Form::wide;
+  slot.vector.bound = v.bound;
+  std::fill_n(slot.null_room(), count_, std::uint8_t{1});
+  auto* const to = slot.room<Int128>();
+  std::fill_n(to, count_, Int128{0});
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    const auto i = static_cast<std::size_t>(known[k]);
+    slot.nulls[i] = 0;
+    to[i] = exact_at(v, static_cast<int>(k));
+  }
+}
+
+void Evaluator::arithmetic(const Node& sum, Slot& slot) {
+  const Expression& node = *sum;
+  if (may_overflow_for_nothing(node.args[0], node.args[1]) || may_overflow_for_nothing(node.args[1], node.args[0])) {
+    return arithmetic_where_known(sum, slot);
+  }
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  if (node.type.kind != ValueKind::real) return exact_arithmetic(node, node.op, a, b, slot);
+  slot.vector.form = Form::real;
+  run(kernels_.reals, node.op, a, b, count_, slot.room<double>());
+}
+
+void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot) {
+  const Limits limits = limits_of(node.type, node.wide);
+  const ExactRule rule = rule_of(op, limits, a.operand(), b.operand());
+  slot.vector.form = rule.form;
+  slot.vector.bound = rule.bound;
+  if (rule.computed == Form::narrow && !rule.wraps) {
+    auto* const to = slot.room<std::int64_t>();
+    run(kernels_.integers, op, a, b, count_, to);
+    if (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest)) return;
+  }
+  with_type(rule.form, [&]<class T>(std::type_identity<T>) {
+    UInt128 largest = 0;
+    each_known<T>(slot, [&](int i) {
+      Int128 result = 0;
+      const bool fits = compute_exact(op, exact_at(a, i), exact_at(b, i), result);
+      if (!fits || result > limits.greatest || result < limits.least) fail(node, Code::overflow, limits.failure, i);
+      largest = std::max(largest, magnitude(result));
+      return static_cast<T>(result);
+    });
+    slot.vector.bound = largest;
+  });
+}
+
+/// The result's values: f(i) for each row that is not NULL.
+template <class T, class F>
+void Evaluator::each_known(Slot& slot, F f) const {
+  auto* const to = slot.room<T>();
+  for (int i = 0; i < count_; ++i) to[i] = null_at(slot.vector, i) ? T{} : f(i);
+}
+
+void Evaluator::negate(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  unite_nulls(a, a, slot);
+  if (node.type.kind == ValueKind::real) {
+    slot.vector.form = Form::real;
+    return each_known<double>(slot, [&](int i) { return -a.at<double>(i); });
+  }
+  const std::int64_t zero = 0;
+  exact_arithmetic(node, Op::subtract, {.one = true, .data = &zero}, a, slot);
+}
+
+void Evaluator::divide(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  if (node.type.kind == ValueKind::real) {
+    slot.vector.form = Form::real;
+    return each_known<double>(slot, [&](int i) {
+      if (b.at<double>(i) == 0) fail_to_divide(node, i);
+      return a.at<double>(i) / b.at<double>(i);
+    });
+  }
+  slot.vector.form = form_of_quotient(a.form, b.form);
+  slot.vector.bound = a.bound;
+  const Int128 least = least_of(slot.vector.form);
+  with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
+    each_known<T>(slot, [&](int i) {
+      const Int128 top = exact_at(a, i);
+      const Int128 bottom = exact_at(b, i);
+      if (bottom == 0) fail_to_divide(node, i);
+      if (bottom == -1 && top == least) fail(node, Code::overflow, limits_of(node.type, node.wide).failure, i);
+      return static_cast<T>(top / bottom);
+    });
+  });
+}
+
+void Evaluator::ratio(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  unite_nulls(a, b, slot);
+  const int tens = scale_of(node.args[1]->type) - scale_of(node.args[0]->type);
+  slot.vector.form = Form::real;
+  each_known<double>(slot, [&](int i) {
+    if (exact_at(b, i) == 0) fail_to_divide(node, i);
+    return quotient(exact_at(a, i), exact_at(b, i), tens);
+  });
+}
+
+void Evaluator::rescale(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Int128 factor = power_of_ten(node.type.scale - scale_of(node.args[0]->type));
+  const auto narrow = static_cast<std::int64_t>(factor);
+  Vector by{.form = Form::wide, .one = true, .data = &factor, .bound = magnitude(factor)};
+  if (by.bound <= kNarrowBound) by = {.one = true, .data = &narrow, .bound = by.bound};
+  unite_nulls(a, a, slot);
+  exact_arithmetic(node, Op::multiply, a, by, slot);
+}
+
+void Evaluator::to_real(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const int scale = scale_of(node.args[0]->type);
+  unite_nulls(a, a, slot);
+  slot.vector.form = Form::real;
+  each_known<double>(slot, [&](int i) { return to_double(exact_at(a, i), scale); });
+}
+
+// ------------------------------------------------------------------------------------------------------------ conditions
+
+void Evaluator::compare(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const Vector& b = value(node.args[1]);
+  const int a_scale = scale_of(node.args[0]->type);
+  const int b_scale = scale_of(node.args[1]->type);
+  unite_nulls(a, b, slot);
+  slot.vector.form = Form::boolean;
+  auto* const to = slot.room<std::uint8_t>();
+  const auto by_kernel = [&]<class T>(const TypedKernels<T>& kernels) {
+    const auto which = static_cast<int>(node.op) - static_cast<int>(Op::equal);
+    kernels.compare[which](a.as<T>(), a.one, b.as<T>(), b.one, count_, to);
+  };
+  const auto one_by_one = [&](auto order) {
+    for (int i = 0; i < count_; ++i) to[i] = holds(node.op, order(i)) ? 1 : 0;
+  };
+  const auto order = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
+  const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
+  if (a.form == Form::real) return by_kernel(kernels_.reals);
+  if (a_scale == b_scale && narrow) return by_kernel(kernels_.integers);
+  if (a_scale == b_scale) return one_by_one([&](int i) { return order(exact_at(a, i), exact_at(b, i)); });
+  // Decimals of unlike scales: in 64 bits where they fit, in 256 else.
+  const Int128 up_a = power_of_ten(std::max(b_scale - a_scale, 0));
+  const Int128 up_b = power_of_ten(std::max(a_scale - b_scale, 0));
+  if (narrow && saturated_product(a.bound, magnitude(up_a)) <= kNarrowBound &&
+      saturated_product(b.bound, magnitude(up_b)) <= kNarrowBound) {
+    const auto by_a = static_cast<std::int64_t>(up_a);
+    const auto by_b = static_cast<std::int64_t>(up_b);
+    return one_by_one([&](int i) { return order(a.at<std::int64_t>(i) * by_a, b.at<std::int64_t>(i) * by_b); });
+  }
+  one_by_one([&](int i) { return expression::compare(exact_at(a, i), a_scale, exact_at(b, i), b_scale); });
+}
+
+void Evaluator::logic(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  const auto boolean_at = [](const Vector& v, int i) { return v.at<std::uint8_t>(i) != 0; };
+  slot.vector.form = Form::boolean;
+  auto* const to = slot.room<std::uint8_t>();
+  if (node.op == Op::is_null) {
+    for (int i = 0; i < count_; ++i) to[i] = null_at(a, i) ? 1 : 0;
+    return;
+  }
+  if (node.op == Op::invert) {
+    unite_nulls(a, a, slot);
+    for (int i = 0; i < count_; ++i) to[i] = boolean_at(a, i) ? 0 : 1;
+    return;
+  }
+  // Rows that the left side does not decide: not false for AND, not true for OR.
+  const bool decisive = node.op == Op::either;
+  const auto decides = [&](const Vector& v, int i) { return !null_at(v, i) && boolean_at(v, i) == decisive; };
+  const bool dense = !node.args[1]->can_fail;
+  std::vector<std::int32_t> open;
+  for (int i = 0; i < count_; ++i) {
+    if (dense || !decides(a, i)) open.push_back(i);
+  }
+  const Vector& b = dense ? value(node.args[1]) : value_for(node.args[1], open);
+  std::fill_n(to, count_, static_cast<std::uint8_t>(decisive ? 1 : 0));
+  std::uint8_t* const nulls = a.nulls != nullptr || b.nulls != nullptr ? slot.null_room() : nullptr;
+  if (nulls != nullptr) std::fill_n(nulls, count_, std::uint8_t{0});
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const int i = open[k];
+    const int j = dense ? i : static_cast<int>(k);
+    if (decides(a, i) || decides(b, j)) continue;
+    to[i] = decisive ? 0 : 1;
+    if (nulls != nullptr) nulls[i] = null_at(a, i) || null_at(b, j) ? 1 : 0;
+  }
+}
+
+void Evaluator::choose(const Expression& node, Slot& slot) {
+  const ValueKind kind = node.type.kind;
+  const bool exact = kind != ValueKind::real && kind != ValueKind::boolean;
+  slot.vector.form = exact ? Form::wide : form_of_constant(node);
+  slot.vector.bound = 0;
+  std::uint8_t* const nulls = slot.null_room();
+  std::fill_n(nulls, count_, std::uint8_t{0});
+  bool any_wide = false;
+  with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
+    T* const to = slot.room<T>();
+    const auto put = [&](const Node& from, const std::vector<std::int32_t>& places) {
+      if (places.empty()) return;
+      const Vector& v = value_for(from, places);
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const int i = places[k];
+        const int j = static_cast<int>(k);
+        nulls[i] = null_at(v, j) ? 1 : 0;
+        if constexpr (std::is_same_v<T, Int128>) {
+          to[i] = exact_at(v, j);
+        } else {
+          to[i] = v.at<T>(j);
+        }
+      }
+      slot.vector.bound = std::max(slot.vector.bound, v.bound);
+      any_wide = any_wide || v.form == Form::wide;
+    };
+    std::vector<std::int32_t> left(static_cast<std::size_t>(count_));
+    std::iota(left.begin(), left.end(), 0);
+    for (std::size_t arg = 0; arg + 1 < node.args.size() && !left.empty(); arg += 2) {
+      const Vector& test = value_for(node.args[arg], left);
+      std::vector<std::int32_t> taken;
+      std::vector<std::int32_t> rest;
+      for (std::size_t k = 0; k < left.size(); ++k) {
+        const int j = static_cast<int>(k);
+        (!null_at(test, j) && test.at<std::uint8_t>(j) != 0 ? taken : rest).push_back(left[k]);
+      }
+      put(node.args[arg + 1], taken);
+      left = std::move(rest);
+    }
+    put(node.args.back(), left);
+  });
+  if (std::find(nulls, nulls + count_, 1) == nulls + count_) slot.vector.nulls = nullptr;
+  // Decimals have 128 bits in either form.
+  const bool stays = kind == ValueKind::decimal ? slot.vector.bound > kNarrowBound || any_wide : node.wide;
+  if (!exact || stays) return;
+  // Narrow, in place: no value lies after the place that it lay in.
+  const auto* const wide = slot.vector.as<Int128>();
+  auto* const narrow = slot.room<std::int64_t>();
+  for (int i = 0; i < count_; ++i) {
+    Int128 value = 0;
+    std::memcpy(&value, wide + i, sizeof value);
+    const auto small = static_cast<std::int64_t>(value);
+    std::memcpy(narrow + i, &small, sizeof small);
+  }
+  slot.vector.form = Form::narrow;
+}
+
+void Evaluator::has_word(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
+  unite_nulls(a, a, slot);
+  const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].words;
+  if (slot.tested != dictionary) {
+    slot.passes.clear();
+    for (const std::string_view word : *dictionary) slot.passes.push_back(passes(node, word) ? 1 : 0);
+    slot.tested = dictionary;
+  }
+  slot.vector.form = Form::boolean;
+  const auto* indices = a.as<std::int32_t>();
+  each_known<std::uint8_t>(slot, [&](int i) { return slot.passes[static_cast<std::size_t>(indices[i])]; });
+}
+
+const Kernels& kernels(Isa isa) noexcept {
+#if defined(__x86_64__)
+  return cpu::table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
+#else
+  return cpu::table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
+#endif
+}
+
+}  // namespace upsweep::expression
