@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "expression/dictionary.hpp"
+#include "expression/number.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -344,6 +347,282 @@ TEST_F(DeviceQuery, ErrorsAreTheCpus) {
           "MIN((-9223372036854775808) - u64), MAX(CASE WHEN b THEN u64 ELSE si END + si) FROM t",
       },
       By::either);
+}
+
+// ----------------------------------------------------------------------------------------------------------------- rules
+
+constexpr Int128 kLongMax = std::numeric_limits<std::int64_t>::max();
+constexpr Int128 kLongMin = std::numeric_limits<std::int64_t>::min();
+constexpr Int128 kIntMax = std::numeric_limits<std::int32_t>::max();
+constexpr Int128 kIntMin = std::numeric_limits<std::int32_t>::min();
+constexpr Int128 kUnsignedMax = std::numeric_limits<std::uint64_t>::max();
+constexpr Int128 kWideMax = expression::kInt128Max;
+using Exact = std::optional<Int128>;  // none is NULL
+
+/// What a row with these values comes to: text of the answer, or of an error the word.
+struct Case {
+  Exact a;
+  Exact b;
+  std::string expected;
+};
+
+/// One expression of columns a and b.
+struct Rule {
+  std::string expression;
+  Field a;
+  Field b;
+  std::vector<Case> cases;
+  By by = By::device;  ///< who may compute what is no error
+};
+
+Field integers(Storage storage) { return {.kind = ValueKind::integer, .storage = storage}; }
+Field decimals(Storage storage, int scale) { return {.kind = ValueKind::decimal, .storage = storage, .scale = scale}; }
+/// 1, 0 or NULL for a condition.
+std::string number_of(const std::string& condition) {
+  return fmt::format("CASE WHEN {0} THEN 1 WHEN NOT ({0}) THEN 0 END", condition);
+}
+
+/// The meaning of every operator on exact values: at the edges of each form, with NULLs.
+std::vector<Rule> exact_rules() {
+  const Field i32 = integers(Storage::int32);
+  const Field i64 = integers(Storage::int64);
+  const Field u64 = integers(Storage::uint64);
+  const Field cents = decimals(Storage::int64, 2);
+  const Field fine = decimals(Storage::int32, 4);
+  const Field wide = decimals(Storage::int128, 0);
+  const Field date{.kind = ValueKind::date, .storage = Storage::int32};
+  const Field boolean{.kind = ValueKind::boolean, .storage = Storage::bit};
+  const auto null = std::nullopt;
+  return {
+      {"a + b", i32, i32, {{kIntMax, kIntMax, "4294967294"}, {kIntMin, kIntMin, "-4294967296"}, {null, 1, "NULL"}}},
+      {"a * b", i32, i32, {{kIntMin, kIntMin, "4611686018427387904"}, {kIntMin, kIntMax, "-4611686016279904256"}}},
+      {"a * b * 2", i32, i32, {{kIntMin, kIntMin, "overflow"}, {kIntMin, kIntMax, "-9223372032559808512"}}},
+      {"a + b",
+       i64,
+       i64,
+       {{kLongMax, 0, "9223372036854775807"},
+        {kLongMax, 1, "overflow"},
+        {kLongMin, -1, "overflow"},
+        {kLongMin, kLongMax, "-1"},
+        {null, kLongMax, "NULL"}}},
+      {"a - b",
+       i64,
+       i64,
+       {{kLongMin, 1, "overflow"},
+        {0, kLongMin, "overflow"},
+        {-1, kLongMin, "9223372036854775807"},
+        {1, null, "NULL"}}},
+      {"a * b",
+       i64,
+       i64,
+       {{3037000499, 3037000499, "9223372030926249001"},
+        {3037000500, 3037000500, "overflow"},
+        {kLongMin, -1, "overflow"},
+        {kLongMin, 1, "-9223372036854775808"},
+        {4294967296, -2147483648, "-9223372036854775808"},
+        {4294967296, 2147483648, "overflow"},
+        {4294967296, -2147483649, "overflow"},
+        {kLongMax, null, "NULL"}}},
+      {"-a", i64, i64, {{kLongMin, 0, "overflow"}, {kLongMax, 0, "-9223372036854775807"}, {null, 0, "NULL"}}},
+      {"a / b",
+       i64,
+       i64,
+       {{-7, 2, "-3"},
+        {7, -2, "-3"},
+        {kLongMin, -1, "overflow"},
+        {kLongMin, 1, "-9223372036854775808"},
+        {1, 0, "division_by_zero"},
+        {null, 0, "NULL"}}},
+      {"a + b",
+       u64,
+       i64,
+       {{kUnsignedMax, kLongMax, "27670116110564327422"}, {0, kLongMin, "-9223372036854775808"}, {null, 0, "NULL"}}},
+      {"a * a * b",
+       u64,
+       i64,
+       {{kUnsignedMax, 0, "overflow"},
+        {kUnsignedMax, 1, "overflow"},
+        {kUnsignedMax / 4, 3, "63802943797675961871712622782892212227"}}},
+      {"a / b", u64, i64, {{kUnsignedMax, -1, "-18446744073709551615"}, {kUnsignedMax, 0, "division_by_zero"}}},
+      {"a + b", cents, fine, {{kLongMax, 1, "92233720368547758.0701"}, {kLongMin, kIntMin, "-92233720368762506.4448"}}},
+      {"a * b", cents, fine, {{kLongMax, kIntMin, "-19807040628566084396238.503936"}, {null, 1, "NULL"}}},
+      {"a + b",
+       wide,
+       wide,
+       {{kWideMax, 0, "170141183460469231731687303715884105727"},
+        {kWideMax, 1, "overflow"},
+        {-kWideMax, -1, "-170141183460469231731687303715884105728"},
+        {-kWideMax, -2, "overflow"},
+        {kWideMax, null, "NULL"}}},
+      {"a - b", wide, wide, {{-kWideMax, 1, "-170141183460469231731687303715884105728"}, {-kWideMax, 2, "overflow"}}},
+      {"a * b",
+       wide,
+       wide,
+       {{kWideMax, -1, "-170141183460469231731687303715884105727"},
+        {kWideMax, 2, "overflow"},
+        {kLongMax + 1, kLongMax + 1, "85070591730234615865843651857942052864"},
+        {2 * (kLongMax + 1), kLongMax + 1, "overflow"},
+        {2 * (kLongMax + 1), -kLongMax - 1, "-170141183460469231731687303715884105728"},
+        {2 * (kLongMax + 1), 2 * (kLongMax + 1), "overflow"}}},
+      {"a / b", cents, fine, {{100, 5, "2000"}, {1, 3, "33.333333333333336"}, {1, 0, "division_by_zero"}, {0, 7, "0"}}},
+      {"a / b", wide, wide, {{kWideMax, 1, "1.7014118346046923e+38"}, {kWideMax, 0, "division_by_zero"}}, By::either},
+      {"a + b",
+       date,
+       i64,
+       {{0, kIntMax, "5881580-07-11"},
+        {0, kIntMax + 1, "overflow"},
+        {0, kLongMax, "overflow"},
+        {null, kLongMax, "NULL"}}},
+      {"a - b",
+       date,
+       i64,
+       {{0, -kIntMin, "5877642-06-23 BC"}, {0, 1 - kIntMin, "overflow"}, {-1, kLongMax, "overflow"}}},
+      {"a + b", date, u64, {{kIntMin, kUnsignedMax, "overflow"}, {kIntMin, -kIntMin, "1970-01-01"}}},
+      {"a - b", date, date, {{kIntMax, kIntMin, "4294967295"}, {kIntMin, kIntMax, "-4294967295"}, {0, null, "NULL"}}},
+      {number_of("a < b"), i64, u64, {{-1, 0, "1"}, {kLongMax, kUnsignedMax, "1"}, {0, 0, "0"}, {null, 0, "NULL"}}},
+      {number_of("a <= b"), cents, fine, {{1, 100, "1"}, {1, 99, "0"}, {kLongMin, 0, "1"}, {kLongMax, 0, "0"}}},
+      {number_of("a = b"), cents, wide, {{100, 1, "1"}, {101, 1, "0"}, {0, null, "NULL"}}},
+      {number_of("a <> b"), i64, i64, {{kLongMin, kLongMax, "1"}, {5, 5, "0"}, {null, null, "NULL"}}},
+      {number_of("a AND b"),
+       boolean,
+       boolean,
+       {{0, 0, "0"},
+        {0, 1, "0"},
+        {1, 1, "1"},
+        {null, 0, "0"},
+        {0, null, "0"},
+        {null, 1, "NULL"},
+        {null, null, "NULL"}}},
+      {number_of("a OR b"),
+       boolean,
+       boolean,
+       {{0, 0, "0"},
+        {0, 1, "1"},
+        {1, 1, "1"},
+        {null, 1, "1"},
+        {1, null, "1"},
+        {null, 0, "NULL"},
+        {null, null, "NULL"}}},
+      {number_of("b <> 0 AND a / b > 1"), i64, i64, {{4, 2, "1"}, {4, 0, "0"}, {4, null, "NULL"}, {null, 0, "0"}}},
+      {number_of("b = 0 OR a / b > 1"), i64, i64, {{4, 2, "1"}, {4, 0, "1"}, {1, 1, "0"}, {null, 1, "NULL"}}},
+      {number_of("NOT a"), boolean, boolean, {{0, 0, "1"}, {1, 0, "0"}, {null, 0, "NULL"}}},
+      {number_of("a IS NULL"), i64, i64, {{0, 0, "0"}, {null, 0, "1"}}},
+      {"CASE WHEN b <> 0 THEN a / b ELSE a END",
+       i64,
+       i64,
+       {{8, 2, "4"}, {8, 0, "8"}, {8, null, "8"}, {null, 1, "NULL"}}},
+      {"CASE WHEN b > 0 THEN a ELSE b END + b",
+       u64,
+       i64,
+       {{1, kLongMax, "9223372036854775808"}, {1, kLongMin, "-18446744073709551616"}}},
+  };
+}
+
+/// Elements of a column of any storage, and which are there.
+class Elements {
+ public:
+  explicit Elements(Field field) : field_(std::move(field)) {}
+  void push(Exact value) {
+    const auto bits = static_cast<std::size_t>(width_of(field_.storage));
+    const std::size_t row = rows_++;
+    bytes_.resize((rows_ * bits + 7) / 8);
+    validity_.resize(rows_ / 8 + 1);
+    if (!value) return;
+    validity_[row / 8] |= static_cast<std::uint8_t>(1 << (row % 8));
+    if (bits == 1) {
+      bytes_[row / 8] |= static_cast<std::uint8_t>(*value << (row % 8));
+    } else {
+      std::memcpy(bytes_.data() + row * bits / 8, &*value, bits / 8);  // little-endian
+    }
+  }
+  void add_to(MemoryTable& table, const char* name) {
+    field_.name = name;
+    table.add(field_, bytes_.data(), static_cast<std::int64_t>(rows_), validity_.data());
+  }
+
+ private:
+  Field field_;
+  std::size_t rows_ = 0;
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::uint8_t> validity_;
+};
+
+/// A cell of the only row of an answer, or the error's word; rows that are kept are the one numbered `row`.
+template <class Policy>
+std::string cell_or_error(const Query& query, const Policy& policy, const Table& table, std::int64_t row, By by) {
+  try {
+    const Answer answer = query.run(policy, table);
+    if (by == By::device) {
+      EXPECT_EQ(answer.rows_by_cpu, 0);
+    }
+    return text(answer.columns[0], answer.rows[0][0]);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.index(), row) << error.what();
+    return std::string(word(error.code()));
+  }
+}
+
+// The CPU and the GPU have their arithmetic, comparisons and NULLs apart, in C++ and in CUDA C++: both must give what is
+// written here. Values are in columns, of which each case keeps one row: so a rule is one program.
+TEST_F(DeviceQuery, RulesAreTheSameOnBoth) {
+  for (const Rule& rule : exact_rules()) {
+    for (std::size_t kept = 0; kept < rule.cases.size(); ++kept) {
+      Elements a(rule.a);
+      Elements b(rule.b);
+      Elements keep({.kind = ValueKind::boolean, .storage = Storage::bit});
+      for (std::size_t row = 0; row < rule.cases.size(); ++row) {
+        a.push(rule.cases[row].a);
+        b.push(rule.cases[row].b);
+        keep.push(row == kept ? 1 : 0);
+      }
+      MemoryTable t;
+      a.add_to(t, "a");
+      b.add_to(t, "b");
+      keep.add_to(t, "keep");
+      const Query query(fmt::format("SELECT MIN({}) FROM t WHERE keep", rule.expression), t);
+      const Case& expected = rule.cases[kept];
+      const auto row = static_cast<std::int64_t>(kept);
+      EXPECT_EQ(cell_or_error(query, par, t, row, By::either), expected.expected) << rule.expression << ", row " << row;
+      EXPECT_EQ(cell_or_error(query, gpu::Policy{}, t, row, rule.by), expected.expected)
+          << rule.expression << ", row " << row << ", on the GPU";
+    }
+  }
+}
+
+// NaN is equal to itself and greater than all else; division by zero is an error, overflow is not.
+TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Floats {
+    double a, b;
+    const char* expected;  ///< of each expression
+  };
+  const Floats kCases[] = {{1, 2, "1 1 0 3 0.5 1"},
+                           {2, 2, "0 1 1 4 1 2"},
+                           {nan, 1, "0 0 0 NaN NaN 1"},
+                           {1, nan, "1 1 0 NaN NaN 1"},
+                           {nan, nan, "0 1 1 NaN NaN NaN"},
+                           {inf, nan, "1 1 0 NaN NaN Infinity"},
+                           {1e308, 1e308, "0 1 1 Infinity 1 1e+308"},
+                           {-inf, inf, "1 1 0 NaN NaN -Infinity"},
+                           {1, 0, "0 0 0 1 division_by_zero 0"}};
+  for (const auto& [a, b, expected] : kCases) {
+    const std::vector<double> x{a};
+    const std::vector<double> y{b};
+    MemoryTable t;
+    t.add("a", x).add("b", y);
+    std::string here;
+    std::string there;
+    for (const std::string& expression :
+         {number_of("a < b"), number_of("a <= b"), number_of("a = b"), std::string("a + b"), std::string("a / b"),
+          std::string("CASE WHEN a < b THEN a ELSE b END")}) {
+      const Query query(fmt::format("SELECT MIN({}) FROM t", expression), t);
+      here += cell_or_error(query, par, t, 0, By::either) + " ";
+      there += cell_or_error(query, gpu::Policy{}, t, 0, By::device) + " ";
+    }
+    EXPECT_EQ(here, std::string(expected) + " ");
+    EXPECT_EQ(there, std::string(expected) + " ");
+  }
 }
 
 TEST_F(DeviceQuery, ManyGroupsOfManyRows) {
