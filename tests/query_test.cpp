@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -674,6 +675,26 @@ TEST(Query, MemoryTablesSayWhatIsWrong) {
   MemoryTable b;
   b.add("x", index);
   EXPECT_THROW((void)Query("SELECT SUM(x) FROM t", a).run(par, b), Error);
+}
+
+TEST(Query, AnAnswerSaysWhatWasDone) {
+  Longs x(100'000, 1);
+  std::iota(x.begin(), x.end(), 0);
+  MemoryTable t;
+  t.add("x", x);
+  const Query query("SELECT x / 10000, COUNT(*) FROM items WHERE x < 50000 GROUP BY x / 10000 LIMIT 2", t);
+  const Answer answer = query.run(par, t);
+  EXPECT_EQ(answer.table, "items");
+  EXPECT_EQ(answer.groups, 5);
+  EXPECT_EQ(answer.rows.size(), 2U);
+  EXPECT_EQ(answer.rung, "cpu.blocks");
+  EXPECT_EQ(answer.rows_read, 100'000);
+  EXPECT_EQ(answer.rows_by_cpu, 0);
+  EXPECT_GT(answer.seconds, 0);
+  const Answer carried = query.answer(query.fold(par, t));
+  EXPECT_EQ(carried.table, "items");
+  EXPECT_EQ(carried.groups, 5);
+  EXPECT_EQ(carried.rung, "");
 }
 
 TEST(Query, RunsTheRungThatIsAskedForOrNone) {

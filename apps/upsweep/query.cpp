@@ -19,7 +19,7 @@
 namespace upsweep::command {
 namespace {
 
-/// The file that --table gives the name behind FROM; names are compared as SQL does, without regard to case.
+/// The file that --table gives the name after FROM; names are compared as SQL does, without regard to case.
 std::string path_of(const Statement& statement, const std::vector<std::string>& tables) {
   if (!statement.path().empty()) return statement.path();
   const std::string wanted = statement.table();
@@ -65,7 +65,7 @@ std::string json_of(const Field& column, const Cell& cell) {
   detail::no_such_value();
 }
 
-void print_as_json(const Answer& answer, double seconds) {
+void print_as_json(const Answer& answer) {
   const auto listed = [](const auto& items, const auto& one) {
     std::string all;
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
@@ -86,7 +86,7 @@ void print_as_json(const Answer& answer, double seconds) {
                         Json(answer.times.to_host).dump(), Json(answer.times.compile).dump(), answer.rows_by_cpu);
   }
   print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}{}}}\n", names, types, rows,
-                    quoted(std::string(answer.rung)), Json(seconds).dump(), times));
+                    quoted(std::string(answer.rung)), Json(answer.seconds).dump(), times));
 }
 
 std::size_t width_of(std::string_view text) {
@@ -139,23 +139,21 @@ int run_query(const Common& common, const QueryOptions& options) {
   const Statement statement(options.sql);
   const auto table = io::open_table(path_of(statement, options.tables));
   const Query query(statement, *table);
-  const Stopwatch watch;
   Answer answer;
   {
     Progress progress(common.quiet);
-    const auto tell = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
-    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, tell)
-                             : query.run(policy, *table, tell);
+    const auto report = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, report)
+                             : query.run(policy, *table, report);
   }
-  const double seconds = watch.seconds();
   if (common.json) {
-    print_as_json(answer, seconds);
+    print_as_json(answer);
     return 0;
   }
   print_as_text(answer);
   if (common.quiet) return 0;
   remark(fmt::format("{} in {} by {}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
-                     duration(seconds), answer.rung));
+                     duration(answer.seconds), answer.rung));
   remark_times(answer);
   return 0;
 }

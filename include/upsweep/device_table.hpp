@@ -15,12 +15,6 @@
 
 namespace upsweep {
 
-class DeviceTable;
-namespace query {
-struct DeviceChunk;
-const DeviceChunk& chunk_of(const DeviceTable& table, int part);
-}  // namespace query
-
 /// Fields and rows are the source's. Queries on the CPU can read it too: batches are copied back.
 class DeviceTable final : public Table {
  public:
@@ -39,9 +33,9 @@ class DeviceTable final : public Table {
   [[nodiscard]] std::int64_t rows(int part) const override;
   [[nodiscard]] ColumnRange range(int part, int column) const override;
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
+  [[nodiscard]] const query::DeviceChunk* chunk(int part, int device) const override;
 
  private:
-  friend const query::DeviceChunk& query::chunk_of(const DeviceTable& table, int part);
   struct State;
   std::unique_ptr<State> state_;
 };

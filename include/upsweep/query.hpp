@@ -42,7 +42,7 @@ class MemoryTable final : public Table {
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
 
-  /// `validity`: bit i tells whether row i is there (LSB first); null: all are. Throws Error unequal_lengths,
+  /// `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is. Throws Error unequal_lengths,
   /// invalid_argument, unsupported_type (of `field`).
   MemoryTable& add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity = nullptr,
                    std::shared_ptr<const Words> words = nullptr);
@@ -64,8 +64,8 @@ class MemoryTable final : public Table {
   MemoryTable& add_decimal(std::string name, std::span<const std::int64_t> values, int scale);
   /// Days since 1970-01-01.
   MemoryTable& add_dates(std::string name, std::span<const std::int32_t> values);
-  /// Indices into `words`, which are copied.
-  MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> words);
+  /// Indices into a dictionary, which is copied.
+  MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> dictionary);
 
   [[nodiscard]] const std::vector<Field>& fields() const override;
   [[nodiscard]] int parts() const override;
@@ -94,24 +94,38 @@ struct DeviceTimes {
   double kernel = 0;
   double to_host = 0;
   double compile = 0;  ///< making and loading code that was not loaded yet
+
+  DeviceTimes& operator+=(const DeviceTimes& more) {
+    to_device += more.to_device;
+    kernel += more.kernel;
+    to_host += more.to_host;
+    compile += more.compile;
+    return *this;
+  }
 };
 
 struct Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   std::vector<std::vector<Cell>> rows;
-  std::string_view rung;  ///< what ran: "cpu.blocks" or "cuda.generated"
-  DeviceTimes times;
+  // What was done for it; of an answer that was made of a carry, the first two alone.
+  std::string table;             ///< as the query names it: a path, or a name
+  std::int64_t groups = 0;       ///< before LIMIT; without GROUP BY 1
+  std::string_view rung;         ///< what ran: "cpu.blocks" or "cuda.generated"
+  std::int64_t rows_read = 0;    ///< those of parts that statistics rule out are not
   std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
+  double seconds = 0;            ///< from the call of run() to its return
+  DeviceTimes times;
 };
 
 /// A cell as it is shown: "12.50", "1998-12-01", "NULL", the shortest text that reads back as the same float64.
 [[nodiscard]] std::string text(const Field& column, const Cell& cell);
 
-/// Told now and then by one of the threads: rows that are done. Throwing ends the query.
+/// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.
 using QueryProgress = std::function<void(std::int64_t rows)>;
 
 namespace query {
 class Groups;
+struct Folded;
 struct Syntax;
 struct Plan;
 }  // namespace query
@@ -127,7 +141,7 @@ class Statement {
 
   /// What FROM '…' names; empty where FROM has a name.
   [[nodiscard]] const std::string& path() const;
-  /// The name behind FROM; empty where it has a path.
+  /// The name after FROM; empty where it has a path.
   [[nodiscard]] std::string table() const;
   /// Throws an Error with a caret under the table.
   [[noreturn]] void refuse_table(const std::string& why) const;
@@ -198,6 +212,10 @@ class Query {
 
  private:
   void require_fields(const Table& table) const;
+  template <class Policy>
+  query::Folded folded(const Policy& policy, const Table& table, const QueryProgress& progress) const;
+  template <class Policy>
+  Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress) const;
 
   std::vector<Field> fields_;
   std::shared_ptr<const query::Plan> plan_;

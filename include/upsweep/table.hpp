@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/table.hpp: tables as queries see them: named columns, NULLs, dates, decimals and words, a batch of rows at a time.
+// upsweep/table.hpp: tables as queries see them: named columns, NULLs, dates, decimals and text, a batch of rows at a time.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ using Words = std::vector<std::string_view>;
 /// The rows of a batch in one column. Pointers stay valid as long as the batch.
 struct ColumnData {
   const void* values = nullptr;            ///< aligned for the storage; element 0 is row 0, but for bits: see `offset`
-  const std::uint8_t* validity = nullptr;  ///< bit offset + i: whether row i is there; null: all are
-  std::int64_t offset = 0;                 ///< bits in front of row 0, in validity and in Storage::bit values
+  const std::uint8_t* validity = nullptr;  ///< bit offset + i: 0 where row i is NULL; null: no row is
+  std::int64_t offset = 0;                 ///< bits before row 0, in validity and in Storage::bit values
   std::shared_ptr<const Words> words;      ///< of text
 };
 
@@ -100,20 +100,26 @@ struct ColumnRange {
   bool has_values = true;                                     ///< false: every row is NULL
 };
 
+namespace query {
+struct DeviceChunk;
+}  // namespace query
+
 /// Something that a query can read: a file, or columns in memory. Parts are independent, and may be read at the same time.
 class Table {
  public:
   virtual ~Table() = default;
   [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;
   [[nodiscard]] virtual int parts() const = 0;
-  /// Rows of all parts; -1 where only reading tells.
+  /// Rows of all parts; -1 where that is known only after reading.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
-  /// Rows of a part; -1 where only reading tells.
+  /// Rows of a part; -1 where that is known only after reading.
   [[nodiscard]] virtual std::int64_t rows(int part) const = 0;
   /// Statistics of a column in a part, for skipping what cannot match.
   [[nodiscard]] virtual ColumnRange range(int part, int column) const = 0;
   /// May be called from several threads at a time.
   [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
+  /// A part's rows in the memory of a device, where they lie there; null: they are read by open().
+  [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*part*/, int /*device*/) const { return nullptr; }
 };
 
 }  // namespace upsweep

@@ -39,6 +39,13 @@ int compare(Int128 a, int a_scale, Int128 b, int b_scale) noexcept;
 inline constexpr int kExactBits = 53;
 inline constexpr int kExactTens = 22;
 
+/// The order of values: of floats as PostgreSQL has it, NaN after all else.
+inline bool is_less(double a, double b) { return a < b || (b != b && a == a); }
+template <class T>
+bool is_less(const T& a, const T& b) {
+  return a < b;
+}
+
 /// value / 10^scale as the nearest double.
 double to_double(Int128 value, int scale) noexcept;
 

@@ -22,20 +22,9 @@ namespace {
 
 /// How keys and aggregates lie in the batch that outputs are computed from.
 Storage storage_for(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::real:
-      return Storage::float64;
-    case ValueKind::boolean:
-      return Storage::bit;
-    case ValueKind::text:
-      return Storage::int32;
-    case ValueKind::date:
-      return Storage::int64;
-    case ValueKind::integer:
-    case ValueKind::decimal:
-      return Storage::int128;
-  }
-  detail::no_such_value();
+  if (kind == ValueKind::real) return Storage::float64;
+  if (kind == ValueKind::boolean) return Storage::bit;
+  return kind == ValueKind::text ? Storage::int32 : Storage::int128;
 }
 
 /// A column of keys or aggregates in the making.
@@ -49,23 +38,14 @@ class Column {
 
   void put(std::int64_t row, Int128 exact, double real) {
     validity_[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1 << (row % 8));
-    switch (field_.kind) {
-      case ValueKind::real:
-        at<double>(row) = real;
-        break;
-      case ValueKind::boolean:
-        at<std::uint8_t>(row / 8) =
-            static_cast<std::uint8_t>(at<std::uint8_t>(row / 8) | (exact != 0 ? 1 << (row % 8) : 0));
-        break;
-      case ValueKind::text:
-        at<std::int32_t>(row) = static_cast<std::int32_t>(exact);
-        break;
-      case ValueKind::date:
-        at<std::int64_t>(row) = static_cast<std::int64_t>(exact);
-        break;
-      case ValueKind::integer:
-      case ValueKind::decimal:
-        at<Int128>(row) = exact;
+    if (field_.kind == ValueKind::real) {
+      at<double>(row) = real;
+    } else if (field_.kind == ValueKind::boolean) {
+      at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
+    } else if (field_.kind == ValueKind::text) {
+      at<std::int32_t>(row) = static_cast<std::int32_t>(exact);
+    } else {
+      at<Int128>(row) = exact;
     }
   }
   [[nodiscard]] const Field& field() const { return field_; }
@@ -150,13 +130,11 @@ Cell cell_at(const Vector& v, int i) {
   return cell;
 }
 
-/// Below, equal or above: -1, 0, 1. NaN is the greatest float.
+/// -1, 0 or 1 as a comes before b, with it or after it.
 int compare(ValueKind kind, const Cell& a, const Cell& b) {
-  if (kind == ValueKind::text) return a.word < b.word ? -1 : (b.word < a.word ? 1 : 0);
-  if (kind != ValueKind::real) return a.exact < b.exact ? -1 : (b.exact < a.exact ? 1 : 0);
-  if (std::isnan(a.real) || std::isnan(b.real))
-    return static_cast<int>(std::isnan(a.real)) - static_cast<int>(std::isnan(b.real));
-  return a.real < b.real ? -1 : (b.real < a.real ? 1 : 0);
+  const auto order = [](const auto& x, const auto& y) { return is_less(x, y) ? -1 : is_less(y, x) ? 1 : 0; };
+  if (kind == ValueKind::text) return order(a.word, b.word);
+  return kind == ValueKind::real ? order(a.real, b.real) : order(a.exact, b.exact);
 }
 
 void sort(const Plan& plan, Answer& answer) {
@@ -194,7 +172,7 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels)
     fields.push_back(column.field());
     batch.columns.push_back(column.data());
   }
-  Answer answer;
+  Answer answer{.table = plan.table, .groups = groups.count()};
   for (const Output& output : plan.outputs) {
     answer.columns.push_back({.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/api.cpp: the public face: statements, queries and their answers.
+#include <chrono>
 #include <utility>
 
 #include "core/ladder.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
 #include "query/carry.hpp"
-#include "query/device_execute.hpp"
 #include "query/execute.hpp"
 #include "query/sql.hpp"
 #include "upsweep/error.hpp"
@@ -20,6 +20,8 @@ namespace {
 /// What runs a query, by backend.
 constexpr std::string_view kRungs[] = {"cpu.blocks", "cuda.generated"};
 
+constexpr Backend backend_of(const Policy&) { return Backend::cpu; }
+constexpr Backend backend_of(const gpu::Policy&) { return Backend::cuda; }
 constexpr std::string_view rung_of(Backend backend) { return kRungs[static_cast<int>(backend)]; }
 
 /// A rung asked for by name never falls back: throws where it is not the one that `runs` the query.
@@ -71,17 +73,38 @@ void Query::require_fields(const Table& table) const {
   }
 }
 
-QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  query::require_rung(policy.rung, Backend::cpu);
+/// Runs the rung of the policy's backend.
+template <class Policy>
+query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  return {plan_, query::execute(*plan_, table, policy, progress)};
+  return query::execute(*plan_, table, policy, progress);
 }
 
+template <class Policy>
+Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const query::Folded folded = this->folded(policy, table, progress);
+  Answer answer = query::answer_of(*plan_, folded.groups, expression::kernels(Isa::best));
+  answer.rung = query::rung_of(query::backend_of(policy));
+  answer.rows_read = folded.rows;
+  answer.rows_by_cpu = folded.rows_by_cpu;
+  answer.times = folded.times;
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return answer;
+}
+
+Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  return answered(policy, table, progress);
+}
+Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
+  return answered(policy, table, progress);
+}
+QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  return {plan_, folded(policy, table, progress).groups};
+}
 QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  query::require_rung(policy.rung, Backend::cuda);
-  require_fields(table);
-  Answer told;
-  return {plan_, query::execute(*plan_, table, policy, progress, told)};
+  return {plan_, folded(policy, table, progress).groups};
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {
@@ -91,23 +114,6 @@ QueryCarry Query::carry(std::string_view bytes) const {
 Answer Query::answer(const QueryCarry& carry) const {
   query::require_same_query(*plan_, *carry.plan_);
   return query::answer_of(*plan_, *carry.groups_, expression::kernels(Isa::best));
-}
-
-Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  Answer answer = this->answer(fold(policy, table, progress));
-  answer.rung = query::rung_of(Backend::cpu);
-  return answer;
-}
-
-Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  query::require_rung(policy.rung, Backend::cuda);
-  require_fields(table);
-  Answer told;
-  Answer answer = this->answer({plan_, query::execute(*plan_, table, policy, progress, told)});
-  answer.rung = query::rung_of(Backend::cuda);
-  answer.times = told.times;
-  answer.rows_by_cpu = told.rows_by_cpu;
-  return answer;
 }
 
 QueryCarry::QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups)

@@ -61,6 +61,7 @@ class Binder {
   Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
       : sql_(sql), syntax_(syntax), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
     plan_.sql = sql;
+    plan_.table = table;
   }
 
   Plan run();
@@ -97,6 +98,9 @@ class Binder {
   std::optional<Interval> interval_of(const Json& node) const;
   int aggregate(Fold fold, const Node& input, ValueType type);
   std::optional<Node> key_for(const Json& node, int location, int depth);
+  std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
+  std::optional<std::size_t> selected_by_name(const std::string& name, int location) const;
+  std::optional<std::size_t> selected_by_value(const Json& node, int location);
   std::string name_of(const Json& target) const;
   /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
   Node output(int index, ValueType type, int location) {
@@ -122,16 +126,25 @@ bool is_aggregate(const Json& call) {
   return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
 }
 
+/// Whether the node is such a one, or any below it.
+template <class Is>
+bool has(const Json& node, const Is& is) {
+  return is(node) || (node.is_structured() &&
+                      std::any_of(node.begin(), node.end(), [&](const Json& child) { return has(child, is); }));
+}
 bool has_aggregate(const Json& node) {
-  if (node.is_object() && node.contains("FuncCall") && is_aggregate(node.at("FuncCall"))) return true;
-  if (!node.is_structured()) return false;
-  return std::any_of(node.begin(), node.end(), [](const Json& child) { return has_aggregate(child); });
+  return has(node,
+             [](const Json& n) { return n.is_object() && n.contains("FuncCall") && is_aggregate(n.at("FuncCall")); });
+}
+bool has_column(const Json& node) {
+  return has(node, [](const Json& n) { return n.is_object() && n.contains("ColumnRef"); });
 }
 
-bool has_column(const Json& node) {
-  if (node.is_object() && node.contains("ColumnRef")) return true;
-  if (!node.is_structured()) return false;
-  return std::any_of(node.begin(), node.end(), [](const Json& child) { return has_column(child); });
+/// The name of a column that stands alone; empty where the node is something else.
+std::string plain_name(const Json& node) {
+  const auto [tag, body] = tagged(node);
+  const bool is_name = tag == "ColumnRef" && body.at("fields").size() == 1 && body.at("fields")[0].contains("String");
+  return is_name ? string_of(body.at("fields")[0]) : "";
 }
 
 // -------------------------------------------------------------------------------------------------------------- clauses
@@ -179,7 +192,7 @@ void require_clauses(const std::string& sql, const Json& select) {
   if (!select.contains("targetList")) refuse(0, "the query selects nothing");
 }
 
-/// The table behind FROM.
+/// The table after FROM.
 const Json& range_of(const std::string& sql, const Json& select) {
   require_clauses(sql, select);
   if (!select.contains("fromClause")) {
@@ -222,20 +235,15 @@ void Binder::bind_keys(const Json& select) {
   if (!select.contains("groupClause")) return;
   plan_.grouped = true;
   for (const Json& item : select.at("groupClause")) {
-    const auto [tag, body] = tagged(item);
     const int location = std::max(first_location(item), 0);
+    const Json& targets = select.at("targetList");
     const Json* source = &item;
-    if (tag == "A_Const" && body.contains("ival")) {  // GROUP BY 1
-      const std::int64_t number = whole_number(sql_, body);
-      const Json& targets = select.at("targetList");
-      if (number < 1 || number > std::ssize(targets))
-        refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
-      source = &targets.at(static_cast<std::size_t>(number - 1)).at("ResTarget").at("val");
-    } else if (tag == "ColumnRef" && body.at("fields").size() == 1 && body.at("fields")[0].contains("String")) {
+    if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
+      source = &targets.at(*number).at("ResTarget").at("val");
+    } else if (const std::string name = plain_name(item); !name.empty()) {
       // A column of the table, else of the answer: as in PostgreSQL.
-      const std::string name = string_of(body.at("fields")[0]);
       const bool is_field = std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.name == name; });
-      for (const Json& target : select.at("targetList")) {
+      for (const Json& target : targets) {
         if (!is_field && target.at("ResTarget").value("name", "") == name) source = &target.at("ResTarget").at("val");
       }
     }
@@ -248,6 +256,16 @@ void Binder::bind_keys(const Json& select) {
       refuse(location, "text can be grouped by as a column only");
     if (std::find(plan_.keys.begin(), plan_.keys.end(), key) == plan_.keys.end()) plan_.keys.push_back(key);
   }
+}
+
+/// Which of the selected columns GROUP BY 1 or ORDER BY 1 means; none where the node is no number.
+std::optional<std::size_t> Binder::selected_by_number(const Json& node, std::ptrdiff_t count, int location) const {
+  const auto [tag, body] = tagged(node);
+  if (tag != "A_Const" || !body.contains("ival")) return std::nullopt;
+  const std::int64_t number = whole_number(sql_, body);
+  if (number < 1 || number > count)
+    refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
+  return static_cast<std::size_t>(number - 1);
 }
 
 std::string Binder::name_of(const Json& target) const {
@@ -274,47 +292,41 @@ void Binder::bind_outputs(const Json& select) {
   }
 }
 
+std::optional<std::size_t> Binder::selected_by_name(const std::string& name, int location) const {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < plan_.outputs.size() && !name.empty(); ++i) {
+    if (plan_.outputs[i].name != name) continue;
+    if (found && plan_.outputs[i].value != plan_.outputs[*found].value)
+      refuse(location, fmt::format("the query selects more than one '{}'", name), Code::bad_sql);
+    if (!found) found = i;
+  }
+  return found;
+}
+
+std::optional<std::size_t> Binder::selected_by_value(const Json& node, int location) {
+  const std::size_t aggregates = plan_.aggregates.size();
+  const Node value = bind(node, Level::outputs, 0);
+  const auto& all = plan_.outputs;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Output& output) { return output.value == value; });
+  if (found == all.end() || plan_.aggregates.size() != aggregates)
+    refuse(location, "ORDER BY takes what the query selects, by name, number or as it stands there");
+  return static_cast<std::size_t>(found - all.begin());
+}
+
 void Binder::bind_order(const Json& select) {
   if (!select.contains("sortClause")) return;
   for (const Json& item : select.at("sortClause")) {
     const Json& sort = item.at("SortBy");
-    const auto [tag, body] = tagged(sort.at("node"));
+    const Json& node = sort.at("node");
     const int location = std::max(first_location(sort), 0);
-    const auto count = std::ssize(plan_.outputs);
-    std::ptrdiff_t found = -1;
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
-    if (tag == "A_Const" && body.contains("ival")) {
-      const std::int64_t number = whole_number(sql_, body);
-      if (number < 1 || number > count)
-        refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
-      found = number - 1;
-    } else {
-      if (tag == "ColumnRef" && body.at("fields").size() == 1 && body.at("fields")[0].contains("String")) {
-        const std::string name = string_of(body.at("fields")[0]);
-        for (std::ptrdiff_t i = 0; i < count && found < 0; ++i) {
-          if (plan_.outputs[static_cast<std::size_t>(i)].name == name) found = i;
-        }
-        for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(found, 0); i < count; ++i) {
-          const Output& other = plan_.outputs[static_cast<std::size_t>(i)];
-          if (other.name == name && other.value != plan_.outputs[static_cast<std::size_t>(found)].value) {
-            refuse(location, fmt::format("the query selects more than one '{}'", name), Code::bad_sql);
-          }
-        }
-      }
-      if (found < 0) {
-        const std::size_t aggregates = plan_.aggregates.size();
-        const Node value = bind(sort.at("node"), Level::outputs, 0);
-        for (std::ptrdiff_t i = 0; i < count && found < 0; ++i) {
-          if (plan_.outputs[static_cast<std::size_t>(i)].value == value) found = i;
-        }
-        if (found < 0 || plan_.aggregates.size() != aggregates)
-          refuse(location, "ORDER BY takes what the query selects, by name, number or as it stands there");
-      }
-    }
+    auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
+    if (!found) found = selected_by_name(plain_name(node), location);
+    if (!found) found = selected_by_value(node, location);
     const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
     const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
     const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
-    plan_.order.push_back({static_cast<int>(found), descending, nulls_first});
+    plan_.order.push_back({static_cast<int>(*found), descending, nulls_first});
   }
 }
 
@@ -378,22 +390,19 @@ Node Binder::bind(const Json& node, Level level, int depth) {
   if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
   if (tag == "FuncCall")
     refuse(location, "aggregates stand in what is selected: not in WHERE or GROUP BY, nor within each other");
-  struct Refused {
-    std::string_view tag;
-    const char* name;
-  };
-  constexpr Refused kRefused[] = {{"SubLink", "a subquery"},
-                                  {"ParamRef", "a parameter"},
-                                  {"BooleanTest", "IS TRUE, IS FALSE or IS UNKNOWN"},
-                                  {"CoalesceExpr", "COALESCE"},
-                                  {"MinMaxExpr", "GREATEST or LEAST"},
-                                  {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user,"},
-                                  {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS or GROUP BY ()"},
-                                  {"RowExpr", "a row of several values"},
-                                  {"CollateClause", "COLLATE"},
-                                  {"A_ArrayExpr", "ARRAY"}};
-  for (const Refused& refused : kRefused) {
-    if (tag == refused.tag) refuse(location, fmt::format("{} is not supported", refused.name));
+  constexpr std::pair<std::string_view, const char*> kRefused[] = {
+      {"SubLink", "a subquery"},
+      {"ParamRef", "a parameter"},
+      {"BooleanTest", "IS TRUE, IS FALSE or IS UNKNOWN"},
+      {"CoalesceExpr", "COALESCE"},
+      {"MinMaxExpr", "GREATEST or LEAST"},
+      {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user,"},
+      {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS or GROUP BY ()"},
+      {"RowExpr", "a row of several values"},
+      {"CollateClause", "COLLATE"},
+      {"A_ArrayExpr", "ARRAY"}};
+  for (const auto& [refused, name] : kRefused) {
+    if (tag == refused) refuse(location, fmt::format("{} is not supported", name));
   }
   refuse(location, "this is not supported");
 }
@@ -540,7 +549,7 @@ std::optional<Interval> Binder::interval_of(const Json& node) const {
   unit.erase(std::min(unit.find_last_not_of(' ') + 1, unit.size()));
   if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
   if (unit.empty() && type.contains("typmods")) {
-    // The bits by which PostgreSQL tells the units that stand behind the string.
+    // The bits by which PostgreSQL distinguishes the units that stand after the string.
     constexpr int kMonth = 1 << 1;
     constexpr int kYear = 1 << 2;
     constexpr int kDay = 1 << 3;
@@ -613,10 +622,11 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
     refuse(location, fmt::format("the operator {} is not supported", symbol));
   }
   const Node left = bind(body.at("lexpr"), level, depth + 1);
-  if (symbol == "+") return make.arithmetic(Op::add, left, right, location);
-  if (symbol == "-") return make.arithmetic(Op::subtract, left, right, location);
-  if (symbol == "*") return make.arithmetic(Op::multiply, left, right, location);
-  if (symbol == "/") return make.arithmetic(Op::divide, left, right, location);
+  constexpr std::string_view kArithmetic = "+-*/";  // as the operators follow each other in Op
+  if (const auto which = symbol.size() == 1 ? kArithmetic.find(symbol) : std::string::npos;
+      which != std::string::npos) {
+    return make.arithmetic(static_cast<Op>(static_cast<std::size_t>(Op::add) + which), left, right, location);
+  }
   for (const char* comparison : {"=", "<>", "<", "<=", ">", ">="}) {
     if (symbol == comparison) return make.compare(symbol, left, right, location);
   }

@@ -47,14 +47,6 @@ struct DeviceTable::State {
   }
 };
 
-namespace query {
-
-const DeviceChunk& chunk_of(const DeviceTable& table, int part) {
-  return table.state_->chunks[static_cast<std::size_t>(part)];
-}
-
-}  // namespace query
-
 DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const std::vector<std::string>& names)
     : state_(std::make_unique<State>(policy)) {
   std::vector<int> columns;
@@ -87,6 +79,9 @@ int DeviceTable::parts() const { return static_cast<int>(state_->chunks.size());
 std::int64_t DeviceTable::rows() const { return state_->rows; }
 std::int64_t DeviceTable::rows(int part) const { return state_->chunks[static_cast<std::size_t>(part)].rows; }
 ColumnRange DeviceTable::range(int, int) const { return {}; }
+const query::DeviceChunk* DeviceTable::chunk(int part, int device) const {
+  return device == state_->device ? &state_->chunks[static_cast<std::size_t>(part)] : nullptr;
+}
 
 namespace {
 
@@ -138,8 +133,8 @@ class ReadBack final : public BatchReader {
 }  // namespace
 
 std::unique_ptr<BatchReader> DeviceTable::open(int part, const std::vector<int>& columns) const {
-  return std::make_unique<ReadBack>(state_->staging, state_->mutex, state_->fields, query::chunk_of(*this, part),
-                                    columns);
+  return std::make_unique<ReadBack>(state_->staging, state_->mutex, state_->fields,
+                                    state_->chunks[static_cast<std::size_t>(part)], columns);
 }
 
 }  // namespace upsweep

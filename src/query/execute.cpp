@@ -97,18 +97,22 @@ struct Part {
 class Executor {
  public:
   Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress)
-      : plan_(plan), table_(table), folding_(folding), progress_(progress), total_(plan, folding.kernels) {
+      : plan_(plan),
+        table_(table),
+        folding_(folding),
+        progress_(progress),
+        total_{.groups = Groups(plan, folding.kernels)} {
     for (int part = 0; part < table.parts(); ++part) {
       if (may_match(plan, table, part)) matching_.push_back(part);
     }
     parts_ = std::vector<Part>(matching_.size());
   }
 
-  Groups run(int workers) {
+  Folded run(int workers) {
     cpu::run_workers(workers, [&](int) { work(); });
     if (error_) std::rethrow_exception(error_);
     for (Part& part : parts_) {
-      if (part.total) total_.merge(*part.total);
+      if (part.total) total_.groups.merge(*part.total);
     }
     return std::move(total_);
   }
@@ -120,6 +124,8 @@ class Executor {
       const std::unique_ptr<Folder> folder = folding_.make_folder();
       for (int part = next_.fetch_add(1); part < count; part = next_.fetch_add(1)) take_pieces(part, *folder);
       for (int part = 0; part < count; ++part) take_pieces(part, *folder);
+      const std::lock_guard lock(mutex_);
+      folder->add_cost(total_);
     } catch (...) {
       fail({}, std::current_exception());
     }
@@ -180,8 +186,8 @@ class Executor {
         part.total = std::move(next->second);
       }
     }
-    rows_ += rows;
-    if (progress_) progress_(rows_);
+    total_.rows += rows;
+    if (progress_) progress_(total_.rows);
   }
 
   void fail(Place place, std::exception_ptr error) noexcept {
@@ -202,12 +208,11 @@ class Executor {
   const Table& table_;
   const Folding& folding_;
   const QueryProgress& progress_;
-  Groups total_;
+  Folded total_;
   std::vector<int> matching_;  ///< the parts that may have rows
   std::vector<Part> parts_;    ///< of these
   std::atomic<int> next_{0};
   std::mutex mutex_;
-  std::int64_t rows_ = 0;
   std::atomic<bool> has_failed_{false};
   Place failed_{};
   std::exception_ptr error_;
@@ -272,11 +277,11 @@ void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {
   groups.add(gathered_);
 }
 
-Groups execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress) {
+Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress) {
   return Executor(plan, table, folding, progress).run(folding.workers);
 }
 
-Groups execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
+Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
   require_policy(policy);
   const std::int64_t rows = table.rows();
   const Kernels& best = kernels(policy.isa);

@@ -16,12 +16,22 @@
 
 namespace upsweep::query {
 
+/// What a table has come to, and what that took.
+struct Folded {
+  Groups groups;
+  std::int64_t rows = 0;
+  std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU
+  DeviceTimes times = {};
+};
+
 /// Folds pieces of a table, on one thread.
 class Folder {
  public:
   virtual ~Folder() = default;
   /// What the batches, which follow each other, come to.
   virtual Groups fold(std::span<const Batch> batches) = 0;
+  /// Adds what all pieces so far have taken.
+  virtual void add_cost(Folded& /*folded*/) const {}
 };
 
 class CpuFolder final : public Folder {
@@ -54,7 +64,9 @@ struct Folding {
   std::function<std::unique_ptr<Folder>()> make_folder;  ///< called by each worker
 };
 
-Groups execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress);
-Groups execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress);
+Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress);
+Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress);
+/// On a GPU, over what lies there or over what is brought there piece by piece.
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress);
 
 }  // namespace upsweep::query

@@ -52,6 +52,7 @@ struct Plan {
   int nodes = 0;         ///< ids of expressions over rows are below
   int output_nodes = 0;  ///< and of those over keys and aggregates
   std::string sql;       ///< for messages
+  std::string table;     ///< as messages call it
   bool grouped = false;  ///< GROUP BY: no rows, no groups; else there is always one
 };
 
