@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // expression/kernels.cpp: the loops over a block of values, compiled once per instruction set; UPSWEEP_ISA names this one.
 //
-// Plain loops that the compiler makes vectors of. Everything but the table is internal to this file: no std:: templates,
+// Plain loops that the compiler makes vectors of. Everything but the table is internal to this file: no std:: functions,
 // no inline functions of other headers (tests/isa_symbols.sh holds it to that).
 #include "expression/kernels.hpp"
 
 #include <immintrin.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #define UPSWEEP_KERNELS_NAME_2(isa) kernels_##isa
 #define UPSWEEP_KERNELS_NAME(isa) UPSWEEP_KERNELS_NAME_2(isa)
@@ -15,27 +16,18 @@
 namespace upsweep::expression {
 namespace {
 
+/// As what an element is computed with.
 template <class T>
-struct As {
-  using Type = std::int64_t;
-};
-template <>
-struct As<float> {
-  using Type = double;
-};
-template <>
-struct As<double> {
-  using Type = double;
-};
+using As = std::conditional_t<std::is_floating_point<T>::value, double, std::int64_t>;
 
 template <class T>
 void take(const void* in, const std::int32_t* rows, int n, void* out) {
   const auto* from = static_cast<const T*>(in);
-  auto* to = static_cast<typename As<T>::Type*>(out);
+  auto* to = static_cast<As<T>*>(out);
   if (rows == nullptr) {
-    for (int i = 0; i < n; ++i) to[i] = static_cast<typename As<T>::Type>(from[i]);
+    for (int i = 0; i < n; ++i) to[i] = static_cast<As<T>>(from[i]);
   } else {
-    for (int i = 0; i < n; ++i) to[i] = static_cast<typename As<T>::Type>(from[rows[i]]);
+    for (int i = 0; i < n; ++i) to[i] = static_cast<As<T>>(from[rows[i]]);
   }
 }
 
@@ -101,33 +93,10 @@ int places(const std::uint8_t* keep, int n, std::int32_t* rows) {
   return static_cast<int>(to - rows);
 }
 
-template <class T>
-struct Unsigned;
-template <>
-struct Unsigned<std::int8_t> {
-  using Type = std::uint8_t;
-};
-template <>
-struct Unsigned<std::int16_t> {
-  using Type = std::uint16_t;
-};
-template <>
-struct Unsigned<std::int32_t> {
-  using Type = std::uint32_t;
-};
-template <>
-struct Unsigned<std::int64_t> {
-  using Type = std::uint64_t;
-};
-template <class T>
-struct Unsigned {
-  using Type = T;
-};
-
 /// From least to greatest is one comparison: of the distance from least, without a sign.
 template <class T>
 struct Range {
-  using U = typename Unsigned<T>::Type;
+  using U = std::make_unsigned_t<T>;
   U least;
   U width;
 
@@ -265,35 +234,22 @@ inline void each(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out
 }
 
 template <class T>
-void add(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
-  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x + y; });
-}
-template <class T>
-void subtract(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
-  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x - y; });
-}
-template <class T>
-void multiply(const T* a, bool one_a, const T* b, bool one_b, int n, T* out) {
-  each(a, one_a, b, one_b, n, out, [](T x, T y) { return x * y; });
-}
-
-template <class T>
 inline bool is_less(T a, T b) {
   return a < b || (b != b && a == a);
+}
+template <class T>
+inline bool is_greater(T a, T b) {
+  return is_less(b, a);
 }
 template <class T>
 inline bool is_equal(T a, T b) {
   return a == b || (a != a && b != b);
 }
 
-template <class T, Comparison kHow>
-void compare(const T* a, bool one_a, const T* b, bool one_b, int n, std::uint8_t* out) {
-  each(a, one_a, b, one_b, n, out, [](T x, T y) -> std::uint8_t {
-    if constexpr (kHow == Comparison::equal) return is_equal(x, y);
-    if constexpr (kHow == Comparison::unequal) return !is_equal(x, y);
-    if constexpr (kHow == Comparison::less) return is_less(x, y);
-    return !is_less(y, x);
-  });
+/// f(a[i], b[i]) of every pair.
+template <class T, class Out, auto f>
+void binary(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out) {
+  each(a, one_a, b, one_b, n, out, f);
 }
 
 constexpr int kLanes = 8;  // of a sum: with each instruction set the same
@@ -313,16 +269,11 @@ T sum(const T* in, int n) {
   return lanes[0];
 }
 
-template <class T>
-T least(const T* in, int n) {
+/// The first that no other one precedes.
+template <class T, bool (*precedes)(T, T)>
+T extreme(const T* in, int n) {
   T value = in[0];
-  for (int i = 1; i < n; ++i) value = is_less(in[i], value) ? in[i] : value;
-  return value;
-}
-template <class T>
-T greatest(const T* in, int n) {
-  T value = in[0];
-  for (int i = 1; i < n; ++i) value = is_less(value, in[i]) ? in[i] : value;
+  for (int i = 1; i < n; ++i) value = precedes(in[i], value) ? in[i] : value;
   return value;
 }
 
@@ -342,14 +293,17 @@ void sum_few(const std::int64_t* in, const std::int32_t* group, int n, int group
 }
 
 template <class T>
-constexpr TypedKernels<T> kTyped{.add = add<T>,
-                                 .subtract = subtract<T>,
-                                 .multiply = multiply<T>,
-                                 .compare = {compare<T, Comparison::equal>, compare<T, Comparison::unequal>,
-                                             compare<T, Comparison::less>, compare<T, Comparison::less_equal>},
-                                 .sum = sum<T>,
-                                 .least = least<T>,
-                                 .greatest = greatest<T>};
+constexpr TypedKernels<T> kTyped{
+    .add = binary<T, T, [](T x, T y) { return x + y; }>,
+    .subtract = binary<T, T, [](T x, T y) { return x - y; }>,
+    .multiply = binary<T, T, [](T x, T y) { return x * y; }>,
+    .compare = {binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return is_equal(x, y); }>,
+                binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return !is_equal(x, y); }>,
+                binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return is_less(x, y); }>,
+                binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return !is_less(y, x); }>},
+    .sum = sum<T>,
+    .least = extreme<T, is_less<T>>,
+    .greatest = extreme<T, is_greater<T>>};
 
 constexpr Kernels kTable{
     .take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>, take<std::uint8_t>,

@@ -15,17 +15,13 @@ constexpr int at(Storage storage) { return static_cast<int>(storage); }
 template <class T, class Out>
 using Binary = void (*)(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out);
 
-/// Comparisons, as they index their kernels.
-enum class Comparison : std::uint8_t { equal, unequal, less, less_equal };
-inline constexpr int kComparisonCount = 4;
-
 /// The operations on one type of value, int64 or double.
 template <class T>
 struct TypedKernels {
   /// Integers modulo 2^64.
   Binary<T, T> add, subtract, multiply;
-  /// 0 or 1. Of doubles as PostgreSQL has it: NaN is equal to itself and greater than all else.
-  Binary<T, std::uint8_t> compare[kComparisonCount];
+  /// 0 or 1: equal, unequal, less, less_equal. Of doubles as PostgreSQL has it: NaN is equal to itself and greater than all else.
+  Binary<T, std::uint8_t> compare[4];
   /// Integers modulo 2^64; doubles in a fixed order that depends on n alone.
   T (*sum)(const T* in, int n);
   /// n is not 0. Of doubles NaN counts as the greatest.

@@ -2,6 +2,8 @@
 // expression/number.cpp: long division for quotients, and decimal text.
 #include "expression/number.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -105,14 +107,9 @@ double to_double(Int128 value, int scale) noexcept {
 }
 
 std::string to_text(Int128 value, int scale) {
-  std::string digits;
-  for (UInt128 rest = magnitude(value); rest != 0; rest /= 10)
-    digits += static_cast<char>('0' + static_cast<int>(rest % 10));
-  while (static_cast<int>(digits.size()) <= scale) digits += '0';
-  if (scale > 0) digits.insert(static_cast<std::size_t>(scale), 1, '.');
-  if (value < 0) digits += '-';
-  std::reverse(digits.begin(), digits.end());
-  return digits;
+  std::string digits = fmt::format("{:0{}}", magnitude(value), scale + 1);
+  if (scale > 0) digits.insert(digits.size() - static_cast<std::size_t>(scale), 1, '.');
+  return value < 0 ? "-" + digits : digits;
 }
 
 }  // namespace upsweep::expression

@@ -75,7 +75,16 @@ class Generator : ValueWriter {
   int count_of(const Node& input, const Value& v);
   std::string accumulate();
   void place_cells();
-  std::string merge_function(bool own) const;
+  /// The words of a cell in a state, and of what counts the values in it.
+  struct Place {
+    std::string low, high, guard;  ///< `high` is empty where one word is enough
+  };
+  static Place place(const char* format, int at, bool wide, int guard);
+  Place own_place(const StateCell& c, const char* format) const;
+  Place merged_place(const StateCell& c, const char* format) const;
+  static std::string stored(const StateCell& c, const Place& at);
+  static std::string included(const StateCell& c, const Place& at, const std::string& value, bool checked);
+  std::string state_struct(bool own) const;
   void add_arguments();
 
   const Plan& plan_;
@@ -242,52 +251,21 @@ std::string Generator::accumulate() {
   });
   place_cells();
 
-  const auto& cells = source_.cells;
-  const auto at = [&](int which, int word = 0) {
-    return fmt::format("AT({})", cells[static_cast<std::size_t>(which)].own_at + word);
-  };
   const std::string adding = apart([&] {
     std::set<int> done;
-    // Extremes look at the counts, so these come behind them.
+    // Extremes look at the counts, so these come after them.
     for (const bool counts : {false, true}) {
       for (const Input& input : inputs) {
-        const StateCell& c = cells[static_cast<std::size_t>(input.cell)];
-        const bool is_count = c.kind == Kind::count;
+        const StateCell& c = source_.cells[static_cast<std::size_t>(input.cell)];
+        const bool is_count = c.kind == StateCell::Kind::count;
         if (is_count != counts || input.cell == 0 || !done.insert(input.cell).second) continue;
         const Value& v = input.value;
-        const std::string there = v.null.empty() ? "" : fmt::format("if (!{}) ", v.null);
-        const std::string low = at(input.cell);
-        const std::string high = c.own_wide ? at(input.cell, 1) : "";
-        const std::string before = c.own_wide ? fmt::format("join({}, {})", low, high) : fmt::format("(i64){}", low);
-        const auto put_wide = [&](const std::string& text) {
-          line("{{ const i128 t = {}; {} = (u64)(u128)t; {} = (u64)((u128)t >> 64); }}", text, low, high);
-        };
-        line("{}{{", there);
-        if (is_count) {
-          line("{} += 1;", low);
-        } else if (c.kind == Kind::real_sum) {
-          line("{} = bits_of(real({}) + {});", low, low, v.text);
-        } else if (c.kind == Kind::sum && !c.own_wide) {
-          line("{} += (u64){};", low, v.text);
-        } else if (c.kind == Kind::sum && c.checked) {
-          put_wide(fmt::format("checked_add({}, {}, bad)", before, widened(v)));
-        } else if (c.kind == Kind::sum) {
-          put_wide(fmt::format("{} + {}", before, widened(v)));
-        } else if (c.kind == Kind::real_extreme) {
-          line("if ({} == 0 || {}) {} = bits_of({});", at(c.guard),
-               c.least ? fmt::format("is_less({}, real({}))", v.text, low)
-                       : fmt::format("is_less(real({}), {})", low, v.text),
-               low, v.text);
-        } else {
-          line("if ({} == 0 || {} {} {}) {{", at(c.guard), v.text, c.least ? "<" : ">", before);
-          if (c.own_wide) {
-            put_wide(widened(v));
-          } else {
-            line("{} = (u64)(i64){};", low, v.text);
-          }
-          line("}}");
-        }
-        line("}}");
+        line("{}{{ {} }}", v.null.empty() ? "" : fmt::format("if (!{}) ", v.null),
+             included(c, own_place(c, "AT({})"),
+                      is_count     ? "1"
+                      : c.own_wide ? widened(v)
+                                   : v.text,
+                      c.checked));
       }
     }
     if (plan_.grouped) line("if (AT(0) == 0) AT(1) = (u64)(first + u * T);");
@@ -296,47 +274,66 @@ std::string Generator::accumulate() {
   return computing + adding;
 }
 
-/// void merge_…(s, o, bad): what o has come to goes into s. Of copies, or of what copies are merged into.
-std::string Generator::merge_function(bool own) const {
-  using Kind = StateCell::Kind;
-  std::string text = fmt::format("INLINE void merge_{}(u64* s, const u64* o, bool& bad) {{\n", own ? "own" : "all");
-  const auto& cells = source_.cells;
-  const auto place = [&](const StateCell& c) { return own ? c.own_at : c.at; };
-  for (const StateCell& c : cells) {
-    if (c.kind != Kind::extreme && c.kind != Kind::real_extreme) continue;
-    const int k = place(c);
-    const int guard = place(cells[static_cast<std::size_t>(c.guard)]);
-    const bool two = own ? c.own_wide : c.wide;
-    const auto get = [&](const char* from) {
-      return c.kind == Kind::real_extreme ? fmt::format("real({}[{}])", from, k)
-             : two                        ? fmt::format("join({}[{}], {}[{}])", from, k, from, k + 1)
-                                          : fmt::format("(i64){}[{}]", from, k);
-    };
-    const std::string a = c.least ? get("o") : get("s");
-    const std::string b = c.least ? get("s") : get("o");
-    const std::string better =
-        c.kind == Kind::real_extreme ? fmt::format("is_less({}, {})", a, b) : fmt::format("{} < {}", a, b);
-    text += fmt::format("  if (o[{}] != 0 && (s[{}] == 0 || {})) {{ s[{}] = o[{}];", guard, guard, better, k, k);
-    if (two) text += fmt::format(" s[{}] = o[{}];", k + 1, k + 1);
-    text += " }\n";
+Generator::Place Generator::own_place(const StateCell& c, const char* format) const {
+  return place(format, c.own_at, c.own_wide, source_.cells[static_cast<std::size_t>(c.guard)].own_at);
+}
+Generator::Place Generator::merged_place(const StateCell& c, const char* format) const {
+  return place(format, c.at, c.wide, source_.cells[static_cast<std::size_t>(c.guard)].at);
+}
+Generator::Place Generator::place(const char* format, int at, bool wide, int guard) {
+  const auto word = [&](int number) { return fmt::format(fmt::runtime(format), number); };
+  return {word(at), wide ? word(at + 1) : "", word(guard)};
+}
+
+/// A cell's value, by where it lies.
+std::string Generator::stored(const StateCell& c, const Place& at) {
+  if (c.kind == StateCell::Kind::real_sum || c.kind == StateCell::Kind::real_extreme) {
+    return fmt::format("real({})", at.low);
   }
-  for (const StateCell& c : cells) {
-    const int k = place(c);
-    const bool two = own ? c.own_wide : c.wide;
-    if (c.kind == Kind::first_row) {
-      text += fmt::format("  if (o[0] != 0 && (s[0] == 0 || o[{}] < s[{}])) s[{}] = o[{}];\n", k, k, k, k);
-    } else if (c.kind == Kind::real_sum) {
-      text += fmt::format("  s[{}] = bits_of(real(s[{}]) + real(o[{}]));\n", k, k, k);
-    } else if (c.kind == Kind::sum && two) {
-      text += fmt::format(
-          "  {{ const i128 t = checked_add(join(s[{}], s[{}]), join(o[{}], o[{}]), bad); s[{}] = (u64)(u128)t; s[{}] = "
-          "(u64)((u128)t >> 64); }}\n",
-          k, k + 1, k, k + 1, k, k + 1);
-    } else if (c.kind == Kind::sum || c.kind == Kind::count) {
-      text += fmt::format("  s[{}] += o[{}];\n", k, k);
+  return at.high.empty() ? fmt::format("(i64){}", at.low) : fmt::format("join({}, {})", at.low, at.high);
+}
+
+/// The cell, to which one more value is added, or what another state's has come to.
+std::string Generator::included(const StateCell& c, const Place& at, const std::string& value, bool checked) {
+  using Kind = StateCell::Kind;
+  const bool real = c.kind == Kind::real_sum || c.kind == Kind::real_extreme;
+  const std::string before = stored(c, at);
+  const auto put = [&](const std::string& text) {
+    if (real) return fmt::format("{} = bits_of({});", at.low, text);
+    if (at.high.empty()) return fmt::format("{} = (u64)(i64)({});", at.low, text);
+    return fmt::format("{{ const i128 t = {}; {} = (u64)(u128)t; {} = (u64)((u128)t >> 64); }}", text, at.low, at.high);
+  };
+  if (c.kind == Kind::extreme || c.kind == Kind::real_extreme) {
+    const std::string& less = c.least ? value : before;
+    const std::string& more = c.least ? before : value;
+    return fmt::format("if ({} == 0 || {}) {}", at.guard,
+                       fmt::format(fmt::runtime(real ? "is_less({}, {})" : "{} < {}"), less, more), put(value));
+  }
+  if (real) return put(before + " + " + value);
+  if (at.high.empty()) return fmt::format("{} += (u64)({});", at.low, value);
+  return put(fmt::format(fmt::runtime(checked ? "checked_add({}, {}, bad)" : "{} + {}"), before, value));
+}
+
+/// How the states of copies merge, or those that copies have merged into: what o has come to goes into s.
+std::string Generator::state_struct(bool own) const {
+  using Kind = StateCell::Kind;
+  std::string extremes;
+  std::string others;
+  for (const StateCell& c : source_.cells) {
+    const Place s = own ? own_place(c, "s[{}]") : merged_place(c, "s[{}]");
+    const Place o = own ? own_place(c, "o[{}]") : merged_place(c, "o[{}]");
+    if (c.kind == Kind::extreme || c.kind == Kind::real_extreme) {
+      extremes += fmt::format("if ({} != 0) {{ {} }}\n", o.guard, included(c, s, stored(c, o), false));
+    } else if (c.kind == Kind::first_row) {
+      others += fmt::format("if (o[0] != 0 && (s[0] == 0 || {1} < {0})) {0} = {1};\n", s.low, o.low);
+    } else if (c.kind != Kind::rows) {
+      others += included(c, s, stored(c, o), true) + "\n";
     }
   }
-  return text + "  s[0] += o[0];\n}\n";
+  return fmt::format(
+      "struct {} {{\nstatic constexpr int kWords = {};\nINLINE void merge(u64* s, const u64* o, bool& bad) "
+      "{{\n{}{}s[0] += o[0];\n}}\n}};\n",
+      own ? "Own" : "All", own ? "OWN" : "ALL", extremes, others);
 }
 
 void Generator::add_arguments() {
@@ -400,8 +397,8 @@ Source Generator::fold() {
 
   add_arguments();
   line("#define AT(k) s[{}]", options_.copies == Copies::threads ? "(k) * T" : "k");
-  text(merge_function(true));
-  text(merge_function(false));
+  text(state_struct(true));
+  text(state_struct(false));
   text(kFoldLanes);
   text(kernel);
   // ---- merge

@@ -6,26 +6,20 @@
 
 namespace upsweep::query {
 
-inline constexpr std::string_view kFoldLanes = R"(template <int WORDS, class Merge>
-INLINE void fold_lanes(u64 (&s)[WORDS], int lane, bool& bad, Merge merge) {
+inline constexpr std::string_view kFoldLanes = R"(template <class State>
+INLINE void fold_lanes(u64 (&s)[State::kWords], int lane, bool& bad) {
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    u64 o[WORDS];
+    u64 o[State::kWords];
 #pragma unroll
-    for (int k = 0; k < WORDS; ++k) o[k] = __shfl_down_sync(~0U, s[k], d);
-    if ((lane & (2 * d - 1)) == 0) merge(s, o, bad);
+    for (int k = 0; k < State::kWords; ++k) o[k] = __shfl_down_sync(~0U, s[k], d);
+    if ((lane & (2 * d - 1)) == 0) State::merge(s, o, bad);
   }
 }
-struct MergeOwn {
-  __device__ void operator()(u64* s, const u64* o, bool& bad) const { merge_own(s, o, bad); }
-};
-struct MergeAll {
-  __device__ void operator()(u64* s, const u64* o, bool& bad) const { merge_all(s, o, bad); }
-};
 )";
 
-// Behind the rows: the block's copies become one.
-inline constexpr std::string_view kFoldRegisters = R"(fold_lanes(s, lane, bad, MergeOwn());
+// After the rows: the block's copies become one.
+inline constexpr std::string_view kFoldRegisters = R"(fold_lanes<Own>(s, lane, bad);
 __shared__ u64 warps[T / 32][OWN];
 if (lane == 0) {
   for (int k = 0; k < OWN; ++k) warps[threadIdx.x / 32][k] = s[k];
@@ -33,7 +27,7 @@ if (lane == 0) {
 __syncthreads();
 if (threadIdx.x < 32) {
   for (int k = 0; k < OWN; ++k) s[k] = lane < T / 32 ? warps[lane][k] : 0;
-  fold_lanes(s, lane, bad, MergeOwn());
+  fold_lanes<Own>(s, lane, bad);
   if (lane == 0) {
     for (int k = 0; k < OWN; ++k) partials[blockIdx.x * OWN + k] = s[k];
   }
@@ -45,9 +39,9 @@ for (i64 g = threadIdx.x / 32; g < groups; g += T / 32) {
   for (int t = lane; t < T; t += 32) {
     u64 o[OWN];
     for (int k = 0; k < OWN; ++k) o[k] = cells[(g * OWN + k) * T + t];
-    merge_own(s, o, bad);
+    Own::merge(s, o, bad);
   }
-  fold_lanes(s, lane, bad, MergeOwn());
+  fold_lanes<Own>(s, lane, bad);
   if (lane == 0) {
     for (int k = 0; k < OWN; ++k) partials[(blockIdx.x * groups + g) * OWN + k] = s[k];
   }
@@ -74,9 +68,9 @@ inline constexpr std::string_view kMerge =
     for (i64 copy = lane; copy < copies; copy += 32) {{
       u64 o[ALL];
       widen(partials + (copy * groups + g) * OWN, o);
-      merge_all(s, o, bad);
+      All::merge(s, o, bad);
     }}
-    fold_lanes(s, lane, bad, MergeAll());
+    fold_lanes<All>(s, lane, bad);
     if (lane == 0) {{
       for (int k = 0; k < ALL; ++k) merged[g * ALL + k] = s[k];
     }}

@@ -21,8 +21,10 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 32);
 }
 
-/// NaN is greater than all else, as in PostgreSQL.
-bool is_less(double a, double b) { return a < b || (b != b && a == a); }
+template <class T>
+bool is_better(Fold fold, const T& a, const T& b) {
+  return fold == Fold::least ? is_less(a, b) : is_less(b, a);
+}
 
 /// Whether a sum fits is asked when it is given out: what comes later may bring it back, and an average always fits.
 void add_up(State& sum, Int128 value) {
@@ -254,17 +256,12 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
 
 void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
   if (other.count == 0) return;
-  const bool least = fold == Fold::least;
-  bool better = best.count == 0;
-  if (!better && kind == ValueKind::real) {
-    better = least ? is_less(other.real, best.real) : is_less(best.real, other.real);
-  } else if (!better && kind == ValueKind::text) {
-    const std::string& a = words_[static_cast<std::size_t>(other.exact)];
-    const std::string& b = words_[static_cast<std::size_t>(best.exact)];
-    better = least ? a < b : b < a;
-  } else if (!better) {
-    better = least ? other.exact < best.exact : other.exact > best.exact;
-  }
+  const auto word_of = [&](const State& state) -> const std::string& {
+    return words_[static_cast<std::size_t>(state.exact)];
+  };
+  const bool better = best.count == 0 || (kind == ValueKind::real   ? is_better(fold, other.real, best.real)
+                                          : kind == ValueKind::text ? is_better(fold, word_of(other), word_of(best))
+                                                                    : is_better(fold, other.exact, best.exact));
   if (!better) return;
   best.exact = other.exact;
   best.real = other.real;
@@ -287,30 +284,22 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
     state(0, aggregate).count += n;
     return;
   }
-  if (kind == ValueKind::text) return include_words(aggregate, v, n);
   for (int i = 0; i < n; ++i) {
     if (null_at(v, i)) continue;
+    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
     State other{.count = 1};
     if (kind == ValueKind::real) {
       other.real = v.at<double>(i);
+    } else if (kind == ValueKind::text) {
+      // Only text that is better than all before it is kept: there may be as many entries as rows.
+      const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
+      const bool is_kept =
+          best.count > 0 && !is_better(fold, mine, std::string_view(words_[static_cast<std::size_t>(best.exact)]));
+      other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : word(mine);
     } else {
       other.exact = exact_at(v, i);
     }
-    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
     improve(best, other, fold, kind);
-    ++best.count;
-  }
-}
-
-/// Only words that are better than all before them are kept: there may be as many as rows.
-void Groups::include_words(std::size_t aggregate, const Vector& v, int n) {
-  const bool least = plan_->aggregates[aggregate].fold == Fold::least;
-  for (int i = 0; i < n; ++i) {
-    if (null_at(v, i)) continue;
-    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
-    const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.as<std::int32_t>()[i])];
-    const auto is_better = [&](std::string_view than) { return least ? mine < than : than < mine; };
-    if (best.count == 0 || is_better(words_[static_cast<std::size_t>(best.exact)])) best.exact = word(mine);
     ++best.count;
   }
 }

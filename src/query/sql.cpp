@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/decimal.hpp"
 #include "core/utf8.hpp"
 
 namespace upsweep::query {
@@ -26,7 +27,6 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' |
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Token {
   enum Kind : std::uint8_t { word, quoted, string, number, symbol } kind;
@@ -101,7 +101,7 @@ class Lexer {
       }
     } while (depth > 0 && at_ < sql_.size());
   }
-  /// Up to behind the closing quote, which is written twice where it is meant; whether there is one.
+  /// Up to past the closing quote, which is written twice where it is meant; whether there is one.
   bool skip_quoted(char quote, bool backslashes) {
     for (++at_; at_ < sql_.size(); ++at_) {
       if (backslashes && sql_[at_] == '\\') {
@@ -218,7 +218,8 @@ class Rewriter {
     for (std::size_t i = begin; i < end; ++i) text_[i] = ' ';
   }
 
-  /// The parser cuts names at 63 bytes: longer ones get a short stand-in.
+  /// The parser cuts names at 63 bytes, where a table may have columns that differ only after that: longer ones get a short
+  /// stand-in, which nothing in the query is called.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
     std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(token);
@@ -242,7 +243,7 @@ class Rewriter {
   void replace_path(std::size_t i, Syntax& syntax) {
     const Token& token = tokens_[i];
     const int location = static_cast<int>(token.begin);
-    if (token.end - token.begin < 3) refuse(sql_, location, Code::bad_sql, "a path is needed behind FROM");
+    if (token.end - token.begin < 3) refuse(sql_, location, Code::bad_sql, "a path is needed after FROM");
     if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) {
       syntax.path = unquoted(token);
       syntax.path_location = location;
@@ -256,7 +257,7 @@ class Rewriter {
   std::string text_;
   std::vector<Token> tokens_;
   std::vector<Level> levels_{Level()};
-  bool begun_ = false;                        ///< behind the parentheses that the query may begin with
+  bool begun_ = false;                        ///< past the parentheses that the query may begin with
   std::map<std::string, std::string> names_;  ///< long names by their stand-ins
   std::string stem_;                          ///< of stand-ins: the query has it nowhere
 };
@@ -277,22 +278,14 @@ class Parsed {
 /// The byte at which character `number` of UTF-8 text begins.
 int byte_of_character(const std::string& text, int number) {
   std::size_t at = 0;
-  while (number > 0 && at < text.size()) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
-    --number;
-  }
+  for (; number > 0 && at < text.size(); --number) at += std::max<std::size_t>(code_point(text, at).bytes, 1);
   return static_cast<int>(at);
 }
 
 /// The first byte that belongs to no code point; the end where all do.
 std::size_t first_broken(std::string_view text) {
   std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t bytes = code_point(text, at).bytes;
-    if (bytes == 0) return at;
-    at += bytes;
-  }
+  while (at < text.size() && code_point(text, at).bytes > 0) at += code_point(text, at).bytes;
   return at;
 }
 
