@@ -42,7 +42,7 @@ struct Ask {
 std::vector<Ask> asks(const std::string& only) {
   std::vector<Ask> all;
   for (const std::int64_t z : {30, 100, 500, 1500, 5000, 10001}) {
-    all.push_back({fmt::format("lecture, Z = {}", z),
+    all.push_back({fmt::format("filtered sum, Z = {}", z),
                    fmt::format("SELECT SUM(l_quantity * l_extendedprice) FROM t WHERE l_suppkey < {}", z),
                    {"l_suppkey"},
                    {"l_quantity", "l_extendedprice"},

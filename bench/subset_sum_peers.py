@@ -32,7 +32,7 @@ except ImportError:
     milp = None
 
 SEED, LARGEST = 12, 10_000_000  # of the ladder's made items
-DOCUMENT = {"n": 10, "target": 25_000_000}
+SMALL = {"n": 10, "target": 25_000_000}
 DENSE = {"n": 1_000, "target": 1_000_000_000}
 STEPS = 10  # so many of the dense items are timed in Python
 EXACT = {"bits": 40, "n": 40}  # a MIP solver adds doubles
@@ -278,7 +278,7 @@ def print_fills(fills):
     engines = list(dict.fromkeys(engine for which in fills.values() for engine in which))
     for engine in engines:
         line = f"{names.get(engine, 'upsweep, ' + engine if engine.startswith('cpu.') else 'C++, ' + engine):38}"
-        for which in ("document", "dense"):
+        for which in ("small", "dense"):
             samples = fills.get(which, {}).get(engine)
             scaled = "*" if which == "dense" and engine in ("int", "std::bitset") else " "
             line += f"{short(statistics.median(samples)) + scaled if samples else '- ':>19}"
@@ -310,9 +310,9 @@ def main():
 
     check = mt19937_64(5489)
     assert [next(check) for _ in range(10_000)][-1] == 9981545732273789042  # as the C++ standard has it
-    document, dense = (made(which["n"], LARGEST, SEED)[0] for which in (DOCUMENT, DENSE))
-    expected = enumerated(document, DOCUMENT["target"])
-    fills = {"document": {}, "dense": {}}
+    small, dense = (made(which["n"], LARGEST, SEED)[0] for which in (SMALL, DENSE))
+    expected = enumerated(small, SMALL["target"])
+    fills = {"small": {}, "dense": {}}
     solved = list(instances(options))
 
     def note(which, engine, seconds):
@@ -320,13 +320,13 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(options.rounds):
-            for rung, seconds in climb(options, DOCUMENT, document).items():
-                note("document", rung, seconds)
-            took, bits = timed(lambda: int_bitset(document, DOCUMENT["target"]))
-            note("document", "int", took)
-            check_bitset(bits, expected, DOCUMENT["target"])
-            took, table = timed(lambda: byte_table(document, DOCUMENT["target"]))
-            note("document", "numpy", took)
+            for rung, seconds in climb(options, SMALL, small).items():
+                note("small", rung, seconds)
+            took, bits = timed(lambda: int_bitset(small, SMALL["target"]))
+            note("small", "int", took)
+            check_bitset(bits, expected, SMALL["target"])
+            took, table = timed(lambda: byte_table(small, SMALL["target"]))
+            note("small", "numpy", took)
             assert np.flatnonzero(table).tolist() == expected
             del bits, table
             if turn < options.dense_rounds:

@@ -77,7 +77,9 @@ TEST(Climb, VerifiesEveryRungOfEveryProblem) {
       EXPECT_EQ(group.n, 10) << group.title;
       for (const Row& row : group.rows) {
         EXPECT_NE(row.status, RowStatus::failed) << group.title << ": " << row.rung.id << ": " << row.reason;
-        if (row.status == RowStatus::verified) EXPECT_GT(row.median_s, 0) << row.rung.id;
+        if (row.status == RowStatus::verified) {
+          EXPECT_GT(row.median_s, 0) << row.rung.id;
+        }
       }
     }
   }

@@ -302,7 +302,7 @@ int report(const Error& error, bool json) {
 
 int run_reporting(int argc, char** argv) {
   Options options;
-  // A command line that cannot be parsed still tells how its error is wanted.
+  // A command line that cannot be parsed still says how its error is wanted.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
   try {
@@ -319,7 +319,7 @@ int run_reporting(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   upsweep::command::hold_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left behind
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left
   try {
     return upsweep::command::run_reporting(argc, argv);
   } catch (const upsweep::io::ClosedPipe&) {

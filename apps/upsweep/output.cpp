@@ -66,7 +66,7 @@ void complain(std::string_view message) noexcept {
   }
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;  // there is nobody left to tell
+    if (written <= 0) return;  // nobody is left to report to
     text.erase(0, static_cast<std::size_t>(written));
   }
 }

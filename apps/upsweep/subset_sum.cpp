@@ -75,7 +75,7 @@ upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const
 
 // ------------------------------------------------------------------------------------------------------------ searching
 
-std::atomic<int> interrupts = 0;  // set by a handler, read by whichever thread tells the progress
+std::atomic<int> interrupts = 0;  // set by a handler, read by whichever thread reports the progress
 static_assert(std::atomic<int>::is_always_lock_free);
 
 /// While it lives, the first Ctrl-C only asks the search to stop; a second one ends the process as ever.
@@ -123,7 +123,7 @@ std::string share_text(double done) {
 /// "searching 37 %, about 12 s left".
 std::string progress_text(double done, double seconds) {
   std::string text = fmt::format("searching {}", share_text(done));
-  // Of a hundredth of the work, or of seconds of it, the rest can be told; of less it is anybody's guess.
+  // Of a hundredth of the work, or of seconds of it, the rest can be estimated; of less it cannot.
   constexpr double kTelling = 0.01;
   constexpr double kLong = 3;
   if (done >= kTelling || (done > 0 && seconds > kLong)) {
@@ -139,13 +139,13 @@ auto search(bool quiet, Find find) {
   const Interruptible interruptible;
   const Stopwatch watch;
   double share = 0;
-  const detail::SearchProgress tell = [&](double done) {
+  const detail::SearchProgress report_progress = [&](double done) {
     share = std::clamp(done, share, 1.0);
     line.say(progress_text(share, watch.seconds()));
     return interrupts == 0;
   };
   try {
-    return find(tell);
+    return find(report_progress);
   } catch (const Error& error) {
     if (error.code() != Code::interrupted) throw;
     throw Error(Code::interrupted, fmt::format("interrupted with {} of the search done", share_text(share)));
@@ -155,8 +155,8 @@ auto search(bool quiet, Find find) {
 Found find_one(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
                const Policy& policy) {
   upsweep::SubsetSumOptions options = library_options(asked, problem);
-  const SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& tell) {
-    options.progress = tell;
+  const SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& report_progress) {
+    options.progress = report_progress;
     if (!common.on_gpu()) return find_subset(policy, problem.items.values, problem.target, options);
     return find_subset(gpu::Policy{}.with_rung(common.rung), problem.items.values, problem.target, options);
   });
@@ -171,8 +171,8 @@ Found find_one(const Common& common, const SubsetSumOptions& asked, const Subset
 Found find_all(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
                const Policy& policy) {
   Found found;
-  SubsetSums sums = search(common.quiet, [&](const detail::SearchProgress& tell) {
-    return find_subsets(policy, problem.items.values, problem.target, asked.all, tell);
+  SubsetSums sums = search(common.quiet, [&](const detail::SearchProgress& report_progress) {
+    return find_subsets(policy, problem.items.values, problem.target, asked.all, report_progress);
   });
   found.solutions = std::move(sums.found);
   found.reachable = !found.solutions.empty();
@@ -181,7 +181,7 @@ Found find_all(const Common& common, const SubsetSumOptions& asked, const Subset
   return found;
 }
 
-/// do_it(), whose error about the items' sum is told in the file's terms.
+/// do_it(), whose error about the items' sum is reported in the file's terms.
 template <class DoIt>
 auto telling_overflow(const SubsetSumOptions& asked, const SubsetProblem& problem, DoIt do_it) {
   try {
@@ -312,7 +312,7 @@ class Labels {
     return fields.size() > kMostListed ? names + fmt::format(", … ({} in all)", fields.size()) : names;
   }
 
-  // Returns the number of the row behind the part's, or behind the last that was read.
+  // Returns the number of the row after the part's, or after the last that was read.
   std::int64_t read_part(int part, std::int64_t begin) {
     const std::int64_t rows = table_->rows(part);
     if (rows >= 0 && next() >= begin + rows) return begin + rows;

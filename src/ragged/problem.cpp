@@ -103,20 +103,20 @@ void require_arrays(const detail::RaggedCall& call) {
 
 /// Waits for the call and throws what it says; advances the carry.
 void await(const gpu::Launch& launch, detail::RaggedCall& call) {
-  gpu::OffsetsStatus told = {};
-  gpu::fetch(&told, call.status, sizeof told, launch.stream);
-  if (told.first_bad == kNoIndex) {
-    call.carry.total = told.total;
+  gpu::OffsetsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  if (status.first_bad == kNoIndex) {
+    call.carry.total = status.total;
     call.carry.lists += call.n;
     return;
   }
-  call.carry.first_bad = told.first_bad;
+  call.carry.first_bad = status.first_bad;
   std::int64_t start = 0;
   std::int64_t stop = 0;
   const auto bytes = size_of(call.type);
-  gpu::fetch(&start, bound_at(call, call.starts, told.first_bad), bytes, launch.stream);
-  gpu::fetch(&stop, bound_at(call, call.stops, told.first_bad), bytes, launch.stream);
-  throw Error(told.code, message({told.code, told.first_bad}, call.type, &start, &stop), told.first_bad);
+  gpu::fetch(&start, bound_at(call, call.starts, status.first_bad), bytes, launch.stream);
+  gpu::fetch(&stop, bound_at(call, call.stops, status.first_bad), bytes, launch.stream);
+  throw Error(status.code, message({status.code, status.first_bad}, call.type, &start, &stop), status.first_bad);
 }
 
 static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
