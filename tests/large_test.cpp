@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/buffer.hpp"
+#include "cpu/pages.hpp"
 #include "rungs.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
@@ -26,7 +26,7 @@ std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + 
 
 TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
   for (const std::int64_t n : {kPast31, kPast32}) {
-    bench::Buffer<std::uint8_t> data(n);
+    cpu::Pages<std::uint8_t> data(n);
     for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
       for (std::int64_t i = 0; i < n; ++i) data[i] = element(i);
@@ -43,7 +43,7 @@ TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
 }
 
 TEST(Large, CheckedFindsAnOverflowPastTheLimitsOf32Bits) {
-  bench::Buffer<std::int8_t> data(kPast32);  // zeros
+  cpu::Pages<std::int8_t> data(kPast32);  // zeros
   data[0] = 127;
   data[kPast32 - 2] = 1;
   try {
@@ -57,7 +57,7 @@ TEST(Large, CheckedFindsAnOverflowPastTheLimitsOf32Bits) {
 
 TEST(Large, ReducesPastTheLimitsOf32Bits) {
   for (const std::int64_t n : {kPast31, kPast32}) {
-    bench::Buffer<std::uint8_t> data(n);
+    cpu::Pages<std::uint8_t> data(n);
     std::uint64_t expected = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       data[i] = element(i);
@@ -73,9 +73,9 @@ TEST(Large, ReducesPastTheLimitsOf32Bits) {
 TEST(Large, OffsetsPastTheLimitsOf32Bits) {
   // 3·2^29 elements in 2^29 lists: byte offsets pass 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
   const std::int64_t n = (std::int64_t{1} << 29) + 77;
-  bench::Buffer<std::int32_t> bounds(n);
+  cpu::Pages<std::int32_t> bounds(n);
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<std::int32_t>(i * 3);
-  bench::Buffer<std::int64_t> offsets(n + 1);
+  cpu::Pages<std::int64_t> offsets(n + 1);
   for (const auto& rung : tests::cpu_rungs("ragged")) {
     // int32 bounds: stops one place on are the adjacent case, which every rung must get right.
     const auto result = compact_offsets(par.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, offsets.data());
@@ -90,9 +90,9 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
   // Payload that is not written takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
   for (const std::int64_t n : {kPast31, kPast32}) {
     const bool few = n == kPast31;
-    bench::Buffer<std::uint32_t> key(n);
-    bench::Buffer<std::int64_t> quantity(n);
-    bench::Buffer<std::int64_t> price(n);
+    cpu::Pages<std::uint32_t> key(n);
+    cpu::Pages<std::int64_t> quantity(n);
+    cpu::Pages<std::int64_t> price(n);
     if (few) std::fill_n(key.data(), n, 7U);
     std::int64_t expected = 0;
     for (const std::int64_t i : {std::int64_t{0}, std::int64_t{12345}, (std::int64_t{1} << 31) + 3, n - 2, n - 1}) {
@@ -135,7 +135,7 @@ TEST(Large, SubsetSumsPastTheLimitsOf32Bits) {
   std::erase_if(expected, [](std::int64_t sum) { return sum > kPast32; });
   ASSERT_GT(expected.back(), kPast32 - 100);
   const std::int64_t words = kPast32 / 64 + 1;
-  bench::Buffer<std::uint64_t> sums(words);
+  cpu::Pages<std::uint64_t> sums(words);
   for (const std::string_view rung : {"cpu.bits", "cpu.bits_simd", "cpu.enumerate"}) {
     std::fill_n(sums.data(), words, 0xA5A5A5A5A5A5A5A5U);
     EXPECT_EQ(reachable_sums(par.with_rung(rung), items.data(), std::ssize(items), kPast32, sums.data()), rung);

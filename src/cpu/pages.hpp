@@ -38,6 +38,7 @@ class Pages {
 
   [[nodiscard]] T* data() { return data_; }
   [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] T& operator[](std::int64_t i) { return data_[i]; }
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(bytes_ / sizeof(T)); }
 
  private:
