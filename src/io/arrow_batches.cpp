@@ -367,11 +367,10 @@ Selection::Selection(const std::vector<int>& asked) : columns(asked) {
   }
 }
 
-ArrowPart make_part(const std::string& path, const FileState& state, const std::vector<Field>& fields,
-                    const std::vector<int>& columns) {
-  ArrowPart part{path, state, {}, Selection(columns).places};
-  for (const int column : columns) part.fields.push_back(fields[static_cast<std::size_t>(column)]);
-  return part;
+ArrowPart ArrowTable::make_part(int part, const std::vector<int>& columns) const {
+  ArrowPart opened{path_, state_, {}, Selection(columns).places, start(part), rows(part), {}};
+  for (const int column : columns) opened.fields.push_back(fields_[static_cast<std::size_t>(column)]);
+  return opened;
 }
 
 std::unique_ptr<BatchReader> read_batches(ArrowPart part) {

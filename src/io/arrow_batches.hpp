@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "io/file_table.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -45,11 +46,15 @@ struct ArrowPart {
   RecordBatches source;
 };
 
-/// A part that is the whole file, without its source; `columns` are those asked for, of the table's `fields`.
-ArrowPart make_part(const std::string& path, const FileState& state, const std::vector<Field>& fields,
-                    const std::vector<int>& columns);
-
 /// Throws upsweep::Error unsupported_type where a column asked for is of a type that is not computed with.
 std::unique_ptr<BatchReader> read_batches(ArrowPart part);
+
+/// A file that is read through Arrow.
+class ArrowTable : public FileTable {
+ protected:
+  using FileTable::FileTable;
+  /// One of its parts, without the source.
+  [[nodiscard]] ArrowPart make_part(int part, const std::vector<int>& columns) const;
+};
 
 }  // namespace upsweep::io

@@ -90,8 +90,6 @@ void throw_status(const std::string& name, const arrow::Status& status) {
   throw Error(Code::malformed, fmt::format("{}: is damaged or cut short: {}; write it again", name, text));
 }
 
-std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
-
 parquet::ReaderProperties page_properties() {
   parquet::ReaderProperties pages;
   // Without it a whole column chunk is read at once, and a file may have a single one.

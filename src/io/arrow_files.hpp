@@ -46,9 +46,6 @@ auto checked(const std::string& name, Read&& read) {
   }
 }
 
-/// What messages call a column of a file.
-std::string full_name(const std::string& path, const std::string& column);
-
 struct ParquetFile {
   std::shared_ptr<arrow::io::RandomAccessFile> file;
   std::shared_ptr<parquet::arrow::FileReader> reader;

@@ -2,26 +2,33 @@
 // io/arrow_table.cpp: which reader of tables a format has.
 #include "io/arrow_table.hpp"
 
+#include "io/arrow_files.hpp"
+#include "io/column.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::io {
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells) {
-  switch (format) {
-    case Format::parquet:
-      return open_parquet_table(path);
-    case Format::ipc_file:
-      return open_ipc_file_table(path);
-    case Format::ipc_stream:
-      return open_ipc_stream_table(path);
-    case Format::csv:
-      return open_csv_table(path, cells);
-    case Format::npy:
-    case Format::zip:
-    case Format::unknown:
-      break;
-  }
-  detail::no_such_value();
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
+                                        const ChooseColumn& choose) {
+  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> {
+    switch (format) {
+      case Format::parquet:
+        return open_parquet_table(path);
+      case Format::ipc_file:
+        return open_ipc_file_table(path);
+      case Format::ipc_stream:
+        return open_ipc_stream_table(path);
+      case Format::csv:
+        return open_csv_table(path, cells, choose);
+      case Format::npy:
+      case Format::zip:
+      case Format::unknown:
+        break;
+    }
+    detail::no_such_value();
+  });
 }
+
+bool arrow_built() noexcept { return true; }
 
 }  // namespace upsweep::io

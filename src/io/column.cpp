@@ -1,55 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/column.cpp: which of a table's columns is meant, and a scaled integer as decimal text.
+// io/column.cpp: puts the batches of a table's column together to chunks, and a scaled integer into decimal text.
 #include "io/column.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
-#include "io/number_lines.hpp"
-#include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::size_t kListedColumns = 20;  // in a message that lists them
+constexpr int kMaxDigits = 18;  // as many as any 64-bit integer can hold
 
-std::string list_columns(const std::vector<std::string>& names) {
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(names.size(), kListedColumns); ++i) shown.push_back(printable(names[i], 60));
-  const std::string more = names.size() > kListedColumns ? fmt::format(", … ({} in all)", names.size()) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+[[noreturn]] void refuse(const std::string& name, std::string_view type) {
+  throw Error(
+      Code::unsupported_type,
+      fmt::format("{}: is of type {}, which is not computed with; convert it to one of int8 … float64, a decimal "
+                  "of at most {} digits or a date",
+                  name, type, kMaxDigits));
+}
+
+Type type_of(Storage storage) {
+  const auto* const found = std::find_if(std::begin(kStorages), std::end(kStorages),
+                                         [&](const auto& known) { return known.second == storage; });
+  return found->first;
+}
+
+void set_type(ColumnInfo& info, const Field& field) {
+  if (!field.unsupported.empty()) refuse(info.name, field.unsupported);
+  if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
+  if (field.kind == ValueKind::decimal) {
+    if (field.storage == Storage::int128) refuse(info.name, "decimal of more than 18 digits");
+    if (field.scale > kMaxDigits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
+    info.meaning = Meaning::decimal;
+    info.scale = field.scale;
+    return;
+  }
+  info.type = type_of(field.storage);
+  if (field.kind == ValueKind::date) info.meaning = Meaning::date;
 }
 
 }  // namespace
 
-int find_column(const std::vector<std::string>& names, const std::string& path,
-                const std::optional<std::string>& column) {
-  if (!column && names.size() == 1) return 0;
-  const auto fail = [&](const std::string& what) {
-    throw Error(Code::unknown_column, fmt::format("{}: {}; its columns are: {}", path, what, list_columns(names)));
-  };
-  if (!column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", names.size()));
-  const auto found = std::find(names.begin(), names.end(), *column);
-  if (found == names.end()) fail(fmt::format("has no column '{}'", printable(*column)));
-  if (std::find(found + 1, names.end(), *column) != names.end()) {
-    fail(fmt::format("has more than one column '{}'; rename one of them", printable(*column)));
-  }
-  return static_cast<int>(found - names.begin());
+ColumnReader::ColumnReader(TableColumn column) : table_(std::move(column.table)), column_(column.column) {
+  const Field& field = table_->fields()[static_cast<std::size_t>(column_)];
+  storage_ = field.storage;
+  info_.name = std::move(column.name);
+  info_.count = table_->rows();
+  set_type(info_, field);
 }
 
-void require_name(const std::string& path, const std::string& column, std::string_view advice) {
-  Decimal number;
-  const NumberFault fault = parse_decimal(trimmed(column), number);
-  // A number that is refused, such as 1,000.00, is one all the same; "inf" may well be a name.
-  if (fault == NumberFault::no_number || fault == NumberFault::not_finite) return;
-  throw Error(
-      Code::malformed,
-      fmt::format("{}: the first line holds '{}', and a CSV file begins with a line of column names, which are no "
-                  "numbers; add such a line{}",
-                  path, printable(column, 60), advice));
+Chunk ColumnReader::next(std::int64_t count) {
+  kept_.clear();
+  Chunk chunk;
+  while (chunk.count < count && load()) {
+    const std::int64_t n = std::min(batch_.rows - position_, count - chunk.count);
+    refuse_nulls(n);
+    append(chunk, n, count);
+    position_ += n;
+  }
+  return chunk;
+}
+
+std::int64_t ColumnReader::skip(std::int64_t count) {
+  std::int64_t skipped = 0;
+  while (skipped < count && load()) {
+    const std::int64_t n = std::min(batch_.rows - position_, count - skipped);
+    position_ += n;
+    skipped += n;
+  }
+  return skipped;
+}
+
+// Makes sure that there are rows left in the batch at hand; false at the end of the column.
+bool ColumnReader::load() {
+  while (position_ == batch_.rows) {
+    if (!part_) {
+      if (next_part_ == table_->parts()) return false;
+      part_ = table_->open(next_part_++, {column_});
+    }
+    position_ = 0;
+    if (!part_->next(batch_)) part_.reset();
+  }
+  return true;
+}
+
+void ColumnReader::refuse_nulls(std::int64_t n) const {
+  const ColumnData& data = batch_.columns[0];
+  if (data.validity == nullptr) return;
+  for (std::int64_t i = position_; i < position_ + n; ++i) {
+    const std::int64_t bit = data.offset + i;
+    if ((data.validity[bit / 8] >> (bit % 8) & 1) != 0) continue;
+    const std::int64_t row = batch_.first_row + i;
+    throw Error(
+        Code::null_value,
+        fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row), row);
+  }
+}
+
+// Batches that follow each other in memory, as those of a mapped file, are a chunk where they lie; others are copied.
+void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
+  const std::int64_t width = size_of(info_.type);
+  const std::int64_t stored = width_of(storage_) / 8;
+  const auto* const from = static_cast<const std::byte*>(batch_.columns[0].values) + position_ * stored;
+  const bool in_buffer = chunk.count > 0 && chunk.data == buffer_.data();
+  const bool follows = chunk.count == 0 || from == static_cast<const std::byte*>(chunk.data) + chunk.count * width;
+  if (stored == width && follows && !in_buffer) {
+    if (chunk.count == 0) chunk.data = from;
+    kept_.push_back(batch_.memory);
+  } else {
+    // It grows with the rows that come: neither `count` nor the file's own count says how many there really are.
+    buffer_.reserve(std::max(chunk.count + n, std::min(count, 2 * chunk.count)) * width, info_.name);
+    if (!in_buffer && chunk.count > 0) {
+      std::memcpy(buffer_.data(), chunk.data, static_cast<std::size_t>(chunk.count * width));
+      kept_.clear();
+    }
+    std::byte* const to = buffer_.data() + chunk.count * width;
+    if (stored == width) {
+      std::memcpy(to, from, static_cast<std::size_t>(n * width));
+    } else {  // decimals of few digits
+      std::copy_n(reinterpret_cast<const std::int32_t*>(from), n, reinterpret_cast<std::int64_t*>(to));
+    }
+    chunk.data = buffer_.data();
+  }
+  chunk.count += n;
 }
 
 std::string format_decimal(std::int64_t value, int scale) {

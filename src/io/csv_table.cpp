@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text;
 // those with a point anywhere are decimals.
-#include <arrow/array/array_primitive.h>
 #include <arrow/record_batch.h>
 #include <fmt/format.h>
 
 #include <charconv>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "io/arrow_batches.hpp"
@@ -20,59 +19,38 @@
 namespace upsweep::io {
 namespace {
 
-// Whether Arrow took for floats what may be integers past the signed ones.
-bool may_be_unsigned(const arrow::Array& array) {
-  const auto& numbers = static_cast<const arrow::DoubleArray&>(array);
-  bool large = false;
-  for (std::int64_t i = 0; i < numbers.length(); ++i) {
-    if (numbers.IsNull(i)) continue;
-    if (!(numbers.Value(i) >= 0)) return false;
-    large = large || numbers.Value(i) >= 0x1p63;
-  }
-  return large;
-}
+constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
 
-// Arrow names the column by its number in the message only.
-std::string named_in(const arrow::Status& status, const std::string& path, const arrow::FieldVector& fields) {
+// The column that a failure is about, if any: Arrow names it by its number in the message only.
+const arrow::Field* column_of(const arrow::Status& status, const arrow::FieldVector& fields) {
   constexpr std::string_view kColumn = "CSV column #";
   const std::string& text = status.message();
   const std::size_t at = text.find(kColumn);
   std::size_t column = fields.size();
   if (at != std::string::npos) std::from_chars(text.data() + at + kColumn.size(), text.data() + text.size(), column);
-  return column < fields.size() ? full_name(path, fields[column]->name()) : path;
+  return column < fields.size() ? fields[column].get() : nullptr;
 }
 
-class CsvTable final : public Table {
+class CsvTable final : public ArrowTable {
  public:
-  CsvTable(std::string path, CsvCells cells) : path_(std::move(path)), state_(file_state(path_)), cells_(cells) {
+  CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose) : ArrowTable(path), cells_(cells) {
     require_commas(path_);
-    auto reader = start_csv(path_, {});
+    const auto reader = start_csv(path_, {});
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     columns_ = (*reader)->schema()->fields();
-    if (has_one_column()) reader = start_csv(path_, {}, true);
-    if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
-    const auto next = (*reader)->Next();
-    if (!next.ok()) throw_csv(path_, next.status(), Code::malformed, "correct the row");
-    const auto& first = *next;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const auto type = type_of_column(*columns_[i], first ? first->column(static_cast<int>(i)) : nullptr);
-      columns_[i] = arrow::field(columns_[i]->name(), type);
-    }
-    set_decimals();
-    for (const auto& column : columns_) fields_.push_back(field_of(*column));
+    fields_ = fields_of(*(*reader)->schema());
+    std::vector<int> wanted(columns_.size());
+    std::iota(wanted.begin(), wanted.end(), 0);
+    if (choose) wanted = {choose(fields_)};
+    set_types(wanted, choose ? kInt64Digits : arrow::Decimal128Type::kMaxPrecision, static_cast<bool>(choose));
+    fields_ = fields_of(*arrow::schema(columns_));
   }
 
-  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return 1; }
-  [[nodiscard]] std::int64_t rows() const override { return -1; }
-  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return -1; }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
-
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     arrow::FieldVector wanted;
     for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
     if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
-    ArrowPart opened = make_part(path_, state_, fields_, columns);
+    ArrowPart opened = make_part(part, columns);
     opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
                      reader = std::shared_ptr<CsvReader>(),
                      row = std::int64_t{0}]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
@@ -93,35 +71,38 @@ class CsvTable final : public Table {
  private:
   [[nodiscard]] bool has_one_column() const { return columns_.size() == 1; }
 
-  // Of what Arrow sees in the first block, what is computed with; the rest is text. Without a value it is int64.
-  [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field,
-                                                                const std::shared_ptr<arrow::Array>& first) const {
+  // Of what Arrow sees in the first block, what is computed with; the rest is text, or refused where numbers are wanted.
+  // Without a value it is int64.
+  [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field, bool numbers) const {
     if (cells_ == CsvCells::text) return arrow::utf8();
-    switch (field.type()->id()) {
-      case arrow::Type::INT64:
-      case arrow::Type::NA:
-        return arrow::int64();
-      case arrow::Type::BOOL:
-      case arrow::Type::DATE32:
-        return field.type();
-      case arrow::Type::DOUBLE: {
-        const bool integers = first && may_be_unsigned(*first) &&
-                              start_csv(path_, {arrow::field(field.name(), arrow::uint64())}, has_one_column()).ok();
-        return integers ? arrow::uint64() : arrow::float64();
-      }
-      default:
-        return arrow::dictionary(arrow::int32(), arrow::utf8());
-    }
+    const arrow::Type::type seen = field.type()->id();
+    if (seen == arrow::Type::INT64 || seen == arrow::Type::NA) return arrow::int64();
+    if (seen == arrow::Type::DATE32 || (seen == arrow::Type::BOOL && !numbers)) return field.type();
+    if (seen == arrow::Type::DOUBLE)
+      return try_type(field.name(), arrow::uint64()).ok() ? arrow::uint64() : field.type();
+    if (!numbers) return arrow::dictionary(arrow::int32(), arrow::utf8());
+    const arrow::Status failure = try_type(field.name(), arrow::float64());
+    if (failure.ok()) return arrow::float64();
+    if (!is_conversion(failure)) throw_csv(path_, failure, Code::malformed, "correct the row");
+    throw_csv(full_name(path_, field.name()), failure, Code::unsupported_type,
+              "upsweep computes with numbers, and dates written 2001-12-31");
+  }
+
+  // Opening reads and converts the first block. Arrow takes integers past the signed ones for floats.
+  [[nodiscard]] arrow::Status try_type(const std::string& column, const std::shared_ptr<arrow::DataType>& type) const {
+    return start_csv(path_, {arrow::field(column, type)}, has_one_column()).status();
   }
 
   // What the first block has of numbers, if any, does not tell whether they are decimals, and of which scale.
-  void set_decimals() {
+  void set_types(const std::vector<int>& wanted, int most_digits, bool numbers) {
     std::vector<int> numeric;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (arrow::is_integer(columns_[i]->type()->id()) || arrow::is_floating(columns_[i]->type()->id()))
-        numeric.push_back(static_cast<int>(i));
+    for (const int i : wanted) {
+      auto& column = columns_[static_cast<std::size_t>(i)];
+      column = arrow::field(column->name(), type_of_column(*column, numbers));
+      const arrow::Type::type id = column->type()->id();
+      if (arrow::is_integer(id) || arrow::is_floating(id)) numeric.push_back(i);
     }
-    const auto types = find_decimals(path_, numeric, arrow::Decimal128Type::kMaxPrecision);
+    const auto types = find_decimals(path_, numeric, most_digits);
     for (std::size_t i = 0; i < types.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(numeric[i])];
       if (types[i]) column = arrow::field(column->name(), types[i]);
@@ -149,24 +130,22 @@ class CsvTable final : public Table {
 
   [[noreturn]] static void refuse(const arrow::Status& status, const std::string& path,
                                   const arrow::FieldVector& fields) {
-    throw_csv(named_in(status, path, fields), status, Code::malformed,
-              is_conversion(status)
-                  ? "the rows before it are of another type; write the column in one type, or as Parquet"
+    const arrow::Field* const column = column_of(status, fields);
+    throw_csv(column != nullptr ? full_name(path, column->name()) : path, status, Code::malformed,
+              column != nullptr && is_conversion(status)
+                  ? fmt::format("the rows before it are {}; write the column in one type, or as Parquet",
+                                column->type()->ToString())
                   : "correct the row");
   }
 
-  std::string path_;
-  FileState state_;
   CsvCells cells_;
   arrow::FieldVector columns_;  // as what they are to be read
-  std::vector<Field> fields_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells) {
-  return checked(path,
-                 [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<CsvTable>(path, cells); });
+std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose) {
+  return std::make_unique<CsvTable>(path, cells, choose);
 }
 
 }  // namespace upsweep::io

@@ -29,9 +29,9 @@ int narrowest(const arrow::Schema& schema) {
   return best;
 }
 
-class IpcFileTable final : public Table {
+class IpcFileTable final : public ArrowTable {
  public:
-  explicit IpcFileTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+  explicit IpcFileTable(const std::string& path) : ArrowTable(path) {
     const auto file = map_file(path_);
     const auto reader = checked(path_, [&] { return IpcFile::Open(file, ipc_options({})); });
     schema_ = reader->schema();
@@ -46,17 +46,9 @@ class IpcFileTable final : public Table {
     starts_ = starts_of(path_, rows);
   }
 
-  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return static_cast<int>(starts_.size()) - 1; }
-  [[nodiscard]] std::int64_t rows() const override { return starts_.back(); }
-  [[nodiscard]] std::int64_t rows(int part) const override { return start(part + 1) - start(part); }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
-
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    ArrowPart opened = make_part(path_, state_, fields_, columns);
-    opened.first_row = start(part);
-    opened.rows = rows(part);
+    ArrowPart opened = make_part(part, columns);
     opened.source = [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
                      file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
@@ -86,34 +78,22 @@ class IpcFileTable final : public Table {
     return ipc_options(columns.empty() ? std::vector<int>{narrowest(*schema_)} : columns);
   }
 
-  [[nodiscard]] std::int64_t start(int part) const { return starts_[static_cast<std::size_t>(part)]; }
-
-  std::string path_;
-  FileState state_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<Field> fields_;
-  bool mapped_ = true;                // elements lie in the file as they are used
-  std::vector<std::int64_t> starts_;  // the first row of each part, and the end
+  bool mapped_ = true;  // elements lie in the file as they are used
 };
 
-class IpcStreamTable final : public Table {
+class IpcStreamTable final : public ArrowTable {
  public:
-  explicit IpcStreamTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+  explicit IpcStreamTable(const std::string& path) : ArrowTable(path) {
     const auto file = map_file(path_);
     schema_ = checked(path_, [&] { return IpcStream::Open(file, ipc_options({})); })->schema();
     fields_ = fields_of(*schema_);
   }
 
-  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return 1; }
-  [[nodiscard]] std::int64_t rows() const override { return -1; }
-  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return -1; }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
-
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
-    ArrowPart opened = make_part(path_, state_, fields_, columns);
+    ArrowPart opened = make_part(part, columns);
     opened.source = [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
                      file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
                      reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
@@ -129,21 +109,13 @@ class IpcStreamTable final : public Table {
   }
 
  private:
-  std::string path_;
-  FileState state_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<Field> fields_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_ipc_file_table(const std::string& path) {
-  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<IpcFileTable>(path); });
-}
+std::unique_ptr<Table> open_ipc_file_table(const std::string& path) { return std::make_unique<IpcFileTable>(path); }
 
-std::unique_ptr<Table> open_ipc_stream_table(const std::string& path) {
-  return checked(path,
-                 [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<IpcStreamTable>(path); });
-}
+std::unique_ptr<Table> open_ipc_stream_table(const std::string& path) { return std::make_unique<IpcStreamTable>(path); }
 
 }  // namespace upsweep::io

@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/no_arrow.cpp: what stands in for arrow_column.cpp and arrow_table.cpp in a build without Arrow C++.
+// io/no_arrow.cpp: what stands in for arrow_table.cpp in a build without Arrow C++.
 #include <fmt/format.h>
 
-#include "io/arrow_column.hpp"
 #include "io/arrow_table.hpp"
+#include "io/column.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 
-namespace {
+bool arrow_built() noexcept { return false; }
 
-[[noreturn]] void refuse(Format format, const std::string& path) {
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/,
+                                        const ChooseColumn& /*choose*/) {
   throw Error(
       Code::not_built,
       fmt::format("{}: {} is read through Arrow C++, which this build leaves out; build with UPSWEEP_ARROW=ON, or "
                   "save the column as .npy",
                   path, describe(format)));
-}
-
-}  // namespace
-
-bool arrow_built() noexcept { return false; }
-
-std::unique_ptr<ColumnReader> open_arrow_column(Format format, const std::string& path,
-                                                const std::optional<std::string>& /*column*/) {
-  refuse(format, path);
-}
-
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/) {
-  refuse(format, path);
 }
 
 }  // namespace upsweep::io

@@ -21,8 +21,9 @@
 #include "core/visit.hpp"
 #include "io/column.hpp"
 #include "io/format.hpp"
-#include "io/npy.hpp"
+#include "io/npy_table.hpp"
 #include "io/posix.hpp"
+#include "io/source.hpp"
 #include "io/table.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
@@ -279,7 +280,7 @@ void append_cell(Numbers& numbers, std::string_view cell) {
   append(numbers, number);
 }
 
-void read_cells(const CsvColumn& csv, Numbers& numbers) {
+void read_cells(const TableColumn& csv, Numbers& numbers) {
   numbers.name = csv.name;
   const auto reader = csv.table->open(0, {csv.column});
   Batch batch;
@@ -296,15 +297,6 @@ void read_cells(const CsvColumn& csv, Numbers& numbers) {
 
 // ------------------------------------------------------------------------------------------------------------- opening
 
-void read_file(const std::string& source, Numbers& numbers) {
-  if (const auto csv = open_csv_column(source)) return read_cells(*csv, numbers);
-  read_column(*open_column(source), numbers);
-}
-
-bool has_suffix(std::string_view path, std::string_view suffix) {
-  return path.size() >= suffix.size() && is_word(path.substr(path.size() - suffix.size()), suffix);
-}
-
 // The next byte of a pipe, which stays there.
 bool peek_pipe(int fd, char& next) {
   std::array<int, 2> ends{};
@@ -319,8 +311,10 @@ bool peek_pipe(int fd, char& next) {
 
 // Whether what can only be read once begins as .npy does. Of what gives no byte away without losing it, such as a
 // terminal, it does not.
-bool begins_as_npy(int fd, const struct stat& status) {
+bool begins_as_npy(int fd) {
+  struct stat status{};
   char next = 0;
+  if (::fstat(fd, &status) != 0) return false;
   if (S_ISREG(status.st_mode)) {
     if (::pread(fd, &next, 1, ::lseek(fd, 0, SEEK_CUR)) != 1) return false;
   } else if (S_ISFIFO(status.st_mode)) {
@@ -329,33 +323,6 @@ bool begins_as_npy(int fd, const struct stat& status) {
     return false;
   }
   return next == kNpyMagic[0];
-}
-
-void read_stream(Descriptor file, const struct stat& status, Numbers& numbers) {
-  if (begins_as_npy(file.get(), status)) {
-    read_column(*open_npy_stream(std::move(file), numbers.name), numbers);
-  } else {
-    LineReader(file.get(), numbers).read();
-  }
-}
-
-bool is_text(int fd, const std::string& path) {
-  std::array<char, kSniffBytes> head{};
-  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
-  return sniff({head.data(), static_cast<std::size_t>(got)}) == Format::unknown && !has_suffix(path, ".csv") &&
-         !has_suffix(path, ".npy");
-}
-
-bool is_there(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0;
-}
-
-Descriptor open_source(const std::string& source) {
-  Descriptor file(source == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                : ::open(source.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_read_error(source == "-" ? "standard input" : source, errno);
-  return file;
 }
 
 }  // namespace
@@ -423,34 +390,32 @@ void raise_scale(Numbers& numbers, int scale) {
 }
 
 Numbers read_numbers(std::string_view source) {
-  const std::string path(source);
   Numbers numbers;
-  numbers.name = path == "-" ? "standard input" : path;
-  if (path != "-" && !is_there(path)) {
-    read_file(path, numbers);  // FILE:COLUMN, or nothing
-    return numbers;
-  }
-  Descriptor file = open_source(path);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_read_error(numbers.name, errno);
-  if (S_ISDIR(status.st_mode)) throw_read_error(numbers.name, EISDIR);
-  if (path == "-" || !S_ISREG(status.st_mode)) {
-    read_stream(std::move(file), status, numbers);
-  } else if (is_text(file.get(), path)) {
-    LineReader(file.get(), numbers).read();
+  const Source found = source == "-" ? Source{std::string(kStandardInput), {}} : split_source(std::string(source));
+  numbers.name = found.path;
+  Opened opened = source == "-" ? open_standard_input() : open_file(found.path);
+  const bool once = !opened.regular && !found.column;
+  if (once && begins_as_npy(opened.file.get())) {
+    ColumnReader reader({open_npy_table(std::move(opened), found.path), 0, found.path});
+    read_column(reader, numbers);
+  } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
+    LineReader(opened.file.get(), numbers).read();
+  } else if (opened.format == Format::csv) {
+    read_cells(*open_csv_column(source), numbers);
   } else {
-    read_file(path, numbers);
+    read_column(*open_column(source), numbers);
   }
   return numbers;
 }
 
 std::string table_of(std::string_view source) {
-  const std::string whole(source);
-  if (whole == "-" || is_there(whole)) return {};
-  for (std::size_t colon = whole.find(':', 1); colon != std::string::npos; colon = whole.find(':', colon + 1)) {
-    if (is_there(whole.substr(0, colon))) return whole.substr(0, colon);
+  if (source == "-") return {};
+  try {
+    const Source found = split_source(std::string(source));
+    return found.column ? found.path : std::string();
+  } catch (const Error&) {
+    return {};
   }
-  return {};
 }
 
 }  // namespace upsweep::io

@@ -1,97 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/open.cpp: finds out which file and column a source means and which format the file has, and opens its reader.
-#include <fcntl.h>
+// io/open.cpp: opens the table, or the column of one, that a source means.
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "io/arrow_column.hpp"
+#include "core/decimal.hpp"
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
-#include "io/format.hpp"
-#include "io/npy.hpp"
 #include "io/npy_table.hpp"
-#include "io/posix.hpp"
+#include "io/number_lines.hpp"
+#include "io/source.hpp"
 #include "io/table.hpp"
-#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-struct Source {
-  std::string path;
-  std::optional<std::string> column;
-};
-
-// 0, or the errno of the attempt to find it.
-int look_for(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
-}
-
-Source split(const std::string& source) {
-  const int whole = look_for(source);
-  if (whole == 0) return {source, std::nullopt};
-  // Names of files and columns may both hold colons.
-  int head = whole;
-  std::string path = source;
-  for (std::size_t colon = source.find(':', 1); colon != std::string::npos; colon = source.find(':', colon + 1)) {
-    path = source.substr(0, colon);
-    head = look_for(path);
-    if (head == 0) return {std::move(path), source.substr(colon + 1)};
-  }
-  throw_read_error(path, head);
-}
-
-bool ends_in(std::string_view path, std::string_view suffix) {
-  if (path.size() < suffix.size()) return false;
-  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
-  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
-}
-
-Format format_of(int fd, const std::string& path) {
-  std::array<char, kSniffBytes> head{};
-  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
-  if (got == 0) throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
-  const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
-  if (format != Format::unknown) return format;
-  if (ends_in(path, ".csv")) return Format::csv;
-  if (ends_in(path, ".npy")) return Format::npy;  // its reader says best what is wrong with it
-  return Format::unknown;
-}
-
-// A file that is there, and what it is. Pipes and devices are of unknown format: nothing is read from them to tell.
-struct Opened {
-  Descriptor file;
-  bool regular = false;
-  Format format = Format::unknown;
-};
-
-Opened open_file(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_read_error(path, errno);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_read_error(path, errno);
-  if (S_ISDIR(status.st_mode)) throw_read_error(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return {std::move(file), false, Format::unknown};
-  const Format format = format_of(file.get(), path);
-  return {std::move(file), true, format};
-}
-
-// Pipes are left alone: what writes to one may not be there when it is opened a second time.
-bool is_csv(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  return open_file(path).format == Format::csv;
-}
+constexpr std::size_t kListedColumns = 20;  // in a message that lists them
 
 [[noreturn]] void refuse_format(const std::string& path, Format format) {
   if (format == Format::zip) {
@@ -104,39 +33,81 @@ bool is_csv(const std::string& path) {
                           path));
 }
 
-std::unique_ptr<ColumnReader> open_npy(Descriptor file, bool regular, const Source& source) {
+std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvCells cells,
+                                    const ChooseColumn& choose) {
+  if (file_state(opened.file, path).size == 0) {
+    throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
+  }
+  if (opened.format == Format::zip || opened.format == Format::unknown) refuse_format(path, opened.format);
+  if (opened.format == Format::npy) return open_npy_table(std::move(opened), path);
+  return open_arrow_table(opened.format, path, cells, choose);
+}
+
+std::string list_columns(const std::vector<Field>& fields) {
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(fields.size(), kListedColumns); ++i) {
+    shown.push_back(printable(fields[i].name, 60));
+  }
+  const std::string more = fields.size() > kListedColumns ? fmt::format(", … ({} in all)", fields.size()) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+// The one that is asked for; where none is, the only one.
+int find_column(const std::vector<Field>& fields, const Source& source) {
+  if (!source.column && fields.size() == 1) return 0;
+  const auto fail = [&](const std::string& what) {
+    throw Error(Code::unknown_column,
+                fmt::format("{}: {}; its columns are: {}", source.path, what, list_columns(fields)));
+  };
+  if (!source.column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", fields.size()));
+  const auto is_asked_for = [&](const Field& field) { return field.name == *source.column; };
+  const auto found = std::find_if(fields.begin(), fields.end(), is_asked_for);
+  if (found == fields.end()) fail(fmt::format("has no column '{}'", printable(*source.column)));
+  if (std::any_of(found + 1, fields.end(), is_asked_for)) {
+    fail(fmt::format("has more than one column '{}'; rename one of them", printable(*source.column)));
+  }
+  return static_cast<int>(found - fields.begin());
+}
+
+// A number where a name should be is the first row of a file without names.
+void require_name(const std::string& path, const std::string& column, std::string_view advice) {
+  Decimal number;
+  const NumberFault fault = parse_decimal(trimmed(column), number);
+  // A number that is refused, such as 1,000.00, is one all the same; "inf" may well be a name.
+  if (fault == NumberFault::no_number || fault == NumberFault::not_finite) return;
+  throw Error(
+      Code::malformed,
+      fmt::format("{}: the first line holds '{}', and a CSV file begins with a line of column names, which are no "
+                  "numbers; add such a line, {} if that is its name",
+                  path, printable(column, 60), advice));
+}
+
+TableColumn open_npy_column(Opened opened, const Source& source) {
   if (source.column) {
     throw Error(Code::unknown_column,
                 fmt::format("{}: a .npy file has no columns; leave out ':{}'", source.path, printable(*source.column)));
   }
-  return regular ? open_npy_file(std::move(file), source.path) : open_npy_stream(std::move(file), source.path);
+  return {open_npy_table(std::move(opened), source.path), 0, source.path};
+}
+
+// `advice`: what else to do where a CSV file has no names.
+TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, std::string_view advice) {
+  if (!opened.regular || opened.format == Format::npy) return open_npy_column(std::move(opened), source);
+  const bool is_csv = opened.format == Format::csv;
+  TableColumn result{nullptr, -1, {}};
+  const ChooseColumn choose = [&](const std::vector<Field>& fields) {
+    result.column = find_column(fields, source);
+    const std::string& name = fields[static_cast<std::size_t>(result.column)].name;
+    if (is_csv && !source.column) require_name(source.path, name, advice);
+    result.name = full_name(source.path, name);
+    return result.column;
+  };
+  result.table = open_regular(std::move(opened), source.path, cells, choose);
+  if (result.column < 0) choose(result.table->fields());
+  return result;
 }
 
 }  // namespace
-
-std::unique_ptr<ColumnReader> open_column(std::string_view source) {
-  if (source == "-") {
-    Descriptor input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-    if (!input) throw_read_error("standard input", errno);
-    return open_npy_stream(std::move(input), "standard input");
-  }
-  const Source found = split(std::string(source));
-  Opened opened = open_file(found.path);
-  if (!opened.regular) return open_npy(std::move(opened.file), false, found);
-  switch (opened.format) {
-    case Format::npy:
-      return open_npy(std::move(opened.file), true, found);
-    case Format::zip:
-    case Format::unknown:
-      refuse_format(found.path, opened.format);
-    case Format::parquet:
-    case Format::ipc_file:
-    case Format::ipc_stream:
-    case Format::csv:
-      return open_arrow_column(opened.format, found.path, found.column);
-  }
-  detail::no_such_value();
-}
 
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
   Opened opened = open_file(path);
@@ -145,35 +116,26 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
                                               "one",
                                               path));
   }
-  switch (opened.format) {
-    case Format::npy:
-      return open_npy_table(path);
-    case Format::zip:
-    case Format::unknown:
-      refuse_format(path, opened.format);
-    case Format::parquet:
-    case Format::ipc_file:
-    case Format::ipc_stream:
-    case Format::csv:
-      return open_arrow_table(opened.format, path, cells);
-  }
-  detail::no_such_value();
+  return open_regular(std::move(opened), path, cells, {});
 }
 
-std::optional<CsvColumn> open_csv_column(std::string_view source) {
-  const Source found = split(std::string(source));
-  if (!is_csv(found.path)) return std::nullopt;
-  CsvColumn csv{open_table(found.path, CsvCells::text), 0, {}};
-  std::vector<std::string> names;
-  for (const Field& field : csv.table->fields()) names.push_back(field.name);
-  csv.column = find_column(names, found.path, found.column);
-  const std::string& name = names[static_cast<std::size_t>(csv.column)];
-  if (!found.column) {
-    require_name(found.path, name,
-                 ", name the file .txt for one number on each line, or the column as FILE:COLUMN if that is its name");
+std::unique_ptr<ColumnReader> open_column(std::string_view source) {
+  if (source == "-") {
+    const std::string name(kStandardInput);
+    return std::make_unique<ColumnReader>(TableColumn{open_npy_table(open_standard_input(), name), 0, name});
   }
-  csv.name = fmt::format("{}:{}", found.path, printable(name));
-  return csv;
+  const Source found = split_source(std::string(source));
+  return std::make_unique<ColumnReader>(
+      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"));
+}
+
+std::optional<TableColumn> open_csv_column(std::string_view source) {
+  const Source found = split_source(std::string(source));
+  if (!is_regular(found.path)) return std::nullopt;  // what writes to a pipe may not be there when it is opened again
+  Opened opened = open_file(found.path);
+  if (opened.format != Format::csv) return std::nullopt;
+  return open_table_column(std::move(opened), found, CsvCells::text,
+                           "name the file .txt for one number on each line, or the column as FILE:COLUMN");
 }
 
 }  // namespace upsweep::io

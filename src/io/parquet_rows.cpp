@@ -20,6 +20,15 @@
 namespace upsweep::io {
 namespace {
 
+// Of decimals that are stored as 64-bit integers those, also where their writer had them in 128 bits.
+std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& leaf,
+                                              const std::shared_ptr<arrow::DataType>& type) {
+  if (!arrow::is_decimal(type->id()) || leaf.physical_type() != parquet::Type::INT64) return type;
+  const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
+  const bool fits = decimal.precision() <= arrow::Decimal64Type::kMaxPrecision;
+  return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
+}
+
 // Whether elements are used as Parquet stores them: numbers in as many bytes, of a column that is no part of another.
 bool is_as_stored(const parquet::ColumnDescriptor& leaf, const arrow::DataType& type) {
   const parquet::Type::type stored = leaf.physical_type();
@@ -70,10 +79,10 @@ arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_gr
   for (const int column : columns) {
     const auto& field = rows.reader_->manifest().schema_fields[static_cast<std::size_t>(column)];
     const auto& leaf = *rows.group_->metadata()->schema()->Column(field.column_index);
-    fields.push_back(field.field);
-    const bool direct = is_as_stored(leaf, *field.field->type());
-    rows.columns_.push_back(
-        {field.field->type(), direct ? records_of(file, *rows.group_, field.column_index) : nullptr});
+    const auto type = type_to_read(leaf, field.field->type());
+    const bool direct = is_as_stored(leaf, *type);
+    fields.push_back(field.field->WithType(direct ? type : field.field->type()));
+    rows.columns_.push_back({type, direct ? records_of(file, *rows.group_, field.column_index) : nullptr});
     if (!direct) others.push_back(field.column_index);
   }
   rows.schema_ = arrow::schema(std::move(fields));

@@ -34,9 +34,9 @@ std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::ve
   return result;
 }
 
-class ParquetTable final : public Table {
+class ParquetTable final : public ArrowTable {
  public:
-  explicit ParquetTable(std::string path) : path_(std::move(path)), state_(file_state(path_)) {
+  explicit ParquetTable(const std::string& path) : ArrowTable(path) {
     const auto reader = checked(path_, [&] { return start_parquet(path_); }).reader;
     metadata_ = reader->parquet_reader()->metadata();
     for (const auto& column : reader->manifest().schema_fields) {
@@ -51,11 +51,6 @@ class ParquetTable final : public Table {
     starts_ = starts_of(path_, rows);
   }
 
-  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return static_cast<int>(starts_.size()) - 1; }
-  [[nodiscard]] std::int64_t rows() const override { return starts_.back(); }
-  [[nodiscard]] std::int64_t rows(int part) const override { return start(part + 1) - start(part); }
-
   [[nodiscard]] ColumnRange range(int part, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
     if (!field.unsupported.empty()) return {};
@@ -68,9 +63,7 @@ class ParquetTable final : public Table {
 
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    ArrowPart opened = make_part(path_, state_, fields_, columns);
-    opened.first_row = start(part);
-    opened.rows = rows(part);
+    ArrowPart opened = make_part(part, columns);
     opened.source =
         [path = path_, metadata = metadata_, part, wanted = selection.columns, texts = text_leaves(selection.columns),
          rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
@@ -85,7 +78,6 @@ class ParquetTable final : public Table {
   }
 
  private:
-  [[nodiscard]] std::int64_t start(int part) const { return starts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
 
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
@@ -96,18 +88,12 @@ class ParquetTable final : public Table {
     return result;
   }
 
-  std::string path_;
-  FileState state_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
-  std::vector<Field> fields_;
-  std::vector<int> leaves_;           // of each field; -1: it has several
-  std::vector<std::int64_t> starts_;  // the first row of each part, and the end
+  std::vector<int> leaves_;  // of each field; -1: it has several
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_parquet_table(const std::string& path) {
-  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> { return std::make_unique<ParquetTable>(path); });
-}
+std::unique_ptr<Table> open_parquet_table(const std::string& path) { return std::make_unique<ParquetTable>(path); }
 
 }  // namespace upsweep::io

@@ -37,6 +37,10 @@ std::int64_t fully(std::int64_t bytes, std::string_view name, Step step) {
   return done;
 }
 
+FileState state_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 // As C writes it in a string.
 std::string escaped(std::string_view bytes) {
   if (bytes == "\n") return "\\n";
@@ -72,12 +76,25 @@ void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
 FileState file_state(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
-  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  return state_of(status);
+}
+
+FileState file_state(const Descriptor& file, std::string_view name) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
+  return state_of(status);
 }
 
 void require_unchanged(const std::string& path, const FileState& state) {
-  if (file_state(path) == state) return;
-  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", path));
+  if (file_state(path) != state) throw_changed(path);
+}
+
+void require_unchanged(const Descriptor& file, std::string_view name, const FileState& state) {
+  if (file_state(file, name) != state) throw_changed(name);
+}
+
+void throw_changed(std::string_view name) {
+  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -105,6 +122,8 @@ std::string printable(std::string_view text, std::size_t limit) {
   }
   return line;
 }
+
+std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }
 
 void throw_read_error(std::string_view name, int error) {
   switch (error) {

@@ -63,10 +63,14 @@ struct FileState {
 /// Throws upsweep::Error: not_found, unreadable.
 FileState file_state(const std::string& path);
 
+FileState file_state(const Descriptor& file, std::string_view name);
+
 /// Throws malformed where the file is not in that state any more.
 void require_unchanged(const std::string& path, const FileState& state);
+void require_unchanged(const Descriptor& file, std::string_view name, const FileState& state);
+[[noreturn]] void throw_changed(std::string_view name);
 
-/// What an errno value says, in words.
+/// What an errno value means, as text.
 std::string reason(int error);
 
 /// Whether the path leads to what standard output is, as /dev/stdout does. /dev/null is nobody's.
@@ -75,6 +79,9 @@ std::string reason(int error);
 /// Text from a file, fit for a terminal: on one line, at most `limit` bytes of it, control characters and what is no UTF-8
 /// escaped.
 std::string printable(std::string_view text, std::size_t limit = 200);
+
+/// What messages call a column of a file.
+std::string full_name(const std::string& path, const std::string& column);
 
 /// Throws the Error that fits an errno value met while opening or reading `name`.
 [[noreturn]] void throw_read_error(std::string_view name, int error);

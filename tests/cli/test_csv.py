@@ -61,9 +61,9 @@ def test_empty_lines_are_rows_of_the_only_column(upsweep):
 
 
 @pytest.mark.parametrize("before", [0, 1000, 200_000])
-@pytest.mark.parametrize("behind", [2, 200_000])
-def test_quotes_out_of_order_in_long_files(upsweep, before, behind):
-    text = "item,price,note\n" + "mouse,1,ab\n" * before + 'monitor,2,"19 inch\n' + "cable,8,x\n" * behind
+@pytest.mark.parametrize("after", [2, 200_000])
+def test_quotes_out_of_order_in_long_files(upsweep, before, after):
+    text = "item,price,note\n" + "mouse,1,ab\n" * before + 'monitor,2,"19 inch\n' + "cable,8,x\n" * after
     refused_everywhere(upsweep, text, before, before + 2)
     refused_everywhere(upsweep, text + 'desk,1,"x"\n', before, before + 2)
 

@@ -380,14 +380,14 @@ def test_columns_that_are_no_numbers(upsweep, arrow, name):
         "struct": pa.array([{"a": 1}, {"a": 2}]),
         "bytes": pa.array([b"1", b"2"]),
         "long": pa.array([1, 2], pa.decimal128(38, 2)),
-        "half": pa.array(np.array([1, 2], dtype="float16")),
         "wide": pa.array([1, 2], pa.decimal256(50, 2)),
+        "half": pa.array(np.array([1, 2], dtype="float16")),
         "good": pa.array([1, 2]),
     }
     upsweep.table(name, columns)
     for column in columns:
-        if column == "good":
-            assert upsweep.json("reduce", f"{name}:good")["value"] == 3
+        if column in ("half", "good"):
+            assert upsweep.json("reduce", f"{name}:{column}")["value"] == 3
         else:
             upsweep.fails("unsupported_type", "scan", f"{name}:{column}", "-o", "out.npy")
 

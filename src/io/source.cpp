@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/source.cpp: which file and column a source such as "FILE:COLUMN" means, and which format the file has.
+#include "io/source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace upsweep::io {
+namespace {
+
+// 0, or the errno of the attempt to find it.
+int look_for(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+}
+
+bool ends_in(std::string_view path, std::string_view suffix) {
+  if (path.size() < suffix.size()) return false;
+  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
+  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
+}
+
+Format format_of(int fd, const std::string& path) {
+  std::array<char, kSniffBytes> head{};
+  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
+  const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
+  if (format != Format::unknown) return format;
+  if (ends_in(path, ".csv")) return Format::csv;
+  if (ends_in(path, ".npy")) return Format::npy;  // its reader says best what is wrong with it
+  return Format::unknown;
+}
+
+}  // namespace
+
+Source split_source(const std::string& source) {
+  const int whole = look_for(source);
+  if (whole == 0) return {source, std::nullopt};
+  // Names of files and columns may both hold colons.
+  int head = whole;
+  std::string path = source;
+  for (std::size_t colon = source.find(':', 1); colon != std::string::npos; colon = source.find(':', colon + 1)) {
+    path = source.substr(0, colon);
+    head = look_for(path);
+    if (head == 0) return {std::move(path), source.substr(colon + 1)};
+  }
+  throw_read_error(path, head);
+}
+
+Opened open_file(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw_read_error(path, errno);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(path, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(path, EISDIR);
+  if (!S_ISREG(status.st_mode)) return {std::move(file), false, Format::unknown};
+  const Format format = format_of(file.get(), path);
+  return {std::move(file), true, format};
+}
+
+bool is_regular(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+Opened open_standard_input() {
+  Descriptor file(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!file) throw_read_error(kStandardInput, errno);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw_read_error(kStandardInput, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(kStandardInput, EISDIR);
+  return {std::move(file), false, Format::unknown};
+}
+
+}  // namespace upsweep::io
