@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "core/visit.hpp"
 #include "io/column.hpp"
 #include "io/number_lines.hpp"
 #include "ladder_report.hpp"
 #include "output.hpp"
-#include "stream.hpp"
 #include "upsweep/climb.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"

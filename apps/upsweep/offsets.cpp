@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
-#include "stream.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
@@ -90,7 +90,7 @@ class TwoColumns : public BoundsReader {
     const bool starts_end = starts.count <= stops.count;
     const std::int64_t have = done_ + std::min(starts.count, stops.count);
     throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements behind offset {}: {}", (starts_end ? starts_ : stops_)->info().name,
+                fmt::format("{} has {} elements after offset {}: {}", (starts_end ? starts_ : stops_)->info().name,
                             have, starts_end ? options_.starts_offset : options_.stops_offset,
                             options_.length >= 0 ? fmt::format("too few for length {}", options_.length)
                                                  : std::string("the other has more; give --length to take fewer")));
@@ -146,71 +146,49 @@ class OneColumn : public BoundsReader {
 };
 
 std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options) {
-  // Without a length such a column never fits: one element more lies behind the first offset than behind the second.
+  // Without a length such a column never fits: one element more lies after the first offset than after the second.
   const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
                         options.stops_offset - options.starts_offset == 1;
   if (adjacent) return std::make_unique<OneColumn>(options);
   return std::make_unique<TwoColumns>(options);
 }
 
-struct Written {
-  std::int64_t lists = 0;
-  std::int64_t total = 0;
-  double seconds = 0;
-  std::string_view rung = "none";
-  std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
-};
-
-/// `device`: null runs on the CPU.
-Written offsets_stream(BoundsReader& reader, Policy policy, bool strict, OnDevice* device, io::NpyWriter* writer,
-                       Progress& progress) {
+Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, detail::RaggedCall& call,
+                       io::NpyWriter* writer) {
   const std::int64_t length = chunk_length(reader.info());
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
-  const std::int64_t lists = reader.lists();
-  Written written;
-  detail::RaggedCall call;
   call.type = reader.info().type;
   call.offsets = offsets.data();
-  call.strict = strict;
   if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
-  for (;;) {
-    const Bounds bounds = reader.next(length);
-    // Without any lists the rung still runs, so that one that cannot is refused.
-    if (bounds.count == 0 && written.lists > 0) break;
+  const auto run = [&](OnDevice* device, const Policy& policy, const Bounds& bounds) {
     call.starts = bounds.starts;
     call.stops = bounds.stops;
     call.n = bounds.count;
-    const Stopwatch watch;
-    written.rung = device != nullptr ? device->offsets(call) : detail::run_offsets(policy, call);
-    written.seconds += watch.seconds();
-    policy.rung = written.rung;  // a shorter last chunk must not change the rung
-    if (bounds.count == 0) break;
+    return device != nullptr ? device->offsets(call) : detail::run_offsets(policy, call);
+  };
+  const auto done = [&](const Bounds& bounds) {
     if (writer != nullptr) writer->write(offsets.data() + 1, bounds.count);
-    written.lists += bounds.count;
-    progress.count("compacting", written.lists, lists);
-  }
-  written.total = call.carry.total;
-  return written;
+  };
+  return work_on_chunks(common, asked, "compacting", reader.lists(), [&] { return reader.next(length); }, run, done);
 }
 
-void report(const Common& common, const OffsetsOptions& options, const Written& written) {
+void report(const Common& common, const OffsetsOptions& options, const Work& work, std::int64_t total) {
   if (common.json) {
-    Json result{{"count", written.lists + 1},
+    Json result{{"count", work.count + 1},
                 {"dtype", "int64"},
-                {"lists", written.lists},
-                {"last", written.total},
-                {"rung", written.rung},
-                {"seconds", written.seconds},
+                {"lists", work.count},
+                {"last", total},
+                {"rung", work.rung},
+                {"seconds", work.seconds},
                 {"output", options.output ? Json(*options.output) : Json()}};
-    if (written.times) add_times(result, *written.times);
+    if (work.times) add_times(result, *work.times);
     print_json(result);
     return;
   }
   if (options.output == "-" || (common.quiet && options.output)) return;
   std::string text =
       fmt::format("lists  {}\ncount  {} offsets\ntype   int64\nfirst  0\nlast   {}\nrung   {}\ntime   {}\n",
-                  grouped(written.lists), grouped(written.lists + 1), written.total, written.rung,
-                  written.times ? times_text(*written.times) : duration(written.seconds));
+                  grouped(work.count), grouped(work.count + 1), total, work.rung, work.time_text());
   if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   print(text);
 }
@@ -228,17 +206,11 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
-  std::optional<OnDevice> device;
-  if (common.on_gpu()) device.emplace(policy.rung);
-  Written written;
-  {
-    Progress progress(common.quiet);
-    written = offsets_stream(*reader, policy, options.strict, device ? &*device : nullptr, writer ? &*writer : nullptr,
-                             progress);
-  }
-  if (device) written.times = device->times();
+  detail::RaggedCall call;
+  call.strict = options.strict;
+  const Work work = offsets_of_chunks(common, *reader, policy, call, writer ? &*writer : nullptr);
   if (writer) writer->complete();
-  report(common, options, written);
+  report(common, options, work, call.carry.total);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

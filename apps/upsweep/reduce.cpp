@@ -2,15 +2,14 @@
 // apps/upsweep/reduce.cpp: `upsweep reduce`: one value from a column of any length, in bounded memory.
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "expression/number.hpp"
 #include "io/column.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
-#include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
@@ -65,32 +64,18 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   call.op = parse_op(options.op, info, type);
   detail::CarryBytes carry = empty_carry(type);
   call.carry = carry.bytes;
-  Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
+  const Policy policy = common.policy().with_overflow(parse_overflow("", call.op, type));
 
-  std::optional<OnDevice> device;
-  if (common.on_gpu()) device.emplace(policy.rung);
-  double seconds = 0;
-  std::int64_t count = 0;
-  std::string_view rung = "none";
-  {
-    Progress progress(common.quiet);
-    for (;;) {
-      const io::Chunk chunk = reader->next(chunk_length(info));
-      // A column without elements still runs its rung, so that one that cannot is refused.
-      if (chunk.count == 0 && count > 0) break;
-      call.in = chunk.data;
-      call.n = chunk.count;
-      const Stopwatch watch;
-      rung = device ? device->reduce(policy, call) : detail::run_reduce(policy, call);
-      seconds += watch.seconds();
-      policy.rung = rung;  // a shorter last chunk must not change the rung
-      if (chunk.count == 0) break;
-      count += chunk.count;
-      progress.count("reducing", count, info.count);
-    }
-  }
-  if (count == 0) {
-    if (selects(call.op)) {
+  const auto run = [&](OnDevice* device, const Policy& chosen, const io::Chunk& chunk) {
+    call.in = chunk.data;
+    call.n = chunk.count;
+    return device != nullptr ? device->reduce(chosen, call) : detail::run_reduce(chosen, call);
+  };
+  const Work work = work_on_chunks(
+      common, policy, "reducing", info.count, [&] { return reader->next(chunk_length(info)); }, run,
+      [](const io::Chunk&) {});
+  if (work.count == 0) {
+    if (call.op == Operator::min || call.op == Operator::max) {
       throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, options.op));
     }
     carry = identity_carry(call.op, type);
@@ -98,10 +83,13 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
   const Type given = given_type(type, options.dtype);
   const Reduced reduced = result_of(carry, type, given, info);
   if (common.json) {
-    Json result{
-        {"value", reduced.json}, {"dtype", reduced.dtype}, {"count", count}, {"rung", rung}, {"seconds", seconds}};
+    Json result{{"value", reduced.json},
+                {"dtype", reduced.dtype},
+                {"count", work.count},
+                {"rung", work.rung},
+                {"seconds", work.seconds}};
     if (is_scaled(given, info)) result["scale"] = info.scale;
-    if (device) add_times(result, device->times());
+    if (work.times) add_times(result, *work.times);
     print_json(result);
   } else {
     print(reduced.text + "\n");

@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "expression/number.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
 #include "on_device.hpp"
 #include "output.hpp"
-#include "stream.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
@@ -21,12 +21,9 @@ namespace {
 
 /// What the summary needs to know of a finished scan.
 struct Scanned {
-  std::int64_t count = 0;
-  double seconds = 0;
-  std::string_view rung = "none";
+  Work work;
   alignas(8) std::byte first[8] = {};
   alignas(8) std::byte last[8] = {};
-  std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 };
 
 /// Scaled integers made into the float64 nearest to what each stands for. Sums are followed in 128 bits, where they cannot
@@ -64,7 +61,7 @@ class Unscaled {
   std::int64_t last_;
 };
 
-/// An Error about output `index` of a chunk, told of the whole column.
+/// An Error about output `index` of a chunk, made one about the whole column.
 [[noreturn]] void rethrow_for_column(const Error& error, const io::ColumnInfo& info, Type type, std::int64_t before) {
   if (error.code() != Code::overflow) throw error;
   const std::int64_t index = before + error.index();
@@ -74,51 +71,50 @@ class Unscaled {
               index);
 }
 
-/// `device`: null runs on the CPU. `unscaled`: null gives out what was computed.
-Scanned scan_stream(io::ColumnReader& reader, Policy policy, detail::ScanCall call, OnDevice* device,
-                    Unscaled* unscaled, io::NpyWriter* writer, Progress& progress) {
+/// `unscaled`: null gives out what was computed.
+Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy& asked, detail::ScanCall call,
+                    Unscaled* unscaled, io::NpyWriter* writer) {
   const io::ColumnInfo& info = reader.info();
-  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info) * call.out_size));
+  const auto size = static_cast<std::size_t>(call.out_size);
+  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info)) * size);
   Scanned scanned;
-  for (;;) {
-    const io::Chunk chunk = reader.next(chunk_length(info));
-    // A column without elements still runs its rung, so that one that cannot is refused.
-    if (chunk.count == 0 && scanned.count > 0) return scanned;
+  std::int64_t count = 0;
+  const auto run = [&](OnDevice* device, const Policy& policy, const io::Chunk& chunk) {
     call.in = chunk.data;
     call.n = chunk.count;
     call.out = out.data();
-    const Stopwatch watch;
     try {
-      scanned.rung = device != nullptr ? device->scan(policy, call) : detail::run_scan(policy, call);
+      return device != nullptr ? device->scan(policy, call) : detail::run_scan(policy, call);
     } catch (const Error& error) {
-      rethrow_for_column(error, info, call.out_type, scanned.count);
+      rethrow_for_column(error, info, call.out_type, count);
     }
-    scanned.seconds += watch.seconds();
-    policy.rung = scanned.rung;  // a shorter last chunk must not change the rung
-    if (chunk.count == 0) return scanned;
+  };
+  const auto done = [&](const io::Chunk& chunk) {
     if (unscaled != nullptr) unscaled->convert(out.data(), chunk.count);
     if (writer != nullptr) writer->write(out.data(), chunk.count);
-    const auto size = static_cast<std::size_t>(call.out_size);
-    if (scanned.count == 0) std::memcpy(scanned.first, out.data(), size);
+    if (count == 0) std::memcpy(scanned.first, out.data(), size);
     std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
-    scanned.count += chunk.count;
-    progress.count("scanning", scanned.count, info.count);
-  }
+    count += chunk.count;
+  };
+  scanned.work =
+      work_on_chunks(common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(info)); }, run, done);
+  return scanned;
 }
 
 void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
             const io::ColumnInfo& info) {
-  const bool any = scanned.count > 0;
+  const Work& work = scanned.work;
+  const bool any = work.count > 0;
   if (common.json) {
-    Json result{{"count", scanned.count},
+    Json result{{"count", work.count},
                 {"dtype", name(type)},
                 {"first", any ? to_json(scanned.first, type, info) : Json()},
                 {"last", any ? to_json(scanned.last, type, info) : Json()},
-                {"rung", scanned.rung},
-                {"seconds", scanned.seconds},
+                {"rung", work.rung},
+                {"seconds", work.seconds},
                 {"output", options.output ? Json(*options.output) : Json()}};
     if (is_scaled(type, info)) result["scale"] = info.scale;
-    if (scanned.times) add_times(result, *scanned.times);
+    if (work.times) add_times(result, *work.times);
     print_json(result);
     return;
   }
@@ -128,13 +124,12 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
     if (!stored.empty()) remark(fmt::format("the values are {}", stored));
     return;
   }
-  std::string text = fmt::format("count  {}\ntype   {}\n", grouped(scanned.count), type_text(type, info));
+  std::string text = fmt::format("count  {}\ntype   {}\n", grouped(work.count), type_text(type, info));
   if (any) {
     text +=
         fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
   }
-  text += fmt::format("rung   {}\ntime   {}\n", scanned.rung,
-                      scanned.times ? times_text(*scanned.times) : duration(scanned.seconds));
+  text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
   if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
   print(text);
@@ -172,15 +167,8 @@ int run_scan(const Common& common, const ScanOptions& asked) {
 
   std::optional<io::NpyWriter> writer;
   if (options.output) writer.emplace(*options.output, given, info.count);
-  std::optional<OnDevice> device;
-  if (common.on_gpu()) device.emplace(policy.rung);
-  Scanned scanned;
-  {
-    Progress progress(common.quiet);
-    scanned = scan_stream(*reader, policy, call, device ? &*device : nullptr, unscaled ? &*unscaled : nullptr,
-                          writer ? &*writer : nullptr, progress);
-  }
-  if (device) scanned.times = device->times();
+  const Scanned scanned =
+      scan_chunks(common, *reader, policy, call, unscaled ? &*unscaled : nullptr, writer ? &*writer : nullptr);
   if (writer) writer->complete();
   report(common, options, scanned, given, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

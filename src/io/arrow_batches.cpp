@@ -4,8 +4,9 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_dict.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
-#include <arrow/util/bitmap_ops.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 #include <utility>
 
 #include "io/arrow_elements.hpp"
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "io/arrow_text.hpp"
 #include "upsweep/error.hpp"
 
@@ -117,35 +118,30 @@ class Column {
   }
 
   ColumnData make_numbers(Rows rows, Memory& memory) const {
-    decode(rows, memory);
+    decode(rows);
+    const auto array =
+        rows.pieces.size() == 1 ? rows.pieces[0] : checked(name_, [&] { return Concatenate(rows.pieces); });
+    memory.push_back(array);
     ColumnData data;
-    if (rows.pieces[0]->type_id() == arrow::Type::NA) {
-      data.values = allocate(rows.count * (width_of(field_.storage) / 8), memory);
-      data.validity = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
+    if (array->type_id() == arrow::Type::NA) {
+      data.values = zeros(rows.count * (width_of(field_.storage) / 8), memory);
+      data.validity = zeros(arrow::bit_util::BytesForBits(rows.count), memory);
       return data;
     }
-    if (rows.pieces.size() == 1) {
-      pass_validity(*rows.pieces[0], data);
-      data.values = in_place(*rows.pieces[0]);
-      if (data.values != nullptr) {
-        if (field_.storage == Storage::bit) data.offset = rows.pieces[0]->offset();
-        return data;
-      }
-    } else {
-      join_validity(rows, data, memory);
-    }
-    data.values = field_.storage == Storage::bit ? join_bits(rows, memory) : convert(rows, memory);
+    pass_validity(*array, data);
+    if (field_.storage == Storage::bit) data.offset = array->offset();
+    data.values = in_place(*array);
+    if (data.values == nullptr) data.values = convert(*array, rows.first, memory);
     return data;
   }
 
-  void decode(Rows& rows, Memory& memory) const {
+  void decode(Rows& rows) const {
     std::int64_t row = rows.first;
     for (auto& piece : rows.pieces) {
       row += piece->length();
       if (piece->type_id() != arrow::Type::DICTIONARY) continue;
       const auto& encoded = static_cast<const arrow::DictionaryArray&>(*piece);
       piece = decode_dictionary(encoded, name_, row - piece->length());
-      memory.push_back(piece);
     }
   }
 
@@ -166,65 +162,31 @@ class Column {
     return as_stored && aligned ? first : nullptr;
   }
 
-  // Zeros.
   std::uint8_t* allocate(std::int64_t bytes, Memory& memory) const {
     const std::shared_ptr<arrow::Buffer> buffer = checked(name_, [&] { return arrow::AllocateBuffer(bytes); });
-    std::fill_n(buffer->mutable_data(), bytes, std::uint8_t{0});
     memory.push_back(buffer);
     return buffer->mutable_data();
   }
 
-  void join_validity(const Rows& rows, ColumnData& data, Memory& memory) const {
-    if (std::all_of(rows.pieces.begin(), rows.pieces.end(), [](const auto& piece) { return piece->null_count() == 0; }))
-      return;
-    std::uint8_t* const bits = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
-    std::int64_t done = 0;
-    for (const auto& piece : rows.pieces) {
-      if (piece->null_count() == 0) {
-        arrow::bit_util::SetBitsTo(bits, done, piece->length(), true);
-      } else {
-        arrow::internal::CopyBitmap(piece->null_bitmap_data(), piece->offset(), piece->length(), bits, done);
-      }
-      done += piece->length();
-    }
-    data.validity = bits;
-  }
-
-  const void* join_bits(const Rows& rows, Memory& memory) const {
-    std::uint8_t* const bits = allocate(arrow::bit_util::BytesForBits(rows.count), memory);
-    std::int64_t done = 0;
-    for (const auto& piece : rows.pieces) {
-      const std::uint8_t* const from = piece->data()->buffers[1]->data();
-      arrow::internal::CopyBitmap(from, piece->offset(), piece->length(), bits, done);
-      done += piece->length();
-    }
-    return bits;
-  }
-
-  const void* convert(const Rows& rows, Memory& memory) const {
-    const std::int64_t width = width_of(field_.storage) / 8;
-    const std::shared_ptr<arrow::Buffer> buffer =
-        checked(name_, [&] { return arrow::AllocateBuffer(rows.count * width); });
-    memory.push_back(buffer);
-    std::int64_t done = 0;
-    for (const auto& piece : rows.pieces) {
-      convert_piece(*piece, buffer->mutable_data() + done * width, rows.first + done);
-      done += piece->length();
-    }
-    return buffer->data();
+  std::uint8_t* zeros(std::int64_t bytes, Memory& memory) const {
+    std::uint8_t* const data = allocate(bytes, memory);
+    std::fill_n(data, bytes, std::uint8_t{0});
+    return data;
   }
 
   // Rows that are NULL may hold what does not fit.
-  void convert_piece(const arrow::Array& piece, std::uint8_t* to, std::int64_t first_row) const {
-    const arrow::Type::type id = piece.type_id();
+  const void* convert(const arrow::Array& array, std::int64_t first_row, Memory& memory) const {
+    const arrow::Type::type id = array.type_id();
     const std::int64_t width = width_of(field_.storage) / 8;
-    const std::int64_t raw_width = piece.type()->byte_width();
-    const std::uint8_t* const from = piece.data()->buffers[1]->data() + piece.offset() * raw_width;
-    std::int64_t i = convert_elements(id, width, from, piece.length(), to);
-    for (; i < piece.length(); ++i) {
+    const std::int64_t raw_width = array.type()->byte_width();
+    const std::uint8_t* const from = array.data()->buffers[1]->data() + array.offset() * raw_width;
+    std::uint8_t* const to = allocate(array.length() * width, memory);
+    std::int64_t i = convert_elements(id, width, from, array.length(), to);
+    for (; i < array.length(); ++i) {
       const bool fits = convert_elements(id, width, from + i * raw_width, 1, to + i * width) == 1;
-      if (!fits && piece.IsValid(i)) throw_misfit(id, name_, first_row + i);
+      if (!fits && array.IsValid(i)) throw_misfit(id, name_, first_row + i);
     }
+    return to;
   }
 
   Field field_;
@@ -298,9 +260,10 @@ class ArrowBatches final : public BatchReader {
     ended_ = true;
     require_unchanged(part_.path, part_.state);
     if (part_.rows >= 0 && rows_before_ != part_.rows) {
-      throw Error(Code::malformed, fmt::format("{}: is damaged: it tells of {} rows from row {} on and has {}; write "
-                                               "it again",
-                                               part_.path, part_.rows, part_.first_row, rows_before_));
+      throw Error(Code::malformed,
+                  fmt::format("{}: is damaged: it should have {} rows from row {} on and has {}; write "
+                              "it again",
+                              part_.path, part_.rows, part_.first_row, rows_before_));
     }
     return false;
   }
@@ -308,7 +271,7 @@ class ArrowBatches final : public BatchReader {
   // Arrow trusts what files say about their own lengths until asked.
   void accept() {
     if (part_.rows >= 0 && piece_->num_rows() > part_.rows - rows_before_) {
-      throw_status(part_.path, arrow::Status::Invalid("more rows than it tells of"));
+      throw_status(part_.path, arrow::Status::Invalid("more rows than it should have"));
     }
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto& array = piece_->column(part_.places[i]);
@@ -351,7 +314,7 @@ std::vector<std::int64_t> starts_of(const std::string& path, const std::vector<s
   for (const std::int64_t n : rows) {
     std::int64_t end = 0;
     if (n < 0 || __builtin_add_overflow(starts.back(), n, &end)) {
-      throw_status(path, arrow::Status::Invalid(fmt::format("a part of it tells of {} rows", n)));
+      throw_status(path, arrow::Status::Invalid(fmt::format("a part of it has {} rows", n)));
     }
     starts.push_back(end);
   }

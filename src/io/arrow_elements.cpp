@@ -11,7 +11,7 @@
 #include <array>
 #include <cstring>
 
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {

@@ -2,7 +2,7 @@
 // io/arrow_table.cpp: which reader of tables a format has.
 #include "io/arrow_table.hpp"
 
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "io/column.hpp"
 #include "upsweep/detail/unreachable.hpp"
 

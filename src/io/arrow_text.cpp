@@ -12,8 +12,8 @@
 #include <functional>
 #include <limits>
 
-#include "io/arrow_files.hpp"
-#include "upsweep/detail/unreachable.hpp"
+#include "core/visit.hpp"
+#include "io/arrow_errors.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -55,27 +55,8 @@ std::shared_ptr<arrow::Array> common_dictionary(const Arrays& pieces) {
 // f of a pointer to the indices of a dictionary-encoded array, of whatever type they are.
 template <class F>
 void visit_indices(const arrow::Array& indices, F f) {
-  const arrow::ArrayData& data = *indices.data();
-  switch (indices.type_id()) {
-    case arrow::Type::INT8:
-      return f(data.GetValues<std::int8_t>(1));
-    case arrow::Type::INT16:
-      return f(data.GetValues<std::int16_t>(1));
-    case arrow::Type::INT32:
-      return f(data.GetValues<std::int32_t>(1));
-    case arrow::Type::INT64:
-      return f(data.GetValues<std::int64_t>(1));
-    case arrow::Type::UINT8:
-      return f(data.GetValues<std::uint8_t>(1));
-    case arrow::Type::UINT16:
-      return f(data.GetValues<std::uint16_t>(1));
-    case arrow::Type::UINT32:
-      return f(data.GetValues<std::uint32_t>(1));
-    case arrow::Type::UINT64:
-      return f(data.GetValues<std::uint64_t>(1));
-    default:
-      detail::no_such_value();
-  }
+  visit_type(*parse_type(indices.type()->name()),
+             [&]<class T>(std::type_identity<T>) { f(indices.data()->GetValues<T>(1)); });
 }
 
 // Whether the indices can be used where they lie: all are words, also in rows that are NULL.

@@ -3,27 +3,52 @@
 #include "io/csv_input.hpp"
 
 #include <arrow/buffer.h>
+#include <arrow/csv/reader.h>
 #include <arrow/io/file.h>
 #include <arrow/util/thread_pool.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "io/arrow_files.hpp"
+#include "core/threads.hpp"
+#include "io/arrow_errors.hpp"
+#include "io/csv_decimals.hpp"
 #include "io/csv_quotes.hpp"
+#include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
+constexpr std::int32_t kBlock = 1 << 20;  // taken apart at once; one line must fit
 constexpr std::int64_t kCountedAtOnce = 1 << 18;
 constexpr std::int64_t kFirstLines = 1 << 16;  // of a file, looked at for its separator
+
+// The row of a CSV file that a failure of Arrow is about, as Arrow counts them: from 1, with the line of names. Its message
+// alone names it.
+struct CsvRow {
+  std::int64_t number;
+  std::string_view rest;  // of the message
+};
+
+std::optional<CsvRow> row_of(const arrow::Status& status) {
+  constexpr std::string_view kRow = "Row #";
+  const std::string_view text = status.ok() ? std::string_view() : status.message();
+  const std::size_t at = text.find(kRow);
+  if (at == std::string_view::npos) return std::nullopt;
+  CsvRow row{};
+  const auto [end, error] = std::from_chars(text.data() + at + kRow.size(), text.data() + text.size(), row.number);
+  row.rest = {end, text.data() + text.size()};
+  return error == std::errc() ? std::optional(row) : std::nullopt;
+}
 
 // Counts rows as Arrow does, in text whose quotes are in order: empty lines count in files of one column only.
 class RowCount {
@@ -172,6 +197,23 @@ class CheckedCsv final : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::csv::StreamingReader> reader_;
 };
 
+// Arrow takes CSV apart on a thread of its own, reads ahead on another, and ends the program or waits forever where they
+// cannot be made. Its allocator may make a third.
+constexpr int kCsvThreads = 3;
+
+void require_csv_threads(const std::string& path) {
+  const SpareThreads& spare = spare_threads();
+  if (spare.enough) return;
+  if (spare.count < kCsvThreads) {
+    throw Error(Code::unreadable,
+                fmt::format("{}: reading CSV takes {} more threads, and the system makes {}: raise the "
+                            "limit on processes (ulimit -u) or on memory (ulimit -v)",
+                            path, kCsvThreads, spare.count));
+  }
+  static const bool one_of_each = arrow::io::SetIOThreadPoolCapacity(1).ok() && arrow::SetCpuThreadPoolCapacity(1).ok();
+  static_cast<void>(one_of_each);
+}
+
 // Takes the next line that is not empty off the text, without its end. Ends of lines within quotes are none.
 std::string_view take_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
@@ -195,9 +237,27 @@ std::int64_t count_outside_quotes(std::string_view line, char wanted) {
 
 }  // namespace
 
-arrow::Result<std::shared_ptr<CsvReader>> open_checked_csv(const std::string& path, const arrow::csv::ReadOptions& read,
-                                                           const arrow::csv::ParseOptions& parse,
-                                                           const arrow::csv::ConvertOptions& convert) {
+arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
+                                                    bool one_column, CsvCells cells) {
+  require_csv_threads(path);
+  auto read = arrow::csv::ReadOptions::Defaults();
+  read.use_threads = false;
+  read.block_size = kBlock;
+  auto parse = arrow::csv::ParseOptions::Defaults();
+  parse.newlines_in_values = true;
+  parse.ignore_empty_lines = !one_column;
+  auto convert = arrow::csv::ConvertOptions::Defaults();
+  convert.check_utf8 = false;
+  convert.null_values = {""};
+  if (cells == CsvCells::typed) convert.null_values = std::vector<std::string>(kNullCells.begin(), kNullCells.end());
+  convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
+  convert.false_values = {"false", "False", "FALSE"};
+  convert.strings_can_be_null = true;
+  convert.quoted_strings_can_be_null = false;  // "" is a word without letters
+  for (const auto& field : fields) {
+    convert.include_columns.push_back(field->name());
+    convert.column_types[field->name()] = field->type();
+  }
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
   const auto input = std::make_shared<CsvInput>(std::move(file));
   const arrow::io::IOContext context(arrow::default_memory_pool(), &reading_threads());
@@ -206,6 +266,19 @@ arrow::Result<std::shared_ptr<CsvReader>> open_checked_csv(const std::string& pa
   // The line of names is part of what it has gone through.
   ARROW_RETURN_NOT_OK(input->first_of(reader.status(), reader.ok() ? (*reader)->bytes_read() : 0));
   return std::make_shared<CheckedCsv>(input, *reader);
+}
+
+bool is_conversion(const arrow::Status& status) {
+  return status.message().find("conversion error") != std::string::npos;
+}
+
+void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+  const auto found = row_of(status);
+  if (!found) throw_status(name, status);
+  const std::string rest = printable(found->rest);
+  if (found->number == 1) throw Error(code, fmt::format("{}: the line of names{}; {}", name, rest, advice));
+  const std::int64_t row = found->number - 2;
+  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, rest, advice), row);
 }
 
 void require_commas(const std::string& path) {

@@ -2,6 +2,7 @@
 // io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text;
 // those with a point anywhere are decimals.
 #include <arrow/record_batch.h>
+#include <arrow/type_traits.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -9,7 +10,7 @@
 #include <utility>
 
 #include "io/arrow_batches.hpp"
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "io/arrow_table.hpp"
 #include "io/csv_decimals.hpp"
 #include "io/csv_input.hpp"
@@ -35,10 +36,14 @@ class CsvTable final : public ArrowTable {
  public:
   CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose) : ArrowTable(path), cells_(cells) {
     require_commas(path_);
-    const auto reader = start_csv(path_, {});
+    auto reader = start_csv(path_, {});
     if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
     columns_ = (*reader)->schema()->fields();
     fields_ = fields_of(*(*reader)->schema());
+    if (has_one_column()) reader = start_csv(path_, {}, true);
+    // What is wrong with the first rows is reported before what their types are not good for.
+    const arrow::Status first = reader.ok() ? (*reader)->Next().status() : reader.status();
+    if (!first.ok()) throw_csv(path_, first, Code::malformed, "correct the row");
     std::vector<int> wanted(columns_.size());
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted = {choose(fields_)};

@@ -1,20 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/ipc_table.cpp: Arrow IPC files as tables, whose parts are their record batches, and streams, which are one part.
 #include <arrow/array/array_base.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "io/arrow_batches.hpp"
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "io/arrow_table.hpp"
 
 namespace upsweep::io {
 namespace {
 
+using IpcFile = arrow::ipc::RecordBatchFileReader;
+using IpcStream = arrow::ipc::RecordBatchStreamReader;
 using NextBatch = arrow::Result<std::shared_ptr<arrow::RecordBatch>>;
+
+std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
+  return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
+}
+
+// Reads only those fields; all of them where the list is empty.
+arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.included_fields = fields;
+  options.use_threads = false;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+  return options;
+}
+
+// Whether a stream that was read to its end has its end mark. A stream may end without, and one that was cut between two
+// batches looks just so. Every writer that was closed leaves the mark; what follows it, such as a second stream, would be
+// passed over in silence.
+arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
+  constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
+  constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t at, file.Tell());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
+  if (at < size) return arrow::Status::Invalid(size - at, " bytes follow the end of the stream");
+  ARROW_ASSIGN_OR_RAISE(const auto tail, file.ReadAt(std::max<std::int64_t>(size - kBytes, 0), kBytes));
+  if (std::string_view(*tail) != kEnd) return arrow::Status::Invalid("the stream has no end mark");
+  return arrow::Status::OK();
+}
 
 // A field that is quick to read where none is asked for, but its rows.
 int narrowest(const arrow::Schema& schema) {
@@ -61,16 +94,20 @@ class IpcFileTable final : public ArrowTable {
   }
 
  private:
-  // Whether all columns of the first batch are used where they lie.
+  // Whether the elements of the first batch are used where they lie in the mapped file, which they are unless compressed.
+  // Asked for some columns, Arrow copies them out of the file, a whole batch at a time, and a batch may be the whole file.
+  // Asked for all, it points into the mapped file and copies none, but decompresses all where they are compressed. So the
+  // first batch decides what to ask for.
   static arrow::Result<bool> is_mapped(IpcFile& reader, arrow::io::MemoryMappedFile& file) {
     ARROW_ASSIGN_OR_RAISE(const auto first, reader.ReadRecordBatch(0));
-    for (const auto& column : first->columns()) {
-      ARROW_ASSIGN_OR_RAISE(const bool lies, lies_in(*column, file));
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
+    ARROW_ASSIGN_OR_RAISE(const auto mapped, file.ReadAt(0, size));
+    return std::all_of(first->columns().begin(), first->columns().end(), [&](const auto& column) {
       const auto& buffers = column->data()->buffers;
-      const bool has_elements = column->length() > 0 && buffers.size() > 1 && buffers[1] && buffers[1]->size() > 0;
-      if (has_elements && !lies) return false;
-    }
-    return true;
+      if (column->length() == 0 || buffers.size() < 2 || !buffers[1] || buffers[1]->size() == 0) return true;
+      const std::uint8_t* const at = buffers[1]->data();
+      return std::less_equal<>()(mapped->data(), at) && std::less<>()(at, mapped->data() + size);
+    });
   }
 
   [[nodiscard]] arrow::ipc::IpcReadOptions options(const std::vector<int>& columns) const {

@@ -140,9 +140,9 @@ class HeaderParser {
   bool boolean() {
     skip_spaces();
     for (const bool value : {true, false}) {
-      const std::string_view word = value ? "True" : "False";
-      if (!text_.substr(at_).starts_with(word)) continue;
-      at_ += word.size();
+      const std::string_view literal = value ? "True" : "False";
+      if (!text_.substr(at_).starts_with(literal)) continue;
+      at_ += literal.size();
       return value;
     }
     fail("has neither True nor False for 'fortran_order'");
@@ -216,70 +216,52 @@ class HeaderParser {
   std::int64_t count_ = 0;
 };
 
-// Reads magic word, version and header from the file's position, which then stands at the data.
-class HeaderReader {
- public:
-  HeaderReader(int fd, std::string_view name) : fd_(fd), name_(name) {}
+// The next bytes of a file, fewer at its end.
+std::string take_up_to(std::int64_t bytes, const Descriptor& file, std::string_view name) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  text.resize(static_cast<std::size_t>(read_fully(file.get(), text.data(), bytes, name)));
+  return text;
+}
 
-  NpyLayout read() {
-    read_magic();
-    const std::string version = take(2);
-    if (version[0] < 1 || version[0] > 3 || version[1] != 0) {
-      throw_bad_npy(name_, fmt::format("is .npy of version {}.{}, and upsweep reads 1.0, 2.0 and 3.0",
-                                       static_cast<unsigned char>(version[0]), static_cast<unsigned char>(version[1])));
-    }
-    const std::int64_t length = little_endian(take(version[0] == 1 ? 2 : 4));
-    if (length > kMaxHeader) throw_bad_npy(name_, fmt::format("has a .npy header of {} bytes", length));
-    NpyLayout layout = HeaderParser(take(length), name_).parse();
-    layout.data = bytes_;
-    return layout;
+std::string take(std::int64_t bytes, const Descriptor& file, std::string_view name) {
+  std::string text = take_up_to(bytes, file, name);
+  if (std::ssize(text) < bytes) throw_bad_npy(name, "ends inside its .npy header");
+  return text;
+}
+
+void require_magic(std::string_view head, std::string_view name) {
+  if (head.empty()) throw_bad_npy(name, "is empty");
+  if (head == kNpyMagic) return;
+  const Format format = sniff(head);
+  if (format == Format::unknown) {
+    throw_bad_npy(name, kNpyMagic.starts_with(head) ? "ends inside its .npy header" : "is not in .npy format");
   }
+  throw Error(Code::malformed, fmt::format("{}: holds {}, and only .npy is read from standard input and pipes; save it "
+                                           "to a file and name that",
+                                           name, describe(format)));
+}
 
- private:
-  void read_magic() {
-    const std::string head = take_up_to(kSniffBytes);
-    if (head.empty()) throw_bad_npy(name_, "is empty");
-    if (head == kNpyMagic) return;
-    const Format format = sniff(head);
-    if (format == Format::unknown) {
-      throw_bad_npy(name_, kNpyMagic.starts_with(head) ? "ends inside its .npy header" : "is not in .npy format");
-    }
-    throw Error(Code::malformed,
-                fmt::format("{}: holds {}, and only .npy is read from standard input and pipes; save it "
-                            "to a file and name that",
-                            name_, describe(format)));
-  }
-
-  std::string take_up_to(std::int64_t bytes) {
-    std::string text(static_cast<std::size_t>(bytes), '\0');
-    const std::int64_t got = read_fully(fd_, text.data(), bytes, name_);
-    text.resize(static_cast<std::size_t>(got));
-    bytes_ += got;
-    return text;
-  }
-
-  const std::string& take(std::int64_t bytes) {
-    taken_ = take_up_to(bytes);
-    if (std::ssize(taken_) < bytes) throw_bad_npy(name_, "ends inside its .npy header");
-    return taken_;
-  }
-
-  static std::int64_t little_endian(const std::string& bytes) {
-    std::int64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-    return value;
-  }
-
-  int fd_;
-  std::string_view name_;
-  std::int64_t bytes_ = 0;  // read so far
-  std::string taken_;
-};
+std::int64_t little_endian(std::string_view bytes) {
+  std::int64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
 
 }  // namespace
 
 NpyLayout read_npy_layout(const Descriptor& file, std::string_view name) {
-  return HeaderReader(file.get(), name).read();
+  require_magic(take_up_to(kSniffBytes, file, name), name);
+  const std::string version = take(2, file, name);
+  if (version[0] < 1 || version[0] > 3 || version[1] != 0) {
+    throw_bad_npy(name, fmt::format("is .npy of version {}.{}, and upsweep reads 1.0, 2.0 and 3.0",
+                                    static_cast<unsigned char>(version[0]), static_cast<unsigned char>(version[1])));
+  }
+  const std::int64_t prefix = version[0] == 1 ? 2 : 4;
+  const std::int64_t length = little_endian(take(prefix, file, name));
+  if (length > kMaxHeader) throw_bad_npy(name, fmt::format("has a .npy header of {} bytes", length));
+  NpyLayout layout = HeaderParser(take(length, file, name), name).parse();
+  layout.data = kSniffBytes + std::ssize(version) + prefix + length;
+  return layout;
 }
 
 void throw_bad_npy(std::string_view name, std::string_view what) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/npy_writer.cpp: writes .npy files of version 1.0 under a name of their own only once they are whole.
+// io/npy_writer.cpp: writes .npy files of version 1.0 to a temporary file, which is renamed once it is whole.
 #include "io/npy_writer.hpp"
 
 #include <fcntl.h>
@@ -9,12 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <filesystem>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "io/format.hpp"
@@ -28,6 +26,7 @@ constexpr std::int64_t kHeader = 128;    // what NumPy writes for every count, s
 constexpr std::int64_t kCopy = 1 << 20;  // bytes at once from a temporary file to a pipe
 constexpr std::size_t kMaxBase = 200;    // of a file's name in its temporary name, which may have 255 bytes
 constexpr mode_t kMode = 0666;           // less the umask, as for any file that a program creates
+constexpr int kAttempts = 100;           // at names that killed processes left
 constexpr std::int64_t kUnknown = -1;
 
 std::string header(Type type, std::int64_t count) {
@@ -35,7 +34,7 @@ std::string header(Type type, std::int64_t count) {
   const char kind = is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
   const std::string dict =
       fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", order, kind, size_of(type), count);
-  constexpr std::int64_t kPrefix = 10;  // magic word, version and length
+  constexpr std::int64_t kPrefix = 10;  // magic number, version and length
   constexpr std::int64_t kLength = kHeader - kPrefix;
   return fmt::format("{}{}{}{}{}{:<{}}\n", kNpyMagic, '\x01', '\0', static_cast<char>(kLength), '\0', dict,
                      kLength - 1);
@@ -69,38 +68,27 @@ void write_fully(int fd, const void* from, std::int64_t bytes, std::string_view 
   }
 }
 
-// Some file systems tell of a full disk or quota only at close().
+// Some file systems report a full disk or quota only at close().
 void close_checked(Descriptor& file, std::string_view name) {
   if (::close(file.release()) != 0 && errno != EINTR) throw_write_error(name, errno);
 }
 
-// Calls `create(name)` with new names ".BASE.upsweep-XXXXXX" in `folder` until it does not fail with EEXIST. Returns
-// the name, or nothing and leaves errno.
-std::optional<std::string> with_new_name(const std::string& folder, const std::string& base,
-                                         const std::function<bool(const std::string&)>& create) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device random;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    std::string name = fmt::format("{}/.{}.upsweep-", folder, base.substr(0, kMaxBase));
-    for (int i = 0; i < 6; ++i) name += kLetters[random() % kLetters.size()];
-    if (create(name)) return name;
-    if (errno != EEXIST) return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-// A file that has no name, or not its final one, until publish().
+// A new file without a name, or with one of its own, until it is renamed.
 //
-// O_TMPFILE makes one without any name, so that even a killed process leaves nothing behind. linkat() cannot replace an
-// existing file, so publish() gives it a temporary name first and renames that, which is atomic: only a kill between
-// these two calls leaves a file. Where O_TMPFILE is not to be had (NFS, FAT, older overlayfs), the file has the
-// temporary name from the start, and a signal that kills the process leaves it.
+// O_TMPFILE makes one without any name: it leaves nothing, not even where the process is killed. As linkat() cannot replace a
+// file, it gets a temporary name before it is renamed. Where O_TMPFILE is not to be had (NFS, FAT, older overlayfs), it has
+// that name from the start, and a signal that kills the process leaves it.
 class TemporaryFile {
  public:
-  TemporaryFile(std::string folder, std::string base, std::string_view name)
+  TemporaryFile(std::filesystem::path folder, std::string base, std::string_view name)
       : folder_(std::move(folder)), base_(std::move(base)) {
     if (::access("/proc/self/fd", X_OK) == 0) file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
-    if (!file_) open_named(name);
+    if (file_) return;
+    // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
+    take_name(name, [this](const char* path) {
+      file_ = Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode));
+      return static_cast<bool>(file_);
+    });
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -110,14 +98,13 @@ class TemporaryFile {
 
   [[nodiscard]] int fd() const { return file_.get(); }
 
-  /// Takes the name away where there is one: for files that never get one.
-  void unlink() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-    path_.clear();
-  }
-
-  void publish(const std::string& target, std::string_view name) {
-    if (path_.empty()) link(name);
+  void rename(const std::string& target, std::string_view name) {
+    if (path_.empty()) {
+      const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
+      take_name(name, [&](const char* path) {
+        return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+      });
+    }
     close_checked(file_, name);
     if (::rename(path_.c_str(), target.c_str()) != 0) throw_write_error(name, errno);
     path_.clear();
@@ -126,84 +113,68 @@ class TemporaryFile {
  private:
   static constexpr int kFlags = O_RDWR | O_CLOEXEC;
 
-  // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
-  void open_named(std::string_view name) {
-    const auto path = with_new_name(folder_, base_, [this](const std::string& candidate) {
-      file_ = Descriptor(::open(candidate.c_str(), O_CREAT | O_EXCL | kFlags, kMode));
-      return static_cast<bool>(file_);
-    });
-    if (!path) throw_write_error(name, errno);
-    path_ = *path;
+  // The first of ".BASE.upsweep-…" that is free, as `create` finds.
+  template <class Create>
+  void take_name(std::string_view name, Create create) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const auto path = folder_ / fmt::format(".{}.upsweep-{}-{}", base_.substr(0, kMaxBase), ::getpid(), attempt);
+      if (create(path.c_str())) {
+        path_ = path;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    throw_write_error(name, errno);
   }
 
-  void link(std::string_view name) {
-    const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
-    const auto path = with_new_name(folder_, base_, [&self](const std::string& candidate) {
-      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, candidate.c_str(), AT_SYMLINK_FOLLOW) == 0;
-    });
-    if (!path) throw_write_error(name, errno);
-    path_ = *path;
-  }
-
-  std::string folder_;
+  std::filesystem::path folder_;
   std::string base_;
   Descriptor file_;
-  std::string path_;  // where it stands now; empty without a name
+  std::filesystem::path path_;  // where it stands now; empty without a name
 };
 
 }  // namespace
 
-// Two ways to write. A file: everything goes to `temporary`, which close() publishes as `target`. A stream (standard
-// output, a pipe, a device), which has no second chance at its header: elements go straight to `stream` where their
-// count is known, else by way of `temporary`.
+// Two ways to write. A file: everything goes to `temporary`, which close() renames to `target`. Standard output, a pipe or a
+// device, which has no second chance at its header: elements go to it directly where their count is known, else by way of
+// `temporary`.
 struct NpyWriter::State {
   State(const std::string& path, Type element_type, std::int64_t element_count)
       : name(path == "-" ? "standard output" : path), type(element_type), announced(element_count) {
-    if (path == "-") {
-      stream = Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-      if (!stream) throw_write_error(name, errno);
+    struct stat status{};
+    const bool exists = path != "-" && ::stat(path.c_str(), &status) == 0;
+    if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
+      open_direct(path);
+    } else if (exists || errno == ENOENT) {
+      open_beside(path, exists ? &status : nullptr);
     } else {
-      open(path);
+      throw_write_error(name, errno);  // a name too long, say: better now than at the end
     }
-    if (stream && announced == kUnknown) open_spool();
     write_fully(sink(), header(type, std::max<std::int64_t>(announced, 0)).data(), kHeader, name);
   }
 
-  [[nodiscard]] int sink() const { return temporary ? temporary->fd() : stream.get(); }
+  [[nodiscard]] int sink() const { return temporary ? temporary->fd() : direct.get(); }
 
-  void open(const std::string& path) {
-    struct stat status{};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (!exists && errno != ENOENT) throw_write_error(name, errno);  // a name too long, say: better now than at the end
-    if (exists && S_ISDIR(status.st_mode)) throw_write_error(name, EISDIR);
-    if (exists && !S_ISREG(status.st_mode)) {
-      stream = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-      if (!stream) throw_write_error(name, errno);
-      return;
-    }
-    target = exists ? behind_links(path) : path;
-    // Renaming asks leave of the folder only; a file that may not be written is not to be replaced either.
-    if (exists && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
-    const std::size_t slash = target.rfind('/');
-    const std::string base = target.substr(slash + 1);
-    if (base.empty()) throw_write_error(name, path.empty() ? ENOENT : EISDIR);
-    temporary.emplace(slash == std::string::npos ? "." : target.substr(0, slash + 1), base, name);
-    // Who may read the file stays as it was.
-    if (exists) ::fchmod(temporary->fd(), status.st_mode & 07777);
-  }
-
-  // Writing to a symbolic link writes to the file behind it; rename() would replace the link.
-  [[nodiscard]] std::string behind_links(const std::string& path) const {
-    char resolved[PATH_MAX];
-    if (::realpath(path.c_str(), resolved) == nullptr) throw_write_error(name, errno);
-    return resolved;
-  }
-
-  void open_spool() {
+  void open_direct(const std::string& path) {
+    direct = Descriptor(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                    : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!direct) throw_write_error(name, errno);
+    if (announced != kUnknown) return;
     const char* const folder = std::getenv("TMPDIR");
-    spool_name = fmt::format("{} (a temporary file in {})", name, folder != nullptr ? folder : P_tmpdir);
-    temporary.emplace(folder != nullptr ? folder : P_tmpdir, "npy", spool_name);
-    temporary->unlink();
+    temporary_name = fmt::format("{} (a temporary file in {})", name, folder != nullptr ? folder : P_tmpdir);
+    temporary.emplace(folder != nullptr ? folder : P_tmpdir, "npy", temporary_name);
+  }
+
+  // `replaced`: the file that stands there. Writing to a symbolic link writes to the file that it leads to.
+  void open_beside(const std::string& path, const struct stat* replaced) {
+    target = replaced != nullptr ? std::filesystem::canonical(path).string() : path;
+    // Renaming asks leave of the folder only; a file that may not be written is not to be replaced either.
+    if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
+    const std::filesystem::path whole(target);
+    if (!whole.has_filename()) throw_write_error(name, path.empty() ? ENOENT : EISDIR);
+    temporary.emplace(whole.has_parent_path() ? whole.parent_path() : ".", whole.filename().string(), name);
+    // Who may read the file stays as it was.
+    if (replaced != nullptr) ::fchmod(temporary->fd(), replaced->st_mode & 07777);
   }
 
   void write(const void* elements, std::int64_t count) {
@@ -211,39 +182,36 @@ struct NpyWriter::State {
     if (announced != kUnknown && written > announced) {
       throw Error(Code::malformed, fmt::format("{}: {} elements were announced and more are written", name, announced));
     }
-    write_fully(sink(), elements, count * size_of(type), spool_name.empty() ? name : spool_name);
+    write_fully(sink(), elements, count * size_of(type), temporary_name.empty() ? name : temporary_name);
   }
 
   void complete() {
-    if (completed) return;
+    if (std::exchange(completed, true)) return;
     if (announced != kUnknown && written != announced) {
       throw Error(Code::malformed,
                   fmt::format("{}: {} elements were announced and {} written", name, announced, written));
     }
-    if (announced == kUnknown) complete_header();
-    if (stream && temporary) copy_spool();
-    completed = true;
+    if (announced == kUnknown && ::pwrite(sink(), header(type, written).data(), kHeader, 0) != kHeader) {
+      throw_write_error(name, errno);
+    }
+    if (direct && temporary) copy_temporary();
   }
 
   void close() {
     complete();
-    if (stream) {
-      close_checked(stream, name);
+    if (direct) {
+      close_checked(direct, name);
     } else {
-      temporary->publish(target, name);
+      temporary->rename(target, name);
     }
   }
 
-  void complete_header() const {
-    if (::pwrite(temporary->fd(), header(type, written).data(), kHeader, 0) != kHeader) throw_write_error(name, errno);
-  }
-
-  void copy_spool() const {
+  void copy_temporary() const {
     AlignedBuffer buffer;
     buffer.reserve(kCopy, name);
     std::int64_t offset = 0;
-    while (const std::int64_t got = read_fully_at(temporary->fd(), buffer.data(), kCopy, offset, spool_name)) {
-      write_fully(stream.get(), buffer.data(), got, name);
+    while (const std::int64_t got = read_fully_at(temporary->fd(), buffer.data(), kCopy, offset, temporary_name)) {
+      write_fully(direct.get(), buffer.data(), got, name);
       offset += got;
     }
   }
@@ -253,9 +221,9 @@ struct NpyWriter::State {
   std::int64_t announced;
   std::int64_t written = 0;
   bool completed = false;
-  std::string target;      // the file to publish, behind all links
-  std::string spool_name;  // what messages call the temporary file before a stream
-  Descriptor stream;
+  std::string target;          // the file to replace, at the end of all links
+  std::string temporary_name;  // what messages call the temporary file where it is copied
+  Descriptor direct;
   std::optional<TemporaryFile> temporary;
 };
 

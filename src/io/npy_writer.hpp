@@ -11,9 +11,10 @@
 
 namespace upsweep::io {
 
-/// A .npy file in the making. The bytes go to a temporary file beside `path`; close() gives it its name. Destroyed
-/// without close(), it leaves nothing behind and whatever stood under `path` before is untouched.
-/// `path` "-" writes to standard output: as it goes where `count` is known, else by way of an unnamed temporary file,
+/// A .npy file in the making. The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(),
+/// it leaves nothing, and whatever stood under `path` before is untouched. So it is where the process is killed, but where the
+/// file system makes no files without a name: there ".NAME.upsweep-…" stays.
+/// `path` "-" writes to standard output: directly where `count` is known, else by way of a temporary file in $TMPDIR,
 /// because the length stands in the header. So does a `path` that exists and is no regular file: a device or a pipe.
 /// A symbolic link is written through, and a file that is replaced keeps its permissions.
 class NpyWriter {

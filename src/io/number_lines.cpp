@@ -116,7 +116,19 @@ Code code_of(NumberFault fault) {
       index);
 }
 
-// Puts the next number behind the others, and all of them to one scale.
+// `text` was to be the next one.
+[[noreturn]] void refuse_number(const Numbers& numbers, std::string_view text, NumberFault fault, Code code) {
+  const std::int64_t index = std::ssize(numbers.values);
+  const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
+  throw Error(code,
+              fmt::format("{}: '{}' {}{}", numbers.place(index), printable(text, kShown), describe(fault),
+                          advise ? fmt::format(": one positive number per {}, such as 12 or 12.50",
+                                               numbers.lines ? "line" : "row")
+                                 : ""),
+              index);
+}
+
+// Puts the next number after the others, and all of them to one scale.
 void append(Numbers& numbers, Decimal number) {
   const std::int64_t index = std::ssize(numbers.values);
   if (number.digits <= 0) {
@@ -204,11 +216,7 @@ class LineReader {
 
   [[noreturn]] void refuse(std::string_view line, NumberFault fault) const {
     refuse_binary(line);
-    const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
-    throw Error(code_of(fault),
-                fmt::format("{}: '{}' {}{}", here(), printable(line, kShown), describe(fault),
-                            advise ? ": one positive number per line, such as 12 or 12.50" : ""),
-                index());
+    refuse_number(numbers_, line, fault, code_of(fault));
   }
 
   [[nodiscard]] std::int64_t index() const { return std::ssize(numbers_.values); }
@@ -254,18 +262,7 @@ void read_column(ColumnReader& reader, Numbers& numbers) {
 
 // ----------------------------------------------------------------------------------------------------------- CSV cells
 
-[[noreturn]] void refuse_cell(const Numbers& numbers, std::string_view cell, NumberFault fault) {
-  const std::int64_t row = std::ssize(numbers.values);
-  const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
-  // A column that begins with a word is one of words.
-  const Code code = fault == NumberFault::no_number && row == 0 ? Code::unsupported_type : code_of(fault);
-  throw Error(code,
-              fmt::format("{}: '{}' {}{}", numbers.place(row), printable(cell, kShown), describe(fault),
-                          advise ? ": one positive number per row, such as 12 or 12.50" : ""),
-              row);
-}
-
-// What is NULL has no letters either.
+// NULL is empty too.
 void append_cell(Numbers& numbers, std::string_view cell) {
   cell = trimmed(cell);
   if (cell.empty()) {
@@ -276,7 +273,11 @@ void append_cell(Numbers& numbers, std::string_view cell) {
   }
   Decimal number;
   const NumberFault fault = parse_decimal(cell, number);
-  if (fault != NumberFault::none) refuse_cell(numbers, cell, fault);
+  if (fault != NumberFault::none) {
+    // A column that begins with what is no number is one of text.
+    const bool is_text = fault == NumberFault::no_number && numbers.values.empty();
+    refuse_number(numbers, cell, fault, is_text ? Code::unsupported_type : code_of(fault));
+  }
   append(numbers, number);
 }
 

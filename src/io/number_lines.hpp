@@ -9,7 +9,7 @@
 
 namespace upsweep::io {
 
-/// value = digits / 10^scale; "12.50" is {125, 1}, as zeros behind the last decimal do not count.
+/// value = digits / 10^scale; "12.50" is {125, 1}, as zeros after the last decimal that is none do not count.
 struct Decimal {
   std::int64_t digits = 0;
   int scale = 0;
@@ -25,7 +25,7 @@ NumberFault parse_decimal(std::string_view text, Decimal& number);
 /// Without the blanks around it, and without the CR of a line's end.
 std::string_view trimmed(std::string_view text) noexcept;
 
-/// What is wrong, to go behind the text: "has an exponent: write its digits out".
+/// What is wrong, to follow the text: "has an exponent: write its digits out".
 std::string_view describe(NumberFault fault) noexcept;
 
 /// "1 decimal", "2 decimals".

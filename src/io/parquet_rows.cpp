@@ -1,24 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_rows.cpp: the rows of a Parquet row group as Arrow's record batches.
+// io/parquet_rows.cpp: how a Parquet file is opened, and the rows of a row group as Arrow's record batches.
 #include "io/parquet_rows.hpp"
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/util.h>
+#include <arrow/io/file.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/level_conversion.h>
 #include <parquet/metadata.h>
+#include <parquet/properties.h>
 #include <parquet/schema.h>
 #include <parquet/types.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "io/parquet_pages.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
+
+constexpr std::int64_t kStreamBuffer = 1 << 18;  // read from a column chunk at once, whatever the chunk's size
+
+// Decimals as wide as their digits need. Arrow before 23 has no such setting, and widens all of them to 128 bits.
+template <class Properties>
+void keep_decimals_narrow(Properties& properties) {
+  if constexpr (requires { properties.set_smallest_decimal_enabled(true); }) {
+    properties.set_smallest_decimal_enabled(true);
+  }
+}
+
+// Arrow ends the program over a decimal type with more digits than it has.
+arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    const auto& type = schema.Column(leaf)->logical_type();
+    if (!type || !type->is_decimal()) continue;
+    const int digits = static_cast<const parquet::DecimalLogicalType&>(*type).precision();
+    if (digits > arrow::Decimal256Type::kMaxPrecision) {
+      return arrow::Status::NotImplemented("column ", schema.Column(leaf)->path()->ToDotString(), " has decimals of ",
+                                           digits, " digits");
+    }
+  }
+  return arrow::Status::OK();
+}
+
+// A buffer's worth of each column chunk is held at a time, and checksums are verified.
+parquet::ReaderProperties page_properties() {
+  parquet::ReaderProperties pages;
+  // Without it a whole column chunk is read at once, and a file may have a single one.
+  pages.enable_buffered_stream();
+  pages.set_buffer_size(kStreamBuffer);
+  pages.set_page_checksum_verification(true);
+  return pages;
+}
 
 // Of decimals that are stored as 64-bit integers those, also where their writer had them in 128 bits.
 std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& leaf,
@@ -68,6 +105,21 @@ arrow::Result<std::shared_ptr<arrow::Array>> read(parquet::internal::RecordReade
 }
 
 }  // namespace
+
+arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves,
+                                         std::shared_ptr<parquet::FileMetaData> metadata) {
+  parquet::ArrowReaderProperties rows(/*use_threads=*/false);
+  rows.set_batch_size(kBatchRows);
+  rows.set_pre_buffer(false);
+  keep_decimals_narrow(rows);
+  for (const int leaf : text_leaves) rows.set_read_dictionary(leaf, true);
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  ARROW_RETURN_NOT_OK(builder.Open(file, page_properties(), std::move(metadata)));
+  ARROW_RETURN_NOT_OK(check_decimals(*builder.raw_reader()->metadata()->schema()));
+  ARROW_ASSIGN_OR_RAISE(auto reader, builder.properties(rows)->Build());
+  return ParquetFile{std::move(file), std::move(reader)};
+}
 
 arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_group, const std::vector<int>& columns) {
   ParquetRows rows;

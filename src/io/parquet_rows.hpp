@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_rows.hpp: the rows of a Parquet row group as Arrow's record batches.
+// io/parquet_rows.hpp: how a Parquet file is opened, and the rows of a row group as Arrow's record batches.
 #pragma once
 
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
 #include <parquet/arrow/reader.h>
@@ -10,12 +11,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "io/arrow_files.hpp"
-
 namespace upsweep::io {
+
+struct ParquetFile {
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  std::shared_ptr<parquet::arrow::FileReader> reader;
+};
+
+/// Columns of text become dictionaries where `text_leaves` has their leaf. `metadata`: what another reader of the file
+/// has read already.
+arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves = {},
+                                         std::shared_ptr<parquet::FileMetaData> metadata = nullptr);
 
 /// Reads columns of a row group, each of which has one leaf, front to back. Where Parquet stores elements as they are
 /// used, they are decoded to where they stay; Arrow's own readers make arrays of the rest. Those would copy decimals that

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/arrow_batches.hpp"
-#include "io/arrow_files.hpp"
+#include "io/arrow_errors.hpp"
 #include "io/arrow_table.hpp"
 #include "io/parquet_range.hpp"
 #include "io/parquet_rows.hpp"

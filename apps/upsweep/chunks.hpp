@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/chunks.hpp: work on a column of any length a chunk at a time, and where its output goes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "commands.hpp"
+#include "io/column.hpp"
+#include "io/posix.hpp"
+#include "on_device.hpp"
+#include "output.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+
+/// Elements of a chunk: all of a short column; of a longer one 16 MB of the widest type. That is a multiple of 2^18,
+/// where every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
+inline std::int64_t chunk_length(const io::ColumnInfo& info) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 21;
+  return info.count < 0 ? kLongest : std::clamp<std::int64_t>(info.count, 1, kLongest);
+}
+
+/// Where the output goes: "-" where the name is another one of standard output's, such as /dev/stdout. Throws
+/// invalid_argument: .npy bytes and JSON cannot both go to standard output.
+inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
+  if (output == "") throw Error(Code::invalid_argument, "-o needs the name of a file, or - for standard output");
+  if (output && io::is_standard_output(*output)) output = "-";
+  if (output == "-" && common.json) {
+    throw Error(Code::invalid_argument, "-o - and --json both want standard output: choose one");
+  }
+  return output;
+}
+
+/// What a summary says of work on chunks.
+struct Work {
+  std::int64_t count = 0;
+  double seconds = 0;
+  std::string_view rung = "none";
+  std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
+
+  [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
+};
+
+/// Chunk after chunk: next() gives it, with its `count`; run(device, policy, chunk) computes it and returns the rung, and
+/// `device` is null on the CPU; done(chunk) comes after. `verb` and `total`: for the line that shows progress.
+template <class Next, class Run, class Done>
+Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, std::int64_t total, Next next, Run run,
+                    Done done) {
+  std::optional<OnDevice> device;
+  if (common.on_gpu()) device.emplace(policy.rung);
+  Progress progress(common.quiet);
+  Work work;
+  for (;;) {
+    const auto chunk = next();
+    // A column without elements still runs its rung, so that one that cannot is refused.
+    if (chunk.count == 0 && work.count > 0) break;
+    const Stopwatch watch;
+    work.rung = run(device ? &*device : nullptr, policy, chunk);
+    work.seconds += watch.seconds();
+    policy.rung = work.rung;  // a shorter last chunk must not change the rung
+    if (chunk.count == 0) break;
+    done(chunk);
+    work.count += chunk.count;
+    progress.count(verb, work.count, total);
+  }
+  if (device) work.times = device->times();
+  return work;
+}
+
+}  // namespace upsweep::command

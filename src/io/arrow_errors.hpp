@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_errors.hpp: what the errors of Arrow C++ become.
+#pragma once
+
+#include <arrow/result.h>
+#include <arrow/status.h>
+#include <parquet/exception.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+
+/// Throws the Error that a failure of Arrow is to the user; its message starts with `name`.
+[[noreturn]] void throw_status(const std::string& name, const arrow::Status& status);
+
+/// Runs `read` and turns whatever Arrow throws or returns into an Error that starts with `name`.
+template <class Read>
+auto checked(const std::string& name, Read&& read) {
+  try {
+    auto result = read();
+    if (!result.ok()) throw_status(name, result.status());
+    return std::move(result).ValueUnsafe();
+  } catch (const parquet::ParquetStatusException& thrown) {
+    throw_status(name, thrown.status());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw_status(name, arrow::Status::OutOfMemory("an allocation failed"));
+  } catch (const std::exception& thrown) {
+    throw_status(name, arrow::Status::Invalid(thrown.what()));
+  }
+}
+
+}  // namespace upsweep::io
