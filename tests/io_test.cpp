@@ -66,7 +66,7 @@ std::int64_t touch_all(const std::string& source) {
   return sum;
 }
 
-TEST_F(IoTest, OpenTellsWhatIsNoReadableFile) {
+TEST_F(IoTest, OpenReportsWhatIsNoReadableFile) {
   expect_error(Code::not_found, path("none.npy"), [&] { open_column(path("none.npy")); });
   expect_error(Code::not_found, "no such file", [&] { open_column(path("none.parquet:x")); });
   expect_error(Code::not_found, "no such file", [&] { open_column(""); });
@@ -83,7 +83,7 @@ TEST_F(IoTest, OpenTellsWhatIsNoReadableFile) {
   expect_error(Code::malformed, "not in .npy format", [&] { open_column(put("text.npy", "1\n2\n3\n4\n")); });
 }
 
-TEST_F(IoTest, OpenTellsWhatMayNotBeRead) {
+TEST_F(IoTest, OpenReportsWhatMayNotBeRead) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const std::string file = put("secret.npy", npy_of<double>({1, 2}, "<f8"));
   fs::permissions(file, fs::perms::none);
@@ -351,7 +351,7 @@ TEST_F(StreamTest, SkipDiscards) {
   EXPECT_EQ(reader->next(1).count, 0);
 }
 
-TEST_F(StreamTest, BadStreamsAreTold) {
+TEST_F(StreamTest, BadStreamsAreReported) {
   const std::string good = npy_of(counting<std::int32_t>(10), "<i4");
   const auto expect_malformed = [&](const std::string& bytes, const std::string& part) {
     const Feeder feeder(fifo_, bytes, 1 << 16);
@@ -471,7 +471,7 @@ TEST_F(IoTest, LongNamesAndFileNamesWithoutAFolderAreWritten) {
   EXPECT_EQ(entries().size(), 2U);
 }
 
-TEST_F(IoTest, WhatCannotBeWrittenIsTold) {
+TEST_F(IoTest, WhatCannotBeWrittenIsReported) {
   const auto open = [](const std::string& file) { return [file] { NpyWriter(file, Type::int8, 0); }; };
   expect_error(Code::is_directory, "is a directory", open(folder_.string()));
   expect_error(Code::is_directory, "is a directory", open(folder_.string() + "/"));
@@ -486,7 +486,7 @@ TEST_F(IoTest, WhatCannotBeWrittenIsTold) {
   expect_error(Code::unwritable, "ermission", open(path("out.npy")));
 }
 
-TEST_F(IoTest, AFullDeviceIsTold) {
+TEST_F(IoTest, AFullDeviceIsReported) {
   expect_error(Code::disk_full, "/dev/full", [] { NpyWriter("/dev/full", Type::int8, 0); });
   NpyWriter unknown("/dev/full", Type::int8);
   unknown.write("1", 1);
@@ -985,7 +985,7 @@ TEST(CsvQuotes, AreTheSameInPiecesOfAnyLength) {
   }
 }
 
-TEST(CsvQuotes, AreToldApart) {
+TEST(CsvQuotes, AreDistinguished) {
   for (const std::string_view before :
        {"", "x,y\n", "\xef\xbb\xbf", "\"a long one, with \"\"quotes\"\" and\r\nlines\","}) {
     const auto at = std::ssize(before);

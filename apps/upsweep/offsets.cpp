@@ -34,7 +34,7 @@ class BoundsReader {
   /// The next `count` lists, fewer only at the end.
   virtual Bounds next(std::int64_t count) = 0;
   [[nodiscard]] virtual const io::ColumnInfo& info() const = 0;
-  /// Lists in all, or -1 where only the end tells.
+  /// Lists in all, or -1 where only the end shows it.
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
 

@@ -23,7 +23,7 @@ constexpr auto kEvery = std::chrono::milliseconds(100);
 
 /// Where a message ends that shows a line of a query and a caret under it, on lines of their own; else its length. Other
 /// line breaks are parts of names, and escaped.
-std::size_t end_of_words(std::string_view message) {
+std::size_t end_of_text(std::string_view message) {
   const std::size_t caret = message.rfind('\n');
   if (caret == std::string_view::npos || message.find_first_not_of(' ', caret + 1) != message.size() - 1 ||
       message.back() != '^') {
@@ -58,7 +58,7 @@ void hold_standard_streams() noexcept {
 }
 
 void complain(std::string_view message) noexcept {
-  const std::size_t end = end_of_words(message);
+  const std::size_t end = end_of_text(message);
   std::string text = "upsweep: " + printable(message.substr(0, end)) + "\n";
   if (end < message.size()) {
     const std::size_t caret = message.rfind('\n');
@@ -66,7 +66,7 @@ void complain(std::string_view message) noexcept {
   }
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;  // nobody is left to report to
+    if (written <= 0) return;  // there is nobody left to report to
     text.erase(0, static_cast<std::size_t>(written));
   }
 }

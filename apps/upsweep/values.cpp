@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/values.cpp: values, carries and option words of a type known at run time.
+// apps/upsweep/values.cpp: values, carries and option values of a type known at run time.
 #include "values.hpp"
 
 #include <fmt/format.h>

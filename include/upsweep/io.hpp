@@ -20,7 +20,7 @@ namespace upsweep::io {
 /// What the cells of a CSV file are read as.
 enum class CsvCells : std::uint8_t {
   typed,  ///< what src/io/README.md says
-  text,   ///< words, byte for byte as they are written; an empty cell without quotes is NULL, and nothing else is
+  text,   ///< text, byte for byte as it is written; an empty cell without quotes is NULL, and nothing else is
 };
 
 /// Opens the file `path` as a table: Parquet, Arrow IPC (file or stream), CSV, or .npy, which has one column named as the
@@ -28,7 +28,7 @@ enum class CsvCells : std::uint8_t {
 /// name ends in .csv, else malformed. What becomes of which type stands in src/io/README.md. Columns of a type that is not
 /// computed with have their `Field::unsupported` set.
 /// Parts: the row groups of Parquet, the record batches of an Arrow IPC file; other files are one part. Open parts
-/// hold about a batch of each column, and the words of dictionaries; of an Arrow IPC file that is compressed, a part.
+/// hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
 /// Ranges are known of Parquet only, where it has statistics: for integers, decimals, dates and floats. They leave NaN
 /// out of account.
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So

@@ -42,7 +42,7 @@ struct ArrowPart {
   std::vector<Field> fields;   ///< of the columns asked for
   std::vector<int> places;     ///< where in a record batch each of them is
   std::int64_t first_row = 0;  ///< its number in the table
-  std::int64_t rows = -1;      ///< -1 where only reading tells
+  std::int64_t rows = -1;      ///< -1 where only reading finds out
   RecordBatches source;
 };
 

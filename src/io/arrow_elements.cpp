@@ -75,7 +75,7 @@ std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& en
   const std::int64_t width = dictionary.type()->byte_width();
   const std::shared_ptr<arrow::Buffer> values = checked(name, [&] { return arrow::AllocateBuffer(n * width); });
   const std::shared_ptr<arrow::Buffer> validity = checked(name, [&] { return arrow::AllocateEmptyBitmap(n); });
-  const std::uint8_t* const words =
+  const std::uint8_t* const entries =
       dictionary.length() == 0 ? nullptr : dictionary.data()->buffers[1]->data() + dictionary.offset() * width;
   std::int64_t nulls = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -89,7 +89,7 @@ std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& en
       std::memset(to, 0, static_cast<std::size_t>(width));
     } else {
       arrow::bit_util::SetBit(validity->mutable_data(), i);
-      std::memcpy(to, words + index * width, static_cast<std::size_t>(width));
+      std::memcpy(to, entries + index * width, static_cast<std::size_t>(width));
     }
   }
   return arrow::MakeArray(

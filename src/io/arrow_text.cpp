@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_text.cpp: text as Arrow stores it, plain or in dictionaries, made into indices of words.
+// io/arrow_text.cpp: text as Arrow stores it, plain or in dictionaries, made into indices into one dictionary for each batch.
 #include "io/arrow_text.hpp"
 
 #include <arrow/array/array_binary.h>
@@ -19,10 +19,10 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int32_t kNull = -1;       // the index of a row or a word that is not there
+constexpr std::int32_t kNull = -1;       // the index of a row or a dictionary's entry that is NULL
 constexpr std::size_t kLeastSlots = 64;  // a power of two
 
-// Arrow trusts what files say about where words begin and end until asked. Asked as bytes: what letters they are made of
+// Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: what letters they are made of
 // is not for us to judge.
 void check_text(const arrow::Array& array, const std::string& name) {
   const auto as_bytes = array.data()->Copy();
@@ -32,7 +32,7 @@ void check_text(const arrow::Array& array, const std::string& name) {
   if (const arrow::Status valid = arrow::MakeArray(as_bytes)->ValidateFull(); !valid.ok()) throw_status(name, valid);
 }
 
-std::string_view word_at(const arrow::Array& array, std::int64_t i) {
+std::string_view text_at(const arrow::Array& array, std::int64_t i) {
   if (array.type_id() == arrow::Type::STRING) return static_cast<const arrow::StringArray&>(array).GetView(i);
   if (array.type_id() == arrow::Type::LARGE_STRING)
     return static_cast<const arrow::LargeStringArray&>(array).GetView(i);
@@ -59,14 +59,14 @@ void visit_indices(const arrow::Array& indices, F f) {
              [&]<class T>(std::type_identity<T>) { f(indices.data()->GetValues<T>(1)); });
 }
 
-// Whether the indices can be used where they lie: all are words, also in rows that are NULL.
-bool are_words(const std::int32_t* indices, std::int64_t n, std::size_t words) {
+// Whether the indices can be used where they lie: none is past the dictionary, also in rows that are NULL.
+bool are_within(const std::int32_t* indices, std::int64_t n, std::size_t entries) {
   std::uint32_t greatest = 0;
   for (std::int64_t i = 0; i < n; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
-  return greatest < words;
+  return greatest < entries;
 }
 
-// Rows without a word get any, and a bit that says that they have none.
+// Rows that are NULL get any index, and a bit that says that they have none.
 void mark_nulls(EncodedText& text, std::int64_t rows, const std::string& name) {
   auto* const indices = reinterpret_cast<std::int32_t*>(text.made->mutable_data());
   text.has_nulls = std::any_of(indices, indices + rows, [](std::int32_t index) { return index == kNull; });
@@ -83,25 +83,24 @@ void mark_nulls(EncodedText& text, std::int64_t rows, const std::string& name) {
 
 }  // namespace
 
-std::int32_t Vocabulary::find_or_add(std::string_view word, const std::string& name) {
+std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& name) {
   if (slots_.size() < 2 * (words.size() + 1)) grow();
-  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(word));
-  Slot& slot = slots_[find(word, hash)];
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
+  Slot& slot = slots_[find(text, hash)];
   if (slot.index >= 0) return slot.index;
   if (words.size() == std::numeric_limits<std::int32_t>::max()) {
-    throw Error(Code::unsupported_type,
-                fmt::format("{}: has more than 2^31 words in a dictionary; store it plain", name));
+    throw Error(Code::unsupported_type, fmt::format("{}: has more than 2^31 different texts; store it plain", name));
   }
   slot = {hash, static_cast<std::int32_t>(words.size())};
-  words.push_back(word);
+  words.push_back(text);
   return slot.index;
 }
 
-// The slot that has the word, or the free one where it belongs.
-std::size_t Vocabulary::find(std::string_view word, std::uint32_t hash) const {
+// The slot that has the text, or the free one where it belongs.
+std::size_t Vocabulary::find(std::string_view text, std::uint32_t hash) const {
   std::size_t at = hash & (slots_.size() - 1);
   while (slots_[at].index >= 0 &&
-         !(slots_[at].hash == hash && words[static_cast<std::size_t>(slots_[at].index)] == word)) {
+         !(slots_[at].hash == hash && words[static_cast<std::size_t>(slots_[at].index)] == text)) {
     at = (at + 1) & (slots_.size() - 1);
   }
   return at;
@@ -140,9 +139,9 @@ EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::in
     }
     mark_nulls(text, rows, name_);
   }
-  if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // every index, of NULL rows too, is a word's
+  if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // every index, of NULL rows too, is within it
   text.vocabulary = vocabulary_;
-  if (!dictionary) last_ = {};  // its words are only some of the vocabulary's
+  if (!dictionary) last_ = {};  // its entries are only some of the vocabulary's
   return text;
 }
 
@@ -162,7 +161,7 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
   vocabulary_->memory.push_back(dictionary);
   last_.indices.reserve(static_cast<std::size_t>(dictionary->length()));
   for (std::int64_t i = 0; i < dictionary->length(); ++i) {
-    last_.indices.push_back(dictionary->IsNull(i) ? kNull : vocabulary_->find_or_add(word_at(*dictionary, i), name_));
+    last_.indices.push_back(dictionary->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*dictionary, i), name_));
     last_.same = last_.same && last_.indices.back() == i;
   }
 }
@@ -170,9 +169,9 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
 const std::int32_t* TextEncoder::in_place(const arrow::DictionaryArray& piece) const {
   if (!last_.same || piece.indices()->type_id() != arrow::Type::INT32) return nullptr;
   const auto* const indices = piece.indices()->data()->GetValues<std::int32_t>(1);
-  // Of an empty dictionary all rows are NULL, and the one word that it gets is for them.
-  const std::size_t words = std::max<std::size_t>(last_.indices.size(), 1);
-  return are_words(indices, piece.length(), words) ? indices : nullptr;
+  // Of an empty dictionary all rows are NULL, and the one entry that it gets is for them.
+  const std::size_t entries = std::max<std::size_t>(last_.indices.size(), 1);
+  return are_within(indices, piece.length(), entries) ? indices : nullptr;
 }
 
 void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to) {
@@ -183,7 +182,7 @@ void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t r
   check_text(*piece, name_);
   vocabulary_->memory.push_back(piece);
   for (std::int64_t i = 0; i < piece->length(); ++i) {
-    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(word_at(*piece, i), name_);
+    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_text.hpp: text as Arrow stores it, plain or in dictionaries, made into indices of words.
+// io/arrow_text.hpp: text as Arrow stores it, plain or in dictionaries, made into indices into one dictionary for each batch.
 #pragma once
 
 #include <arrow/array/array_base.h>
@@ -19,23 +19,23 @@ namespace upsweep::io {
 
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
 
-/// Words, each once, and what they lie in.
+/// A dictionary: texts, each once, and what they lie in.
 class Vocabulary {
  public:
   Words words;
   Arrays memory;
 
-  /// The word's index. Throws unsupported_type where there are more than indices; `name` is for the message.
-  std::int32_t find_or_add(std::string_view word, const std::string& name);
+  /// The text's index. Throws unsupported_type where there are more than indices; `name` is for the message.
+  std::int32_t find_or_add(std::string_view text, const std::string& name);
 
  private:
-  // Of an open hash table: over words that are all different a map of the standard library takes several times as long.
+  // Of an open hash table: over texts that are all different a map of the standard library takes several times as long.
   struct Slot {
     std::uint32_t hash = 0;
-    std::int32_t index = -1;  // of the word; -1: free
+    std::int32_t index = -1;  // of the text; -1: free
   };
 
-  [[nodiscard]] std::size_t find(std::string_view word, std::uint32_t hash) const;
+  [[nodiscard]] std::size_t find(std::string_view text, std::uint32_t hash) const;
   void grow();
 
   std::vector<Slot> slots_;  // a power of two of them, at most half in use
@@ -50,7 +50,7 @@ struct EncodedText {
   std::shared_ptr<arrow::Buffer> validity;  ///< of `made` with NULLs
 };
 
-/// Turns text into indices, a batch at a time; batches that have the same dictionary share their words.
+/// Turns text into indices, a batch at a time; batches share theirs where it is the same.
 class TextEncoder {
  public:
   /// `name`: what messages call the column.

@@ -26,7 +26,7 @@ struct ColumnInfo {
   Type type = Type::int64;
   Meaning meaning = Meaning::number;
   int scale = 0;            ///< decimal digits after the point, for Meaning::decimal
-  std::int64_t count = -1;  ///< elements, or -1 where only the end of the file tells (CSV, IPC streams)
+  std::int64_t count = -1;  ///< elements, or -1 where only the end of the file shows it (CSV, IPC streams)
   std::string name;         ///< what messages call it: "FILE" or "FILE:COLUMN"
 };
 

@@ -96,7 +96,7 @@ class RowCount {
 };
 
 // Hands the file's bytes on as they are, but for the end of the last line, and remembers the first fault. It is no status
-// of the stream: Arrow would drop rows that it has read before, and wait for itself for ever now and then.
+// of the input: Arrow would drop rows that it has read before, and wait for itself for ever now and then.
 class CsvInput final : public arrow::io::InputStream {
  public:
   explicit CsvInput(std::shared_ptr<arrow::io::ReadableFile> file) : file_(std::move(file)) {}
@@ -253,7 +253,7 @@ arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, con
   convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
   convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;
-  convert.quoted_strings_can_be_null = false;  // "" is a word without letters
+  convert.quoted_strings_can_be_null = false;  // "" is empty text
   for (const auto& field : fields) {
     convert.include_columns.push_back(field->name());
     convert.column_types[field->name()] = field->type();

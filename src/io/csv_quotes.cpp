@@ -12,7 +12,7 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::size_t kGroup = 64;  // bytes, for each of which a word has a bit
+constexpr std::size_t kGroup = 64;  // bytes, for each of which an integer has a bit
 
 #if defined(__SSE2__)
 constexpr bool kHasGroups = true;

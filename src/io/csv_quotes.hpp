@@ -14,7 +14,7 @@ constexpr bool ends_field(char c) { return c == ',' || ends_line(c); }
 /// The bytes that some programs begin a file with, to say that it is UTF-8.
 constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
-/// A field that begins with a quote goes on to the next one that is not doubled, behind which the field ends. Any other
+/// A field that begins with a quote goes on to the next one that is not doubled, after which the field ends. Any other
 /// quote is a letter.
 class CsvQuotes {
  public:

@@ -98,7 +98,7 @@ class CsvTable final : public ArrowTable {
     return start_csv(path_, {arrow::field(column, type)}, has_one_column()).status();
   }
 
-  // What the first block has of numbers, if any, does not tell whether they are decimals, and of which scale.
+  // What the first block has of numbers, if any, does not show whether they are decimals, and of which scale.
   void set_types(const std::vector<int>& wanted, int most_digits, bool numbers) {
     std::vector<int> numeric;
     for (const int i : wanted) {

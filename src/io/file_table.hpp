@@ -13,7 +13,7 @@
 
 namespace upsweep::io {
 
-/// One part whose rows only reading tells, unless `starts_` says otherwise; nothing is known of its values.
+/// One part whose rows only reading counts, unless `starts_` says otherwise; nothing is known of its values.
 class FileTable : public Table {
  public:
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }

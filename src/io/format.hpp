@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/format.hpp: the file formats that are read, told apart by a file's first bytes.
+// io/format.hpp: the file formats that are read, recognised by a file's first bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace upsweep::io {
 enum class Format : std::uint8_t { npy, parquet, ipc_file, ipc_stream, csv, zip, unknown };
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
-inline constexpr std::int64_t kSniffBytes = 6;  ///< as many as the longest of the magic words
+inline constexpr std::int64_t kSniffBytes = 6;  ///< as many as the longest of the magic numbers
 
-/// The format that a file starting with `head` has; never csv, which has no magic word.
+/// The format that a file starting with `head` has; never csv, which has no magic number.
 constexpr Format sniff(std::string_view head) {
   if (head.starts_with(kNpyMagic)) return Format::npy;
   if (head.starts_with("PAR1") || head.starts_with("PARE")) return Format::parquet;  // PARE: with its footer encrypted

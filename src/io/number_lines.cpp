@@ -61,15 +61,15 @@ bool has_separator(std::string_view text) {
   return digits.size() < text.size() && is_digit(text.front()) && is_digit(text.back()) && is_plain(digits);
 }
 
-bool is_word(std::string_view text, std::string_view word) {
-  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+bool is_same(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
                     [](char any, char small) { return (any | 0x20) == small; });
 }
 
 // Why this is not taken, which is no plain number.
 NumberFault classify(std::string_view text) {
   const std::string_view number = without_sign(text);
-  if (is_word(number, "nan") || is_word(number, "inf") || is_word(number, "infinity")) return NumberFault::not_finite;
+  if (is_same(number, "nan") || is_same(number, "inf") || is_same(number, "infinity")) return NumberFault::not_finite;
   if (has_exponent(number)) return NumberFault::exponent;
   return !number.empty() && has_separator(number) ? NumberFault::separator : NumberFault::no_number;
 }
@@ -287,11 +287,11 @@ void read_cells(const TableColumn& csv, Numbers& numbers) {
   Batch batch;
   while (reader->next(batch)) {
     const ColumnData& data = batch.columns[0];
-    const auto* const words = static_cast<const std::int32_t*>(data.values);
+    const auto* const indices = static_cast<const std::int32_t*>(data.values);
     for (std::int64_t i = 0; i < batch.rows; ++i) {
       const std::int64_t bit = data.offset + i;
       const bool is_there = data.validity == nullptr || (data.validity[bit / 8] >> (bit % 8) & 1) != 0;
-      append_cell(numbers, is_there ? (*data.words)[static_cast<std::size_t>(words[i])] : std::string_view());
+      append_cell(numbers, is_there ? (*data.words)[static_cast<std::size_t>(indices[i])] : std::string_view());
     }
   }
 }

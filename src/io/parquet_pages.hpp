@@ -12,7 +12,7 @@
 namespace upsweep::io {
 
 /// The pages of a column chunk of `file`, or null where Arrow's own reader must do: another codec, encryption, or a writer
-/// that tells wrong sizes. Half of a query's time on such files is Snappy, and libsnappy needs a third less of it than what
+/// that says wrong sizes. Half of a query's time on such files is Snappy, and libsnappy needs a third less of it than what
 /// PyArrow has built in. Throws what Parquet throws.
 std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                                        const parquet::FileMetaData& metadata,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_range.cpp: what Parquet's statistics tell of a column's values.
+// io/parquet_range.cpp: what Parquet's statistics say about a column's values.
 #include "io/parquet_range.hpp"
 
 #include <parquet/schema.h>
@@ -96,7 +96,7 @@ void set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
   if (field.kind == ValueKind::date) return;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
-  // Of BYTE_ARRAY nothing tells whether it was cut.
+  // Of BYTE_ARRAY nothing says whether it was cut.
   if (decimal && stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) set_bytes(range, statistics, field);
 }
 

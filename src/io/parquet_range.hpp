@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_range.hpp: what Parquet's statistics tell of a column's values.
+// io/parquet_range.hpp: what Parquet's statistics say about a column's values.
 #pragma once
 
 #include <parquet/metadata.h>

@@ -49,7 +49,7 @@ class AlignedBuffer {
   std::int64_t capacity_ = 0;
 };
 
-/// Which file it is that a path leads to, and what tells one state of it from the next.
+/// Which file it is that a path leads to, and what differs between one state of it and the next.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t number = 0;  ///< of its inode

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format, each refused in words.
+# tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format, each refused with a message.
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ BLOCK = 1 << 20  # about what the CSV reader takes at once
 
 
 def npy(shape="(3,)", descr="'<i4'", fortran="False", data=b"\0" * 12, header=None, version=(1, 0), length=None):
-    """A .npy file with every part as told."""
+    """A .npy file with every part as given."""
     if header is None:
         header = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
     text = header.encode("latin-1")
@@ -374,7 +374,7 @@ def test_columns_that_are_no_numbers(upsweep, arrow, name):
     pa = arrow
     columns = {
         "text": pa.array(["1", "2"]),
-        "truth": pa.array([True, False]),
+        "boolean": pa.array([True, False]),
         "time": pa.array([1, 2], pa.timestamp("us")),
         "list": pa.array([[1], [2]]),
         "struct": pa.array([{"a": 1}, {"a": 2}]),

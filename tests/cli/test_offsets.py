@@ -238,7 +238,7 @@ def test_lists_are_counted_after_the_offsets(upsweep):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_a_bad_list_behind_the_first_piece(upsweep, rung):
+def test_a_bad_list_after_the_first_piece(upsweep, rung):
     starts, stops, _ = lists("int32", 2 * CHUNK + 100)
     stops[CHUNK + 33] = starts[CHUNK + 33] - 1
     save(upsweep, starts, stops)

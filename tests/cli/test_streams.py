@@ -452,7 +452,7 @@ def test_progress_is_for_terminals(upsweep, args):
     assert b"\r" in shown and b"%" in shown
     for line in shown.replace(b"\x1b[K", b"").replace(b"\n", b"\r").split(b"\r"):
         assert len(line) <= 80, shown
-    assert b"%" not in shown.replace(b"\x1b[K", b"\n").rsplit(b"\n", 1)[1]  # it cleans up behind itself
+    assert b"%" not in shown.replace(b"\x1b[K", b"\n").rsplit(b"\n", 1)[1]  # it cleans up after itself
     plain = on_terminal(upsweep, *args, env={"NO_COLOR": "1"})
     assert not re.search(rb"\x1b\[[0-9;]*m", plain), plain
     assert on_terminal(upsweep, *args, "--quiet") == b""

@@ -34,10 +34,10 @@ std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows
     sum += bit(data.validity, data.offset + i) ? 1 : 0;
   for (std::int64_t i = 0; i < rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
   for (std::int64_t i = 0; width == 0 && i < rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;
-  require((field.kind == ValueKind::text) == (data.words != nullptr), "text and words do not go together");
+  require((field.kind == ValueKind::text) == (data.words != nullptr), "text and dictionaries do not go together");
   for (std::int64_t i = 0; data.words && i < rows; ++i) {
     const std::int32_t index = static_cast<const std::int32_t*>(data.values)[i];
-    require(index >= 0 && index < std::ssize(*data.words), "an index past the words");
+    require(index >= 0 && index < std::ssize(*data.words), "an index past the dictionary");
     for (const char letter : (*data.words)[static_cast<std::size_t>(index)]) sum += letter;
   }
   return sum;
@@ -49,10 +49,10 @@ void read_part(const Table& table, int part, const std::vector<int>& columns) {
   std::int64_t rows = 0;
   for (int batches = 0; batches < kMostBatches; ++batches) {
     if (!reader->next(batch)) {
-      require(rows == table.rows(part), "a part with other rows than it tells");
+      require(rows == table.rows(part), "a part with other rows than it says");
       return;
     }
-    require(rows % kBatchRows == 0, "a batch behind one that is not full");
+    require(rows % kBatchRows == 0, "a batch after one that is not full");
     require(batch.rows > 0 && batch.rows <= kBatchRows, "a batch of so many rows");
     require(batch.columns.size() == columns.size(), "other columns than asked for");
     rows += batch.rows;
