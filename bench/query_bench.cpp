@@ -123,9 +123,9 @@ class Columns {
     for (const Column& column : columns_) {
       cpu::Pages<std::byte>& copy = memory.emplace_back(std::ssize(column.bytes));
       std::memcpy(copy.data(), column.bytes.data(), column.bytes.size());
-      std::shared_ptr<const Words> words;
+      std::shared_ptr<const Dictionary> words;
       if (column.field.kind == ValueKind::text) {
-        words = std::make_shared<Words>(column.words.begin(), column.words.end());
+        words = std::make_shared<Dictionary>(column.words.begin(), column.words.end());
       }
       table->add(column.field, copy.data(), rows_, nullptr, words);
     }
@@ -177,10 +177,10 @@ class Columns {
       const std::size_t before = column.bytes.size();
       column.bytes.resize(before + static_cast<std::size_t>(batch.rows) * size);
       std::memcpy(column.bytes.data() + before, from.values, static_cast<std::size_t>(batch.rows) * size);
-      if (!from.words) continue;
+      if (!from.dictionary) continue;
       auto* const indices = reinterpret_cast<std::int32_t*>(column.bytes.data() + before);
       for (std::int64_t i = 0; i < batch.rows; ++i) {
-        const std::string word((*from.words)[static_cast<std::size_t>(indices[i])]);
+        const std::string word((*from.dictionary)[static_cast<std::size_t>(indices[i])]);
         const auto [known, is_new] = column.index.emplace(word, static_cast<std::int32_t>(column.words.size()));
         if (is_new) column.words.push_back(word);
         indices[i] = known->second;

@@ -59,7 +59,7 @@ class Columns {
   struct Column {
     Field field;
     std::vector<char> bytes;
-    std::shared_ptr<const Words> words;
+    std::shared_ptr<const Dictionary> words;
   };
 
   template <class T>
@@ -325,7 +325,7 @@ TEST_F(DeviceQuery, Groups) {
   });
 }
 
-// What a kernel cannot do is told as the CPU tells it, and what it leaves undone is done.
+// What a kernel cannot do is reported as the CPU reports it, and what it leaves undone is done.
 TEST_F(DeviceQuery, ErrorsAreTheCpus) {
   compare(
       {

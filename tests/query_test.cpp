@@ -105,7 +105,7 @@ TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
   const Failure failed = failure("SELECT SUM(x / k) FROM t WHERE y = 1", t);
   EXPECT_EQ(failed.code, Code::division_by_zero);
   EXPECT_EQ(failed.index, 150'035);
-  // A condition that fails is told where an aggregate that fails comes behind it, and not where it comes before.
+  // A condition that fails is reported where an aggregate that fails comes after it, and not where it comes before.
   EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 150034) < 100", t).index, 150'034);
   EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 152000) < 100", t).index, 150'035);
 }
@@ -196,7 +196,7 @@ TEST(Query, MessagesHoldWholeCharacters) {
   const Longs x{1};
   MemoryTable t;
   t.add("x", x);
-  const Failure failed = failure("11ä", t);  // the parser quotes the number and half of the letter behind it
+  const Failure failed = failure("11ä", t);  // the parser quotes the number and half of the letter after it
   EXPECT_EQ(failed.code, Code::bad_sql);
   EXPECT_NE(failed.message.find("near \"11\"\n  11ä\n"), std::string::npos) << failed.message;
 }
@@ -398,7 +398,7 @@ TEST(QueryCarry, BytesAreChecked) {
       refused += code(changed) == Code::ok ? 0 : 1;
     }
   }
-  EXPECT_GT(refused, 100);  // a sum may be another one, and nobody can tell
+  EXPECT_GT(refused, 100);  // a sum may be another one, and nothing shows it
   EXPECT_EQ(code(pieces.fold(kCarried[1], 0, 500).bytes()), Code::invalid_argument);
   EXPECT_THROW(pieces.fold(sql, 0, 5).merge(pieces.fold(kCarried[1], 0, 5)), Error);
 }

@@ -95,7 +95,7 @@ Optionals<T> numbers(const Table& table, const std::string& name) {
   return all;
 }
 
-Optionals<bool> truths(const Table& table, const std::string& name) {
+Optionals<bool> booleans(const Table& table, const std::string& name) {
   EXPECT_EQ(field_of_column(table, name).kind, ValueKind::boolean);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::bit);
   Optionals<bool> all;
@@ -117,7 +117,7 @@ std::int64_t touch_all(const std::string& path) {
   for (std::size_t i = 0; i < table->fields().size(); ++i) {
     if (table->fields()[i].unsupported.empty()) columns.push_back(static_cast<int>(i));
   }
-  if (columns.empty()) return 0;  // rows alone may be as many as a file likes to tell
+  if (columns.empty()) return 0;  // rows alone may be as many as a file likes to say
   std::int64_t sum = 0;
   for (int part = 0; part < table->parts(); ++part) {
     for (const int column : columns) sum += std::isfinite(table->range(part, column).least) ? 1 : 0;
@@ -128,9 +128,9 @@ std::int64_t touch_all(const std::string& path) {
         for (std::int64_t i = 0; i < batch.rows; ++i) sum += is_null(data, i) ? 1 : 0;
         for (std::int64_t i = 0; i < batch.rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
         for (std::int64_t i = 0; width == 0 && i < batch.rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;
-        for (std::int64_t i = 0; data.words && i < batch.rows; ++i) {
+        for (std::int64_t i = 0; data.dictionary && i < batch.rows; ++i) {
           const auto index = static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i]);
-          for (const char letter : data.words->at(index)) sum += letter;
+          for (const char letter : data.dictionary->at(index)) sum += letter;
         }
       }
     });
@@ -138,7 +138,7 @@ std::int64_t touch_all(const std::string& path) {
   return sum;
 }
 
-// The time of writing is set too: file systems may not tell two moments apart.
+// The time of writing is set too: file systems may not distinguish two moments.
 void write_over(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(2));
@@ -201,7 +201,7 @@ TEST_F(IoTest, NpyIsATableOfOneColumn) {
 TEST_F(IoTest, NpyOfTruthValuesIsATable) {
   const std::string bytes("\0\1\1\0\0\0\1\0\1\2", 10);
   for (const char* descr : {"|b1", "?", "<b1"}) {
-    EXPECT_EQ(truths(*open_table(put("a.npy", npy(descr, "(10,)", bytes))), "a"),
+    EXPECT_EQ(booleans(*open_table(put("a.npy", npy(descr, "(10,)", bytes))), "a"),
               (Optionals<bool>{false, true, true, false, false, false, true, false, true, true}));
   }
 }
@@ -236,12 +236,12 @@ Optionals<std::string> words(const Table& table, const std::string& name) {
   for (int part = 0; part < table.parts(); ++part) {
     each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
       const ColumnData& data = batch.columns[0];
-      Words sorted = *data.words;
+      Dictionary sorted = *data.dictionary;
       std::sort(sorted.begin(), sorted.end());
       EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
       for (std::int64_t i = 0; i < batch.rows; ++i) {
         const std::string word(
-            data.words->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i])));
+            data.dictionary->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i])));
         all.push_back(is_null(data, i) ? std::nullopt : std::optional(word));
       }
     });
@@ -382,7 +382,7 @@ TEST_F(TableTest, BatchesAreJoinedAndSplit) {
                                                                  {"t", array_of_optionals<arrow::StringType>(texts)}};
   const auto expect = [&](const Table& table) {
     EXPECT_EQ(numbers<std::int64_t>(table, "n"), values);
-    EXPECT_EQ(truths(table, "b"), bits);
+    EXPECT_EQ(booleans(table, "b"), bits);
     EXPECT_EQ(words(table, "t"), texts);
   };
   for (const Container container : kContainers) {
@@ -397,8 +397,8 @@ TEST_F(TableTest, TruthValuesAreBits) {
   for (int i = 0; i < 300; ++i) values.push_back(i % 7 == 3 ? std::nullopt : std::optional(i % 3 == 0));
   const auto array = array_of_optionals<arrow::BooleanType>(values);
   for (const Container container : kContainers) {
-    EXPECT_EQ(truths(*table_with(container, array, 100), "x"), values);
-    EXPECT_EQ(truths(*table_with(container, array->Slice(13, 200), 77), "x"),
+    EXPECT_EQ(booleans(*table_with(container, array, 100), "x"), values);
+    EXPECT_EQ(booleans(*table_with(container, array->Slice(13, 200), 77), "x"),
               Optionals<bool>(values.begin() + 13, values.begin() + 213));
   }
 }
@@ -607,8 +607,8 @@ TEST_F(TableTest, BatchesWithTheSameDictionaryShareTheirWords) {
   Optionals<std::string> values;
   for (std::int64_t i = 0; i < 2 * kBatchRows + 5; ++i) values.emplace_back(std::to_string(i % 7));
   const auto table = table_with(Container::parquet, array_of_optionals<arrow::StringType>(values), std::ssize(values));
-  std::vector<std::shared_ptr<const Words>> seen;
-  each_batch(*table, 0, {1}, [&](const Batch& batch) { seen.push_back(batch.columns[0].words); });
+  std::vector<std::shared_ptr<const Dictionary>> seen;
+  each_batch(*table, 0, {1}, [&](const Batch& batch) { seen.push_back(batch.columns[0].dictionary); });
   ASSERT_EQ(seen.size(), 3U);
   EXPECT_EQ(seen[0], seen[1]);
   EXPECT_EQ(seen[0], seen[2]);
@@ -899,7 +899,7 @@ TEST_F(TableTest, PartsAreReadAtTheSameTime) {
           each_batch(*table, part, {0, 1}, [&](const Batch& batch) {
             const auto* const values = static_cast<const std::int64_t*>(batch.columns[0].values);
             sums[t] = std::accumulate(values, values + batch.rows, sums[t]);
-            EXPECT_GE(batch.columns[1].words->size(), 100U);
+            EXPECT_GE(batch.columns[1].dictionary->size(), 100U);
           });
         }
       });
@@ -933,7 +933,7 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(field_of_column(*table, "d").kind, ValueKind::date);
   EXPECT_EQ(numbers<std::int32_t>(*table, "d"), (Optionals<std::int32_t>{11'687, 0, std::nullopt}));
   EXPECT_TRUE(std::isnan(*numbers<double>(*table, "f")[1]));
-  EXPECT_EQ(truths(*table, "b"), (Optionals<bool>{true, false, std::nullopt}));
+  EXPECT_EQ(booleans(*table, "b"), (Optionals<bool>{true, false, std::nullopt}));
   EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"a\nb", "x", std::nullopt}));
   EXPECT_EQ(numbers<std::int64_t>(*table, "e"), Optionals<std::int64_t>(3));
   std::int64_t rows = 0;

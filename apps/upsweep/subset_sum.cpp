@@ -252,7 +252,7 @@ Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
     cell.real = element<double>(data, row);
   } else {
     cell.exact = exact_element(field.storage, data, row);
-    if (field.kind == ValueKind::text) cell.word = (*data.words)[static_cast<std::size_t>(cell.exact)];
+    if (field.kind == ValueKind::text) cell.word = (*data.dictionary)[static_cast<std::size_t>(cell.exact)];
   }
   return upsweep::text(field, cell);
 }

@@ -45,7 +45,7 @@ class MemoryTable final : public Table {
   /// `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is. Throws Error unequal_lengths,
   /// invalid_argument, unsupported_type (of `field`).
   MemoryTable& add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity = nullptr,
-                   std::shared_ptr<const Words> words = nullptr);
+                   std::shared_ptr<const Dictionary> dictionary = nullptr);
 
   /// Numbers.
   template <class T>

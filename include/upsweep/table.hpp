@@ -18,7 +18,7 @@ enum class ValueKind : std::uint8_t {
   real,
   date,  ///< days since 1970-01-01
   boolean,
-  text,  ///< element: an index into the batch's words
+  text,  ///< element: an index into the batch's dictionary
 };
 
 /// "integer", "decimal", …
@@ -62,15 +62,15 @@ struct Field {
   std::string unsupported;  ///< a type that is not computed with, by its name; else empty
 };
 
-/// Words of a text column, each once per batch; an element of the column is an index into them.
-using Words = std::vector<std::string_view>;
+/// Dictionary of a text column, each once per batch; an element of the column is an index into them.
+using Dictionary = std::vector<std::string_view>;
 
 /// The rows of a batch in one column. Pointers stay valid as long as the batch.
 struct ColumnData {
   const void* values = nullptr;            ///< aligned for the storage; element 0 is row 0, but for bits: see `offset`
   const std::uint8_t* validity = nullptr;  ///< bit offset + i: 0 where row i is NULL; null: no row is
   std::int64_t offset = 0;                 ///< bits before row 0, in validity and in Storage::bit values
-  std::shared_ptr<const Words> words;      ///< of text
+  std::shared_ptr<const Dictionary> dictionary;  ///< of text
 };
 
 /// Some rows of a table, in those columns that were asked for, in the order in which they were.

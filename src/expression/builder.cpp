@@ -55,7 +55,7 @@ std::set<int> columns_of(const std::vector<Node>& nodes) {
 }
 
 std::string name(ValueType type) {
-  return type.kind == ValueKind::decimal ? fmt::format("decimal with {} digits behind the point", type.scale)
+  return type.kind == ValueKind::decimal ? fmt::format("decimal with {} decimal places", type.scale)
                                          : std::string(upsweep::name(type.kind));
 }
 
@@ -133,7 +133,7 @@ Node Builder::negate(const Node& a, int location) {
   if (is_literal(a) && a->type.kind == ValueKind::real) {
     return make({.op = Op::literal, .type = a->type, .real = -a->real, .location = location});
   }
-  if (is_literal(a)) return fold(Op::subtract, exact(0, a->type, location), a, a->type, location);
+  if (is_literal(a)) return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
   return make({.op = Op::negate, .type = a->type, .args = {a}, .location = location});
 }
 
@@ -143,13 +143,13 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
   // date - date is days, date ± integer a date; as in PostgreSQL.
   const bool add_or_subtract = op == Op::add || op == Op::subtract;
   if (add_or_subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::integer) {
-    return fold(op, a, b, {ValueKind::date}, location);
+    return computed(op, a, b, {ValueKind::date}, location);
   }
   if (op == Op::add && a->type.kind == ValueKind::integer && b->type.kind == ValueKind::date) {
-    return fold(op, a, b, {ValueKind::date}, location);
+    return computed(op, a, b, {ValueKind::date}, location);
   }
   if (op == Op::subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::date) {
-    return fold(op, a, b, {ValueKind::integer}, location);
+    return computed(op, a, b, {ValueKind::integer}, location);
   }
   const ValueType common = common_type(a, b, location, symbol);
   if (!is_numeric(common)) refuse(location, fmt::format("{} is not defined for {}", symbol, name(common)));
@@ -161,14 +161,14 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
   if (op == Op::multiply && common.kind == ValueKind::decimal && !is_null_literal(a) && !is_null_literal(b)) {
     const int scale = scale_of(a->type) + scale_of(b->type);
     if (scale > kMostDigits) {
-      refuse(location, fmt::format("the product has {} digits behind the point, more than {}", scale, kMostDigits));
+      refuse(location, fmt::format("the product has {} decimal places, more than {}", scale, kMostDigits));
     }
-    return fold(op, a, b, {ValueKind::decimal, scale}, location);
+    return computed(op, a, b, {ValueKind::decimal, scale}, location);
   }
-  return fold(op, convert(a, common), convert(b, common), common, location);
+  return computed(op, convert(a, common), convert(b, common), common, location);
 }
 
-Node Builder::fold(Op op, const Node& a, const Node& b, ValueType type, int location) {
+Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int location) {
   if (is_literal(a) && is_literal(b) && op != Op::divide) {
     if (type.kind == ValueKind::real) {
       return make({.op = Op::literal, .type = type, .real = compute(op, a->real, b->real), .location = location});

@@ -49,7 +49,7 @@ class Builder {
   Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);
   Node words_in(const Node& column, WordTest test, std::vector<std::string> words, int location);
   Node as_date(const Node& a);
-  Node fold(Op op, const Node& a, const Node& b, ValueType type, int location);
+  Node computed(Op op, const Node& a, const Node& b, ValueType type, int location);
   [[noreturn]] void refuse(int location, const std::string& what) const {
     expression::refuse(sql_, location, Code::unsupported_sql, what);
   }

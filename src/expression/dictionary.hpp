@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expression/words.hpp: a dictionary that keeps the strings it is made of.
+// expression/dictionary.hpp: a dictionary that keeps the strings it is made of.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@ namespace upsweep::expression {
 
 /// Of a vector or deque of strings, in its order.
 template <class Strings>
-std::shared_ptr<const Words> dictionary_of(Strings strings) {
+std::shared_ptr<const Dictionary> dictionary_of(Strings strings) {
   struct Kept {
     Strings strings;
-    Words words;
+    Dictionary entries;
   };
   const auto kept = std::make_shared<Kept>();
   kept->strings = std::move(strings);
-  kept->words.assign(kept->strings.begin(), kept->strings.end());
-  return {kept, &kept->words};
+  kept->entries.assign(kept->strings.begin(), kept->strings.end());
+  return {kept, &kept->entries};
 }
 
 }  // namespace upsweep::expression

@@ -112,8 +112,8 @@ struct Evaluator::Slot {
   std::int64_t filled = -1;
   std::vector<Int128> values;  ///< room for any form
   std::vector<std::uint8_t> nulls;
-  std::shared_ptr<const Words> tested;  ///< the dictionary that `passes` is about
-  std::vector<std::uint8_t> passes;     ///< by its entries
+  std::shared_ptr<const Dictionary> tested;  ///< the dictionary that `passes` is about
+  std::vector<std::uint8_t> passes;          ///< by its entries
 
   template <class T>
   T* room() {
@@ -346,7 +346,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
   vector.form = form_of(field);
   vector.bound = vector.form == Form::real || vector.form == Form::boolean ? 0 : bound_of(field.storage);
   if (vector.form == Form::text) {
-    vector.dictionary = &column.words;
+    vector.dictionary = &column.dictionary;
     gather(static_cast<const std::int32_t*>(column.values), slot.room<std::int32_t>());
   } else if (vector.form == Form::boolean) {
     spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
@@ -661,7 +661,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
 void Evaluator::has_word(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
   unite_nulls(a, a, slot);
-  const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].words;
+  const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].dictionary;
   if (slot.tested != dictionary) {
     slot.passes.clear();
     for (const std::string_view word : *dictionary) slot.passes.push_back(passes(node, word) ? 1 : 0);

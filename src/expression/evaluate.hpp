@@ -46,9 +46,9 @@ struct Vector {
   Form form = Form::narrow;
   bool one = false;  ///< one value for all rows
   const void* data = nullptr;
-  const std::uint8_t* nulls = nullptr;                       ///< 1: the row is NULL, whatever its value; null: none is
-  UInt128 bound = 0;                                         ///< no |value| of narrow and wide ones is larger
-  const std::shared_ptr<const Words>* dictionary = nullptr;  ///< of text: the batch's
+  const std::uint8_t* nulls = nullptr;  ///< 1: the row is NULL, whatever its value; null: none is
+  UInt128 bound = 0;                    ///< no |value| of narrow and wide ones is larger
+  const std::shared_ptr<const Dictionary>* dictionary = nullptr;  ///< of text: the batch's
 
   template <class T>
   [[nodiscard]] const T* as() const {
@@ -101,7 +101,7 @@ struct Condition {
   std::optional<ColumnBounds> bounds = std::nullopt;
 };
 
-/// In their order, but for bounds that move in front of others: these cannot fail.
+/// In their order, but for bounds that move before others: these cannot fail.
 std::vector<Condition> conditions_of(const std::vector<Node>& filters);
 
 /// Computes with the columns of one plan, on one thread.

@@ -25,7 +25,7 @@ struct ValueType {
 };
 
 constexpr bool is_exact(ValueType type) { return type.kind == ValueKind::integer || type.kind == ValueKind::decimal; }
-/// Digits behind the point of an integer or decimal.
+/// Decimal places of an integer or decimal.
 constexpr int scale_of(ValueType type) { return type.kind == ValueKind::decimal ? type.scale : 0; }
 constexpr bool is_numeric(ValueType type) { return is_exact(type) || type.kind == ValueKind::real; }
 

@@ -49,7 +49,7 @@ UInt256 difference(const UInt256& a, const UInt256& b) {
 constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// n / d by long division, bit by bit, to as many as a double can tell apart.
+/// n / d by long division, bit by bit, to as many as a double distinguishes.
 double divided(UInt256 n, UInt256 d) {
   const int shift = bits_of(n) - bits_of(d);
   if (shift > 0) d = shifted(d, shift);

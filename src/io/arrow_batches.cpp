@@ -105,7 +105,7 @@ class Column {
     const EncodedText text = text_.encode(rows.pieces, rows.count, rows.first);
     ColumnData data;
     data.values = text.indices;
-    data.words = std::shared_ptr<const Words>(text.vocabulary, &text.vocabulary->words);
+    data.dictionary = std::shared_ptr<const Dictionary>(text.vocabulary, &text.vocabulary->words);
     if (text.made) memory.push_back(text.made);
     if (!text.has_nulls) return data;
     if (text.made) {

@@ -22,7 +22,7 @@ using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
 /// A dictionary: texts, each once, and what they lie in.
 class Vocabulary {
  public:
-  Words words;
+  Dictionary words;
   Arrays memory;
 
   /// The text's index. Throws unsupported_type where there are more than indices; `name` is for the message.

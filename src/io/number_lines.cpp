@@ -291,7 +291,7 @@ void read_cells(const TableColumn& csv, Numbers& numbers) {
     for (std::int64_t i = 0; i < batch.rows; ++i) {
       const std::int64_t bit = data.offset + i;
       const bool is_there = data.validity == nullptr || (data.validity[bit / 8] >> (bit % 8) & 1) != 0;
-      append_cell(numbers, is_there ? (*data.words)[static_cast<std::size_t>(indices[i])] : std::string_view());
+      append_cell(numbers, is_there ? (*data.dictionary)[static_cast<std::size_t>(indices[i])] : std::string_view());
     }
   }
 }

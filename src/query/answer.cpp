@@ -30,9 +30,9 @@ Storage storage_for(ValueKind kind) {
 /// A column of keys or aggregates in the making.
 class Column {
  public:
-  Column(ValueType type, std::int64_t rows, std::shared_ptr<const Words> words)
+  Column(ValueType type, std::int64_t rows, std::shared_ptr<const Dictionary> dictionary)
       : field_{.kind = type.kind, .storage = storage_for(type.kind), .scale = type.scale},
-        words_(std::move(words)),
+        words_(std::move(dictionary)),
         values_(static_cast<std::size_t>(rows)),
         validity_(static_cast<std::size_t>(rows + 7) / 8) {}
 
@@ -50,7 +50,7 @@ class Column {
   }
   [[nodiscard]] const Field& field() const { return field_; }
   [[nodiscard]] ColumnData data() const {
-    return {.values = values_.data(), .validity = validity_.data(), .words = words_};
+    return {.values = values_.data(), .validity = validity_.data(), .dictionary = words_};
   }
 
  private:
@@ -60,7 +60,7 @@ class Column {
   }
 
   Field field_;
-  std::shared_ptr<const Words> words_;
+  std::shared_ptr<const Dictionary> words_;
   std::vector<Int128> values_;  ///< room for any storage
   std::vector<std::uint8_t> validity_;
 };
@@ -92,14 +92,15 @@ void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Colu
 }
 
 /// Those that outputs ask for: a sum that does not fit may have an average all the same.
-std::vector<Column> columns_for(const Plan& plan, const Groups& groups, const std::shared_ptr<const Words>& words) {
+std::vector<Column> columns_for(const Plan& plan, const Groups& groups,
+                                const std::shared_ptr<const Dictionary>& dictionary) {
   std::vector<Node> outputs;
   outputs.reserve(plan.outputs.size());
   for (const Output& output : plan.outputs) outputs.push_back(output.value);
   const std::set<int> wanted = columns_of(outputs);
   std::vector<Column> columns;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    Column& column = columns.emplace_back(plan.keys[k]->type, groups.count(), words);
+    Column& column = columns.emplace_back(plan.keys[k]->type, groups.count(), dictionary);
     for (std::int64_t g = 0; g < groups.count(); ++g) {
       if (!groups.key_is_null(g, k)) column.put(g, groups.key(g, k), 0);
     }
@@ -108,9 +109,9 @@ std::vector<Column> columns_for(const Plan& plan, const Groups& groups, const st
     const ValueType type = plan.aggregates[a].type;
     const bool value = wanted.contains(static_cast<int>(columns.size()));
     const bool mean = wanted.contains(static_cast<int>(columns.size()) + 1);
-    Column& values = columns.emplace_back(type, value ? groups.count() : 0, words);
+    Column& values = columns.emplace_back(type, value ? groups.count() : 0, dictionary);
     if (value) put_values(plan, a, groups, values);
-    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? groups.count() : 0, words);
+    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? groups.count() : 0, dictionary);
     if (mean) put_means(type, a, groups, means);
   }
   return columns;
@@ -164,8 +165,8 @@ void sort(const Plan& plan, Answer& answer) {
 }  // namespace
 
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels) {
-  auto words = std::make_shared<Words>(groups.words().begin(), groups.words().end());
-  const std::vector<Column> columns = columns_for(plan, groups, words);
+  auto dictionary = std::make_shared<Dictionary>(groups.dictionary().begin(), groups.dictionary().end());
+  const std::vector<Column> columns = columns_for(plan, groups, dictionary);
   std::vector<Field> fields;
   Batch batch{.rows = groups.count()};
   for (const Column& column : columns) {

@@ -115,7 +115,7 @@ class Binder {
   Builder outputs_;
   Plan plan_;
   std::map<int, int> used_;            // table column -> the plan's
-  std::vector<std::string> callable_;  // what the table may be called in front of a column
+  std::vector<std::string> callable_;  // what the table may be called before a column
 };
 
 constexpr ValueType kCount{ValueKind::integer};
@@ -205,8 +205,7 @@ const Json& range_of(const std::string& sql, const Json& select) {
     expression::refuse(sql, std::max(location, 0), Code::unsupported_sql, kOneTable);
   }
   if (body.contains("schemaname")) {
-    expression::refuse(sql, location_of(body, 0), Code::unsupported_sql,
-                       "tables have no schema in front of their name");
+    expression::refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema before their name");
   }
   return from.at(0).at("RangeVar");
 }

@@ -14,7 +14,7 @@ namespace upsweep::query {
 /// but the last show where.
 Plan bind(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields);
 
-/// The name behind FROM, for a query without a path. Throws unsupported_sql where there is none, or more than one.
+/// The name after FROM, for a query without a path. Throws unsupported_sql where there is none, or more than one.
 std::string table_name(const std::string& sql, const Syntax& syntax);
 /// The byte at which the table stands.
 int table_location(const std::string& sql, const Syntax& syntax);

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::string_view kMagic = "upsweep query carry 2\n";
+constexpr std::string_view kMagic = "upsweep query carry 3\n";
 
 class Writer {
  public:
@@ -93,10 +93,10 @@ std::string signature_of(const Plan& plan) {
 }
 
 /// Whether a key or aggregate can have that value.
-bool is_value(ValueKind kind, Int128 value, std::int64_t words) {
+bool is_value(ValueKind kind, Int128 value, std::int64_t entries) {
   switch (kind) {
     case ValueKind::text:
-      return value >= 0 && value < words;
+      return value >= 0 && value < entries;
     case ValueKind::date:
       return value >= INT32_MIN && value <= INT32_MAX;
     case ValueKind::boolean:
@@ -119,8 +119,8 @@ void require_same_query(const Plan& a, const Plan& b) {
 std::string to_bytes(const Plan& plan, const Groups& groups) {
   Writer to;
   to.put_text(signature_of(plan));
-  to.put(static_cast<std::int64_t>(groups.words().size()));
-  for (const std::string& word : groups.words()) to.put_text(word);
+  to.put(static_cast<std::int64_t>(groups.dictionary().size()));
+  for (const std::string& text : groups.dictionary()) to.put_text(text);
   to.put(groups.count());
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     for (std::size_t k = 0; k < plan.keys.size(); ++k) {
@@ -142,9 +142,9 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
   Reader from(bytes);
   if (from.get_text() != signature_of(plan)) refuse_other_query();
   Groups groups(plan, kernels);
-  const std::int64_t words = from.get_count();
-  for (std::int64_t w = 0; w < words; ++w) {
-    from.require(groups.word(from.get_text()) == w, "a word comes twice");
+  const std::int64_t entries = from.get_count();
+  for (std::int64_t w = 0; w < entries; ++w) {
+    from.require(groups.entry(from.get_text()) == w, "a text comes twice");
   }
   const std::int64_t count = from.get_count();
   from.require(count <= kMostGroups, "there are too many groups");
@@ -156,7 +156,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       nulls[k] = from.get<std::uint8_t>();
       key[k] = from.get<Int128>();
       from.require(nulls[k] <= 1 && (nulls[k] == 0 || key[k] == 0), "a key is neither there nor NULL");
-      from.require(nulls[k] == 1 || is_value(plan.keys[k]->type.kind, key[k], words), "a key is out of range");
+      from.require(nulls[k] == 1 || is_value(plan.keys[k]->type.kind, key[k], entries), "a key is out of range");
     }
     from.require(groups.find(key.data(), nulls.data()) == g, "a group comes twice");
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
@@ -167,7 +167,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       state.count = from.get<std::int64_t>();
       from.require(state.count >= 0, "a count is negative");
       from.require(state.high >= -state.count && state.high <= state.count, "a sum is out of range");
-      from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, words),
+      from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, entries),
                    "a value is out of range");
     }
   }

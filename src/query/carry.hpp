@@ -11,7 +11,7 @@
 
 namespace upsweep::query {
 
-/// The query's text and the types it was given, words, then groups in their order: keys, states. Little-endian.
+/// The query's text and the types it was given, the dictionary, then groups in their order: keys, states. Little-endian.
 std::string to_bytes(const Plan& plan, const Groups& groups);
 
 /// Throws Error malformed where the bytes are none of to_bytes(), invalid_argument where they are of another query.

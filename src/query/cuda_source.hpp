@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/cuda_source.hpp: a plan as CUDA C++: what its kernels are called with, and what they leave behind.
+// query/cuda_source.hpp: a plan as CUDA C++: what its kernels are called with, and what they leave in memory.
 //
 // A chunk is folded by two kernels: `fold` gives every block (or warp) its own states of all groups, `merge` puts them
 // together in a fixed order. Keys of few values number the groups by themselves; others are numbered first, by
@@ -18,7 +18,7 @@ namespace upsweep::query {
 
 enum class Keying : std::uint8_t {
   none,    ///< one group
-  direct,  ///< keys are words and truth values: a row's group follows from them
+  direct,  ///< keys are text and booleans: a row's group follows from them
   hashed,  ///< `number_rows` has left each row's group in memory
 };
 
@@ -77,8 +77,8 @@ struct Source {
   int own_words = 0;        ///< of a state in a copy
   int words = 0;            ///< of a merged one
   int rows_per_thread = 0;
-  std::vector<const Expression*> word_tests;  ///< argument: a byte per word of the column, 1 where it passes
-  std::vector<int> ranked;                    ///< columns; argument: int32 per word, its place in their order
+  std::vector<const Expression*> word_tests;  ///< argument: a byte per entry of the dictionary, 1 where it passes
+  std::vector<int> ranked;                    ///< columns; argument: int32 per entry, its place in their order
   std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
   int arguments = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/dense_sums.cpp: recognises queries whose sums need no lists of rows, and adds their blocks up.
+// query/dense_sums.cpp: recognises queries whose sums need no selection vectors, and adds their blocks up.
 #include "query/dense_sums.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/dense_sums.hpp: sums over blocks of which many rows are kept, in one pass: conditions become masks, not lists of rows.
+// query/dense_sums.hpp: sums over blocks of which many rows are kept, in one pass: conditions become masks, not selection vectors.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace upsweep::query {
 
 /// For a query without GROUP BY, with bounds of one column or no condition, whose aggregates are COUNTs and sums of an exact
-/// column or of the product of two (COUNTs of columns only): the lecture's `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
+/// column or of the product of two (COUNTs of columns only), such as `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
 class DenseSums {
  public:
   /// The arguments outlive this.

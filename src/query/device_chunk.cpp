@@ -102,7 +102,7 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   if (field.kind != ValueKind::text) {
     std::memcpy(to, static_cast<const std::byte*>(from.values) + first * size, static_cast<std::size_t>(count * size));
   } else {
-    translate(column, from.words);
+    translate(column, from.dictionary);
     const auto* in = static_cast<const std::int32_t*>(from.values) + first;
     auto* out = reinterpret_cast<std::int32_t*>(to);
     for (std::int64_t i = 0; i < count; ++i) out[i] = column.to[static_cast<std::size_t>(in[i])];
@@ -113,16 +113,16 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   }
 }
 
-/// A batch's words as words of the chunk.
-void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Words>& words) {
-  if (column.translated == words) return;
-  column.translated = words;
+/// A batch's dictionary as entries of the chunk's.
+void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary) {
+  if (column.translated == dictionary) return;
+  column.translated = dictionary;
   column.to.clear();
-  for (const std::string_view word : *words) {
+  for (const std::string_view word : *dictionary) {
     auto known = column.index.find(word);
     if (known == column.index.end()) {
-      const std::string& kept = column.words.emplace_back(word);
-      known = column.index.emplace(kept, static_cast<std::int32_t>(column.words.size() - 1)).first;
+      const std::string& kept = column.dictionary.emplace_back(word);
+      known = column.index.emplace(kept, static_cast<std::int32_t>(column.dictionary.size() - 1)).first;
     }
     column.to.push_back(known->second);
   }
@@ -155,7 +155,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
       there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
-    if (fields_[c].kind == ValueKind::text) there.words = expression::dictionary_of(std::move(column.words));
+    if (fields_[c].kind == ValueKind::text) there.dictionary = expression::dictionary_of(std::move(column.dictionary));
     column = {.values = column.values, .validity = column.validity};
   }
   rows_ = 0;

@@ -16,10 +16,10 @@
 namespace upsweep::query {
 
 struct DeviceColumn {
-  const void* values = nullptr;            ///< as the field's storage has it; bits from bit 0 on
-  const std::uint8_t* validity = nullptr;  ///< null: no row is NULL
-  int bits = 63;                           ///< of int64: no |value| is above 2^bits
-  std::shared_ptr<const Words> words;      ///< of text
+  const void* values = nullptr;                  ///< as the field's storage has it; bits from bit 0 on
+  const std::uint8_t* validity = nullptr;        ///< null: no row is NULL
+  int bits = 63;                                 ///< of int64: no |value| is above 2^bits
+  std::shared_ptr<const Dictionary> dictionary;  ///< of text
 };
 
 /// Some rows: at most kMostChunkRows.
@@ -31,7 +31,7 @@ struct DeviceChunk {
 
 inline constexpr std::int64_t kMostChunkRows = std::int64_t{1} << 26;
 
-/// Puts batches one behind the other.
+/// Appends batches to one another.
 class ChunkBuilder {
  public:
   /// Chunks of up to `capacity` rows in arrays first_array, first_array + 1, … of `staging`, two for each field.
@@ -48,17 +48,17 @@ class ChunkBuilder {
   struct Column {
     std::byte* values = nullptr;  ///< on the host, of the rows that are staged
     std::uint8_t* validity = nullptr;
-    bool has_nulls = false;         ///< so far in the chunk
-    bool has_validity = false;      ///< on the device
-    std::uint64_t magnitude = 0;    ///< OR of x ^ (x >> 63)
-    std::deque<std::string> words;  ///< of the chunk
+    bool has_nulls = false;              ///< so far in the chunk
+    bool has_validity = false;           ///< on the device
+    std::uint64_t magnitude = 0;         ///< OR of x ^ (x >> 63)
+    std::deque<std::string> dictionary;  ///< of the chunk
     std::unordered_map<std::string_view, std::int32_t> index;
-    std::shared_ptr<const Words> translated;  ///< those that `to` is about
+    std::shared_ptr<const Dictionary> translated;  ///< those that `to` is about
     std::vector<std::int32_t> to;
   };
 
   void stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count);
-  void translate(Column& column, const std::shared_ptr<const Words>& words);
+  void translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary);
   void flush();
   [[nodiscard]] std::int64_t bytes_of(std::size_t which, std::int64_t rows) const;
   [[nodiscard]] int array_of(std::size_t which) const { return first_array_ + 2 * static_cast<int>(which); }

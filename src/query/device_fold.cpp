@@ -12,7 +12,8 @@
 namespace upsweep::query {
 namespace {
 
-constexpr std::int64_t kMostDirect = 4096;  // combinations of words: more are seldom met, and are numbered instead
+constexpr std::int64_t kMostDirect =
+    4096;  // combinations of dictionary entries: more are seldom met, and are numbered instead
 constexpr std::int64_t kWord = 8;
 constexpr int kBlockThreads = 256;
 constexpr std::int64_t kResidentThreads = 1024;   // as cuda_source.cpp has it
@@ -37,8 +38,8 @@ Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast
 /// Bounds in steps, so that chunks seldom need code of their own.
 int rounded_bits(int bits) { return bits > 56 ? (bits > 62 ? 63 : 62) : (bits + 7) / 8 * 8; }
 
-/// Words in order: place by word.
-std::vector<std::int32_t> order_of(const Words& words) {
+/// Dictionary in order: place by word.
+std::vector<std::int32_t> order_of(const Dictionary& words) {
   std::vector<std::int32_t> order(words.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
@@ -94,13 +95,13 @@ std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
   std::vector<std::int64_t> all;
   for (const Node& key : plan_.keys) {
     const auto column = static_cast<std::size_t>(key->column);
-    const auto& words = chunk.columns[column].words;
-    all.push_back((words ? std::ssize(*words) : 2) + (options_.columns[column].nullable ? 1 : 0));
+    const auto& dictionary = chunk.columns[column].dictionary;
+    all.push_back((dictionary ? std::ssize(*dictionary) : 2) + (options_.columns[column].nullable ? 1 : 0));
   }
   return all;
 }
 
-/// The number of groups where it follows from the keys' words and truth values.
+/// The number of groups where it follows from the keys' dictionaries and booleans.
 std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) const {
   for (const Node& key : plan_.keys) {
     const ValueKind kind = key->type.kind;
@@ -194,8 +195,8 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
     if (nulls[k] != 0) {
       key[k] = 0;
     } else if (node.type.kind == ValueKind::text) {
-      key[k] =
-          groups.word((*chunk.columns[static_cast<std::size_t>(node.column)].words)[static_cast<std::size_t>(key[k])]);
+      key[k] = groups.entry(
+          (*chunk.columns[static_cast<std::size_t>(node.column)].dictionary)[static_cast<std::size_t>(key[k])]);
     }
   }
 }
@@ -210,7 +211,7 @@ std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std:
   return std::min((rows + tile - 1) / tile, resident * limits_.multiprocessors);
 }
 
-/// What kernels are called with, but for the words that belong to one of them; tables of words are on the device then.
+/// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
 std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const Source& source) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
   words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
@@ -222,14 +223,14 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   int table = first_array_ + static_cast<int>(Array::tables);
   for (const Expression* test : source.word_tests) {
     std::vector<std::uint8_t> passing;
-    for (const std::string_view word : *chunk.columns[static_cast<std::size_t>(test->args[0]->column)].words) {
+    for (const std::string_view word : *chunk.columns[static_cast<std::size_t>(test->args[0]->column)].dictionary) {
       passing.push_back(passes(*test, word) ? 1 : 0);
     }
     passing.resize(std::max<std::size_t>(passing.size(), 1));
     words[next++] = address(staging_.upload(table++, passing.data(), std::ssize(passing)));
   }
   for (const int column : source.ranked) {
-    const std::vector<std::int32_t> order = order_of(*chunk.columns[static_cast<std::size_t>(column)].words);
+    const std::vector<std::int32_t> order = order_of(*chunk.columns[static_cast<std::size_t>(column)].dictionary);
     std::vector<std::int32_t> ranks(std::max<std::size_t>(order.size(), 1));
     for (std::size_t i = 0; i < order.size(); ++i) {
       ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
@@ -292,7 +293,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
   }
   std::vector<std::vector<std::int32_t>> orders(plan_.columns.size());
   for (const int column : source.ranked) {
-    orders[static_cast<std::size_t>(column)] = order_of(*chunk.columns[static_cast<std::size_t>(column)].words);
+    orders[static_cast<std::size_t>(column)] = order_of(*chunk.columns[static_cast<std::size_t>(column)].dictionary);
   }
   Groups all(plan_, kernels_);
   std::vector<Int128> key(plan_.keys.size());
@@ -315,7 +316,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
       if (plan_.aggregates[a].type.kind != ValueKind::text || plan_.aggregates[a].fold == Fold::count) continue;
       const auto column = static_cast<std::size_t>(plan_.aggregates[a].input->column);
       const std::int32_t word = orders[column][static_cast<std::size_t>(state.exact)];
-      state.exact = all.word((*chunk.columns[column].words)[static_cast<std::size_t>(word)]);
+      state.exact = all.entry((*chunk.columns[column].dictionary)[static_cast<std::size_t>(word)]);
     }
   }
   return all;

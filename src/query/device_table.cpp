@@ -101,7 +101,7 @@ class ReadBack final : public BatchReader {
       const query::DeviceColumn& from = chunk_.columns[static_cast<std::size_t>(which)];
       const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
       ColumnData& to = batch.columns.emplace_back();
-      to.words = from.words;
+      to.dictionary = from.dictionary;
       to.values = fetched(*memory, from.values, width, batch.rows);
       if (from.validity != nullptr) {
         to.validity = static_cast<const std::uint8_t*>(fetched(*memory, from.validity, 1, batch.rows));

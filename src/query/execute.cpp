@@ -231,7 +231,7 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
       dense_sums_(plan, conditions_, kernels) {
-  // Of two rows that fail, the first is told: no condition is tried ahead of what precedes it if that could show.
+  // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
   const std::set<int> early = columns_of(plan.filters);
   for (int column = 0; column < std::ssize(plan.columns); ++column) {

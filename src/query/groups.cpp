@@ -12,8 +12,8 @@
 namespace upsweep::query {
 namespace {
 
-// Combinations of words up to which groups are looked up in a table.
-constexpr std::size_t kMostByWords = 1 << 14;
+// Combinations of entries up to which groups are looked up in a table.
+constexpr std::size_t kMostByEntries = 1 << 14;
 
 std::uint64_t mixed(std::uint64_t x) {
   x ^= x >> 32;
@@ -82,9 +82,9 @@ void Groups::grow() {
   }
 }
 
-std::int32_t Groups::word(std::string_view text) {
-  const auto [found, is_new] = word_index_.emplace(text, static_cast<std::int32_t>(words_.size()));
-  if (is_new) words_.emplace_back(text);
+std::int32_t Groups::entry(std::string_view text) {
+  const auto [found, is_new] = entries_.emplace(text, static_cast<std::int32_t>(dictionary_.size()));
+  if (is_new) dictionary_.emplace_back(text);
   return found->second;
 }
 
@@ -98,7 +98,7 @@ Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
     translation.to.assign((*v.dictionary)->size(), -1);
   }
   std::int32_t& to = translation.to[static_cast<std::size_t>(value)];
-  if (to < 0) to = word((**v.dictionary)[static_cast<std::size_t>(value)]);
+  if (to < 0) to = entry((**v.dictionary)[static_cast<std::size_t>(value)]);
   return to;
 }
 
@@ -107,7 +107,7 @@ void Groups::assign(Evaluator& evaluator, int n) {
   std::vector<const Vector*> keys;
   keys.reserve(width);
   for (const Node& key : plan_->keys) keys.push_back(&evaluator.value(key));
-  if (assign_by_words(keys, n)) return;
+  if (assign_by_entries(keys, n)) return;
   std::vector<Int128> key(width);
   std::vector<std::uint8_t> nulls(width);
   std::vector<Int128> last_key(width);
@@ -127,34 +127,34 @@ void Groups::assign(Evaluator& evaluator, int n) {
   }
 }
 
-/// Where all keys are words of small dictionaries, without NULLs: by a table over all their combinations.
-bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n) {
+/// Where all keys are text of small dictionaries, without NULLs: by a table over all their combinations.
+bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n) {
   std::size_t combinations = 1;
-  std::vector<const Words*> words;
+  std::vector<const Dictionary*> dictionaries;
   for (const Vector* key : keys) {
     if (key->form != Form::text || key->nulls != nullptr || key->one) return false;
     combinations *= std::max<std::size_t>((*key->dictionary)->size(), 1);
-    if (combinations > kMostByWords) return false;
-    words.push_back(key->dictionary->get());
+    if (combinations > kMostByEntries) return false;
+    dictionaries.push_back(key->dictionary->get());
   }
   // The translations keep the dictionaries, so that none can come to lie where another has lain.
-  bool same = words == by_words_of_;
+  bool same = dictionaries == by_entries_of_;
   for (std::size_t k = 0; k < keys.size(); ++k) same = same && translations_[k].from == *keys[k]->dictionary;
   if (!same) {
-    by_words_.assign(combinations, -1);
-    by_words_of_ = words;
+    by_entries_.assign(combinations, -1);
+    by_entries_of_ = dictionaries;
   }
   std::int32_t* const group = group_.data();
   std::fill(group, group + n, 0);
   for (const Vector* v : keys) {
     const auto size = static_cast<std::int32_t>((*v->dictionary)->size());
-    const auto* const word = v->as<std::int32_t>();
-    for (int i = 0; i < n; ++i) group[i] = group[i] * size + word[i];
+    const auto* const entry = v->as<std::int32_t>();
+    for (int i = 0; i < n; ++i) group[i] = group[i] * size + entry[i];
   }
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
   for (int i = 0; i < n; ++i) {
-    std::int32_t& known = by_words_[static_cast<std::size_t>(group[i])];
+    std::int32_t& known = by_entries_[static_cast<std::size_t>(group[i])];
     if (known < 0) {
       for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
       known = static_cast<std::int32_t>(find(key.data(), nulls.data()));
@@ -257,7 +257,7 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
 void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
   if (other.count == 0) return;
   const auto word_of = [&](const State& state) -> const std::string& {
-    return words_[static_cast<std::size_t>(state.exact)];
+    return dictionary_[static_cast<std::size_t>(state.exact)];
   };
   const bool better = best.count == 0 || (kind == ValueKind::real   ? is_better(fold, other.real, best.real)
                                           : kind == ValueKind::text ? is_better(fold, word_of(other), word_of(best))
@@ -294,8 +294,8 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
       // Only text that is better than all before it is kept: there may be as many entries as rows.
       const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
       const bool is_kept =
-          best.count > 0 && !is_better(fold, mine, std::string_view(words_[static_cast<std::size_t>(best.exact)]));
-      other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : word(mine);
+          best.count > 0 && !is_better(fold, mine, std::string_view(dictionary_[static_cast<std::size_t>(best.exact)]));
+      other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : entry(mine);
     } else {
       other.exact = exact_at(v, i);
     }
@@ -306,8 +306,8 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
 
 void Groups::merge(const Groups& later) {
   const std::size_t width = plan_->keys.size();
-  std::vector<std::int32_t> to(later.words_.size());
-  for (std::size_t w = 0; w < to.size(); ++w) to[w] = word(later.words_[w]);
+  std::vector<std::int32_t> to(later.dictionary_.size());
+  for (std::size_t w = 0; w < to.size(); ++w) to[w] = entry(later.dictionary_[w]);
   std::vector<Int128> key(width);
   for (std::int64_t g = 0; g < later.count_; ++g) {
     const std::size_t first = static_cast<std::size_t>(g) * width;

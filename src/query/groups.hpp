@@ -16,7 +16,7 @@ namespace upsweep::query {
 
 /// What an aggregate has come to in a group.
 struct State {
-  Int128 exact = 0;       ///< the sum, the least or the greatest; of text: a word of the groups'
+  Int128 exact = 0;       ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
   std::int64_t high = 0;  ///< how many times 2^128 the sum exceeds `exact`; not 0 means that it does not fit
   double real = 0;
   std::int64_t count = 0;  ///< rows that went in
@@ -37,9 +37,9 @@ class Groups {
   void merge(const Groups& later);
 
   /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
-  /// value 0, and text has its word's index. Throws Error unsupported_sql (too many groups).
+  /// value 0, and text has its entry's index. Throws Error unsupported_sql (too many groups).
   std::int64_t find(const Int128* key, const std::uint8_t* nulls);
-  std::int32_t word(std::string_view text);
+  std::int32_t entry(std::string_view text);
   State& state(std::int64_t group, std::size_t aggregate) {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
@@ -49,19 +49,19 @@ class Groups {
   [[nodiscard]] const State& state(std::int64_t group, std::size_t aggregate) const {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
-  /// Words of text keys and aggregates: `exact` is an index into them.
+  /// Dictionary of text keys and aggregates: `exact` is an index into them.
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
     return keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
   }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
     return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
   }
-  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  [[nodiscard]] const std::vector<std::string>& dictionary() const { return dictionary_; }
 
  private:
-  /// A dictionary's words as words of the groups: filled as they are met.
+  /// A batch's dictionary as entries of the groups': filled as they are met.
   struct Translation {
-    std::shared_ptr<const Words> from;
+    std::shared_ptr<const Dictionary> from;
     std::vector<std::int32_t> to;
   };
 
@@ -69,7 +69,7 @@ class Groups {
   [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
   Int128 key_at(std::size_t which, const Vector& v, int i);
   void assign(Evaluator& evaluator, int n);
-  bool assign_by_words(const std::vector<const Vector*>& keys, int n);
+  bool assign_by_entries(const std::vector<const Vector*>& keys, int n);
   void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
@@ -83,8 +83,8 @@ class Groups {
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> key_nulls_;
   std::vector<State> states_;
-  std::vector<std::string> words_;
-  std::unordered_map<std::string, std::int32_t> word_index_;
+  std::vector<std::string> dictionary_;
+  std::unordered_map<std::string, std::int32_t> entries_;
   std::vector<std::int32_t> table_;  ///< hash table of groups; -1: free
 
   // Of the block at hand.
@@ -92,8 +92,8 @@ class Groups {
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
-  std::vector<std::int32_t> by_words_;     ///< groups by the words of all keys; -1: not met yet
-  std::vector<const Words*> by_words_of_;
+  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; -1: not met yet
+  std::vector<const Dictionary*> by_entries_of_;
 };
 
 }  // namespace upsweep::query

@@ -84,21 +84,21 @@ Storage MemoryTable::storage_of(Type type) {
 }
 
 MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity,
-                              std::shared_ptr<const Words> words) {
+                              std::shared_ptr<const Dictionary> dictionary) {
   if (rows < 0 || (values == nullptr && rows > 0)) throw Error(Code::invalid_argument, field.name + ": no array");
   if (!suits(field.kind, field.storage) || field.scale < 0 || field.scale > 38) {
     throw Error(Code::unsupported_type,
                 field.name + ": elements of this storage cannot be of kind " + std::string(name(field.kind)));
   }
-  if (field.kind == ValueKind::text && words == nullptr)
-    throw Error(Code::invalid_argument, field.name + ": text without words");
+  if (field.kind == ValueKind::text && dictionary == nullptr)
+    throw Error(Code::invalid_argument, field.name + ": text without dictionary");
   if (!state_->fields.empty() && rows != state_->rows) {
     throw Error(Code::unequal_lengths, field.name + " has " + std::to_string(rows) + " rows, the columns before it " +
                                            std::to_string(state_->rows));
   }
   state_->rows = rows;
   state_->fields.push_back(std::move(field));
-  state_->columns.push_back({.values = values, .validity = validity, .words = std::move(words)});
+  state_->columns.push_back({.values = values, .validity = validity, .dictionary = std::move(dictionary)});
   return *this;
 }
 
@@ -113,15 +113,15 @@ MemoryTable& MemoryTable::add_dates(std::string name, std::span<const std::int32
 }
 
 MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_t> indices,
-                                   std::vector<std::string> words) {
-  const auto outside = [&](std::int32_t index) { return index < 0 || index >= std::ssize(words); };
+                                   std::vector<std::string> dictionary) {
+  const auto outside = [&](std::int32_t index) { return index < 0 || index >= std::ssize(dictionary); };
   if (const auto bad = std::find_if(indices.begin(), indices.end(), outside); bad != indices.end()) {
     throw Error(Code::invalid_argument,
-                name + ": row " + std::to_string(bad - indices.begin()) + " points past its words",
+                name + ": row " + std::to_string(bad - indices.begin()) + " points past its dictionary",
                 bad - indices.begin());
   }
   return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
-             std::ssize(indices), nullptr, expression::dictionary_of(std::move(words)));
+             std::ssize(indices), nullptr, expression::dictionary_of(std::move(dictionary)));
 }
 
 const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }

@@ -13,7 +13,7 @@ namespace upsweep::query {
 
 using expression::refuse;
 
-/// What is said of any other table than one behind FROM.
+/// What is said of any other table than the one after FROM.
 inline constexpr const char* kOneTable = "one table per query: no joins, no subqueries";
 
 /// A query as PostgreSQL's grammar sees it. Locations in the tree are bytes in the query as it was written.

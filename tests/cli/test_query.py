@@ -267,7 +267,7 @@ def test_negative_constants_in_conditions(one, condition):
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_constants_of_every_size(one, constant, sign):
     expected = int(f"{sign}{constant}")
-    # What is greater than a bigint is a decimal without digits behind the point, and so a string.
+    # What is greater than a bigint is a decimal without decimal places, and so a string.
     shown = expected if constant < 2**63 else str(expected)
     assert value(one, f"SUM({sign}{constant})") == shown
     assert value(one, f"MIN({sign}{constant})") == shown
@@ -634,7 +634,7 @@ def test_decimals(upsweep, arrow, width, scale, as_integer):
     assert value(upsweep, "COUNT(*)", f"WHERE p = {top:f}") == 1
 
 
-def test_the_average_of_a_decimal_with_38_digits_behind_the_point(upsweep, arrow):
+def test_the_average_of_a_decimal_with_38_decimal_places(upsweep, arrow):
     with decimal.localcontext(prec=60):
         top = D(10**38 - 1).scaleb(-38)
     upsweep.table("t.parquet", {"p": arrow.array([top, top.copy_negate(), top], arrow.decimal128(38, 38))})
@@ -1089,7 +1089,7 @@ def test_an_excerpt_fits_80_columns(few, pad):
 
 
 @pytest.mark.parametrize("before", ["é" * 40, "日本" * 30, "😀" * 30, "e\u0301" * 10, "aé日😀" * 9])
-def test_the_caret_stands_under_the_place_behind_wide_characters(few, before):
+def test_the_caret_stands_under_the_place_after_wide_characters(few, before):
     sql = f"SELECT COUNT(*) FROM {PATH} WHERE s = '{before}' AND nope = 1"
     error = refused(few, "unknown_column", sql, at="nope")
     if "\u0301" not in before:
@@ -1511,7 +1511,7 @@ def test_row_groups_that_cannot_match_are_not_read(upsweep, arrow):
 
 
 def test_a_parquet_file_with_a_hole(upsweep, arrow):
-    """Some bytes of it are others: an error or, where nothing tells them from data, an answer; no crash, no hang."""
+    """Some bytes of it are others: an error or, where nothing distinguishes them from data, an answer; no crash, no hang."""
     upsweep.table("t.parquet", {"i": np.arange(5000), "s": [f"w{i % 50}" for i in range(5000)]}, compression="snappy")
     whole = bytearray((upsweep.folder / "t.parquet").read_bytes())
     rng = np.random.default_rng(3)

@@ -128,7 +128,7 @@ def write_options(rng, rows):
 # ------------------------------------------------------------------------------------------------------ expressions
 
 # An expression in three dialects: ours, DuckDB's with integers of 128 bits, and DuckDB's with integers of 64 bits
-# (which tells whether an overflow of ours is PostgreSQL's too).
+# (which says whether an overflow of ours is PostgreSQL's too).
 E = collections.namedtuple("E", "kind ours wide narrow scale", defaults=[0])
 EXACT = ("integer", "decimal")
 NUMBERS = (*EXACT, "real")
@@ -532,7 +532,7 @@ def check(upsweep, duck, table, rng, counts):
         ours = ours.replace("'t.parquet'", "'t.arrow'", 1)
     done = upsweep.run("query", ours, "--json", "--threads", threads)
     report = f"\n  ours:   {ours}\n  DuckDB: {wide}\n"
-    if done.returncode == 2 and b"behind the point, more than 38" in done.stdout:
+    if done.returncode == 2 and b"decimal places, more than 38" in done.stdout:
         counts["scale"] += 1
         return ""
     if done.returncode not in (0, 1):

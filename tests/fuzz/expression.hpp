@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/expression.hpp: well-typed expressions made from bytes, as SQL, and what they mean, row by row.
 //
-// The meaning is written down once more, as plainly as it can be: one value at a time in 128 bits, three truth values. It
+// The meaning is written down once more, as plainly as it can be: one value at a time in 128 bits, three-valued logic. It
 // covers integers, booleans and comparisons of dates and words; decimals, floats and what is made of them are only
 // compared between the ways in which a query can be run.
 #pragma once
@@ -43,7 +43,7 @@ struct Node {
 
 // ----------------------------------------------------------------------------------------------------------- what it means
 
-/// What a row's expressions ran into. Which of several a query tells is left open.
+/// What a row's expressions ran into. Which of several a query reports is left open.
 using Failures = std::set<std::pair<Code, std::int64_t>>;
 
 struct Value {
@@ -273,7 +273,7 @@ class Generator {
   }
   NodePtr negated(const NodePtr& a) {
     if (a->null) return a;
-    // A minus belongs to the number behind it: the least integer's is a decimal.
+    // A minus belongs to the number after it: the least integer's is a decimal.
     if (a->op == Op::literal && a->symbol.empty()) return a;
     const std::string sql = "(- " + a->sql + ")";
     if (a->op != Op::literal) return operator_of(Op::negate, a->kind, sql, {a});

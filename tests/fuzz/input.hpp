@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/input.hpp: what the fuzz targets share: bytes of an input as choices, and how a finding is told.
+// tests/fuzz/input.hpp: what the fuzz targets share: bytes of an input as choices, and how a finding is reported.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline void require(bool holds, const std::string& why) {
   if (!holds) fail(why);
 }
 
-/// The bytes of an input, handed out from the front; zeros behind its end, so that every input means something.
+/// The bytes of an input, handed out from the front; zeros past its end, so that every input means something.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}

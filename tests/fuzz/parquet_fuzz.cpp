@@ -34,11 +34,11 @@ std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows
     sum += bit(data.validity, data.offset + i) ? 1 : 0;
   for (std::int64_t i = 0; i < rows * width; ++i) sum += static_cast<const std::uint8_t*>(data.values)[i];
   for (std::int64_t i = 0; width == 0 && i < rows; ++i) sum += bit(data.values, data.offset + i) ? 1 : 0;
-  require((field.kind == ValueKind::text) == (data.words != nullptr), "text and dictionaries do not go together");
-  for (std::int64_t i = 0; data.words && i < rows; ++i) {
+  require((field.kind == ValueKind::text) == (data.dictionary != nullptr), "text and a dictionary do not go together");
+  for (std::int64_t i = 0; data.dictionary && i < rows; ++i) {
     const std::int32_t index = static_cast<const std::int32_t*>(data.values)[i];
-    require(index >= 0 && index < std::ssize(*data.words), "an index past the dictionary");
-    for (const char letter : (*data.words)[static_cast<std::size_t>(index)]) sum += letter;
+    require(index >= 0 && index < std::ssize(*data.dictionary), "an index past the dictionary");
+    for (const char letter : (*data.dictionary)[static_cast<std::size_t>(index)]) sum += letter;
   }
   return sum;
 }

@@ -57,8 +57,8 @@ inline std::vector<Column> schema() {
           column("w", ValueKind::text, Storage::int32, true)};
 }
 
-inline const Words& words() {
-  static const Words kWords{"", "a", "b", "it's", "äpfel"};
+inline const Dictionary& words() {
+  static const Dictionary kWords{"", "a", "b", "it's", "äpfel"};
   return kWords;
 }
 
@@ -164,7 +164,7 @@ class Rows {
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
   [[nodiscard]] bool is_there(int which, std::int64_t row) const { return column(which).there[at(row)]; }
   [[nodiscard]] Int128 exact(int which, std::int64_t row) const { return column(which).exact[at(row)]; }
-  /// What a file's statistics would tell of these rows: bounds, rounded outwards, that leave NaN out of account.
+  /// What a file's statistics would say of these rows: bounds, rounded outwards, that leave NaN out of account.
   [[nodiscard]] ColumnRange range(int which, std::int64_t first, std::int64_t end) const {
     const Column& all = column(which);
     if (all.field.kind == ValueKind::text || all.field.kind == ValueKind::boolean) return {};
@@ -185,7 +185,7 @@ class Rows {
     const Column& all = column(which);
     ColumnData data{.values = all.values.data() + (start_ + first) * Pool::width_of(all), .offset = start_ + first};
     if (all.nullable) data.validity = all.validity.data();
-    if (all.field.kind == ValueKind::text) data.words = {std::shared_ptr<const Words>(), &words()};
+    if (all.field.kind == ValueKind::text) data.dictionary = {std::shared_ptr<const Dictionary>(), &words()};
     return data;
   }
 
@@ -220,7 +220,7 @@ class Rows {
   std::vector<const Pool*> pools_;
 };
 
-/// Rows in parts that end at `ends`; it does not tell how many rows there are, as a CSV file does not.
+/// Rows in parts that end at `ends`; it does not say how many rows there are, as a CSV file does not.
 class CutTable final : public Table {
  public:
   CutTable(const Rows& rows, std::vector<std::int64_t> ends, bool ranged = false)

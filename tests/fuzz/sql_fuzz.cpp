@@ -25,7 +25,7 @@ const Table& table() {
   static MemoryTable all;
   for (std::size_t c = all.fields().size(); c < rows.fields().size(); ++c) {
     const ColumnData data = rows.data(static_cast<int>(c), 0);
-    all.add(rows.fields()[c], data.values, kRows, data.validity, data.words);
+    all.add(rows.fields()[c], data.values, kRows, data.validity, data.dictionary);
   }
   return all;
 }
