@@ -24,6 +24,16 @@ constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far pas
 
 Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 
+/// with_type() of what is narrow or wide.
+template <class F>
+void with_exact_type(Form form, const F& f) {
+  if (form == Form::wide) {
+    f(std::type_identity<Int128>());
+  } else {
+    f(std::type_identity<std::int64_t>());
+  }
+}
+
 template <class T>
 void run(const TypedKernels<T>& kernels, Op op, const Vector& a, const Vector& b, int n, T* to) {
   const auto kernel = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
@@ -446,7 +456,7 @@ void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a,
     run(kernels_.integers, op, a, b, count_, to);
     if (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest)) return;
   }
-  with_type(rule.form, [&]<class T>(std::type_identity<T>) {
+  with_exact_type(rule.form, [&]<class T>(std::type_identity<T>) {
     UInt128 largest = 0;
     each_known<T>(slot, [&](int i) {
       Int128 result = 0;
@@ -491,7 +501,7 @@ void Evaluator::divide(const Expression& node, Slot& slot) {
   slot.vector.form = form_of_quotient(a.form, b.form);
   slot.vector.bound = a.bound;
   const Int128 least = least_of(slot.vector.form);
-  with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
+  with_exact_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
     each_known<T>(slot, [&](int i) {
       const Int128 top = exact_at(a, i);
       const Int128 bottom = exact_at(b, i);
