@@ -265,23 +265,24 @@ constexpr bool keeps_scale(Operator op) { return detail::info_of(op).keeps_scale
 namespace detail {
 
 template <class T, class Op>
-inline constexpr bool has_operator = std::is_integral_v<T> || !Op::kIntegersOnly;
+inline constexpr bool kHasOperator = std::is_integral_v<T> || !Op::kIntegersOnly;
 
 template <class Op, class... Known>
 concept AnyOf = (std::is_same_v<Op, Known> || ...);
 
+template <class Op, class T, class... Known>
+constexpr Operator find_operator(std::type_identity<std::tuple<Known...>>) {
+  Operator found = Operator::custom;
+  ((AnyOf<Op, Known, typename Known::template Standard<void>, typename Known::template Standard<T>>
+        ? void(found = Known::kOperator)
+        : void()),
+   ...);
+  return found;
+}
+
 /// The operator that a function object is on elements of type T. CUDA's own are added in cuda_operators.cuh.
 template <class Op, class T>
-struct OperatorOf {
-  static constexpr Operator value = []<class... Known>(std::type_identity<std::tuple<Known...>>) {
-    Operator found = Operator::custom;
-    ((AnyOf<Op, Known, typename Known::template Standard<void>, typename Known::template Standard<T>>
-          ? void(found = Known::kOperator)
-          : void()),
-     ...);
-    return found;
-  }(std::type_identity<Operators>{});
-};
+struct OperatorOf : std::integral_constant<Operator, find_operator<Op, T>(std::type_identity<Operators>{})> {};
 
 }  // namespace detail
 
@@ -297,7 +298,7 @@ template <class T, std::size_t kIndex = 0, class F>
 constexpr auto visit_operator(Operator op, F&& f) -> decltype(f(Add{})) {
   if constexpr (kIndex < std::tuple_size_v<Operators>) {
     using Op = detail::OperatorAt<kIndex>;
-    if constexpr (detail::has_operator<T, Op>) {
+    if constexpr (detail::kHasOperator<T, Op>) {
       if (op == Op::kOperator) return f(Op{});
     }
     return visit_operator<T, kIndex + 1>(op, f);
@@ -310,7 +311,7 @@ constexpr auto visit_operator(Operator op, F&& f) -> decltype(f(Add{})) {
 template <class T, class F>
 constexpr void for_each_operator(F&& f) {
   const auto call = [&]<class Op>(Op op) {
-    if constexpr (detail::has_operator<T, Op>) f(op);
+    if constexpr (detail::kHasOperator<T, Op>) f(op);
   };
   std::apply([&](auto... op) { (call(op), ...); }, Operators{});
 }
