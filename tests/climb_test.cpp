@@ -63,7 +63,9 @@ TEST(Problems, FindWrongOutputs) {
         EXPECT_EQ(instance.wrong(one.rungs[0]), "");
         const auto output = std::find_if(arrays.begin(), arrays.end(), [](const HostArray& a) { return a.is_output; });
         ASSERT_NE(output, arrays.end());
-        static_cast<std::byte*>(output->data)[0] ^= std::byte{0x40};
+        for (std::int64_t i = 0; i < std::min<std::int64_t>(output->bytes, 8); ++i) {
+          static_cast<std::byte*>(output->data)[i] ^= std::byte{0xFF};
+        }
         EXPECT_NE(instance.wrong(one.rungs[0]), "");
       }
     });

@@ -21,10 +21,11 @@ using tests::code_of;
 
 constexpr std::int64_t kLength = 1000;
 
+/// Sums and products of these are exact in floats, in any order.
 template <class T>
 std::vector<T> elements() {
   std::vector<T> values;
-  for (std::int64_t i = 0; i < kLength; ++i) values.push_back(static_cast<T>(1 + i % 3));
+  for (std::int64_t i = 0; i < kLength; ++i) values.push_back(static_cast<T>(i % 7 == 3 && i < 100 ? 2 : 1));
   return values;
 }
 
@@ -105,7 +106,7 @@ TEST(Dynamic, TypesMayDiffer) {
 TEST(Dynamic, SumsSayThatTheyDoNotFit) {
   const std::vector<std::int8_t> in(3, 100);
   dynamic::Carry carry(Type::int8);
-  dynamic::reduce(seq, Operator::add, {in.data(), 3, Type::int8}, carry);
+  dynamic::reduce(seq.with_overflow(Overflow::checked), Operator::add, {in.data(), 3, Type::int8}, carry);
   EXPECT_EQ(carry.wraps(), 1);
   const std::int8_t before = 7;
   EXPECT_EQ(dynamic::Carry::of(Type::int8, &before).wraps(), 0);

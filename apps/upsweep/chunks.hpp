@@ -2,6 +2,8 @@
 // apps/upsweep/chunks.hpp: work on a column of any length a chunk at a time, and where its output goes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -11,9 +13,10 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/posix.hpp"
-#include "on_device.hpp"
 #include "output.hpp"
+#include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
+#include "values.hpp"
 
 namespace upsweep::command {
 
@@ -35,6 +38,12 @@ inline std::optional<std::string> output_of(const Common& common, std::optional<
   return output;
 }
 
+/// "12 ms in kernels, 40 ms to the device, 41 ms back".
+inline std::string times_text(const gpu::StagingTimes& times) {
+  return fmt::format("{} in kernels, {} to the device, {} back", duration(times.kernel), duration(times.to_device),
+                     duration(times.to_host));
+}
+
 /// What a summary says of work on chunks.
 struct Work {
   std::int64_t count = 0;
@@ -43,6 +52,12 @@ struct Work {
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 
   [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
+  void add_times(Json& json) const {
+    json["seconds"] = times ? times->kernel : seconds;
+    if (!times) return;
+    json["to_device_s"] = times->to_device;
+    json["to_host_s"] = times->to_host;
+  }
 };
 
 /// Chunk after chunk: next() gives it, with its `count`; run(device, policy, chunk) computes it and returns the rung, and
@@ -50,7 +65,7 @@ struct Work {
 template <class Next, class Run, class Done>
 Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, std::int64_t total, Next next, Run run,
                     Done done) {
-  std::optional<OnDevice> device;
+  std::optional<dynamic::Staged> device;
   if (common.on_gpu()) device.emplace(policy.rung);
   Progress progress(common.quiet);
   Work work;

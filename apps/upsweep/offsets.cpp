@@ -12,9 +12,8 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
-#include "on_device.hpp"
 #include "output.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
@@ -153,18 +152,17 @@ std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options) {
   return std::make_unique<TwoColumns>(options);
 }
 
-Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, detail::RaggedCall& call,
-                       io::NpyWriter* writer) {
+Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, bool strict,
+                       OffsetsCarry& carry, io::NpyWriter* writer) {
   const std::int64_t length = chunk_length(reader.info());
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
-  call.type = reader.info().type;
-  call.offsets = offsets.data();
+  const Type type = reader.info().type;
   if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
-  const auto run = [&](OnDevice* device, const Policy& policy, const Bounds& bounds) {
-    call.starts = bounds.starts;
-    call.stops = bounds.stops;
-    call.n = bounds.count;
-    return device != nullptr ? device->offsets(call) : detail::run_offsets(policy, call);
+  const auto run = [&](dynamic::Staged* device, const Policy& policy, const Bounds& bounds) {
+    const dynamic::ConstArray starts{bounds.starts, bounds.count, type};
+    const dynamic::ConstArray stops{bounds.stops, bounds.count, type};
+    return device != nullptr ? device->compact_offsets(starts, stops, offsets.data(), carry, strict)
+                             : dynamic::compact_offsets(policy, starts, stops, offsets.data(), carry, strict);
   };
   const auto done = [&](const Bounds& bounds) {
     if (writer != nullptr) writer->write(offsets.data() + 1, bounds.count);
@@ -174,14 +172,10 @@ Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy&
 
 void report(const Common& common, const OffsetsOptions& options, const Work& work, std::int64_t total) {
   if (common.json) {
-    Json result{{"count", work.count + 1},
-                {"dtype", "int64"},
-                {"lists", work.count},
-                {"last", total},
-                {"rung", work.rung},
-                {"seconds", work.seconds},
-                {"output", options.output ? Json(*options.output) : Json()}};
-    if (work.times) add_times(result, *work.times);
+    Json result{
+        {"count", work.count + 1}, {"dtype", "int64"}, {"lists", work.count}, {"last", total}, {"rung", work.rung}};
+    work.add_times(result);
+    result["output"] = options.output ? Json(*options.output) : Json();
     print_json(result);
     return;
   }
@@ -206,11 +200,10 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
-  detail::RaggedCall call;
-  call.strict = options.strict;
-  const Work work = offsets_of_chunks(common, *reader, policy, call, writer ? &*writer : nullptr);
+  OffsetsCarry carry;
+  const Work work = offsets_of_chunks(common, *reader, policy, options.strict, carry, writer ? &*writer : nullptr);
   if (writer) writer->complete();
-  report(common, options, work, call.carry.total);
+  report(common, options, work, carry.total);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

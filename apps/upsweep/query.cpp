@@ -8,9 +8,9 @@
 #include <cmath>
 #include <string>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "io/table.hpp"
-#include "on_device.hpp"
 #include "output.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"

@@ -11,8 +11,8 @@
 #include "expression/number.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
-#include "on_device.hpp"
 #include "output.hpp"
+#include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "values.hpp"
 
@@ -72,21 +72,23 @@ class Unscaled {
 }
 
 /// `unscaled`: null gives out what was computed.
-Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy& asked, detail::ScanCall call,
-                    Unscaled* unscaled, io::NpyWriter* writer) {
+Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy& asked,
+                    const dynamic::ScanOptions& options, dynamic::Carry carry, Unscaled* unscaled,
+                    io::NpyWriter* writer) {
   const io::ColumnInfo& info = reader.info();
-  const auto size = static_cast<std::size_t>(call.out_size);
+  const Type type = carry.type();
+  const auto size = static_cast<std::size_t>(size_of(type));
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info)) * size);
   Scanned scanned;
   std::int64_t count = 0;
-  const auto run = [&](OnDevice* device, const Policy& policy, const io::Chunk& chunk) {
-    call.in = chunk.data;
-    call.n = chunk.count;
-    call.out = out.data();
+  const auto run = [&](dynamic::Staged* device, const Policy& policy, const io::Chunk& chunk) {
+    const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
+    const dynamic::Array to{out.data(), chunk.count, type};
     try {
-      return device != nullptr ? device->scan(policy, call) : detail::run_scan(policy, call);
+      return device != nullptr ? device->scan(policy.overflow, options, from, to, carry)
+                               : dynamic::scan(policy, options, from, to, carry);
     } catch (const Error& error) {
-      rethrow_for_column(error, info, call.out_type, count);
+      rethrow_for_column(error, info, type, count);
     }
   };
   const auto done = [&](const io::Chunk& chunk) {
@@ -110,11 +112,10 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
                 {"dtype", name(type)},
                 {"first", any ? to_json(scanned.first, type, info) : Json()},
                 {"last", any ? to_json(scanned.last, type, info) : Json()},
-                {"rung", work.rung},
-                {"seconds", work.seconds},
-                {"output", options.output ? Json(*options.output) : Json()}};
+                {"rung", work.rung}};
+    work.add_times(result);
+    result["output"] = options.output ? Json(*options.output) : Json();
     if (is_scaled(type, info)) result["scale"] = info.scale;
-    if (work.times) add_times(result, *work.times);
     print_json(result);
     return;
   }
@@ -144,31 +145,23 @@ int run_scan(const Common& common, const ScanOptions& asked) {
   const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Type given = given_type(type, options.dtype);
-  detail::ScanCall call;
-  call.in_type = info.type;
-  call.out_type = type;
-  call.in_size = size_of(info.type);
-  call.out_size = size_of(type);
-  call.carry_size = carry_size(type);
-  call.op = parse_op(options.op, info, type);
-  call.exclusive = options.exclusive;
-  detail::CarryBytes carry = options.init        ? parse_carry(*options.init, type, info, "--init")
-                             : options.exclusive ? identity_carry(call.op, type)
-                                                 : empty_carry(type);
-  call.carry = carry.bytes;
-  Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, call.op, type));
+  const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
+  const dynamic::Carry carry = options.init        ? parse_carry(*options.init, type, info, "--init")
+                               : options.exclusive ? dynamic::Carry::identity(how.op, type)
+                                                   : dynamic::Carry(type);
+  Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
   std::optional<Unscaled> unscaled;
   if (given != type) {
     std::int64_t before = 0;
-    if (options.init) carry_value(carry, type, &before);
-    unscaled.emplace(call.op, info.scale, before);
+    if (options.init) carry.value(&before);
+    unscaled.emplace(how.op, info.scale, before);
     policy = policy.with_overflow(Overflow::wrap);
   }
 
   std::optional<io::NpyWriter> writer;
   if (options.output) writer.emplace(*options.output, given, info.count);
   const Scanned scanned =
-      scan_chunks(common, *reader, policy, call, unscaled ? &*unscaled : nullptr, writer ? &*writer : nullptr);
+      scan_chunks(common, *reader, policy, how, carry, unscaled ? &*unscaled : nullptr, writer ? &*writer : nullptr);
   if (writer) writer->complete();
   report(common, options, scanned, given, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

@@ -47,15 +47,6 @@ const T& element_of(const void* element) {
   return *static_cast<const T*>(element);
 }
 
-template <class T>
-ScanCarry<T>& as(detail::CarryBytes& carry) {
-  return *reinterpret_cast<ScanCarry<T>*>(carry.bytes);
-}
-template <class T>
-const ScanCarry<T>& as(const detail::CarryBytes& carry) {
-  return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
-}
-
 /// "12.3" with scale 2 is 1230. Empty where the text is no such number.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   WrittenNumber number;
@@ -139,60 +130,22 @@ std::string stored_text(const void* element, Type type, const io::ColumnInfo& me
                      element_of<std::int64_t>(element), to_text(element, type, meaning));
 }
 
-detail::CarryBytes parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning,
-                               std::string_view option) {
-  detail::CarryBytes carry{};
-  const bool parsed = visit_type(type, [&]<class T>(std::type_identity<T>) {
+dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning, std::string_view option) {
+  return visit_type(type, [&]<class T>(std::type_identity<T>) {
     std::optional<T> value = parse_number<T>(text);
     if (is_scaled(type, meaning) || is_date(meaning)) {
       const auto stored = is_date(meaning) ? parse_days(text) : parse_scaled(text, meaning.scale);
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
-    if (value) as<T>(carry) = carry_of(*value);
-    return value.has_value();
-  });
-  if (!parsed) {
+    if (value) return dynamic::Carry::of(type, &*value);
     throw Error(Code::invalid_argument, fmt::format("{} '{}' is no {} value", option, text, type_text(type, meaning)));
-  }
-  return carry;
-}
-
-detail::CarryBytes identity_carry(Operator op, Type type) {
-  detail::CarryBytes carry{};
-  visit_type(type, [&]<class T>(std::type_identity<T>) {
-    // A sum of nothing is 0.0, not the -0.0 that is neutral bit for bit.
-    as<T>(carry) = carry_of(op == Operator::add ? T{0} : identity<T>(op));
-  });
-  return carry;
-}
-
-detail::CarryBytes empty_carry(Type type) {
-  detail::CarryBytes carry{};
-  visit_type(type, [&]<class T>(std::type_identity<T>) { as<T>(carry) = upsweep::empty_carry<T>(); });
-  return carry;
-}
-
-int carry_size(Type type) {
-  return visit_type(type, []<class T>(std::type_identity<T>) { return static_cast<int>(sizeof(ScanCarry<T>)); });
-}
-
-bool has_overflowed(const detail::CarryBytes& carry, Type type) {
-  return visit_type(type, [&]<class T>(std::type_identity<T>) {
-    return std::is_integral_v<T> && as<T>(carry).any && as<T>(carry).wraps != 0;
   });
 }
 
-Int128 exact_value(const detail::CarryBytes& carry) {
-  const auto& sum = as<std::int64_t>(carry);
-  return static_cast<Int128>(detail::value_of(sum)) + static_cast<Int128>(sum.wraps) * (Int128{1} << 64);
-}
-
-bool carry_value(const detail::CarryBytes& carry, Type type, void* element) {
-  return visit_type(type, [&]<class T>(std::type_identity<T>) {
-    const T value = detail::value_of(as<T>(carry));
-    std::memcpy(element, &value, sizeof(T));
-    return as<T>(carry).any;
-  });
+Int128 exact_value(const dynamic::Carry& carry) {
+  std::int64_t value = 0;
+  carry.value(&value);
+  return static_cast<Int128>(value) + static_cast<Int128>(carry.wraps()) * (Int128{1} << 64);
 }
 
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most) {

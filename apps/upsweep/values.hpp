@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "io/column.hpp"
-#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/dynamic.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
@@ -41,19 +41,10 @@ std::string type_text(Type type, const io::ColumnInfo& meaning);
 std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
 /// The carry of a command-line value in elements of `type`. Throws invalid_argument, saying which option.
-detail::CarryBytes parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning,
-                               std::string_view option);
-/// The carry that an operator starts from: of its identity, or of nothing.
-detail::CarryBytes identity_carry(Operator op, Type type);
-detail::CarryBytes empty_carry(Type type);
-[[nodiscard]] int carry_size(Type type);
+dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning, std::string_view option);
 
-/// Whether a checked sum does not fit.
-[[nodiscard]] bool has_overflowed(const detail::CarryBytes& carry, Type type);
 /// The value of a carry of int64, with what of a checked sum 64 bits do not hold.
-[[nodiscard]] Int128 exact_value(const detail::CarryBytes& carry);
-/// Writes the carry's value as one element; false where nothing was folded.
-bool carry_value(const detail::CarryBytes& carry, Type type, void* element);
+[[nodiscard]] Int128 exact_value(const dynamic::Carry& carry);
 
 /// "1000", "1e6" or "2^20". Throws invalid_argument where that is no whole number from least to most, saying which option.
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);

@@ -48,7 +48,7 @@ class Carry {
   [[nodiscard]] bool any() const;
   /// Writes the value as one element: 0 where nothing precedes.
   void value(void* element) const;
-  /// How many times 2^bits the true sum of integers exceeds the value; 0 where it fits, and for floats.
+  /// How many times 2^bits a checked sum of integers exceeds the value; 0 where it fits, and for anything else.
   [[nodiscard]] std::int64_t wraps() const;
 
   [[nodiscard]] void* data() { return bytes_.bytes; }  ///< a ScanCarry
