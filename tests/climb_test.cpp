@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -32,6 +34,7 @@ Code code_of(const ClimbRequest& request) {
 
 TEST(Problems, SayWhatTheyAre) {
   std::set<std::string_view> names;
+  std::set<std::string_view> settings;  // of all problems: they are options of one command
   for (const ProblemInfo& one : problems()) {
     EXPECT_TRUE(names.insert(one.name).second) << one.name;
     EXPECT_FALSE(one.inputs.empty()) << one.name;
@@ -39,10 +42,37 @@ TEST(Problems, SayWhatTheyAre) {
     EXPECT_EQ(one.rungs[0].backend(), Backend::cpu) << one.name;
     std::set<std::string_view> ids;
     for (const RungInfo& rung : one.rungs) EXPECT_TRUE(ids.insert(rung.id).second) << one.name << ' ' << rung.id;
-    for (const SettingInfo& setting : one.settings) EXPECT_FALSE(setting.help.empty()) << setting.name;
+    for (const SettingInfo& setting : one.settings) {
+      EXPECT_FALSE(setting.help.empty()) << setting.name;
+      EXPECT_TRUE(settings.insert(setting.name).second) << setting.name;
+    }
     EXPECT_EQ(&problem(one.name), &one);
   }
   EXPECT_THROW((void)problem("sort"), Error);
+}
+
+/// A file that no ladder lists would be compiled and never run.
+TEST(Problems, ListEveryRungThatHasAFile) {
+  namespace fs = std::filesystem;
+  const char* const source = std::getenv("UPSWEEP_SOURCE_DIR");
+  if (source == nullptr || !fs::exists(fs::path(source) / "src")) GTEST_SKIP() << "no sources here";
+  int files = 0;
+  for (const ProblemInfo& one : problems()) {
+    std::set<std::string> ids;
+    for (const RungInfo& rung : one.rungs) ids.emplace(rung.id);
+    std::string folder(one.name);
+    std::replace(folder.begin(), folder.end(), '-', '_');
+    for (const auto& file : fs::directory_iterator(fs::path(source) / "src" / folder)) {
+      std::string id = file.path().stem().string();
+      const bool is_rung = (id.starts_with("cpu_") && file.path().extension() == ".cpp") ||
+                           (id.starts_with("cuda_") && file.path().extension() == ".cu");
+      if (!is_rung) continue;
+      ++files;
+      id[id.find('_')] = '.';
+      EXPECT_TRUE(ids.contains(id)) << file.path();
+    }
+  }
+  EXPECT_GT(files, 50);
 }
 
 /// What a rung leaves is right; and one that leaves something else is found out.
@@ -58,6 +88,7 @@ TEST(Problems, FindWrongOutputs) {
         instance.fill(which);
         std::vector<void*> at;
         const auto arrays = instance.arrays();
+        at.reserve(arrays.size());
         for (const HostArray& array : arrays) at.push_back(array.data);
         EXPECT_EQ(instance.run(Policy{.rung = rung}, at.data(), instance.group.n), rung);
         EXPECT_EQ(instance.wrong(one.rungs[0]), "");

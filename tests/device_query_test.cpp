@@ -597,16 +597,16 @@ TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
     double a, b;
     const char* expected;  ///< of each expression
   };
-  const Floats kCases[] = {{1, 2, "1 1 0 3 0.5 1"},
-                           {2, 2, "0 1 1 4 1 2"},
-                           {nan, 1, "0 0 0 NaN NaN 1"},
-                           {1, nan, "1 1 0 NaN NaN 1"},
-                           {nan, nan, "0 1 1 NaN NaN NaN"},
-                           {inf, nan, "1 1 0 NaN NaN Infinity"},
-                           {1e308, 1e308, "0 1 1 Infinity 1 1e+308"},
-                           {-inf, inf, "1 1 0 NaN NaN -Infinity"},
-                           {1, 0, "0 0 0 1 division_by_zero 0"}};
-  for (const auto& [a, b, expected] : kCases) {
+  const Floats cases[] = {{1, 2, "1 1 0 3 0.5 1"},
+                          {2, 2, "0 1 1 4 1 2"},
+                          {nan, 1, "0 0 0 NaN NaN 1"},
+                          {1, nan, "1 1 0 NaN NaN 1"},
+                          {nan, nan, "0 1 1 NaN NaN NaN"},
+                          {inf, nan, "1 1 0 NaN NaN Infinity"},
+                          {1e308, 1e308, "0 1 1 Infinity 1 1e+308"},
+                          {-inf, inf, "1 1 0 NaN NaN -Infinity"},
+                          {1, 0, "0 0 0 1 division_by_zero 0"}};
+  for (const auto& [a, b, expected] : cases) {
     const std::vector<double> x{a};
     const std::vector<double> y{b};
     MemoryTable t;

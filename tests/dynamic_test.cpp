@@ -24,8 +24,9 @@ constexpr std::int64_t kLength = 1000;
 /// Sums and products of these are exact in floats, in any order.
 template <class T>
 std::vector<T> elements() {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < kLength; ++i) values.push_back(static_cast<T>(i % 7 == 3 && i < 100 ? 2 : 1));
+  std::vector<T> values(kLength);
+  for (std::int64_t i = 0; i < kLength; ++i)
+    values[static_cast<std::size_t>(i)] = static_cast<T>(i % 7 == 3 && i < 100 ? 2 : 1);
   return values;
 }
 

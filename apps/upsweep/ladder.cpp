@@ -39,6 +39,9 @@ std::vector<std::string> split(std::string_view list) {
 
 std::vector<Type> parse_types(const std::string& text, const ProblemInfo& problem) {
   std::vector<Type> types;
+  if (!text.empty() && problem.types.empty()) {
+    throw Error(Code::invalid_argument, fmt::format("--types: the {} ladder has no choice of types", problem.name));
+  }
   for (const auto& word : split(text)) {
     const auto type = parse_type(word);
     if (!type || std::find(problem.types.begin(), problem.types.end(), *type) == problem.types.end()) {
@@ -121,16 +124,20 @@ std::int64_t power_of_ten(int digits) {
 
 /// An element divided by the unit. Throws overflow, and unsupported_type where that leaves a rest.
 template <class T, class In>
-T converted(In element, std::int64_t unit, const io::ColumnInfo& info, std::int64_t index) {
-  if (!std::in_range<T>(element)) {
-    throw Error(Code::overflow, fmt::format("{}: {} does not fit {}", info.name, element, name(type_of<T>())), index);
+T converted(In element, std::int64_t unit, const io::ColumnInfo& info, const InputInfo& input, std::int64_t index) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(element) / static_cast<T>(unit);
+  } else {
+    if (!std::in_range<T>(element)) {
+      throw Error(Code::overflow, fmt::format("{}: {} does not fit {}", info.name, element, name(type_of<T>())), index);
+    }
+    const auto value = static_cast<std::int64_t>(element);
+    if (value % unit == 0) return static_cast<T>(value / unit);
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: {} is no whole number, as {} must be", info.name,
+                            io::format_decimal(value, info.scale), input.name),
+                index);
   }
-  const auto value = static_cast<std::int64_t>(element);
-  if (value % unit == 0) return static_cast<T>(value / unit);
-  throw Error(Code::unsupported_type,
-              fmt::format("{}: {} is no whole number, as keys and quantities must be", info.name,
-                          io::format_decimal(value, info.scale)),
-              index);
 }
 
 /// The column as T. Throws unsupported_type, and overflow for a value that T does not hold.
@@ -138,7 +145,7 @@ template <class T>
 Column load_as(const std::string& source, const InputInfo& input, std::string_view problem) {
   io::ColumnInfo info;
   const Column column = load(source, info);
-  if (is_float(info.type)) {
+  if (is_float(info.type) && std::is_integral_v<T>) {
     throw Error(Code::unsupported_type,
                 fmt::format("{} has {} elements: {} takes integers and decimals", info.name, name(info.type), problem));
   }
@@ -146,9 +153,9 @@ Column load_as(const std::string& source, const InputInfo& input, std::string_vi
   const std::int64_t unit = divides ? power_of_ten(info.scale) : 1;
   auto [values, owner] = allocate<T>(column.count);
   visit_type(info.type, [&, values = values]<class In>(std::type_identity<In>) {
-    if constexpr (std::is_integral_v<In>) {
+    if constexpr (std::is_integral_v<In> || std::is_floating_point_v<T>) {
       const auto* const from = static_cast<const In*>(column.data.get());
-      for (std::int64_t i = 0; i < column.count; ++i) values[i] = converted<T>(from[i], unit, info, i);
+      for (std::int64_t i = 0; i < column.count; ++i) values[i] = converted<T>(from[i], unit, info, input, i);
     }
   });
   return {.name = info.name, .type = type_of<T>(), .count = column.count, .data = std::move(owner)};
@@ -178,10 +185,10 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
     const InputInfo& input = problem.inputs[i];
     if (input.positive) {
       columns.push_back(load_numbers(sources[i]));
-    } else if (input.type == Type::uint32) {
-      columns.push_back(load_as<std::uint32_t>(sources[i], input, problem.name));
-    } else if (input.type == Type::int64) {
-      columns.push_back(load_as<std::int64_t>(sources[i], input, problem.name));
+    } else if (input.type) {
+      visit_type(*input.type, [&]<class T>(std::type_identity<T>) {
+        columns.push_back(load_as<T>(sources[i], input, problem.name));
+      });
     } else {
       columns.push_back(load(sources[i], info));
     }

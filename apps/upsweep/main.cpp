@@ -163,18 +163,24 @@ CLI::App* add_subset_sum(CLI::App& app, Options& options) {
 CLI::App* add_ladder(CLI::App& app, Options& options) {
   CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
   LadderOptions& o = options.ladder;
-  ladder->add_option("PROBLEM", o.problem, "scan, reduce, ragged, aggregate or subset-sum (default: list the ladders)");
-  ladder->add_option(
-      "--sizes", o.sizes,
-      "lengths such as 2^10,1e6 (default: 1e3,1e6,1e7; aggregate: 6001215; subset-sum: three instances)");
-  ladder->add_option("--types", o.types, "element types (default: int32,float32,int64,float64; ragged: int64)");
+  std::vector<std::string> names;
+  std::vector<std::string> inputs;
+  std::size_t most_inputs = 0;
+  for (const ProblemInfo& problem : problems()) {
+    names.emplace_back(problem.name);
+    std::string columns(problem.name);
+    for (const InputInfo& input : problem.inputs) columns.append(" ").append(input.name);
+    inputs.push_back(columns);
+    most_inputs = std::max(most_inputs, problem.inputs.size());
+  }
+  ladder->add_option("PROBLEM", o.problem, fmt::format("{} (default: list the ladders)", fmt::join(names, ", ")));
+  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: the problem's usual ones)");
+  ladder->add_option("--types", o.types, "element types such as int32,float64 (default: the problem's usual ones)");
   ladder
       ->add_option("--input", o.input,
-                   "climb on a column (ragged: STARTS STOPS; aggregate: KEY QUANTITY PRICE) instead of generated data")
-      ->expected(1, 3);
-  ladder
-      ->add_option("--max-seconds", o.max_seconds,
-                   "skip a rung that would, by the size before, take longer (default: 5)")
+                   fmt::format("climb on columns instead of generated data ({})", fmt::join(inputs, "; ")))
+      ->expected(1, static_cast<int>(most_inputs));
+  ladder->add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) {

@@ -14,17 +14,17 @@
 extern "C" {
 #endif
 
-typedef enum upsweep_type {
-  UPSWEEP_INT8,
-  UPSWEEP_INT16,
-  UPSWEEP_INT32,
-  UPSWEEP_INT64,
-  UPSWEEP_UINT8,
-  UPSWEEP_UINT16,
-  UPSWEEP_UINT32,
-  UPSWEEP_UINT64,
-  UPSWEEP_FLOAT32,
-  UPSWEEP_FLOAT64
+typedef enum upsweep_type { /* NOLINT(performance-enum-size): C's have no other */
+                            UPSWEEP_INT8,
+                            UPSWEEP_INT16,
+                            UPSWEEP_INT32,
+                            UPSWEEP_INT64,
+                            UPSWEEP_UINT8,
+                            UPSWEEP_UINT16,
+                            UPSWEEP_UINT32,
+                            UPSWEEP_UINT64,
+                            UPSWEEP_FLOAT32,
+                            UPSWEEP_FLOAT64
 } upsweep_type;
 
 typedef struct upsweep_array {

@@ -169,13 +169,13 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
 
 }  // namespace
 
-extern const Problem kProblem{.info = []() -> ProblemInfo {
-                                return {.name = "aggregate",
-                                        .rungs = rungs(),
-                                        .inputs = kInputs,
-                                        .usual_sizes = kLineitemRows,
-                                        .settings = kSettings};
-                              },
-                              .visit_instances = visit_instances};
+extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
+                                    return {.name = "aggregate",
+                                            .rungs = rungs(),
+                                            .inputs = kInputs,
+                                            .usual_sizes = kLineitemRows,
+                                            .settings = kSettings};
+                                  },
+                                  .visit_instances = visit_instances};
 
 }  // namespace upsweep::aggregate

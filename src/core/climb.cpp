@@ -155,6 +155,7 @@ Group Climber::climb(Instance& instance, Place& place) {
     if (!is_wanted(rung, place.backend()) || !instance.takes(rung)) continue;
     group.rows.push_back({.rung = rung, .bytes = instance.bytes(rung)});
   }
+  if (group.rows.empty()) return std::move(group);
   for (int which = 0; which < instance.fills(); ++which) {
     instance.fill(which);
     place.upload();
@@ -195,7 +196,10 @@ std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progr
   const RungInfo* const wanted = wanted_rung(request, info);
   std::vector<Group> groups;
   const auto climb_on = [&](Backend backend, const auto& place_of) {
-    if (wanted != nullptr && wanted->backend() != backend) return;
+    const auto runs_here = [&](const RungInfo& rung) {
+      return rung.backend() == backend && (wanted == nullptr || wanted->id == rung.id);
+    };
+    if (std::none_of(info.rungs.begin(), info.rungs.end(), runs_here)) return;
     Climber climber(request, progress, info);
     declaration(info.name).visit_instances(request, backend, [&](Instance& instance) {
       if (instance.group.limit_bytes == 0) instance.group.limit_bytes = instance.group.bytes;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dynamic/c_api.cpp: upsweep.h: places made into policies, exceptions into results.
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
@@ -22,9 +21,7 @@ static_assert(UPSWEEP_FLOAT64 == static_cast<int>(Type::float64) && UPSWEEP_UINT
 
 template <std::size_t kSize>
 void put(char (&to)[kSize], std::string_view text) {
-  const std::size_t length = std::min(text.size(), kSize - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
+  to[text.copy(to, kSize - 1)] = '\0';
 }
 
 int report(upsweep_result* result, Code code, std::int64_t index, std::string_view rung, std::string_view message) {

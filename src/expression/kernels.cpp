@@ -246,10 +246,10 @@ inline bool is_equal(T a, T b) {
   return a == b || (a != a && b != b);
 }
 
-/// f(a[i], b[i]) of every pair.
-template <class T, class Out, auto f>
+/// kF(a[i], b[i]) of every pair.
+template <class T, class Out, auto kF>
 void binary(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out) {
-  each(a, one_a, b, one_b, n, out, f);
+  each(a, one_a, b, one_b, n, out, kF);
 }
 
 constexpr int kLanes = 8;  // of a sum: with each instruction set the same
@@ -270,10 +270,10 @@ T sum(const T* in, int n) {
 }
 
 /// The first that no other one precedes.
-template <class T, bool (*precedes)(T, T)>
+template <class T, bool (*kPrecedes)(T, T)>
 T extreme(const T* in, int n) {
   T value = in[0];
-  for (int i = 1; i < n; ++i) value = precedes(in[i], value) ? in[i] : value;
+  for (int i = 1; i < n; ++i) value = kPrecedes(in[i], value) ? in[i] : value;
   return value;
 }
 

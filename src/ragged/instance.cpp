@@ -128,30 +128,31 @@ void visit_lists(const std::vector<Column>& input, const Problem::Visit& visit) 
 
 }  // namespace
 
-extern const Problem kProblem{.info = []() -> ProblemInfo {
-                                return {.name = "ragged",
-                                        .rungs = rungs(),
-                                        .inputs = kInputs,
-                                        .types = kTypes,
-                                        .usual_types = kUsualTypes,
-                                        .usual_sizes = kUsualSizes};
-                              },
-                              .visit_instances =
-                                  [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
-                                    if (!request.input.empty()) return visit_lists(request.input, visit);
-                                    const ProblemInfo& info = problem("ragged");
-                                    for (const Type type : types_of(request, info)) {
-                                      for (const std::int64_t n : sizes_of(request, info)) {
-                                        visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-                                          for (const Lists lists : {Lists::anywhere, Lists::adjacent}) {
-                                            const bool adjacent = lists == Lists::adjacent;
-                                            OffsetsInstance<T> instance(Elements<T>(n + (adjacent ? 1 : 0)),
-                                                                        Elements<T>(adjacent ? 0 : n), n, "", lists);
-                                            visit(instance);
+extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
+                                    return {.name = "ragged",
+                                            .rungs = rungs(),
+                                            .inputs = kInputs,
+                                            .types = kTypes,
+                                            .usual_types = kUsualTypes,
+                                            .usual_sizes = kUsualSizes};
+                                  },
+                                  .visit_instances =
+                                      [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
+                                        if (!request.input.empty()) return visit_lists(request.input, visit);
+                                        const ProblemInfo& info = problem("ragged");
+                                        for (const Type type : types_of(request, info)) {
+                                          for (const std::int64_t n : sizes_of(request, info)) {
+                                            visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+                                              for (const Lists lists : {Lists::anywhere, Lists::adjacent}) {
+                                                const bool adjacent = lists == Lists::adjacent;
+                                                OffsetsInstance<T> instance(Elements<T>(n + (adjacent ? 1 : 0)),
+                                                                            Elements<T>(adjacent ? 0 : n), n, "",
+                                                                            lists);
+                                                visit(instance);
+                                              }
+                                            });
                                           }
-                                        });
-                                      }
-                                    }
-                                  }};
+                                        }
+                                      }};
 
 }  // namespace upsweep::ragged

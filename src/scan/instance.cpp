@@ -57,17 +57,17 @@ class ScanInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
-extern const Problem kProblem{.info = []() -> ProblemInfo {
-                                return {.name = "scan",
-                                        .rungs = rungs(),
-                                        .inputs = kOneColumn,
-                                        .types = kNumberTypes,
-                                        .usual_types = kUsualNumberTypes,
-                                        .usual_sizes = kUsualSizes};
-                              },
-                              .visit_instances =
-                                  [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
-                                    visit_columns<ScanInstance>(request, problem("scan"), visit);
-                                  }};
+extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
+                                    return {.name = "scan",
+                                            .rungs = rungs(),
+                                            .inputs = kOneColumn,
+                                            .types = kNumberTypes,
+                                            .usual_types = kUsualNumberTypes,
+                                            .usual_sizes = kUsualSizes};
+                                  },
+                                  .visit_instances =
+                                      [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
+                                        visit_columns<ScanInstance>(request, problem("scan"), visit);
+                                      }};
 
 }  // namespace upsweep::scan

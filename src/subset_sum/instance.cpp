@@ -407,10 +407,10 @@ constexpr SettingInfo kSettings[] = {
 
 }  // namespace
 
-extern const Problem kProblem{.info = []() -> ProblemInfo {
-                                return {
-                                    .name = "subset-sum", .rungs = rungs(), .inputs = kInputs, .settings = kSettings};
-                              },
-                              .visit_instances = visit_instances};
+extern constexpr Problem kProblem{
+    .info = []() -> ProblemInfo {
+      return {.name = "subset-sum", .rungs = rungs(), .inputs = kInputs, .settings = kSettings};
+    },
+    .visit_instances = visit_instances};
 
 }  // namespace upsweep::subset_sum
