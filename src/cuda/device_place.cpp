@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,27 @@ constexpr std::size_t kMostSets = 32;
 void copy_to_device(void* to, const void* from, std::int64_t bytes) {
   require(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice), "copying to the device");
 }
+
+/// Keeps what calls have freed in the device's pool for as long as this lives: allocating is not what is timed.
+class KeptPool {
+ public:
+  explicit KeptPool(int device) {
+    require(cudaDeviceGetDefaultMemPool(&pool_, device), "asking for the device's pool");
+    require(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &before_), "asking for the device's pool");
+    std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+    require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all), "keeping freed memory");
+  }
+  ~KeptPool() {
+    (void)cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &before_);
+    (void)cudaMemPoolTrimTo(pool_, 0);
+  }
+  KeptPool(const KeptPool&) = delete;
+  KeptPool& operator=(const KeptPool&) = delete;
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+  std::uint64_t before_ = 0;
+};
 
 /// The arrays of an instance, several times over where one set would stay in the device's cache from run to run.
 class DevicePlace final : public Place, private gpu::CurrentDevice {
@@ -72,6 +94,7 @@ class DevicePlace final : public Place, private gpu::CurrentDevice {
 
   Instance& instance_;
   int device_;
+  KeptPool pool_;
   std::vector<HostArray> arrays_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   gpu::OwnStream stream_;
@@ -81,7 +104,7 @@ class DevicePlace final : public Place, private gpu::CurrentDevice {
 };
 
 DevicePlace::DevicePlace(Instance& instance, int device)
-    : CurrentDevice(device), instance_(instance), device_(device), arrays_(instance.arrays()) {
+    : CurrentDevice(device), instance_(instance), device_(device), pool_(device), arrays_(instance.arrays()) {
   for (const HostArray& array : arrays_) {
     if (stays_on_host(array)) pinned_.push_back(std::make_unique<gpu::Pinned>(array.data, array.bytes));
   }
