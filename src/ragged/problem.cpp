@@ -178,7 +178,7 @@ std::int64_t detail::list_count(std::int64_t starts, std::int64_t stops, std::in
   const std::int64_t left_stops = stops - stops_offset;
   const auto left = [](const char* what, std::int64_t size, std::int64_t offset) {
     return std::string(what) + " has " + std::to_string(size) + " elements, " + std::to_string(size - offset) +
-           " of them behind offset " + std::to_string(offset);
+           " of them after offset " + std::to_string(offset);
   };
   const auto require_reach = [](const char* what, std::int64_t size, std::int64_t offset) {
     if (offset <= size) return;

@@ -15,7 +15,7 @@
 
 namespace upsweep::scan {
 
-/// The scan of the documents, output by output: next(x) is the value behind x.
+/// The scan as it is defined, output by output: next(x) is the value after x.
 /// Integers and min, max are computed as they are defined; every rung must agree bit for bit.
 template <class Out, class Op>
 class ExactReference {

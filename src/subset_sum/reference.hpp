@@ -23,7 +23,7 @@ inline std::vector<std::uint8_t> expected_sums(const std::vector<std::int64_t>& 
   return with;
 }
 
-/// The first sum whose bit is wrong, or that of a sum behind the limit; -1: none.
+/// The first sum whose bit is wrong, or that of a sum past the limit; -1: none.
 inline std::int64_t first_wrong(const std::vector<std::uint8_t>& expected, const std::uint64_t* sums) {
   const auto limit = static_cast<std::int64_t>(expected.size()) - 1;
   for (std::int64_t i = 0; i < (limit / 64 + 1) * 64; ++i) {

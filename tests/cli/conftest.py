@@ -66,7 +66,7 @@ class Upsweep:
         return name
 
     def table(self, name, columns, **options):
-        """Columns as a .parquet, .arrow (IPC file), .arrows (IPC stream) or .csv file, told by the name."""
+        """Columns as a .parquet, .arrow (IPC file), .arrows (IPC stream) or .csv file, by the name."""
         import pyarrow as pa
 
         table = columns if isinstance(columns, pa.Table) else pa.table(columns)

@@ -80,7 +80,7 @@ def test_every_problem_verifies(upsweep, problem):
         assert {(row["type"], row["n"]) for row in there} == {(t, n) for t in types.split(",") for n in (1, 777)}
         for row in there:
             assert row["status"] == "verified" or "adjacent" in row["rung"], row
-        # Made lists lie anywhere in one group and one behind the other in the next, where this rung can run.
+        # Generated lists lie anywhere in one group and one after the other in the next, where this rung can run.
         verified = {(row["type"], row["n"]) for row in there if row["status"] == "verified"}
         assert verified == {(t, n) for t in types.split(",") for n in (1, 777)}
 

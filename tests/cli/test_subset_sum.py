@@ -296,7 +296,7 @@ def test_decimals_are_exact(upsweep):
     upsweep.write("in.txt", lines(["0.1", "0.2", "0.70"]))
     result = upsweep.json("subset-sum", "in.txt", "--target", "0.3")
     assert (result["items"], result["sum"]) == (["0.1", "0.2"], "0.3")
-    upsweep.write("in.txt", lines(["1.00", "2.0", "3"]))  # zeros behind the last decimal do not count
+    upsweep.write("in.txt", lines(["1.00", "2.0", "3"]))  # zeros after the last decimal do not count
     result = upsweep.json("subset-sum", "in.txt", "--target", "3.000", "--all", "9")
     assert [one["items"] for one in result["solutions"]] == [[1, 2], [3]]
 
@@ -373,7 +373,7 @@ def test_a_point_first(upsweep):
 
 
 @pytest.mark.parametrize(
-    "line, told",
+    "line, reported",
     [
         ("abc", "'abc' is no number"),
         ("12x", "'12x' is no number"),
@@ -399,19 +399,19 @@ def test_a_point_first(upsweep):
         ("-Infinity", "'-Infinity' is not a number"),
     ],
 )
-def test_lines_that_are_no_numbers(upsweep, line, told):
+def test_lines_that_are_no_numbers(upsweep, line, reported):
     for content, index in ((f"{line}\n", 0), (f"1\n2\n{line}\n4\n", 2), (f"1\r\n {line} \r\n", 1)):
         message = refusal(upsweep, "malformed", content, index=index)
-        assert message.startswith(f"in.txt: line {index + 1}: {told}"), message
+        assert message.startswith(f"in.txt: line {index + 1}: {reported}"), message
     done = upsweep.run("subset-sum", "-", "--target", "3", input=f"7\n{line}".encode())
-    assert done.returncode == 1 and f"standard input: line 2: {told}" in done.stderr.decode()
+    assert done.returncode == 1 and f"standard input: line 2: {reported}" in done.stderr.decode()
 
 
-@pytest.mark.parametrize("line, told", [("0", "0 is zero"), ("0.00", "0 is zero"), ("-0", "0 is zero"),
+@pytest.mark.parametrize("line, reported", [("0", "0 is zero"), ("0.00", "0 is zero"), ("-0", "0 is zero"),
                                         ("-5", "-5 is negative"), ("-0.50", "-0.5 is negative")])  # fmt: skip
-def test_lines_that_are_not_positive(upsweep, line, told):
+def test_lines_that_are_not_positive(upsweep, line, reported):
     message = refusal(upsweep, "not_positive", f"1\n2\n{line}\nabc\n", index=2)
-    assert message.startswith(f"in.txt: line 3: {told}"), message
+    assert message.startswith(f"in.txt: line 3: {reported}"), message
 
 
 def test_empty_lines_between_numbers(upsweep):
@@ -498,7 +498,7 @@ def test_floats_are_the_shortest_decimal(upsweep, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "value, word, told",
+    "value, word, reported",
     [
         (np.nan, "malformed", "not a number"),
         (np.inf, "malformed", "not a number"),
@@ -511,10 +511,10 @@ def test_floats_are_the_shortest_decimal(upsweep, dtype):
         (1e-25, "overflow", "18 decimals"),
     ],
 )
-def test_floats_that_are_refused(upsweep, dtype, value, word, told):
+def test_floats_that_are_refused(upsweep, dtype, value, word, reported):
     upsweep.save("in.npy", [1, 2, value, -1], dtype)
     message = upsweep.fails(word, "subset-sum", "in.npy", "--target", "3", index=2)["message"]
-    assert message.startswith("in.npy: row 2: ") and told in message
+    assert message.startswith("in.npy: row 2: ") and reported in message
 
 
 def test_float32_has_its_own_decimals(upsweep):
@@ -658,7 +658,7 @@ def test_labels_that_are_refused(upsweep, arrow):
 
 
 @pytest.mark.parametrize(
-    "options, told",
+    "options, reported",
     [
         ([], "--target"),
         (["--target", ""], "--target"),
@@ -689,10 +689,10 @@ def test_labels_that_are_refused(upsweep, arrow):
         (["--target", "3", "more.txt"], "more.txt"),
     ],
 )
-def test_bad_options(upsweep, options, told):
+def test_bad_options(upsweep, options, reported):
     upsweep.write("in.txt", "1\n2\n")
     error = upsweep.fails("invalid_argument", "subset-sum", "in.txt", *options, index=None)
-    assert told in error["message"], error
+    assert reported in error["message"], error
 
 
 @pytest.mark.parametrize("content", ["1\n2\n", ""])
@@ -833,10 +833,10 @@ def csv_of(cells, name="x"):
 def test_csv_decimals_are_exact(upsweep, arrow, cells, target):
     upsweep.write("t.csv", csv_of(cells))
     upsweep.write("t.txt", lines(cells))
-    told = upsweep.json("subset-sum", "t.csv:x", "--target", target)
-    check(told, [decimal.Decimal(cell) for cell in cells], decimal.Decimal(target))
+    reported = upsweep.json("subset-sum", "t.csv:x", "--target", target)
+    check(reported, [decimal.Decimal(cell) for cell in cells], decimal.Decimal(target))
     other = upsweep.json("subset-sum", "t.txt", "--target", target)
-    assert {**told, "seconds": 0} == {**other, "seconds": 0}
+    assert {**reported, "seconds": 0} == {**other, "seconds": 0}
     digit = decimal.Decimal(1).scaleb(min(decimal.Decimal(cell).as_tuple().exponent for cell in (*cells, target)))
     check_no(upsweep.json("subset-sum", "t.csv:x", "--target", f"{decimal.Decimal(target) - digit:f}"))
 
@@ -866,7 +866,7 @@ def test_csv_points_first(upsweep, arrow):
 
 
 @pytest.mark.parametrize(
-    "cell, word, told",
+    "cell, word, reported",
     [
         ("abc", "malformed", "'abc' is no number: one positive number per row"),
         ("5.", "malformed", "'5.' is no number"),
@@ -887,14 +887,14 @@ def test_csv_points_first(upsweep, arrow):
         ("-0.50", "not_positive", "-0.5 is negative"),
     ],
 )  # fmt: skip
-def test_csv_cells_that_are_refused(upsweep, arrow, cell, word, told):
+def test_csv_cells_that_are_refused(upsweep, arrow, cell, word, reported):
     for content, row in ((csv_of([1, "2.5", cell, "zzz"]), 2), (csv_of([7] * 200_000 + [cell]), 200_000)):
         upsweep.write("t.csv", content)
         error = upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=row)
-        assert error["message"].startswith(f"t.csv:x: row {row}: {told}"), error
+        assert error["message"].startswith(f"t.csv:x: row {row}: {reported}"), error
     upsweep.write("t.csv", csv_of([cell, 1]))  # of a column that begins with a word
-    word = "unsupported_type" if told.endswith("is no number") or "is no number:" in told else word
-    assert f"row 0: {told}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
+    word = "unsupported_type" if reported.endswith("is no number") or "is no number:" in reported else word
+    assert f"row 0: {reported}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
 
 
 @pytest.mark.parametrize("cell", ["", '""', "  ", '" \t"'])
