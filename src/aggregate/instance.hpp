@@ -49,7 +49,8 @@ class AggregateInstance : public Instance {
  protected:
   Table& table_;
   std::uint32_t limit_;
-  std::int64_t sum_ = 0;
+  std::int64_t expected_ = 0;  ///< by the reference
+  std::int64_t sum_ = 0;       ///< of the last run
 
  private:
   // The rung of the last call on a GPU, and whether the host does the last part.

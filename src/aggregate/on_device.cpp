@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "aggregate/occupancy.hpp"
-#include "aggregate/reference.hpp"
 #include "aggregate/rung.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/timing.hpp"
@@ -76,7 +75,6 @@ class SentInstance final : public AggregateInstance {
   Staged run_once(const Rung& rung);
 
   Transfer transfer_;
-  std::int64_t expected_;
   gpu::DeviceBytes key_;
   gpu::DeviceBytes quantity_;
   gpu::DeviceBytes price_;
@@ -91,7 +89,6 @@ class SentInstance final : public AggregateInstance {
 SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
     : AggregateInstance(table, limit, Backend::cuda, Memory::resident),
       transfer_(transfer),
-      expected_(expected_sum(table.key.data(), table.quantity.data(), table.price.data(), table.rows, limit)),
       key_(table.rows * 4),
       quantity_(table.rows * 8),
       price_(table.rows * 8),
@@ -250,7 +247,7 @@ void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& as
       return;
     }
     std::vector<Contender> one{{.name = "", .run = run}};
-    time_in_turn(one, clock, gpu::kBudget);
+    time_in_turn(one, clock, kBudget);
     row.variants.push_back({.name = std::to_string(way.threads) + (way.capped ? " threads, capped" : " threads"),
                             .registers = way.registers,
                             .shared_bytes = way.shared_bytes,

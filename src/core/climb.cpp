@@ -14,8 +14,6 @@
 namespace upsweep {
 namespace {
 
-// Seconds for the rounds of a contender.
-constexpr double kBudget = 0.3;
 // A rung is tried on so many elements first, so that one that would take minutes is not started at all.
 constexpr std::int64_t kProbe = 1 << 15;
 

@@ -37,6 +37,9 @@ struct Contender {
   [[nodiscard]] double median() const;
 };
 
+/// Seconds for the rounds of a contender of a ladder.
+inline constexpr double kBudget = 0.3;
+
 /// Runs every contender once per round, in turn, so that a machine that slows down slows all of them; after one round
 /// that is not counted. There are at most 31 rounds; a contender is left out of further ones once it has used `budget`
 /// seconds and has five samples, or four times that and three.

@@ -197,7 +197,7 @@ void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
   if (sets_.size() == 1) return;
   gpu::EventClock still(stream_.get());  // always on the same set
   std::vector<Contender> warm{{.name = "", .run = run}};
-  time_in_turn(warm, still, gpu::kBudget);
+  time_in_turn(warm, still, kBudget);
   row.warm_s = warm[0].median();
   row.warm_graph_s = seconds_in_graph(still, run);
 }

@@ -15,8 +15,6 @@
 namespace upsweep::gpu {
 
 inline constexpr int kGraphCalls = 64;
-// Seconds for the rounds of a contender.
-inline constexpr double kBudget = 0.3;
 
 class DeviceBytes {
  public:
