@@ -5,14 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "core/visit.hpp"
 #include "rungs.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
+#include "upsweep/upsweep.h"
 
 namespace upsweep {
 namespace {
@@ -147,6 +150,20 @@ TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
             Code::invalid_argument);
   EXPECT_EQ(code_of([&] { dynamic::compact_offsets(seq, from, {in, 1, Type::int32}, out, lists); }),
             Code::unequal_lengths);
+}
+
+TEST(Dynamic, CNamesEveryProblemAndRung) {
+  int problem = 0;
+  for (const ProblemInfo& info : problems()) {
+    EXPECT_EQ(std::string_view(upsweep_problem(problem)), info.name);
+    for (int rung = 0; rung < std::ssize(info.rungs); ++rung) {
+      EXPECT_EQ(std::string_view(upsweep_rung(problem, rung)), info.rungs[static_cast<std::size_t>(rung)].id);
+      EXPECT_EQ(std::string_view(upsweep_rung_idea(problem, rung)), info.rungs[static_cast<std::size_t>(rung)].idea);
+    }
+    EXPECT_EQ(upsweep_rung(problem, static_cast<int>(info.rungs.size())), nullptr);
+    ++problem;
+  }
+  EXPECT_EQ(upsweep_problem(problem), nullptr);
 }
 
 TEST(Dynamic, StagedNeedsAGpu) {

@@ -63,9 +63,9 @@ inline constexpr bool kHoldsEvery = std::is_signed_v<To> == std::is_signed_v<Fro
                                         ? sizeof(To) >= sizeof(From)
                                         : std::is_signed_v<To> && sizeof(To) > sizeof(From);
 
-/// Fills the fields that a scan and a reduction share, on a GPU all of them.
-template <class In, class Out, class Op, class Call>
-void describe_elements(Call& call, const Op& op) {
+/// Fills in what the types and the operator say: on a GPU all of it.
+template <class In, class Out, class Op>
+void describe_elements(ElementsCall& call, const Op& op) {
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
                 "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
@@ -88,8 +88,8 @@ void describe_elements(Call& call, const Op& op) {
 }
 
 /// The same and, for the CPU, the loops of a custom operator: not on a GPU, where it may be a function of the device alone.
-template <class In, class Out, class Op, class Call>
-void describe(Call& call, const Op& op) {
+template <class In, class Out, class Op>
+void describe(ElementsCall& call, const Op& op) {
   describe_elements<In, Out>(call, op);
   if constexpr (kCompiledOperator<In, Out, Op> == Operator::custom) {
     static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");

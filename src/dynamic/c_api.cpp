@@ -84,25 +84,11 @@ const T* elements(const upsweep_array& array, const char* what) {
                                           std::string(name(type_of_c(array.type))));
 }
 
-const std::vector<std::vector<std::string>>& rung_texts(std::string_view RungInfo::* text) {
-  const auto all = [](std::string_view RungInfo::* member) {
-    std::vector<std::vector<std::string>> texts;
-    for (const ProblemInfo& problem : problems()) {
-      texts.emplace_back();
-      for (const RungInfo& rung : problem.rungs) texts.back().emplace_back(rung.*member);
-    }
-    return texts;
-  };
-  static const auto ids = all(&RungInfo::id);
-  static const auto ideas = all(&RungInfo::idea);
-  return text == &RungInfo::id ? ids : ideas;
-}
-
-const char* rung_text(int problem, int rung, std::string_view RungInfo::* text) {
-  const auto& all = rung_texts(text);
-  if (problem < 0 || problem >= std::ssize(all)) return nullptr;
-  const auto& rungs = all[static_cast<std::size_t>(problem)];
-  return rung >= 0 && rung < std::ssize(rungs) ? rungs[static_cast<std::size_t>(rung)].c_str() : nullptr;
+/// Null: there is no such rung. Descriptions are string literals: a null ends them.
+const RungInfo* rung_at(int problem, int rung) {
+  if (problem < 0 || problem >= std::ssize(problems())) return nullptr;
+  const std::vector<RungInfo>& rungs = problems()[static_cast<std::size_t>(problem)].rungs;
+  return rung >= 0 && rung < std::ssize(rungs) ? &rungs[static_cast<std::size_t>(rung)] : nullptr;
 }
 
 }  // namespace
@@ -180,15 +166,18 @@ int upsweep_find_subset(const upsweep_place* place, const int64_t* items, int64_
 }
 
 const char* upsweep_problem(int problem) {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const ProblemInfo& one : problems()) all.emplace_back(one.name);
-    return all;
-  }();
-  return problem >= 0 && problem < std::ssize(names) ? names[static_cast<std::size_t>(problem)].c_str() : nullptr;
+  if (problem < 0 || problem >= std::ssize(problems())) return nullptr;
+  return problems()[static_cast<std::size_t>(problem)].name.data();
 }
 
-const char* upsweep_rung(int problem, int rung) { return rung_text(problem, rung, &RungInfo::id); }
-const char* upsweep_rung_idea(int problem, int rung) { return rung_text(problem, rung, &RungInfo::idea); }
+const char* upsweep_rung(int problem, int rung) {
+  const RungInfo* const info = rung_at(problem, rung);
+  return info != nullptr ? info->id.data() : nullptr;
+}
+
+const char* upsweep_rung_idea(int problem, int rung) {
+  const RungInfo* const info = rung_at(problem, rung);
+  return info != nullptr ? info->idea.data() : nullptr;
+}
 
 int upsweep_device_count(void) { return static_cast<int>(gpu::devices().size()); }

@@ -33,6 +33,21 @@ void require_operator(Operator op, Type type) {
   }
 }
 
+void describe(detail::ElementsCall& call, Operator op, ConstArray in, Type out, Carry& carry) {
+  require_element(in.type, "input");
+  require_operator(op, out);
+  detail::require_array(in.data, in.length, "input");
+  call.in = in.data;
+  call.n = in.length;
+  call.in_type = in.type;
+  call.out_type = out;
+  call.in_size = size_of(in.type);
+  call.out_size = size_of(out);
+  call.carry_size = carry.size();
+  call.op = op;
+  call.carry = carry.data();
+}
+
 }  // namespace
 
 Carry::Carry(Type type) : type_(type) {
@@ -82,41 +97,19 @@ int Carry::size() const {
 }
 
 detail::ScanCall scan_call(const ScanOptions& options, ConstArray in, Array out, Carry& carry) {
-  require_element(in.type, "input");
-  require_operator(options.op, out.type);
-  detail::require_array(in.data, in.length, "input");
+  detail::ScanCall call;
+  describe(call, options.op, in, out.type, carry);
   detail::require_array(out.data, out.length, "output");
   detail::require_equal_lengths(in.length, out.length);
   if (carry.type() != out.type) throw Error(Code::invalid_argument, "the carry and the output are of different types");
-  detail::ScanCall call;
-  call.in = in.data;
   call.out = out.data;
-  call.n = in.length;
-  call.in_type = in.type;
-  call.out_type = out.type;
-  call.in_size = size_of(in.type);
-  call.out_size = size_of(out.type);
-  call.carry_size = carry.size();
-  call.op = options.op;
   call.exclusive = options.exclusive;
-  call.carry = carry.data();
   return call;
 }
 
 detail::ReduceCall reduce_call(Operator op, ConstArray in, Carry& carry) {
-  require_element(in.type, "input");
-  require_operator(op, carry.type());
-  detail::require_array(in.data, in.length, "input");
   detail::ReduceCall call;
-  call.in = in.data;
-  call.n = in.length;
-  call.in_type = in.type;
-  call.out_type = carry.type();
-  call.in_size = size_of(in.type);
-  call.out_size = size_of(carry.type());
-  call.carry_size = carry.size();
-  call.op = op;
-  call.carry = carry.data();
+  describe(call, op, in, carry.type(), carry);
   return call;
 }
 

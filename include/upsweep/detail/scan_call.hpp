@@ -39,10 +39,11 @@ struct DeviceScans {
   DeviceKernel<ScanCall> lookback;
 };
 
-/// One scan. Compiled operators name their types and operator; custom ones bring their kernel.
-struct ScanCall {
+/// What a scan and a reduction have in common. Compiled operators name their types and operator; custom ones bring their
+/// kernel.
+struct ElementsCall {
   const void* in = nullptr;
-  void* out = nullptr;
+  void* out = nullptr;  ///< of a reduction on a GPU: where the result goes
   std::int64_t n = 0;
   Type in_type = Type::custom;
   Type out_type = Type::custom;
@@ -50,29 +51,18 @@ struct ScanCall {
   int out_size = 0;
   int carry_size = 0;  ///< bytes of a ScanCarry<Out>
   Operator op = Operator::custom;
-  bool exclusive = false;
   const ScanKernel* custom = nullptr;   ///< the kernel of a custom operator or type, else null
   const void* op_object = nullptr;      ///< its function object
   void* carry = nullptr;                ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
-  const DeviceScans* device = nullptr;  ///< the kernels there of a custom operator or type, else null
 };
 
-/// One reduction: the same carry, no output.
-struct ReduceCall {
-  const void* in = nullptr;
-  std::int64_t n = 0;
-  Type in_type = Type::custom;
-  Type out_type = Type::custom;
-  int in_size = 0;
-  int out_size = 0;
-  int carry_size = 0;
-  Operator op = Operator::custom;
-  const ScanKernel* custom = nullptr;
-  const void* op_object = nullptr;
-  void* carry = nullptr;                             ///< a ScanCarry<Out>: what precedes; advanced, but not on a GPU
-  void* out = nullptr;                               ///< on a GPU: where the result goes
-  const gpu::Launch* launch = nullptr;               ///< as in ScanCall
+struct ScanCall : ElementsCall {
+  bool exclusive = false;
+  const DeviceScans* device = nullptr;  ///< the kernels on a GPU of a custom operator or type, else null
+};
+
+struct ReduceCall : ElementsCall {
   const DeviceKernel<ReduceCall>* device = nullptr;  ///< as in ScanCall
 };
 
