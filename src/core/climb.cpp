@@ -30,6 +30,7 @@ class Climber {
   }
   std::string estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const;
   void verify(Row& row, Instance& instance, Place& place, bool is_first) const;
+  std::vector<Contender> contenders(Instance& instance, Place& place) const;
   void time(Instance& instance, Place& place) const;
 
   const ClimbRequest& request_;
@@ -100,51 +101,62 @@ double median_of(const std::vector<Contender>& all, std::string_view name) {
 
 std::string checked(std::string_view rung) { return std::string(rung) + " checked"; }
 
-void Climber::time(Instance& instance, Place& place) const {
+/// The limits, the API and every rung that was verified.
+std::vector<Contender> Climber::contenders(Instance& instance, Place& place) const {
   Group& group = instance.group;
   const bool on_cpu = place.backend() == Backend::cpu;
-  std::vector<Contender> contenders = place.limits();
+  std::vector<Contender> all = place.limits();
   if (on_cpu && instance.run_inlined()) {
-    contenders.push_back({.name = "inlined", .run = [&] { (void)instance.run_inlined(); }});
+    all.push_back({.name = "inlined", .run = [&] { (void)instance.run_inlined(); }});
   }
   // The API takes no pinned memory unless the rung that does is named.
   if (request_.rung.empty() && group.bytes > 0 && !group.is_pinned) {
     group.api_rung = place.run("", group.n);
-    contenders.push_back({.name = "api", .run = place.runner("", Overflow::wrap)});
+    all.push_back({.name = "api", .run = place.runner("", Overflow::wrap)});
   }
   for (const Row& row : group.rows) {
     if (row.status != RowStatus::verified) continue;
-    contenders.push_back({.name = std::string(row.rung.id), .run = place.runner(row.rung.id, Overflow::wrap)});
+    all.push_back({.name = std::string(row.rung.id), .run = place.runner(row.rung.id, Overflow::wrap)});
     if (!on_cpu || !instance.is_checkable() || row.rung.kind == Kind::library) continue;
     auto run = place.runner(row.rung.id, Overflow::checked);
-    if (succeeds(run)) contenders.push_back({.name = checked(row.rung.id), .run = std::move(run)});
+    if (succeeds(run)) all.push_back({.name = checked(row.rung.id), .run = std::move(run)});
   }
-  std::vector<Peer> peers;
-  if (on_cpu && request_.rung.empty()) peers = instance.peers();
-  for (const Peer& peer : peers) contenders.push_back({.name = std::string(peer.row.rung.id), .run = peer.run});
-  progress_("timing " + std::to_string(contenders.size()) + " contenders on " + std::to_string(group.n));
-  time_in_turn(contenders, place.clock(), kBudget);
+  return all;
+}
 
-  const double copy = median_of(contenders, "copy");
-  const double read = median_of(contenders, "read");
+/// What the contenders' times say of the machine and of every rung.
+void take_figures(Instance& instance, Place& place, const std::vector<Contender>& timed) {
+  Group& group = instance.group;
+  const double copy = median_of(timed, "copy");
+  const double read = median_of(timed, "read");
   const double first_input = static_cast<double>(instance.arrays()[0].bytes);
   const double read_bytes = group.is_pinned ? first_input : group.limit_bytes / (group.reads_only ? 1 : 2);
   if (copy > 0) group.copy_bytes_per_s = group.limit_bytes / copy;
   if (read > 0) group.read_bytes_per_s = read_bytes / read;
-  group.inlined_s = median_of(contenders, "inlined");
-  group.api_s = median_of(contenders, "api");
+  group.inlined_s = median_of(timed, "inlined");
+  group.api_s = median_of(timed, "api");
   for (Row& row : group.rows) {
-    const Contender* const timed = find(contenders, row.rung.id);
-    if (timed == nullptr) continue;
-    row.median_s = timed->median();
-    if (const Contender* with_checks = find(contenders, checked(row.rung.id))) row.checked_s = with_checks->median();
-    place.add_details(row, timed->run);
+    const Contender* const own = find(timed, row.rung.id);
+    if (own == nullptr) continue;
+    row.median_s = own->median();
+    if (const Contender* with_checks = find(timed, checked(row.rung.id))) row.checked_s = with_checks->median();
+    place.add_details(row, own->run);
   }
+}
+
+void Climber::time(Instance& instance, Place& place) const {
+  std::vector<Contender> all = contenders(instance, place);
+  const bool has_peers = place.backend() == Backend::cpu && request_.rung.empty();
+  std::vector<Peer> peers = has_peers ? instance.peers() : std::vector<Peer>();
+  for (const Peer& peer : peers) all.push_back({.name = std::string(peer.row.rung.id), .run = peer.run});
+  progress_("timing " + std::to_string(all.size()) + " contenders on " + std::to_string(instance.group.n));
+  time_in_turn(all, place.clock(), kBudget);
+  take_figures(instance, place, all);
   for (Peer& peer : peers) {
-    peer.row.median_s = median_of(contenders, peer.row.rung.id) / peer.share;
-    group.rows.push_back(std::move(peer.row));
+    peer.row.median_s = median_of(all, peer.row.rung.id) / peer.share;
+    instance.group.rows.push_back(std::move(peer.row));
   }
-  if (on_cpu && request_.rung.empty()) instance.finish(request_);
+  if (has_peers) instance.finish(request_);
 }
 
 Group Climber::climb(Instance& instance, Place& place) {
