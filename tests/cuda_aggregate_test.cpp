@@ -146,7 +146,7 @@ TEST_F(CudaAggregate, EveryVariantOfOccupancyIsRight) {
       gpu::fetch(sums.data(), call.partials, call.partial_count * 8, nullptr);
       std::uint64_t sum = 0;
       for (const std::int64_t part : sums) sum += static_cast<std::uint64_t>(part);
-      EXPECT_EQ(static_cast<std::int64_t>(sum), rows.sum(5000)) << variants[static_cast<std::size_t>(i)].threads;
+      EXPECT_EQ(static_cast<std::int64_t>(sum), rows.sum(5000)) << variants[static_cast<std::size_t>(i)].name;
     }
   }
 }

@@ -6,17 +6,18 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time; a second kernel for the totals.
 // From   CUB 3 of the CUDA toolkit.
-#include "aggregate/rung.hpp"
+#include "aggregate/cuda_rows.cuh"
 
 #if UPSWEEP_HAS_CUDA
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <cub/device/device_reduce.cuh>
-
-#include "aggregate/cuda_rows.cuh"
+#endif
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 struct ProductOf {
@@ -45,11 +46,7 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
-
-namespace upsweep::aggregate {
 
 extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "cub::DeviceReduce over products by index",

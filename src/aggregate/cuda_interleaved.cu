@@ -10,41 +10,33 @@
 //        every one of which stays busy. cuda.sequential adds halves instead.
 // From   selectandsum of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 ms, slower
 //        than adding up on the host.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void interleaved_select_and_sum(const DeviceRows rows, Sum* sums) {
   __shared__ Sum values[kBlock];
   values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
-  const Sum sum = fold_interleaved<kBlock>(values);
-  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  __syncthreads();  // all values are written
+  for (int step = 1; step < kBlock; step *= 2) {
+    // Lanes of a warp touch words 2·step apart: from step 8 on all of them lie in the same banks, one access at a time.
+    const int i = 2 * step * static_cast<int>(threadIdx.x);
+    if (i < kBlock) values[i] += values[i + step];
+    __syncthreads();  // this level is done
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return SumPerBlock<>::launch(call, interleaved_select_and_sum);
-}
-
-constexpr auto workspace = &SumPerBlock<>::workspace;
+constexpr auto launch = &launch_blocks<interleaved_select_and_sum>;
+constexpr auto workspace = &block_sums<>;
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_interleaved{.info = {.id = "cuda.interleaved",
-                                            .idea = "blocks sum by a tree of strided neighbours",
-                                            .needs = "any GPU",
-                                            .traffic = kSectors,
-                                            .host_adds = true},
-                                   .refusal = host_adds_refusal,
-                                   .run = launch,
-                                   .workspace = workspace};
+extern const Rung cuda_interleaved =
+    host_adds_rung("cuda.interleaved", "blocks sum by a tree of strided neighbours", launch, workspace);
 
 }  // namespace upsweep::aggregate

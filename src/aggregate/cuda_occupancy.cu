@@ -13,15 +13,15 @@
 // From   "Optimizing Occupancy" in "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 14 registers, occupancy 2/3;
 //        with 10 registers 1, and 8.181 to 5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this
 //        kernel needs no more anyway.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include <iterator>
+#include <string>
 
-#include "aggregate/cuda_two_loads.cuh"
+#include "aggregate/cuda_rows.cuh"
 #include "aggregate/occupancy.hpp"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 template <int kThreads>
@@ -71,7 +71,7 @@ int best_way() {
 
 }  // namespace
 
-std::vector<OccupancyVariant> occupancy_variants() {
+std::vector<Variant> occupancy_variants() {
   int device = 0;
   int threads_that_fit = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
@@ -79,7 +79,7 @@ std::vector<OccupancyVariant> occupancy_variants() {
     gpu::forget_last_error();
     return {};
   }
-  std::vector<OccupancyVariant> all;
+  std::vector<Variant> all;
   for (const Way& way : kWays) {
     cudaFuncAttributes attributes = {};
     if (cudaFuncGetAttributes(&attributes, way.kernel) != cudaSuccess) {
@@ -87,8 +87,7 @@ std::vector<OccupancyVariant> occupancy_variants() {
       return {};
     }
     const int blocks = blocks_that_fit(way);
-    all.push_back({.threads = way.threads,
-                   .capped = way.capped,
+    all.push_back({.name = std::to_string(way.threads) + (way.capped ? " threads, capped" : " threads"),
                    .registers = attributes.numRegs,
                    .shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes),
                    .blocks = blocks,
@@ -99,11 +98,9 @@ std::vector<OccupancyVariant> occupancy_variants() {
 
 Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept {
   const Way& way = kWays[variant];
-  return leave_partials(call, blocks_of(call.n, 2 * way.threads), [&](unsigned blocks, Sum* sums) {
-    const auto threads = static_cast<unsigned>(way.threads);
-    return gpu::detail::launch({.blocks = blocks, .threads = threads, .stream = call.launch->stream}, way.kernel,
-                               rows_of(call), sums);
-  });
+  const std::int64_t blocks = blocks_of(call.n, 2 * way.threads);
+  return leave_partials(call, blocks,
+                        [&](Sum* sums) { return launch_on_rows(call, way.kernel, blocks, way.threads, sums); });
 }
 
 namespace {
@@ -118,19 +115,9 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_occupancy{.info = {.id = "cuda.occupancy",
-                                          .idea = "two_loads in the block that fills the GPU best",
-                                          .needs = "any GPU",
-                                          .traffic = kSectors,
-                                          .host_adds = true},
-                                 .refusal = host_adds_refusal,
-                                 .run = launch,
-                                 .workspace = workspace};
+extern const Rung cuda_occupancy =
+    host_adds_rung("cuda.occupancy", "two_loads in the block that fills the GPU best", launch, workspace);
 
 }  // namespace upsweep::aggregate

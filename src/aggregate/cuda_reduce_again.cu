@@ -9,12 +9,11 @@
 // Limit  A second launch for what the host adds up in microseconds: slower in the source too. cuda.occupancy goes back to
 //        one kernel; cuda.fused lets that kernel's last block do this.
 // From   reduce of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 8.181 to 9.116 ms.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "aggregate/cuda_two_loads.cuh"
+#include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void reduce_again_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
@@ -29,12 +28,12 @@ __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
 
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
-  return leave_partials(call, blocks_of(first, 2 * kBlock), [&](unsigned blocks, Sum* out) {
-    Sum* const sums = out + blocks;
-    const gpu::detail::Grid grid{
-        .blocks = static_cast<unsigned>(first), .threads = kBlock, .stream = call.launch->stream};
-    const cudaError_t error = gpu::detail::launch(grid, reduce_again_select_and_sum, rows_of(call), sums);
+  const std::int64_t second = blocks_of(first, 2 * kBlock);
+  return leave_partials(call, second, [&](Sum* out) {
+    Sum* const sums = out + second;
+    const cudaError_t error = launch_on_rows(call, reduce_again_select_and_sum, first, kBlock, sums);
     if (error != cudaSuccess) return error;
+    const auto blocks = static_cast<unsigned>(second);
     return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, reduce_again_sum,
                                sums, first, out);
   });
@@ -46,19 +45,9 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_reduce_again{.info = {.id = "cuda.reduce_again",
-                                             .idea = "a second kernel sums the blocks' sums",
-                                             .needs = "any GPU",
-                                             .traffic = kSectors,
-                                             .host_adds = true},
-                                    .refusal = host_adds_refusal,
-                                    .run = launch,
-                                    .workspace = workspace};
+extern const Rung cuda_reduce_again =
+    host_adds_rung("cuda.reduce_again", "a second kernel sums the blocks' sums", launch, workspace);
 
 }  // namespace upsweep::aggregate

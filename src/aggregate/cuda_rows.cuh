@@ -2,15 +2,16 @@
 // aggregate/cuda_rows.cuh: what the rungs of "Exercise Session 12" share: a kernel's rows, and the tree in shared memory.
 #pragma once
 
+#include "aggregate/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "upsweep/detail/aggregate_call.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
-#include "upsweep/error.hpp"
 
 namespace upsweep::aggregate {
 
@@ -42,47 +43,40 @@ constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
   return n > 0 ? (n + rows_per_block - 1) / rows_per_block : 1;
 }
 
-/// launch(blocks, partials) returns its error, and leaves a partial sum per block in scratch, for the host to add up.
+/// kernel<<<blocks, threads>>>(rows, sums) in the call's stream.
+inline cudaError_t launch_on_rows(const detail::AggregateCall& call, void (*kernel)(DeviceRows rows, Sum* sums),
+                                  std::int64_t blocks, int threads, Sum* sums) {
+  const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
+                               .threads = static_cast<unsigned>(threads),
+                               .stream = call.launch->stream};
+  return gpu::detail::launch(grid, kernel, rows_of(call), sums);
+}
+
+/// launch(partials) returns its error, and leaves so many partial sums in scratch, for the host to add up.
 template <class Launch>
 Status leave_partials(detail::AggregateCall& call, std::int64_t count, Launch launch) {
   auto* partials = static_cast<Sum*>(call.launch->scratch);
   call.partials = reinterpret_cast<const std::int64_t*>(partials);
   call.partial_count = count;
-  return gpu::status_of(launch(static_cast<unsigned>(count), partials));
+  return gpu::status_of(launch(partials));
 }
 constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
   return {.scratch = count * std::int64_t{sizeof(Sum)}};
 }
 
-/// A rung whose blocks, of kBlock threads, leave the sum of `kRows` rows each.
+/// Runs a kernel whose blocks, of kBlock threads, leave the sum of `kRows` rows each.
+template <auto kKernel, int kRows = kBlock>
+Status launch_blocks(detail::AggregateCall& call, const Policy&) noexcept {
+  const std::int64_t blocks = blocks_of(call.n, kRows);
+  return leave_partials(call, blocks, [&](Sum* sums) { return launch_on_rows(call, kKernel, blocks, kBlock, sums); });
+}
 template <int kRows = kBlock>
-struct SumPerBlock {
-  static Status launch(detail::AggregateCall& call, void (*kernel)(DeviceRows rows, Sum* sums)) {
-    return leave_partials(call, blocks_of(call.n, kRows), [&](unsigned blocks, Sum* sums) {
-      return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, kernel,
-                                 rows_of(call), sums);
-    });
-  }
-  static gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
-    return partials_size(blocks_of(call.n, kRows));
-  }
-};
+gpu::WorkspaceSize block_sums(const detail::AggregateCall& call) noexcept {
+  return partials_size(blocks_of(call.n, kRows));
+}
 
 // --------------------------------------------------------------------------------------------------------- the tree
 // A value per thread of a block in shared memory, written by that thread; thread 0 returns their sum.
-
-/// Neighbours at distance 1, 2, 4, …
-template <int kThreads>
-__device__ __forceinline__ Sum fold_interleaved(Sum* values) {
-  __syncthreads();  // all values are written
-  for (int step = 1; step < kThreads; step *= 2) {
-    // Lanes of a warp touch words 2·step apart: from step 8 on all of them lie in the same banks, one access at a time.
-    const int i = 2 * step * static_cast<int>(threadIdx.x);
-    if (i < kThreads) values[i] += values[i + step];
-    __syncthreads();  // this level is done
-  }
-  return values[0];
-}
 
 /// The upper half is added to the lower one, then of that, down to `kLast` values. kThreads / kLast is a power of two.
 template <int kThreads, int kLast = 1>
@@ -130,6 +124,18 @@ __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
   return thread < 32 ? fold_last_warp(values) : 0;
 }
 
+/// The body of cuda.two_loads' kernel, which the next two rungs build on: a block sums 2·kThreads rows into
+/// sums[blockIdx.x].
+template <int kThreads>
+__device__ __forceinline__ void two_loads(const DeviceRows& rows, Sum* sums) {
+  __shared__ Sum values[kThreads];
+  // The source has blockDim.x * blockDim.x * 2 + threadIdx.x, which is the same for every block: blockIdx.x is meant.
+  const std::int64_t i = std::int64_t{blockIdx.x} * (kThreads * 2) + threadIdx.x;
+  values[threadIdx.x] = rows.product(i) + rows.product(i + kThreads);
+  const Sum sum = fold_unrolled<kThreads>(values);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
 /// The sum of the values of kWarps warps' threads, by shuffles; it is thread 0's. Every thread calls.
 template <int kWarps>
 __device__ __forceinline__ Sum fold_block(Sum sum, Sum* warp_sums) {
@@ -142,3 +148,4 @@ __device__ __forceinline__ Sum fold_block(Sum sum, Sum* warp_sums) {
 }
 
 }  // namespace upsweep::aggregate
+#endif

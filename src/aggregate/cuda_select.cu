@@ -6,12 +6,11 @@
 // Needs  Any GPU; 8 bytes of scratch per row; a call that waits.
 // Limit  The way back: 48 MB for six million rows. cuda.interleaved sends one sum per block.
 // From   simpleselect of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 59.45 ms, of which 46.335 were copies.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void simple_select(const DeviceRows rows, Sum* products) {
@@ -21,30 +20,18 @@ __global__ void simple_select(const DeviceRows rows, Sum* products) {
 }
 
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return leave_partials(call, call.n, [&](unsigned, Sum* products) {
+  return leave_partials(call, call.n, [&](Sum* products) {
     if (call.n == 0) return cudaSuccess;
-    const auto blocks = static_cast<unsigned>(blocks_of(call.n, kBlock));
-    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, simple_select,
-                               rows_of(call), products);
+    return launch_on_rows(call, simple_select, blocks_of(call.n, kBlock), kBlock, products);
   });
 }
 
 gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(call.n); }
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_select{.info = {.id = "cuda.select",
-                                       .idea = "a product per row; the host adds up all of them",
-                                       .needs = "any GPU",
-                                       .traffic = "as below, and n products written, sent, read",
-                                       .host_adds = true},
-                              .refusal = host_adds_refusal,
-                              .run = launch,
-                              .workspace = workspace};
+extern const Rung cuda_select = host_adds_rung("cuda.select", "a product per row; the host adds up all of them", launch,
+                                               workspace, "as below, and n products written, sent, read");
 
 }  // namespace upsweep::aggregate

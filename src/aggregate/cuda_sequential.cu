@@ -8,12 +8,11 @@
 // Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
 // From   selectandsumopt1 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 to 16.764 ms, bank conflicts
 //        6,223,004 to 993,635.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
@@ -23,26 +22,13 @@ __global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return SumPerBlock<>::launch(call, sequential_select_and_sum);
-}
-
-constexpr auto workspace = &SumPerBlock<>::workspace;
+constexpr auto launch = &launch_blocks<sequential_select_and_sum>;
+constexpr auto workspace = &block_sums<>;
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_sequential{.info = {.id = "cuda.sequential",
-                                           .idea = "the tree adds halves: no bank conflicts",
-                                           .needs = "any GPU",
-                                           .traffic = kSectors,
-                                           .host_adds = true},
-                                  .refusal = host_adds_refusal,
-                                  .run = launch,
-                                  .workspace = workspace};
+extern const Rung cuda_sequential =
+    host_adds_rung("cuda.sequential", "the tree adds halves: no bank conflicts", launch, workspace);
 
 }  // namespace upsweep::aggregate

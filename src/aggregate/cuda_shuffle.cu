@@ -9,14 +9,13 @@
 // Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
 // From   Shuffles came with Kepler, a year after "Exercise Session 12"; grid-stride loops and they are in "Faster
 //        Parallel Reductions on Kepler" (J. Luitjens, NVIDIA 2014).
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
 #include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 constexpr int kWarps = kBlock / 32;
@@ -57,23 +56,16 @@ Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t blocks = blocks_on(call);
   call.partials = call.out;
   call.partial_count = 1;
-  const gpu::Stream stream = call.launch->stream;
-  const cudaError_t error =
-      gpu::detail::launch({.blocks = static_cast<unsigned>(blocks), .threads = kBlock, .stream = stream},
-                          shuffle_select_and_sum, rows_of(call), sums);
+  const cudaError_t error = launch_on_rows(call, shuffle_select_and_sum, blocks, kBlock, sums);
   if (error != cudaSuccess) return gpu::status_of(error);
-  return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = kBlock, .stream = stream}, shuffle_sum_of_blocks,
-                                            sums, blocks, call.out));
+  return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = kBlock, .stream = call.launch->stream},
+                                            shuffle_sum_of_blocks, sums, blocks, call.out));
 }
 
 gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(blocks_on(call)); }
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
-
-namespace upsweep::aggregate {
 
 extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                         .idea = "many rows per thread, warps sum by shuffles",

@@ -8,36 +8,22 @@
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  11,722 sums for six million rows, which the host adds up. cuda.reduce_again has the GPU do that too.
 // From   selectandsumopt3 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 12.93 to 8.181 ms.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "aggregate/cuda_two_loads.cuh"
+#include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void two_loads_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return SumPerBlock<2 * kBlock>::launch(call, two_loads_select_and_sum);
-}
-
-constexpr auto workspace = &SumPerBlock<2 * kBlock>::workspace;
+constexpr auto launch = &launch_blocks<two_loads_select_and_sum, 2 * kBlock>;
+constexpr auto workspace = &block_sums<2 * kBlock>;
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_two_loads{.info = {.id = "cuda.two_loads",
-                                          .idea = "two rows per thread, half as many blocks",
-                                          .needs = "any GPU",
-                                          .traffic = kSectors,
-                                          .host_adds = true},
-                                 .refusal = host_adds_refusal,
-                                 .run = launch,
-                                 .workspace = workspace};
+extern const Rung cuda_two_loads =
+    host_adds_rung("cuda.two_loads", "two rows per thread, half as many blocks", launch, workspace);
 
 }  // namespace upsweep::aggregate

@@ -9,12 +9,11 @@
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
 // From   selectandsumopt2 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 16.764 to 12.939 ms.
-#include "aggregate/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "aggregate/cuda_rows.cuh"
 
 namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 __global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
@@ -24,26 +23,13 @@ __global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
-  return SumPerBlock<>::launch(call, unrolled_select_and_sum);
-}
-
-constexpr auto workspace = &SumPerBlock<>::workspace;
+constexpr auto launch = &launch_blocks<unrolled_select_and_sum>;
+constexpr auto workspace = &block_sums<>;
 
 }  // namespace
-
-}  // namespace upsweep::aggregate
 #endif
 
-namespace upsweep::aggregate {
-
-extern const Rung cuda_unrolled{.info = {.id = "cuda.unrolled",
-                                         .idea = "the tree's last warp without loop or barrier",
-                                         .needs = "any GPU",
-                                         .traffic = kSectors,
-                                         .host_adds = true},
-                                .refusal = host_adds_refusal,
-                                .run = launch,
-                                .workspace = workspace};
+extern const Rung cuda_unrolled =
+    host_adds_rung("cuda.unrolled", "the tree's last warp without loop or barrier", launch, workspace);
 
 }  // namespace upsweep::aggregate

@@ -11,7 +11,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate/occupancy.hpp"
@@ -31,24 +34,6 @@ constexpr int kStreams = 4;
 constexpr int kParts = 8;
 constexpr int kMostRounds = 31;
 
-std::int64_t sum_of(const std::int64_t* values, std::int64_t count) {
-  std::uint64_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint64_t>(values[i]);
-  return static_cast<std::int64_t>(sum);
-}
-
-/// A workspace of the call's own, and a launch that uses it.
-struct OwnLaunch {
-  OwnLaunch(const gpu::Policy& policy, gpu::WorkspaceSize size)
-      : workspace(size, policy.device, policy.stream), launch(gpu::launch_on(policy)) {
-    launch.kept = workspace.kept();
-    launch.scratch = workspace.scratch();
-    launch.size = workspace.size();
-  }
-  gpu::Workspace workspace;
-  gpu::Launch launch;
-};
-
 // -------------------------------------------------------------------------------------------- columns that are sent
 
 class SentInstance final : public AggregateInstance {
@@ -63,7 +48,7 @@ class SentInstance final : public AggregateInstance {
     std::int64_t first = 0;
     std::int64_t count = 0;
     AggregateCall call;
-    std::unique_ptr<OwnLaunch> own;
+    std::optional<gpu::DeviceCall> memory;
     gpu::Event copied;
     gpu::Event computed;
     gpu::Event fetched;
@@ -79,7 +64,7 @@ class SentInstance final : public AggregateInstance {
   gpu::DeviceBytes quantity_;
   gpu::DeviceBytes price_;
   gpu::DeviceBytes out_;  // one for each part
-  cpu::Pages<std::int64_t> partials_;
+  cpu::Pages<std::uint64_t> partials_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
   std::vector<std::unique_ptr<Part>> parts_;  // given back before their streams
@@ -130,8 +115,8 @@ const Rung& SentInstance::prepare(const RungInfo& info) {
     const gpu::Launch bare = gpu::launch_on(policy);
     part.call.launch = &bare;
     rung = &choose(part.call, {.rung = info.id});
-    part.own = std::make_unique<OwnLaunch>(policy, rung->workspace(part.call));
-    part.call.launch = &part.own->launch;
+    part.memory.emplace(policy, rung->workspace(part.call));
+    part.call.launch = &part.memory->launch();
   }
   return *rung;
 }
@@ -158,7 +143,7 @@ Staged SentInstance::run_once(const Rung& rung) {
     begin_.record(streams_[0]->get());
     std::int64_t partials = 0;
     for (const auto& part : parts_) {
-      const cudaStream_t stream = part->own->launch.stream;
+      const cudaStream_t stream = part->memory->launch().stream;
       // ---- Send.
       if (!rung.info.host_memory) send(*part, stream);
       part->copied.record(stream);
@@ -175,7 +160,10 @@ Staged SentInstance::run_once(const Rung& rung) {
       partials += part->call.partial_count;
     }
     for (const auto& part : parts_) part->fetched.wait();
-    adding = host.seconds_of([&] { sum_ = sum_of(partials_.data(), partials); });
+    adding = host.seconds_of([&] {
+      sum_ =
+          static_cast<std::int64_t>(std::accumulate(partials_.data(), partials_.data() + partials, std::uint64_t{0}));
+    });
   });
   if (parts_.size() == 1) {
     const Part& part = *parts_[0];
@@ -227,34 +215,29 @@ std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Trans
 // ------------------------------------------------------------------------------------- the ways to launch a kernel
 
 void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& asked, std::int64_t sum) {
-  OwnLaunch own(policy, gpu::select_sum_workspace(policy, asked.n));
+  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
   AggregateCall call = asked;
-  call.launch = &own.launch;
+  call.launch = &memory.launch();
   call.waits = true;
   gpu::EventClock clock(policy.stream);  // the columns stay in the cache
-  const auto ways = occupancy_variants();
+  std::vector<Variant> ways = occupancy_variants();
   for (int i = 0; i < static_cast<int>(ways.size()); ++i) {
-    const OccupancyVariant& way = ways[static_cast<std::size_t>(i)];
-    const auto run = [&] {
-      if (!run_occupancy_variant(call, i).ok()) throw Error(Code::device_failed, "launching a variant");
-    };
-    run();
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(call.partial_count));
-    gpu::fetch(sums.data(), call.partials, call.partial_count * std::int64_t{sizeof(std::int64_t)}, policy.stream);
-    if (sum_of(sums.data(), call.partial_count) != sum) {
+    Variant& way = ways[static_cast<std::size_t>(i)];
+    std::vector<Contender> one{{.name = "", .run = [&] {
+                                  if (!run_occupancy_variant(call, i).ok()) {
+                                    throw Error(Code::device_failed, "launching a variant");
+                                  }
+                                }}};
+    one[0].run();
+    if (add_partials(call, policy.stream) != sum) {
       row.status = RowStatus::failed;
-      row.reason = "wrong value in blocks of " + std::to_string(way.threads);
+      row.reason = "wrong value in blocks of " + way.name;
       return;
     }
-    std::vector<Contender> one{{.name = "", .run = run}};
     time_in_turn(one, clock, kBudget);
-    row.variants.push_back({.name = std::to_string(way.threads) + (way.capped ? " threads, capped" : " threads"),
-                            .registers = way.registers,
-                            .shared_bytes = way.shared_bytes,
-                            .blocks = way.blocks,
-                            .occupancy = way.occupancy,
-                            .median_s = one[0].median()});
+    way.median_s = one[0].median();
   }
+  row.variants = std::move(ways);
 }
 
 }  // namespace upsweep::aggregate

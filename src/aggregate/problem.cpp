@@ -2,6 +2,7 @@
 // aggregate/problem.cpp: the aggregate ladder in order, which rung runs a call, and the calls: validated, run, failures as
 // Errors.
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,18 @@ const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
   return call.n < kSerialRows ? cpu_serial : cpu_predicate_first;
 }
 
+std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream) {
+  constexpr std::int64_t kAtATime = std::int64_t{1} << 17;
+  std::uint64_t sum = 0;
+  std::vector<std::uint64_t> part(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
+  for (std::int64_t first = 0; first < call.partial_count; first += kAtATime) {
+    const std::int64_t count = std::min(kAtATime, call.partial_count - first);
+    gpu::fetch(part.data(), call.partials + first, count * std::int64_t{sizeof(std::uint64_t)}, stream);
+    sum = std::accumulate(part.begin(), part.begin() + count, sum);
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
 namespace {
 
 void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, detail::AggregateCall& call) {
@@ -49,19 +62,6 @@ void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, 
   gpu::require_device_memory(call.key, policy.device, "key");
   gpu::require_device_memory(call.quantity, policy.device, "quantity");
   gpu::require_device_memory(call.price, policy.device, "price");
-}
-
-/// The sum of what the rung left, a megabyte at a time.
-std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream) {
-  constexpr std::int64_t kAtATime = std::int64_t{1} << 17;
-  std::uint64_t sum = 0;
-  std::vector<std::uint64_t> part(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
-  for (std::int64_t first = 0; first < call.partial_count; first += kAtATime) {
-    const std::int64_t count = std::min(kAtATime, call.partial_count - first);
-    gpu::fetch(part.data(), call.partials + first, count * std::int64_t{sizeof(std::uint64_t)}, stream);
-    for (std::int64_t i = 0; i < count; ++i) sum += part[static_cast<std::size_t>(i)];
-  }
-  return static_cast<std::int64_t>(sum);
 }
 
 /// `sum`: of a call that waits, else null.

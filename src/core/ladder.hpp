@@ -33,6 +33,11 @@ struct NotBuilt {
     return nullptr;
   }
 };
+#if !UPSWEEP_HAS_CUDA
+// What the rows of rungs on a GPU name in a build without CUDA.
+inline constexpr NotBuilt launch{};
+inline constexpr NotBuilt workspace{};
+#endif
 
 /// From the naive loop up.
 template <class Call>

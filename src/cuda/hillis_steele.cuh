@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/hillis_steele.cuh: Hillis and Steele's rounds, in shared memory for tiles and in global memory for whole arrays.
-//
-// `element` is a functor with the operator as element.op: element(i) is what is scanned, which need not lie in memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +33,7 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
   if (totals != nullptr && lane == static_cast<int>(blockDim.x) - 1) totals[blockIdx.x] = from[lane];
 }
 
-/// For scan_by_blocks().
+/// For Blocks.
 struct HillisSteeleTiles {
   static constexpr int kTile = 1024;
   template <class Element, class T>
@@ -64,27 +62,32 @@ __global__ void round_of(Op op, const T* from, T* to, std::int64_t stride, std::
   to[i] = i >= stride ? op(from[i - stride], from[i]) : from[i];
 }
 
-/// `scratch` holds n results. `reads_out`: the elements lie where the results go.
-template <class Element, class T>
-[[nodiscard]] cudaError_t scan_by_rounds(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out,
-                                         cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>((n + kRoundThreads - 1) / kRoundThreads);
-  int rounds = 0;
-  while ((std::int64_t{1} << rounds) < n) ++rounds;
-  // The last round writes the output: so the elements are copied to where an even number of rounds leads there. In
-  // place that may be where they come from, and a copy would overtake them: then there is a round more.
-  if (rounds % 2 == 0 && reads_out) ++rounds;
-  T* from = rounds % 2 == 0 ? out : scratch;
-  T* to = rounds % 2 == 0 ? scratch : out;
-  const detail::Grid grid{.blocks = blocks, .threads = kRoundThreads, .stream = stream};
-  cudaError_t error = detail::launch(grid, copy_elements<Element, T>, element, from, n);
-  if (error != cudaSuccess) return error;
-  for (int round = 0; round < rounds; ++round) {
-    error = detail::launch(grid, round_of<T, decltype(element.op)>, element.op, from, to, std::int64_t{1} << round, n);
+/// See in_order.cuh.
+struct Rounds {
+  static constexpr std::int64_t values(std::int64_t n) { return n; }
+
+  template <class Element, class T>
+  [[nodiscard]] static cudaError_t scan(const Element& element, T* out, T* scratch, std::int64_t n, bool reads_out,
+                                        cudaStream_t stream) {
+    const auto blocks = static_cast<unsigned>((n + kRoundThreads - 1) / kRoundThreads);
+    int rounds = 0;
+    while ((std::int64_t{1} << rounds) < n) ++rounds;
+    // The last round writes the output: so the elements are copied to where an even number of rounds leads there. In
+    // place that may be where they come from, and a copy would overtake them: then there is a round more.
+    if (rounds % 2 == 0 && reads_out) ++rounds;
+    T* from = rounds % 2 == 0 ? out : scratch;
+    T* to = rounds % 2 == 0 ? scratch : out;
+    const detail::Grid grid{.blocks = blocks, .threads = kRoundThreads, .stream = stream};
+    cudaError_t error = detail::launch(grid, copy_elements<Element, T>, element, from, n);
     if (error != cudaSuccess) return error;
-    std::swap(from, to);
+    for (int round = 0; round < rounds; ++round) {
+      error =
+          detail::launch(grid, round_of<T, decltype(element.op)>, element.op, from, to, std::int64_t{1} << round, n);
+      if (error != cudaSuccess) return error;
+      std::swap(from, to);
+    }
+    return cudaSuccess;
   }
-  return cudaSuccess;
-}
+};
 
 }  // namespace upsweep::gpu

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/in_order.cuh: one element after the other on a GPU: by one thread, or by threads that take turns.
 //
-// `element` is a functor with the operator as element.op: element(i) is what is scanned.
+// A way to scan n elements on a GPU is a struct, here and in hillis_steele.cuh and scan_by_blocks.cuh. Its scan() puts the
+// inclusive scan of element(0) … element(n - 1) into `out` and returns the launches' error. `element` is a functor with the
+// operator as element.op, and need not lie in memory. `scratch` holds as many results as the way's values(n) says, if it
+// has one; `reads_out`: the elements lie where the results go.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,10 +26,13 @@ __global__ void scan_alone(Element element, T* out, std::int64_t n) {
   }
 }
 
-template <class Element, class T>
-[[nodiscard]] cudaError_t scan_by_one_thread(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
-  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, scan_alone<Element, T>, element, out, n);
-}
+struct OneThread {
+  template <class Element, class T>
+  [[nodiscard]] static cudaError_t scan(const Element& element, T* out, T* /*scratch*/, std::int64_t n,
+                                        bool /*reads_out*/, cudaStream_t stream) {
+    return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, scan_alone<Element, T>, element, out, n);
+  }
+};
 
 inline constexpr int kTurnThreads = 1024;
 
@@ -42,14 +48,17 @@ __global__ void take_turns(Element element, T* out, std::int64_t first, std::int
 }
 
 /// Blocks have no order within a launch: a launch for each.
-template <class Element, class T>
-[[nodiscard]] cudaError_t scan_by_turns(const Element& element, T* out, std::int64_t n, cudaStream_t stream) {
-  for (std::int64_t first = 0; first < n; first += kTurnThreads) {
-    const cudaError_t error = detail::launch({.blocks = 1, .threads = kTurnThreads, .stream = stream},
-                                             take_turns<Element, T>, element, out, first, n);
-    if (error != cudaSuccess) return error;
+struct Turns {
+  template <class Element, class T>
+  [[nodiscard]] static cudaError_t scan(const Element& element, T* out, T* /*scratch*/, std::int64_t n,
+                                        bool /*reads_out*/, cudaStream_t stream) {
+    for (std::int64_t first = 0; first < n; first += kTurnThreads) {
+      const cudaError_t error = detail::launch({.blocks = 1, .threads = kTurnThreads, .stream = stream},
+                                               take_turns<Element, T>, element, out, first, n);
+      if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
   }
-  return cudaSuccess;
-}
+};
 
 }  // namespace upsweep::gpu

@@ -28,34 +28,37 @@ __global__ void add_back(Op op, const T* totals, T* out, std::int64_t n, int til
   }
 }
 
-/// Elements of all levels of totals above n elements.
-constexpr std::int64_t totals_above(std::int64_t n, int tile) {
-  std::int64_t all = 0;
-  while (n > tile) {
-    n = (n + tile - 1) / tile;
-    all += n;
-  }
-  return all;
-}
+/// See in_order.cuh. Tiles::kTile elements are one block's work: Tiles{}.launch(elements, out, totals, n, blocks, stream)
+/// scans every tile alone, writes their totals unless `totals` is null, and returns its error. Any n.
+template <class Tiles>
+struct Blocks {
+  static constexpr int kTile = Tiles::kTile;
 
-/// Tiles::kTile elements are one block's work: tiles.launch(elements, out, totals, n, blocks, stream) scans every tile
-/// alone, writes their totals unless `totals` is null, and returns its error. `totals` holds totals_above(n) values.
-/// Any n.
-template <class Tiles, class Elements, class T>
-[[nodiscard]] cudaError_t scan_by_blocks(const Tiles& tiles, const Elements& elements, T* out, T* totals,
-                                         std::int64_t n, cudaStream_t stream) {
-  constexpr int kTile = Tiles::kTile;
-  const std::int64_t blocks = (n + kTile - 1) / kTile;
-  if (blocks == 1) return tiles.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
-  cudaError_t error = tiles.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
-  if (error != cudaSuccess) return error;
-  // ---- The totals, in place.
-  using Op = decltype(elements.op);
-  error = scan_by_blocks(tiles, Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, stream);
-  if (error != cudaSuccess) return error;
-  // ---- Back into all tiles but the first.
-  return detail::launch({.blocks = static_cast<unsigned>(blocks - 1), .threads = 256, .stream = stream},
-                        add_back<T, Op>, elements.op, totals, out, n, kTile);
-}
+  /// The totals of all levels.
+  static constexpr std::int64_t values(std::int64_t n) {
+    std::int64_t all = 0;
+    while (n > kTile) {
+      n = (n + kTile - 1) / kTile;
+      all += n;
+    }
+    return all;
+  }
+
+  template <class Elements, class T>
+  [[nodiscard]] static cudaError_t scan(const Elements& elements, T* out, T* totals, std::int64_t n, bool /*reads_out*/,
+                                        cudaStream_t stream) {
+    const std::int64_t blocks = (n + kTile - 1) / kTile;
+    if (blocks == 1) return Tiles{}.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
+    cudaError_t error = Tiles{}.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
+    if (error != cudaSuccess) return error;
+    // ---- The totals, in place.
+    using Op = decltype(elements.op);
+    error = scan(Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, true, stream);
+    if (error != cudaSuccess) return error;
+    // ---- Back into all tiles but the first.
+    return detail::launch({.blocks = static_cast<unsigned>(blocks - 1), .threads = 256, .stream = stream},
+                          add_back<T, Op>, elements.op, totals, out, n, kTile);
+  }
+};
 
 }  // namespace upsweep::gpu

@@ -5,15 +5,17 @@
 // Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Checked all the same.
 // Needs  Any GPU; stops.data() == starts.data() + 1.
 // Limit  The memory, at two thirds of what cuda.lookahead moves.
-#include "ragged/rung.hpp"
+#include "ragged/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA
-#include "ragged/cuda_lists.cuh"
 #include "upsweep/detail/device.cuh"
+#endif
 
 namespace upsweep::ragged {
+
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 constexpr int kThreads = 256;
 
 /// A thread's part: 16 bytes of bounds.
@@ -96,14 +98,7 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
 }
 
 gpu::WorkspaceSize workspace(const detail::RaggedCall&) noexcept { return {.kept = sizeof(gpu::detail::Control)}; }
-
-}  // namespace
-
-}  // namespace upsweep::ragged
 #endif
-
-namespace upsweep::ragged {
-namespace {
 
 const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
   return is_adjacent(call) ? nullptr : kNotAdjacent;

@@ -7,16 +7,17 @@
 // Limit  As scan's cuda.cub: blocks that load nothing while they wait.
 // From   CUB 3 of the CUDA toolkit; "Evaluation task for Awkward Array GSoC project" (P. Das 2020) names CUB as the
 //        faster one.
-#include "ragged/rung.hpp"
+#include "ragged/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
-
-#include "ragged/cuda_lists.cuh"
+#endif
 
 namespace upsweep::ragged {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 template <class T>
@@ -43,11 +44,7 @@ gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::ragged
 #endif
-
-namespace upsweep::ragged {
 
 extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "one CUB scan over an iterator of differences",

@@ -7,35 +7,14 @@
 // Limit  The second pass, and a barrier per round.
 // From   "Implementing by hand" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020); here a bad list makes
 //        every later offset negative, and the first of those is searched for.
-#include "ragged/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/hillis_steele.cuh"
-#include "cuda/scan_by_blocks.cuh"
 #include "ragged/cuda_lists.cuh"
 
 namespace upsweep::ragged {
 
-namespace {
-
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
-  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    return gpu::status_of(gpu::scan_by_blocks(gpu::HillisSteeleTiles{}, lengths, out,
-                                              static_cast<std::int64_t*>(call.launch->scratch), call.n,
-                                              call.launch->stream));
-  });
-}
-
-gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
-  return {.scratch = gpu::totals_above(call.n, gpu::HillisSteeleTiles::kTile) * std::int64_t{sizeof(std::int64_t)}};
-}
-
-}  // namespace
-
-}  // namespace upsweep::ragged
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 #endif
-
-namespace upsweep::ragged {
 
 extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
                                                      .idea = "strides within blocks, totals scanned, added back",

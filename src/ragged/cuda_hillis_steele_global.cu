@@ -6,33 +6,14 @@
 // Needs  Any GPU; a second array of offsets.
 // Limit  Memory traffic: 28 passes for 10^8 lists.
 // From   The double-buffered scan of "scanCUDA" (A. Biswas 2020).
-#include "ragged/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/hillis_steele.cuh"
 #include "ragged/cuda_lists.cuh"
 
 namespace upsweep::ragged {
 
-namespace {
-
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
-  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    return gpu::status_of(gpu::scan_by_rounds(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n,
-                                              false, call.launch->stream));
-  });
-}
-
-gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
-  return {.scratch = call.n * std::int64_t{sizeof(std::int64_t)}};
-}
-
-}  // namespace
-
-}  // namespace upsweep::ragged
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Rounds>;
+constexpr auto workspace = &scratch_of<gpu::Rounds>;
 #endif
-
-namespace upsweep::ragged {
 
 extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_global",
                                                      .idea = "differences, then strides over the whole array",

@@ -2,14 +2,18 @@
 // ragged/cuda_lists.cuh: a ragged call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
 #pragma once
 
+#include "ragged/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cstdint>
 
 #include "core/visit.hpp"
+#include "cuda/hillis_steele.cuh"
+#include "cuda/in_order.cuh"
+#include "cuda/scan_by_blocks.cuh"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
-#include "upsweep/detail/ragged_call.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::ragged {
 
@@ -22,10 +26,8 @@ struct Lengths {
   bool strict;
   Extend op;
 
-  __device__ std::int64_t operator()(std::int64_t i) const {
-    const std::int64_t length = List<T>{starts[i], stops[i]}.length_or_bad(strict);
-    return i == 0 ? op(before, length) : length;
-  }
+  __device__ std::int64_t length(std::int64_t i) const { return List<T>{starts[i], stops[i]}.length_or_bad(strict); }
+  __device__ std::int64_t operator()(std::int64_t i) const { return i == 0 ? op(before, length(i)) : length(i); }
 };
 
 template <class T>
@@ -80,4 +82,18 @@ Status with_lengths(const detail::RaggedCall& call, Scan scan) {
   });
 }
 
+/// Runs a call in one of the ways of cuda/.
+template <class Way>
+Status launch_by(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
+    return gpu::status_of(
+        Way::scan(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n, false, call.launch->stream));
+  });
+}
+template <class Way>
+gpu::WorkspaceSize scratch_of(const detail::RaggedCall& call) noexcept {
+  return {.scratch = Way::values(call.n) * std::int64_t{sizeof(std::int64_t)}};
+}
+
 }  // namespace upsweep::ragged
+#endif

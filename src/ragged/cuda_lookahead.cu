@@ -9,15 +9,17 @@
 // Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
 // From   As scan's cuda.lookahead; own: difference and scan in one pass.
 #include "cuda/device_call.hpp"
-#include "ragged/rung.hpp"
+#include "ragged/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA
-#include "ragged/cuda_lists.cuh"
 #include "upsweep/detail/device_scan.cuh"
+#endif
 
 namespace upsweep::ragged {
+
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 template <class Bound>
 struct OffsetsProblem {
   using In = Bound;
@@ -60,14 +62,7 @@ gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
     return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
   });
 }
-
-}  // namespace
-
-}  // namespace upsweep::ragged
 #endif
-
-namespace upsweep::ragged {
-namespace {
 
 const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
   return gpu::lookahead_refusal(call.launch->device);

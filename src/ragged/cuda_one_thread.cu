@@ -8,28 +8,13 @@
 //        and is no faster; cuda.hillis_steele_global is.
 // From   Awkward Array's own CUDA kernel of compact_offsets, where
 //        "Evaluation task for Awkward Array GSoC project" (P. Das 2020) begins.
-#include "ragged/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/in_order.cuh"
 #include "ragged/cuda_lists.cuh"
 
 namespace upsweep::ragged {
 
-namespace {
-
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
-  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    return gpu::status_of(gpu::scan_by_one_thread(lengths, out, call.n, call.launch->stream));
-  });
-}
-
-}  // namespace
-
-}  // namespace upsweep::ragged
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::OneThread>;
 #endif
-
-namespace upsweep::ragged {
 
 extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .idea = "the reference kernel, in one thread",

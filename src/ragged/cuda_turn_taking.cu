@@ -7,28 +7,13 @@
 // Limit  As scan's cuda.turn_taking: a launch per block of 1024, as the source's kernel does not order blocks.
 // From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
 //        corrected.
-#include "ragged/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/in_order.cuh"
 #include "ragged/cuda_lists.cuh"
 
 namespace upsweep::ragged {
 
-namespace {
-
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
-  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
-    return gpu::status_of(gpu::scan_by_turns(lengths, out, call.n, call.launch->stream));
-  });
-}
-
-}  // namespace
-
-}  // namespace upsweep::ragged
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Turns>;
 #endif
-
-namespace upsweep::ragged {
 
 extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                             .idea = "a thread per list, one after the other",

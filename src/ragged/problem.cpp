@@ -156,9 +156,9 @@ std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call
 
 gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {
   const gpu::CurrentDevice current(policy.device);
-  const gpu::Launch launch = gpu::launch_on(policy);
+  const gpu::Launch bare = gpu::launch_on(policy);
   RaggedCall call = asked;
-  call.launch = &launch;
+  call.launch = &bare;
   gpu::WorkspaceSize size;
   // Whether stops will be the starts one place on is not known yet.
   for (const auto* rung : ragged::possible_rungs(call, policy.rung)) {

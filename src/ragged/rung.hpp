@@ -12,12 +12,6 @@ using Rung = upsweep::Rung<detail::RaggedCall>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-#if !UPSWEEP_HAS_CUDA
-// What the rungs on a GPU name in a build without CUDA.
-inline constexpr NotBuilt launch{};
-inline constexpr NotBuilt workspace{};
-#endif
-
 inline constexpr const char* kNotAdjacent = "stops are not the starts one place on";
 
 inline bool is_adjacent(const detail::RaggedCall& call) {

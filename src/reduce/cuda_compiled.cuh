@@ -2,12 +2,13 @@
 // reduce/cuda_compiled.cuh: the types and operators that cuda.cub and cuda.one_kernel are compiled for, and their dispatch.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
+#include "reduce/rung.hpp"
 
+#if UPSWEEP_HAS_CUDA
+#include <cstdint>
+
+#include "core/visit.hpp"
 #include "upsweep/detail/device_reduce.cuh"
-#include "upsweep/detail/scan_call.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::reduction {
 
@@ -21,3 +22,4 @@ template <class In>
 std::int64_t cub_bytes_from(const detail::ReduceCall& call) noexcept;
 
 }  // namespace upsweep::reduction
+#endif

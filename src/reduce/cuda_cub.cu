@@ -6,16 +6,13 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  A second kernel; the memory.
 // From   CUB 3 of the CUDA toolkit.
-#include "reduce/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "core/visit.hpp"
 #include "reduce/cuda_compiled.cuh"
 
 namespace upsweep::reduction {
 
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return cub_from<In>(call); });
 }
@@ -25,14 +22,7 @@ gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
     return {.scratch = cub_bytes_from<In>(call)};
   });
 }
-
-}  // namespace
-
-}  // namespace upsweep::reduction
 #endif
-
-namespace upsweep::reduction {
-namespace {
 
 const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   return call.op == Operator::custom ? "runs the compiled operators and types only"

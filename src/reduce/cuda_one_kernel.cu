@@ -8,16 +8,13 @@
 // Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.
 // Limit  The rate at which the memory is read.
 // From   The last-block reduction of the CUDA samples (threadFenceReduction).
-#include "reduce/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "core/visit.hpp"
 #include "reduce/cuda_compiled.cuh"
 
 namespace upsweep::reduction {
 
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return one_kernel_from<In>(call); });
@@ -30,14 +27,7 @@ gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
     return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, std::int64_t, Add, true>>(call.n);
   });
 }
-
-}  // namespace
-
-}  // namespace upsweep::reduction
 #endif
-
-namespace upsweep::reduction {
-namespace {
 
 const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);

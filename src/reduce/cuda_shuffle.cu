@@ -14,13 +14,16 @@
 #if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
-#include "reduce/cuda_elements.cuh"
+#include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#endif
 
 namespace upsweep::reduction {
+
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 constexpr int kWarps = 8;
 constexpr std::int64_t kMostBlocks = 1024;
 
@@ -63,34 +66,29 @@ std::int64_t share_of(std::int64_t n, std::int64_t blocks) {
 }
 
 Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
-  return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
+  return with_few_types(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
+    const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
     const auto fold = [&](std::int64_t blocks, auto... arguments) {
       return gpu::detail::launch(
           {.blocks = static_cast<unsigned>(blocks), .threads = kWarps * 32, .stream = call.launch->stream},
-          fold_shares<T, Op>, elements.op, arguments...);
+          fold_shares<T, Op>, op, arguments...);
     };
     auto* totals = static_cast<T*>(call.launch->scratch);
     const std::int64_t share = share_of(call.n, kMostBlocks);
     const std::int64_t blocks = (call.n + share * kWarps - 1) / (share * kWarps);  // that have any elements
     if (blocks > 0) {
-      const cudaError_t error = fold(blocks, elements.in, call.n, share, false, T{}, totals);
+      const cudaError_t error = fold(blocks, static_cast<const T*>(call.in), call.n, share, false, T{}, totals);
       if (error != cudaSuccess) return gpu::status_of(error);
     }
-    return gpu::status_of(fold(1, totals, blocks, share_of(blocks, 1), elements.has_init, elements.init, out));
+    return gpu::status_of(
+        fold(1, totals, blocks, share_of(blocks, 1), carry.any, carry.total, static_cast<T*>(call.out)));
   });
 }
 
 gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
   return {.scratch = kMostBlocks * call.out_size};
 }
-
-}  // namespace
-
-}  // namespace upsweep::reduction
 #endif
-
-namespace upsweep::reduction {
-namespace {
 
 const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   return teaching_refusal(call.op, call.in_type, call.out_type);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce/kernels.cu: cuda.one_kernel and cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <cub/device/device_reduce.cuh>
-#include <cuda/std/functional>
 
-#include "cuda/compiled.hpp"
+#include "cuda/cub.cuh"
 #include "reduce/cuda_compiled.cuh"
 
 namespace upsweep::reduction {
@@ -11,19 +10,12 @@ namespace {
 
 using In = UPSWEEP_ELEMENT;
 
-/// The operator that CUB is tuned for, where there is one.
-::cuda::std::plus<> tuned(Add) { return {}; }
-template <class Op>
-Op tuned(Op op) {
-  return op;
-}
-
 template <class T, class Op>
 cudaError_t run_cub(const detail::ReduceCall& call, Op op, void* temporary, std::size_t& bytes) {
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
   gpu::forget_last_error();
   return cub::DeviceReduce::Reduce(temporary, bytes, static_cast<const In*>(call.in), static_cast<T*>(call.out), call.n,
-                                   tuned(op), carry.total, call.launch->stream);
+                                   gpu::tuned(op), carry.total, call.launch->stream);
 }
 
 }  // namespace

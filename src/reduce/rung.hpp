@@ -13,12 +13,6 @@ using Rung = upsweep::Rung<const detail::ReduceCall>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-#if !UPSWEEP_HAS_CUDA
-// What the rungs on a GPU name in a build without CUDA.
-inline constexpr NotBuilt launch{};
-inline constexpr NotBuilt workspace{};
-#endif
-
 // The constants of float_bound: the additions on the longest path within a block, beyond log2 n, halved and rounded up;
 // block totals add up compensated. Plain blocks: 2^16. SIMD blocks: 2^16 / 32 per float64 accumulator lane, 2 to join
 // the accumulators, 3 or 4 within a vector.

@@ -10,12 +10,11 @@
 //        that strides of powers of two do not meet one bank of shared memory. cuda.shuffle trades work for barriers.
 // From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; "Parallel Prefix Scan"; M. Harris,
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 constexpr int kThreads = 512;
@@ -63,15 +62,11 @@ struct Tiles {
   }
 };
 
-constexpr auto launch = &launch_tiles<Tiles>;
-constexpr auto workspace = &tiles_workspace<Tiles>;
+constexpr auto launch = &launch_by<gpu::Blocks<Tiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 
 }  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_blelloch{.info = {.id = "cuda.blelloch",
                                          .idea = "up-sweep, down-sweep in blocks, totals added back",

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan/cuda_compiled.cuh: the single-pass rungs on CUDA, compiled once per type of element.
+// scan/cuda_compiled.cuh: the rungs on CUDA that are compiled once per type of element.
 #pragma once
 
-#include <cstdint>
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <type_traits>
 
 #include "core/visit.hpp"
-#include "cuda/compiled.hpp"
 #include "upsweep/detail/device_scan.cuh"
-#include "upsweep/detail/scan_call.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::scan {
 
@@ -19,6 +18,11 @@ template <class In>
 Status lookahead_from(const detail::ScanCall& call) noexcept;
 template <class In>
 Status lookback_from(const detail::ScanCall& call) noexcept;
+/// The same by CUB, same type in and out, and the bytes of its temporary memory with any operator: in cub_kernels.cu.
+template <class T>
+Status cub_from(const detail::ScanCall& call) noexcept;
+template <class T>
+std::int64_t cub_bytes_from(std::int64_t n) noexcept;
 
 /// f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for the types of a call; its operator makes no difference.
 template <class F>
@@ -35,3 +39,4 @@ gpu::WorkspaceSize workspace_of_types(const detail::ScanCall& call, F f) {
 }
 
 }  // namespace upsweep::scan
+#endif

@@ -7,34 +7,23 @@
 // Needs  Any GPU. Temporary memory as CUB asks for it.
 // Limit  72 to 82 % of a copy on an H200: a block holds one tile and loads nothing while it waits.
 // From   CUB 3 of the CUDA toolkit; Merrill and Garland, NVR-2016-002.
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "scan/cuda_cub.cuh"
-
-#include "core/visit.hpp"
+#include "scan/cuda_compiled.cuh"
 
 namespace upsweep::scan {
 
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { return cub_scan<T>(call); });
+  return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) { return cub_from<T>(call); });
 }
 
 gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
-    return gpu::WorkspaceSize{.scratch = cub_bytes<T>(call.n)};
+    return gpu::WorkspaceSize{.scratch = cub_bytes_from<T>(call.n)};
   });
 }
-
-}  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
-namespace {
 
 const char* refusal(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.op == Operator::custom) return "runs the compiled operators and types only";

@@ -2,14 +2,16 @@
 // scan/cuda_elements.cuh: a scan call as the simple rungs on CUDA get it: typed, inclusive, for a few types.
 #pragma once
 
+#include "scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
 #include <cstdint>
 #include <type_traits>
 
-#include "cuda/compiled.hpp"
+#include "cuda/hillis_steele.cuh"
+#include "cuda/in_order.cuh"
 #include "cuda/scan_by_blocks.cuh"
 #include "upsweep/detail/cuda_status.hpp"
-#include "upsweep/detail/scan_call.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::scan {
 
@@ -41,17 +43,18 @@ Status with_elements(const detail::ScanCall& call, F f) {
 
 inline gpu::Stream stream_of(const detail::ScanCall& call) { return call.launch->stream; }
 
-/// Runs a scan by blocks, whose tiles Tiles scans.
-template <class Tiles>
-Status launch_tiles(const detail::ScanCall& call, const Policy&) noexcept {
+/// Runs a call in one of the ways of cuda/.
+template <class Way>
+Status launch_by(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {
     return gpu::status_of(
-        gpu::scan_by_blocks(Tiles{}, elements, out, static_cast<T*>(call.launch->scratch), call.n, stream_of(call)));
+        Way::scan(elements, out, static_cast<T*>(call.launch->scratch), call.n, call.in == call.out, stream_of(call)));
   });
 }
-template <class Tiles>
-gpu::WorkspaceSize tiles_workspace(const detail::ScanCall& call) noexcept {
-  return {.scratch = gpu::totals_above(call.n, Tiles::kTile) * call.out_size};
+template <class Way>
+gpu::WorkspaceSize scratch_of(const detail::ScanCall& call) noexcept {
+  return {.scratch = Way::values(call.n) * call.out_size};
 }
 
 }  // namespace upsweep::scan
+#endif

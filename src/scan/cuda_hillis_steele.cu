@@ -8,49 +8,23 @@
 // Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
 //        its memory traffic either.
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_elements.cuh"
-#include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::scan {
+
 namespace {
 
-template <class T, class Op>
-__global__ void scan_in_one_block(Elements<T, Op> element, T* out, int n) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  T* from = reinterpret_cast<T*>(shared);
-  T* to = from + blockDim.x;
-  const int i = static_cast<int>(threadIdx.x);
-  if (i < n) from[i] = element(i);
-  __syncthreads();  // all elements before the first round
-  for (int stride = 1; stride < n; stride *= 2) {
-    if (i < n) to[i] = i >= stride ? element.op(from[i - stride], from[i]) : from[i];
-    __syncthreads();  // the round is complete before the next reads it
-    T* const last = from;
-    from = to;
-    to = last;
-  }
-  if (i < n) out[i] = from[i];
-}
-
+#if UPSWEEP_HAS_CUDA
 Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const unsigned threads = (static_cast<unsigned>(call.n) + 31) / 32 * 32;
     const gpu::detail::Grid grid{
         .blocks = 1, .threads = threads, .stream = stream_of(call), .shared_bytes = 2 * threads * sizeof(T)};
-    return gpu::status_of(gpu::detail::launch(grid, scan_in_one_block<T, Op>, elements, out, static_cast<int>(call.n)));
+    return gpu::status_of(gpu::detail::launch(grid, gpu::scan_tiles_by_rounds<Elements<T, Op>, T>, elements, out,
+                                              static_cast<T*>(nullptr), call.n));
   });
 }
-
-}  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
-namespace {
 
 const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
   return call.n > 1024 ? "is one block: at most 1024 elements" : taught(call, policy);

@@ -9,25 +9,14 @@
 //        cuda.shuffle needs few barriers, cuda.lookback no second pass.
 // From   "Implementing by hand" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020); "Parallel Prefix
 //        Scan".
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/hillis_steele.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
 
-namespace {
-
-constexpr auto launch = &launch_tiles<gpu::HillisSteeleTiles>;
-constexpr auto workspace = &tiles_workspace<gpu::HillisSteeleTiles>;
-
-}  // namespace
-
-}  // namespace upsweep::scan
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
                                                      .idea = "strides within blocks, totals scanned, added back",

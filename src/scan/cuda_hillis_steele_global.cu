@@ -7,31 +7,14 @@
 // Needs  Any GPU; a second copy of the array.
 // Limit  Memory traffic: 28 passes for 2^28 elements. cuda.hillis_steele_blocks makes the short strides in shared memory.
 // From   The double-buffered scan of "scanCUDA" (A. Biswas 2020); Hillis and Steele, CACM 29 (1986).
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/hillis_steele.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
 
-namespace {
-
-Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&]<class T>(const auto& elements, T* out) {
-    return gpu::status_of(gpu::scan_by_rounds(elements, out, static_cast<T*>(call.launch->scratch), call.n,
-                                              call.in == call.out, stream_of(call)));
-  });
-}
-
-gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept { return {.scratch = call.n * call.out_size}; }
-
-}  // namespace
-
-}  // namespace upsweep::scan
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Rounds>;
+constexpr auto workspace = &scratch_of<gpu::Rounds>;
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_global",
                                                      .idea = "strides over the whole array, a launch for each",

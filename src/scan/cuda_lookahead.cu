@@ -10,15 +10,13 @@
 // Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md: what the rest is).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
 //        look-ahead of CCCL's issue 6811; own measurements (docs/tuning.md).
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_compiled.cuh"
 
 namespace upsweep::scan {
 
 namespace {
 
+#if UPSWEEP_HAS_CUDA
 Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->lookahead.run(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return lookahead_from<In>(call); });
@@ -29,14 +27,7 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
   return workspace_of_types(
       call, [&]<class Problem>(std::type_identity<Problem>) { return gpu::detail::workspace_bytes<Problem>(call.n); });
 }
-
-}  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
-namespace {
 
 const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
   const auto refusal = call.device != nullptr ? call.device->lookahead_refusal : gpu::lookahead_refusal;

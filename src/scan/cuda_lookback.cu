@@ -9,13 +9,11 @@
 // Limit  A block loads nothing while it waits for its prefix; other blocks of the same multiprocessor fill in.
 //        cuda.lookahead keeps loading. Float sums may differ from run to run: the walk's end is chance.
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002.
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
 #include "scan/cuda_compiled.cuh"
 
 namespace upsweep::scan {
 
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 Status launch(const detail::ScanCall& call, const Policy&) noexcept {
@@ -30,11 +28,7 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_lookback{.info = {.id = "cuda.lookback",
                                          .idea = "one pass: tiles walk back to the last known prefix",

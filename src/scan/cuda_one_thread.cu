@@ -7,28 +7,13 @@
 // Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
 //        rungs use more than one thread.
 // From   "Sequential algorithm on a single thread" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
 
-namespace {
-
-Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&](const auto& elements, auto* out) {
-    return gpu::status_of(gpu::scan_by_one_thread(elements, out, call.n, stream_of(call)));
-  });
-}
-
-}  // namespace
-
-}  // namespace upsweep::scan
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::OneThread>;
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .idea = "the loop, in one thread",

@@ -7,13 +7,15 @@
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  The second pass over memory. cuda.lookback makes do with one.
 // From   "Applying SHFL intrinsics" in "Parallel Prefix Scan"; NVIDIA's own shuffle scans since Kepler.
-#include "scan/rung.hpp"
+#include "scan/cuda_elements.cuh"
 
 #if UPSWEEP_HAS_CUDA
-#include "scan/cuda_elements.cuh"
 #include "upsweep/detail/device.cuh"
+#endif
 
 namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
 namespace {
 
 template <class Element, class T>
@@ -48,15 +50,11 @@ struct Tiles {
   }
 };
 
-constexpr auto launch = &launch_tiles<Tiles>;
-constexpr auto workspace = &tiles_workspace<Tiles>;
+constexpr auto launch = &launch_by<gpu::Blocks<Tiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 
 }  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                         .idea = "warps in registers, then blocks, totals added back",

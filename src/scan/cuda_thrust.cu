@@ -7,41 +7,35 @@
 // Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
 // From   Thrust 3 (CUDA toolkit), which "Evaluation task for Awkward Array GSoC project" (P. Das 2020) and "Parallel
 //        Prefix Scan" compare with.
-#include "scan/rung.hpp"
+#include "scan/cuda_elements.cuh"
 
 #if UPSWEEP_HAS_CUDA
-#include <thrust/execution_policy.h>
 #include <thrust/functional.h>
 #include <thrust/scan.h>
 
-#include "cuda/thrust_scratch.hpp"
-#include "scan/cuda_elements.cuh"
+#include "cuda/thrust.cuh"
+#endif
 
 namespace upsweep::scan {
 
+#if UPSWEEP_HAS_CUDA
 namespace {
 
-Status launch(const detail::ScanCall& call, const Policy&) noexcept try {
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     // The addition that the library is tuned for.
     const std::conditional_t<std::is_same_v<Op, Add>, thrust::plus<T>, Op> op{};
-    gpu::ThrustScratch scratch{static_cast<char*>(call.launch->scratch), call.launch->size.scratch};
-    const auto policy = thrust::cuda::par_nosync(scratch).on(stream_of(call));
     const auto* in = elements.in;
-    gpu::forget_last_error();
-    if (elements.exclusive) {
-      thrust::exclusive_scan(policy, in, in + call.n, out, elements.init, op);
-    } else if (elements.has_init) {
-      thrust::inclusive_scan(policy, in, in + call.n, out, elements.init, op);
-    } else {
-      thrust::inclusive_scan(policy, in, in + call.n, out, op);
-    }
-    return Status{};  // a launch that failed has thrown
+    return gpu::run_thrust(*call.launch, [&](const auto& policy) {
+      if (elements.exclusive) {
+        thrust::exclusive_scan(policy, in, in + call.n, out, elements.init, op);
+      } else if (elements.has_init) {
+        thrust::inclusive_scan(policy, in, in + call.n, out, elements.init, op);
+      } else {
+        thrust::inclusive_scan(policy, in, in + call.n, out, op);
+      }
+    });
   });
-} catch (const std::bad_alloc&) {
-  return {Code::device_memory, kNoIndex, "Thrust wants more temporary memory than its workspace has"};
-} catch (...) {
-  return {Code::device_failed, kNoIndex, "Thrust failed"};
 }
 
 gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
@@ -49,11 +43,7 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 }
 
 }  // namespace
-
-}  // namespace upsweep::scan
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .idea = "thrust::inclusive_scan",

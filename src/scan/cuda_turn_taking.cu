@@ -10,28 +10,13 @@
 //        block, in order. cuda.hillis_steele lets all threads add in every round.
 // From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
 //        corrected.
-#include "scan/rung.hpp"
-
-#if UPSWEEP_HAS_CUDA
-#include "cuda/in_order.cuh"
 #include "scan/cuda_elements.cuh"
 
 namespace upsweep::scan {
 
-namespace {
-
-Status launch(const detail::ScanCall& call, const Policy&) noexcept {
-  return with_elements(call, [&](const auto& elements, auto* out) {
-    return gpu::status_of(gpu::scan_by_turns(elements, out, call.n, stream_of(call)));
-  });
-}
-
-}  // namespace
-
-}  // namespace upsweep::scan
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Turns>;
 #endif
-
-namespace upsweep::scan {
 
 extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                             .idea = "a thread per element, one after the other",

@@ -14,12 +14,6 @@ using Rung = upsweep::Rung<const detail::ScanCall>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-#if !UPSWEEP_HAS_CUDA
-// What the rungs on a GPU name in a build without CUDA.
-inline constexpr NotBuilt launch{};
-inline constexpr NotBuilt workspace{};
-#endif
-
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
 // Trees: log2 of a tile and of the number of tiles, and one to add a tile's prefix, on every level.
 inline constexpr FloatBound kTreeBound{.serial = false, .constant = 4};

@@ -12,12 +12,6 @@ using Rung = upsweep::Rung<detail::SubsetSumCall>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-#if !UPSWEEP_HAS_CUDA
-// What the rungs on a GPU name in a build without CUDA.
-inline constexpr NotBuilt launch{};
-inline constexpr NotBuilt workspace{};
-#endif
-
 inline constexpr const char* kByteTraffic = "3 bytes per sum and item";
 inline constexpr const char* kBitTraffic = "3 bits per sum and item";
 
