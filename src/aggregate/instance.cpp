@@ -160,7 +160,7 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
     visit(pinned);
   };
   if (!request.input.empty()) return visit_table(Table(request.input));
-  for (const std::int64_t n : sizes_of(request, problem("aggregate"))) visit_table(Table(n));
+  for (const std::int64_t n : sizes_of(request, problem(request.problem))) visit_table(Table(n));
 }
 
 }  // namespace

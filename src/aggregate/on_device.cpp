@@ -244,11 +244,11 @@ void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& as
 
 #else
 
+#include "cuda/not_built.hpp"
+
 namespace upsweep::aggregate {
 
-std::unique_ptr<Instance> sent_instance(Table&, std::uint32_t, Transfer) {
-  throw Error(Code::not_built, "this build of upsweep has no CUDA");
-}
+std::unique_ptr<Instance> sent_instance(Table&, std::uint32_t, Transfer) { gpu::refuse(); }
 void time_occupancy(Row&, const gpu::Policy&, const detail::AggregateCall&, std::int64_t) {}
 
 }  // namespace upsweep::aggregate

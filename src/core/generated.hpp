@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/problem.hpp"
 #include "core/visit.hpp"
@@ -90,10 +91,20 @@ class ColumnInstance : public Instance {
   bool is_exact_;  ///< sums are, in any order
 };
 
+/// A problem of one column: of any type, generated or real.
+inline ProblemInfo column_problem(std::string_view name, std::vector<RungInfo> rungs) {
+  return {.name = name,
+          .rungs = std::move(rungs),
+          .inputs = kOneColumn,
+          .types = kNumberTypes,
+          .usual_types = kUsualNumberTypes,
+          .usual_sizes = kUsualSizes};
+}
+
 /// Visits an instance of every type and size that the request asks for, or that of its column. `Made` is a template of
 /// instances that are made of Elements and a length.
 template <template <class> class Made>
-void visit_columns(const ClimbRequest& request, const ProblemInfo& info, const std::function<void(Instance&)>& visit) {
+void visit_columns(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) {
     const Column& column = request.input[0];
     if (column.count == 0) throw Error(Code::empty, column.name + ": has no elements to climb on");
@@ -103,6 +114,7 @@ void visit_columns(const ClimbRequest& request, const ProblemInfo& info, const s
     });
     return;
   }
+  const ProblemInfo& info = problem(request.problem);
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
       visit_type(type, [&]<class T>(std::type_identity<T>) {

@@ -20,11 +20,7 @@ const BitKernels& bit_kernels_avx512() noexcept;
 
 /// Those of an instruction set that the CPU has.
 inline const BitKernels& bit_kernels(Isa isa) noexcept {
-#if defined(__x86_64__)
   return table_for(isa, &bit_kernels_baseline, &bit_kernels_avx2, &bit_kernels_avx512);
-#else
-  return table_for(isa, &bit_kernels_baseline, &bit_kernels_baseline, &bit_kernels_baseline);
-#endif
 }
 
 }  // namespace upsweep::cpu

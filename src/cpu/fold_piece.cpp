@@ -116,11 +116,21 @@ FoldPiece::Multiply FoldPiece::product_of(Type type, bool vectors) {
   return vectors ? &multiply<double, kAccumulators * kVectorBytes / 8> : &multiply<double, 1>;
 }
 
-void FoldPiece::operator()(const void* x, std::int64_t n, void* carry) const {
+void FoldPiece::fold(const void* x, std::int64_t n, void* carry) const {
   if (multiply_ == nullptr || n == 0) return kernel_.reduce(op_, x, n, carry);
   const RangeFlags flags;
   kernel_.reduce(op_, x, n, carry);
   if (flags.raised()) multiply_(x, n, carry);
+}
+
+void FoldPiece::operator()(Range range, Carry& carry) const {
+  if (!elements_.converts()) return fold(elements_.at_index(range.first), range.count, carry.bytes);
+  clear(carry);
+  elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
+    Carry part;
+    fold(x, count, part.bytes);
+    merge(carry.bytes, part);
+  });
 }
 
 }  // namespace upsweep::cpu

@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/fold_piece.hpp: the fold of a piece of a scan or reduction, where products of floats keep an exponent of their own.
+// cpu/fold_piece.hpp: the folds of a scan's or reduction's elements, where products of floats keep an exponent of their own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "cpu/elements.hpp"
 #include "cpu/kernels.hpp"
+#include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep::cpu {
 
-/// The kernel's reduce(). Partial products of floats can leave their type's range where the product of all elements does
-/// not: the CPU's flags show it, at no cost, and such a piece is folded again, in the same order, without that limit. Its
-/// carry then has an exponent (ScanCarry::wraps).
+/// What a call's elements are folded with. Partial products of floats can leave their type's range where the product of all
+/// elements does not: the CPU's flags show it, at no cost, and such a piece is folded again, in the same order, without that
+/// limit. Its carry then has an exponent (ScanCarry::wraps).
 class FoldPiece {
  public:
+  using Carry = detail::CarryBytes;
+
   template <class Call>
-  FoldPiece(const Call& call, const KernelTable& table, const detail::ScanKernel& kernel, const void* op)
-      : kernel_(kernel), op_(op) {
+  FoldPiece(const Call& call, const KernelTable& table)
+      : kernel_(call.custom != nullptr ? *call.custom : table.scan[at(call.out_type)][at(call.op)]),
+        merge_(call.custom != nullptr ? call.custom->merge
+                                      : kernels_plain().scan[at(call.out_type)][at(call.op)].merge),
+        op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
+        elements_(call, kernels(Isa::best)) {
     if (call.custom != nullptr || call.op != Operator::mul || !is_float(call.out_type)) return;
     multiply_ = product_of(call.out_type, &table != &kernels_plain());
   }
 
-  /// carry ← the fold of the piece.
-  void operator()(const void* x, std::int64_t n, void* carry) const;
+  [[nodiscard]] const detail::ScanKernel& kernel() const { return kernel_; }
+  [[nodiscard]] const void* op() const { return op_; }
+  [[nodiscard]] const Elements& elements() const { return elements_; }
   /// Whether this folds products of floats.
   [[nodiscard]] bool is_product() const { return multiply_ != nullptr; }
+
+  /// carry ← the carry of no elements.
+  void clear(Carry& carry) const { kernel_.reduce(op_, nullptr, 0, carry.bytes); }
+  /// left ← left ⊕ right, two carries.
+  void merge(void* left, const Carry& right) const { merge_(op_, left, right.bytes); }
+  /// carry ← the fold of the range.
+  void operator()(Range range, Carry& carry) const;
 
  private:
   using Multiply = void (*)(const void* x, std::int64_t n, void* carry);
   /// In the order of the plain loop, or of the vectors of simd_kernels.cpp.
   static Multiply product_of(Type type, bool vectors);
+  /// The same of elements of the output type.
+  void fold(const void* x, std::int64_t n, void* carry) const;
+
+  static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
 
   const detail::ScanKernel& kernel_;
+  void (*merge_)(const void* op, void* left, const void* right);
   const void* op_;
+  Elements elements_;
   Multiply multiply_ = nullptr;
 };
 

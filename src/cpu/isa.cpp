@@ -8,14 +8,12 @@ namespace upsweep::cpu {
 namespace {
 
 Isa probe() noexcept {
-#if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")) {
     return Isa::avx512;
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return Isa::avx2;
-#endif
   return Isa::baseline;
 }
 
@@ -29,11 +27,7 @@ Isa best_isa() noexcept {
 bool has_isa(Isa isa) noexcept { return isa <= best_isa(); }
 
 const KernelTable& kernels(Isa isa) noexcept {
-#if defined(__x86_64__)
   return table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
-#else
-  return table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
-#endif
 }
 
 }  // namespace upsweep::cpu

@@ -16,11 +16,7 @@ namespace upsweep::cpu {
 inline constexpr int kMaxWorkers = 1024;
 
 /// The hint, to the pipeline and to the other thread of the core, that this thread spins.
-inline void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
+inline void pause() noexcept { __builtin_ia32_pause(); }
 
 /// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
 /// caller's alone. To be called before whatever else uses oneTBB.

@@ -53,15 +53,12 @@ const char* lookahead_refusal(int device) noexcept;
 class DeviceCall {
  public:
   DeviceCall(const Policy& policy, WorkspaceSize needed);
-  ~DeviceCall();
-  DeviceCall(const DeviceCall&) = delete;
-  DeviceCall& operator=(const DeviceCall&) = delete;
 
   [[nodiscard]] const Launch& launch() const { return launch_; }
 
  private:
   Launch launch_;
-  Workspace* own_ = nullptr;
+  std::optional<Workspace> own_;
 };
 
 /// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or its outcome.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/not_built.cpp: what stands in for cuda/runtime.cpp in a build without CUDA: no devices, and errors that report it.
+#include "cuda/not_built.hpp"
+
 #include "core/place.hpp"
 #include "cuda/device_call.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
 namespace {
-
-[[noreturn]] void refuse() { throw Error(Code::not_built, "this build of upsweep has no CUDA"); }
 
 class NoPool final : public MemoryResource {
  public:
@@ -33,10 +33,7 @@ Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResour
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   refuse();
 }
-Workspace::~Workspace() {
-  if (scratch_ != nullptr) memory_.deallocate(scratch_, size_.scratch, stream_);
-  if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
-}
+Workspace::~Workspace() = default;
 
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
@@ -47,7 +44,6 @@ void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
 const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
-DeviceCall::~DeviceCall() { delete own_; }
 LinkTimes measure_link(int) { refuse(); }
 
 }  // namespace upsweep::gpu

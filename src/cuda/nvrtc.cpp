@@ -66,26 +66,6 @@ class Nvrtc {
 
  private:
   Nvrtc() {
-    void* const library = open();
-    if (library == nullptr) {
-      throw Error(
-          Code::unsupported,
-          "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found: "
-          "install it and have LD_LIBRARY_PATH or CUDA_HOME lead to it, or run the query on the CPU");
-    }
-    find(library, "nvrtcVersion", version_of_);
-    find(library, "nvrtcCreateProgram", create_);
-    find(library, "nvrtcCompileProgram", compile_program_);
-    find(library, "nvrtcDestroyProgram", destroy_);
-    find(library, "nvrtcGetCUBINSize", cubin_size_);
-    find(library, "nvrtcGetCUBIN", cubin_);
-    find(library, "nvrtcGetPTXSize", ptx_size_);
-    find(library, "nvrtcGetPTX", ptx_);
-    find(library, "nvrtcGetNumSupportedArchs", architecture_count_);
-    find(library, "nvrtcGetSupportedArchs", architectures_);
-    find(library, "nvrtcGetProgramLogSize", log_size_);
-    find(library, "nvrtcGetProgramLog", log_);
-    find(library, "nvrtcGetErrorString", error_text_);
     int major = 0;
     int minor = 0;
     require(version_of_(&major, &minor));
@@ -105,13 +85,23 @@ class Nvrtc {
         if (library != nullptr) return library;
       }
     }
-    return nullptr;
+    throw Error(Code::unsupported,
+                "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found: "
+                "install it and have LD_LIBRARY_PATH or CUDA_HOME lead to it, or run the query on the CPU");
   }
 
-  template <class Function>
-  static void find(void* library, const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library, name));
-    if (function == nullptr) throw Error(Code::unsupported, std::string("the NVRTC library has no ") + name);
+  /// A function of the library, as a pointer of any type.
+  struct Found {
+    void* address;
+    template <class Function>
+    operator Function*() const {  // NOLINT(google-explicit-constructor): it stands for the pointer
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  [[nodiscard]] Found find(const char* name) const {
+    void* const address = dlsym(library_, name);
+    if (address == nullptr) throw Error(Code::unsupported, std::string("the NVRTC library has no ") + name);
+    return {address};
   }
 
   void require(int status) const {
@@ -140,19 +130,21 @@ class Nvrtc {
     return all;
   }
 
-  int (*version_of_)(int*, int*) = nullptr;
-  int (*create_)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*compile_program_)(Program, int, const char* const*) = nullptr;
-  int (*destroy_)(Program*) = nullptr;
-  int (*cubin_size_)(Program, std::size_t*) = nullptr;
-  int (*cubin_)(Program, char*) = nullptr;
-  int (*ptx_size_)(Program, std::size_t*) = nullptr;
-  int (*ptx_)(Program, char*) = nullptr;
-  int (*architecture_count_)(int*) = nullptr;
-  int (*architectures_)(int*) = nullptr;
-  int (*log_size_)(Program, std::size_t*) = nullptr;
-  int (*log_)(Program, char*) = nullptr;
-  const char* (*error_text_)(int) = nullptr;
+  void* library_ = open();
+  int (*version_of_)(int*, int*) = find("nvrtcVersion");
+  int (*create_)(Program*, const char*, const char*, int, const char* const*,
+                 const char* const*) = find("nvrtcCreateProgram");
+  int (*compile_program_)(Program, int, const char* const*) = find("nvrtcCompileProgram");
+  int (*destroy_)(Program*) = find("nvrtcDestroyProgram");
+  int (*cubin_size_)(Program, std::size_t*) = find("nvrtcGetCUBINSize");
+  int (*cubin_)(Program, char*) = find("nvrtcGetCUBIN");
+  int (*ptx_size_)(Program, std::size_t*) = find("nvrtcGetPTXSize");
+  int (*ptx_)(Program, char*) = find("nvrtcGetPTX");
+  int (*architecture_count_)(int*) = find("nvrtcGetNumSupportedArchs");
+  int (*architectures_)(int*) = find("nvrtcGetSupportedArchs");
+  int (*log_size_)(Program, std::size_t*) = find("nvrtcGetProgramLogSize");
+  int (*log_)(Program, char*) = find("nvrtcGetProgramLog");
+  const char* (*error_text_)(int) = find("nvrtcGetErrorString");
   std::string version_;
 };
 

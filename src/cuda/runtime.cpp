@@ -203,7 +203,7 @@ DeviceCall::DeviceCall(const Policy& policy, WorkspaceSize needed) : launch_(lau
   Workspace* workspace = policy.workspace;
   if (workspace == nullptr && (needed.kept > 0 || needed.scratch > 0)) {
     MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
-    workspace = own_ = new Workspace(needed, policy.device, policy.stream, memory);
+    workspace = &own_.emplace(needed, policy.device, policy.stream, memory);
   }
   if (workspace == nullptr) return;
   launch_.kept = workspace->kept();
@@ -218,7 +218,5 @@ DeviceCall::DeviceCall(const Policy& policy, WorkspaceSize needed) : launch_(lau
                                             " on device " + std::to_string(policy.device));
   }
 }
-
-DeviceCall::~DeviceCall() { delete own_; }
 
 }  // namespace upsweep::gpu

@@ -4,11 +4,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
+#include "cuda/timing.hpp"
 
 namespace upsweep::gpu {
 
@@ -20,9 +21,8 @@ struct Staging::State {
 
   int device;
   MemoryResource& memory;
-  cudaStream_t stream = nullptr;
-  cudaEvent_t begin = nullptr;
-  cudaEvent_t end = nullptr;
+  std::optional<OwnStream> own_stream;  // it and the clock are made where the device is current
+  std::optional<EventClock> clock;
   std::vector<Array> arrays;
   std::vector<Array> host_arrays;
   StagingTimes times;
@@ -30,21 +30,16 @@ struct Staging::State {
   explicit State(const Policy& policy)
       : device(policy.device), memory(policy.memory != nullptr ? *policy.memory : pool()) {
     const CurrentDevice current(device);
-    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
-    require(cudaEventCreate(&begin), "creating an event");
-    require(cudaEventCreate(&end), "creating an event");
+    clock.emplace(own_stream.emplace().get());
   }
   ~State() {
     int before = 0;
     (void)cudaGetDevice(&before);
     restore_current(device);
     for (const Array& array : arrays) {
-      if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream);
+      if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream());
     }
     for (const Array& array : host_arrays) (void)cudaFreeHost(array.memory);
-    (void)cudaEventDestroy(end);
-    (void)cudaEventDestroy(begin);
-    (void)cudaStreamDestroy(stream);
     restore_current(before);
   }
   State(const State&) = delete;
@@ -56,16 +51,11 @@ struct Staging::State {
     return all[index];
   }
 
-  template <class Work>
-  void time(double& seconds, Work work) {
+  [[nodiscard]] cudaStream_t stream() const { return own_stream->get(); }
+
+  void time(double& seconds, const std::function<void()>& work) {
     const CurrentDevice current(device);
-    require(cudaEventRecord(begin, stream), "timing");
-    work();
-    require(cudaEventRecord(end, stream), "timing");
-    require(cudaEventSynchronize(end), "waiting for the device");
-    float milliseconds = 0;
-    require(cudaEventElapsedTime(&milliseconds, begin, end), "timing");
-    seconds += static_cast<double>(milliseconds) * 1e-3;
+    seconds += clock->seconds_of(work);
   }
 };
 
@@ -76,9 +66,9 @@ void* Staging::array(int which, std::int64_t bytes) {
   State::Array& array = State::at(state_->arrays, which);
   if (bytes > array.bytes) {
     const CurrentDevice current(state_->device);
-    if (array.memory != nullptr) state_->memory.deallocate(array.memory, array.bytes, state_->stream);
+    if (array.memory != nullptr) state_->memory.deallocate(array.memory, array.bytes, state_->stream());
     array = {};
-    array.memory = state_->memory.allocate(bytes, state_->stream);
+    array.memory = state_->memory.allocate(bytes, state_->stream());
     array.bytes = bytes;
   }
   return array.memory;
@@ -110,26 +100,26 @@ void Staging::download(void* to, int which, std::int64_t bytes) { copy_out(to, a
 
 void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
   state_->time(state_->times.to_device, [&] {
-    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream),
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream()),
             "copying to the device");
   });
 }
 
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   state_->time(state_->times.to_host, [&] {
-    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream),
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream()),
             "copying from the device");
   });
 }
 
 void Staging::compute(const std::function<void(const Policy&)>& run) {
   state_->time(state_->times.kernel, [&] {
-    run(Policy{}.with_device(state_->device).with_stream(state_->stream).with_memory(state_->memory));
+    run(Policy{}.with_device(state_->device).with_stream(state_->stream()).with_memory(state_->memory));
   });
 }
 
 void Staging::fill(void* to, int byte, std::int64_t bytes) {
-  require(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), state_->stream), "filling an array");
+  require(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), state_->stream()), "filling an array");
 }
 
 const StagingTimes& Staging::times() const { return state_->times; }

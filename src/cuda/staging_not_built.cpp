@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/staging_not_built.cpp: what stands in for staging.cpp and program.cpp in a build without CUDA.
+#include "cuda/not_built.hpp"
 #include "cuda/program.hpp"
 #include "cuda/staging.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::gpu {
-namespace {
-
-[[noreturn]] void refuse() { throw Error(Code::not_built, "this build of upsweep has no CUDA"); }
-
-}  // namespace
 
 struct Staging::State {
   StagingTimes times;

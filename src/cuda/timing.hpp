@@ -49,7 +49,7 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void record(cudaStream_t stream) { require(cudaEventRecord(event_, stream), "timing"); }
-  void wait() { require(cudaEventSynchronize(event_), "running a rung"); }
+  void wait() { require(cudaEventSynchronize(event_), "waiting for the device"); }
   /// From another event to this one; both are over.
   [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;

@@ -27,7 +27,10 @@ struct Lengths {
   Extend op;
 
   __device__ std::int64_t length(std::int64_t i) const { return List<T>{starts[i], stops[i]}.length_or_bad(strict); }
-  __device__ std::int64_t operator()(std::int64_t i) const { return i == 0 ? op(before, length(i)) : length(i); }
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    const std::int64_t own = length(i);
+    return i == 0 ? op(before, own) : own;
+  }
 };
 
 template <class T>

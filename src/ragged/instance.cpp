@@ -126,6 +126,23 @@ void visit_lists(const std::vector<Column>& input, const Problem::Visit& visit) 
   });
 }
 
+void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
+  if (!request.input.empty()) return visit_lists(request.input, visit);
+  const ProblemInfo& info = problem(request.problem);
+  for (const Type type : types_of(request, info)) {
+    for (const std::int64_t n : sizes_of(request, info)) {
+      visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+        OffsetsInstance<T> anywhere(Elements<T>{n}, Elements<T>{n}, n, "", Lists::anywhere);
+        visit(anywhere);
+      });
+      visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+        OffsetsInstance<T> adjacent(Elements<T>{n + 1}, Elements<T>{0}, n, "", Lists::adjacent);
+        visit(adjacent);
+      });
+    }
+  }
+}
+
 }  // namespace
 
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
@@ -136,23 +153,6 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_types = kUsualTypes,
                                             .usual_sizes = kUsualSizes};
                                   },
-                                  .visit_instances =
-                                      [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
-                                        if (!request.input.empty()) return visit_lists(request.input, visit);
-                                        const ProblemInfo& info = problem("ragged");
-                                        for (const Type type : types_of(request, info)) {
-                                          for (const std::int64_t n : sizes_of(request, info)) {
-                                            visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-                                              for (const Lists lists : {Lists::anywhere, Lists::adjacent}) {
-                                                const bool adjacent = lists == Lists::adjacent;
-                                                OffsetsInstance<T> instance(Elements<T>(n + (adjacent ? 1 : 0)),
-                                                                            Elements<T>(adjacent ? 0 : n), n, "",
-                                                                            lists);
-                                                visit(instance);
-                                              }
-                                            });
-                                          }
-                                        }
-                                      }};
+                                  .visit_instances = visit_instances};
 
 }  // namespace upsweep::ragged

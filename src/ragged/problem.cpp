@@ -174,8 +174,6 @@ std::int64_t detail::list_count(std::int64_t starts, std::int64_t stops, std::in
     throw Error(Code::invalid_argument, "the offsets into starts and stops must not be negative");
   }
   if (length < -1) throw Error(Code::invalid_argument, "the length must not be negative");
-  const std::int64_t left_starts = starts - starts_offset;
-  const std::int64_t left_stops = stops - stops_offset;
   const auto left = [](const char* what, std::int64_t size, std::int64_t offset) {
     return std::string(what) + " has " + std::to_string(size) + " elements, " + std::to_string(size - offset) +
            " of them after offset " + std::to_string(offset);
@@ -188,21 +186,19 @@ std::int64_t detail::list_count(std::int64_t starts, std::int64_t stops, std::in
   require_reach("starts", starts, starts_offset);
   require_reach("stops", stops, stops_offset);
   if (length == -1) {
-    if (left_starts != left_stops) {
+    if (starts - starts_offset != stops - stops_offset) {
       throw Error(Code::unequal_lengths, left("starts", starts, starts_offset) + ", but " +
                                              left("stops", stops, stops_offset) +
                                              ": they must be equal, or give a length");
     }
-    return left_starts;
+    return starts - starts_offset;
   }
-  if (left_starts < length) {
-    throw Error(Code::unequal_lengths,
-                left("starts", starts, starts_offset) + ": too few for length " + std::to_string(length));
-  }
-  if (left_stops < length) {
-    throw Error(Code::unequal_lengths,
-                left("stops", stops, stops_offset) + ": too few for length " + std::to_string(length));
-  }
+  const auto require_length = [&](const char* what, std::int64_t size, std::int64_t offset) {
+    if (size - offset >= length) return;
+    throw Error(Code::unequal_lengths, left(what, size, offset) + ": too few for length " + std::to_string(length));
+  };
+  require_length("starts", starts, starts_offset);
+  require_length("stops", stops, stops_offset);
   return length;
 }
 

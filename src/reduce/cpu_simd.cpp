@@ -26,7 +26,7 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                     .traffic = "n read",
                                     .float_bound = kSimdBound},
-                           .refusal = simd_refusal,
+                           .refusal = cpu::simd_refusal,
                            .run = run};
 
 }  // namespace upsweep::reduction

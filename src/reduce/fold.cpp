@@ -3,8 +3,6 @@
 #include "reduce/fold.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <new>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "cpu/fold_piece.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/refusals.hpp"
 
 namespace upsweep::reduction {
 namespace {
@@ -23,8 +22,6 @@ using cpu::Range;
 // Blocks have a fixed length, so that the order in which floats are added depends on nothing but the array. 2^16
 // elements keep a thread busy for some 10 us, and a thousand blocks even out what threads lose to each other.
 constexpr std::int64_t kBlock = std::int64_t{1} << 16;
-
-constexpr std::byte kNoOperatorObject{};
 
 /// total(range) for every block, spread over the workers, then use(total) in order.
 template <class Total, class TotalOf, class Use>
@@ -46,25 +43,14 @@ void fold_blocks(std::int64_t n, int threads, TotalOf total_of, Use use) {
 }
 
 void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
-  const auto* kernel = call.custom != nullptr ? call.custom : &table.scan[cpu::at(call.out_type)][cpu::at(call.op)];
-  const auto merge = call.custom != nullptr ? call.custom->merge
-                                            : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge;
-  const void* op = call.op_object != nullptr ? call.op_object : &kNoOperatorObject;
-  const cpu::Elements elements(call, cpu::kernels(Isa::best));
-  const cpu::FoldPiece fold_piece(call, table, *kernel, op);
-
+  const cpu::FoldPiece fold_piece(call, table);
   const auto total_of = [&](Range range) {
     detail::CarryBytes total;
-    kernel->reduce(op, nullptr, 0, total.bytes);
-    elements.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
-      detail::CarryBytes part;
-      fold_piece(x, count, part.bytes);
-      merge(op, total.bytes, part.bytes);
-    });
+    fold_piece(range, total);
     return total;
   };
   fold_blocks<detail::CarryBytes>(call.n, threads, total_of,
-                                  [&](const detail::CarryBytes& total) { merge(op, call.carry, total.bytes); });
+                                  [&](const detail::CarryBytes& total) { fold_piece.merge(call.carry, total); });
 }
 
 /// The exact sum of a range: in 64 bits where its magnitudes allow that, else one by one in 128.
@@ -114,9 +100,7 @@ void fold_checked(const detail::ReduceCall& call, const cpu::KernelTable& table,
 
 Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::KernelTable& table, int threads) noexcept
     try {
-  const bool checked = policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
-                       is_integer(call.out_type);
-  if (!checked) {
+  if (!cpu::is_checked(call, policy)) {
     fold_typed(call, table, threads);
     return {};
   }

@@ -67,17 +67,7 @@ class ReduceInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
-extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "reduce",
-                                            .rungs = rungs(),
-                                            .inputs = kOneColumn,
-                                            .types = kNumberTypes,
-                                            .usual_types = kUsualNumberTypes,
-                                            .usual_sizes = kUsualSizes};
-                                  },
-                                  .visit_instances =
-                                      [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
-                                        visit_columns<ReduceInstance>(request, problem("reduce"), visit);
-                                      }};
+extern constexpr Problem kProblem{.info = [] { return column_problem("reduce", rungs()); },
+                                  .visit_instances = visit_columns<ReduceInstance>};
 
 }  // namespace upsweep::reduction

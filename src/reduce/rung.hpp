@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/ladder.hpp"
+#include "cpu/refusals.hpp"
 #include "cuda/compiled.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
@@ -18,10 +19,5 @@ std::vector<RungInfo> rungs();
 // the accumulators, 3 or 4 within a vector.
 inline constexpr FloatBound kPlainBound{.serial = false, .constant = 1 << 15};
 inline constexpr FloatBound kSimdBound{.serial = false, .constant = 1030};
-
-inline const char* simd_refusal(const detail::ReduceCall& call, const Policy& policy) noexcept {
-  if (call.op == Operator::custom) return "a custom operator or type has no vector form";
-  return isa_refusal(policy.isa);
-}
 
 }  // namespace upsweep::reduction

@@ -31,7 +31,7 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .idea = "log-step scans of vectors with a running carry",
                                     .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                     .traffic = "n read, n written"},
-                           .refusal = simd_refusal,
+                           .refusal = cpu::simd_refusal,
                            .run = run};
 
 }  // namespace upsweep::scan

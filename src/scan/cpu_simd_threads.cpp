@@ -23,7 +23,7 @@ Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
 }
 
 const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
-  const char* reason = simd_refusal(call, policy);
+  const char* reason = cpu::simd_refusal(call, policy);
   return reason != nullptr ? reason : broadcast_refusal(call, policy);
 }
 

@@ -8,14 +8,12 @@
 //        has overwritten). It runs on every core, and float sums depend on how the work happened to be split.
 // Limit  Memory traffic, and a scalar loop per chunk. cpu.chained removes both.
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
-#include "scan/rung.hpp"
+#include "cpu/std_par.hpp"
 
 #include <execution>
-#include <new>
 #include <numeric>
 
-#include "core/visit.hpp"
-#include "cpu/parallel.hpp"
+#include "scan/rung.hpp"
 
 namespace upsweep::scan {
 namespace {
@@ -41,27 +39,16 @@ void run_std(const detail::ScanCall& call, Op op) {
   carry = carry_of(out[call.n - 1]);
 }
 
-Status run(const detail::ScanCall& call, const Policy&) noexcept try {
-  cpu::keep_to_spare_threads();
-  visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (sizeof(T) >= 4) visit_operator<T>(call.op, [&](auto op) { run_std<T>(call, op); });
-  });
-  return {};
-} catch (const std::bad_alloc&) {
-  return {Code::out_of_memory};
+Status run(const detail::ScanCall& call, const Policy&) noexcept {
+  return cpu::run_std_par(call, [&]<class T>(std::type_identity<T>, auto op) { run_std<T>(call, op); });
 }
 
 const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
-  if (call.op == Operator::custom) return "runs the compiled operators and types only";
-  if (call.in_type != call.out_type) return "needs the same type in and out";
-  if (call.out_size < 4) return "is compiled for 4- and 8-byte elements only";
+  if (const char* reason = cpu::std_par_refusal(call, policy)) return reason;
   if (call.exclusive && call.in == call.out)
     return "cannot scan exclusively in place: it reads what it has overwritten";
   // libstdc++ starts every chunk of floats from T{}, which is neutral for sums alone.
   if (is_float(call.out_type) && call.op != Operator::add) return "the library scans floats rightly with add only";
-  if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
-    return "cannot check for overflow";
-  }
   return nullptr;
 }
 

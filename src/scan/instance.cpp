@@ -57,17 +57,7 @@ class ScanInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
-extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "scan",
-                                            .rungs = rungs(),
-                                            .inputs = kOneColumn,
-                                            .types = kNumberTypes,
-                                            .usual_types = kUsualNumberTypes,
-                                            .usual_sizes = kUsualSizes};
-                                  },
-                                  .visit_instances =
-                                      [](const ClimbRequest& request, Backend, const Problem::Visit& visit) {
-                                        visit_columns<ScanInstance>(request, problem("scan"), visit);
-                                      }};
+extern constexpr Problem kProblem{.info = [] { return column_problem("scan", rungs()); },
+                                  .visit_instances = visit_columns<ScanInstance>};
 
 }  // namespace upsweep::scan

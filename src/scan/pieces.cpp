@@ -10,6 +10,7 @@
 #include "core/visit.hpp"
 #include "cpu/chained.hpp"
 #include "cpu/overflow.hpp"
+#include "cpu/refusals.hpp"
 
 namespace upsweep::scan {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 // Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
 // reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache.
 constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
-
-constexpr std::byte kNoOperatorObject{};
 
 /// For 8-byte and narrower elements, which is all that compiled operators have.
 template <class T>
@@ -31,33 +30,10 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
 Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table)
     : call_(call),
       magnitudes_(cpu::kernels(policy.isa)),
-      kernel_(call.custom != nullptr ? call.custom : &table.scan[cpu::at(call.out_type)][cpu::at(call.op)]),
-      merge_(call.custom != nullptr ? call.custom->merge
-                                    : cpu::kernels_plain().scan[cpu::at(call.out_type)][cpu::at(call.op)].merge),
-      op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
-      elements_(call, cpu::kernels(Isa::best)),
-      fold_piece_(call, table, *kernel_, op_),
-      scan_piece_(call, table, *kernel_, op_),
-      checked_(policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&
-               is_integer(call.out_type)),
+      fold_piece_(call, table),
+      scan_piece_(call, table, fold_piece_.kernel(), fold_piece_.op()),
+      checked_(cpu::is_checked(call, policy)),
       non_temporal_(call.n * call.out_size >= kNonTemporalBytes) {}
-
-void Pieces::clear(Carry& carry) const { kernel_->reduce(op_, call_.in, 0, carry.bytes); }
-
-void Pieces::merge(Carry& left, const Carry& right) const { merge_(op_, left.bytes, right.bytes); }
-
-void Pieces::reduce(cpu::Range range, Carry& carry) const {
-  if (!elements_.converts()) {
-    fold_piece_(elements_.at_index(range.first), range.count, carry.bytes);
-    return;
-  }
-  clear(carry);
-  elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
-    Carry part;
-    fold_piece_(x, count, part.bytes);
-    merge(carry, part);
-  });
-}
 
 std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   const std::int64_t bad = find_overflow(range, carry);
@@ -73,8 +49,9 @@ std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
 void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   make_plain(carry);
   detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_};
-  if (ahead.count >= range.count && !elements_.converts()) mode.next = elements_.at_index(ahead.first);
-  elements_.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
+  const cpu::Elements& elements = fold_piece_.elements();
+  if (ahead.count >= range.count && !elements.converts()) mode.next = elements.at_index(ahead.first);
+  elements.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
     scan_piece_(x, output(first), count, carry.bytes, mode);
   });
 }
@@ -83,7 +60,7 @@ std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
   const std::int64_t bad = find_overflow(range, carry);
   Carry before = carry;
   make_plain(before);
-  kernel_->shift(op_, output(range.first), range.count, before.bytes, call_.exclusive);
+  fold_piece_.kernel().shift(fold_piece_.op(), output(range.first), range.count, before.bytes, call_.exclusive);
   return bad;
 }
 
@@ -110,7 +87,7 @@ std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {
       const Out before = as<Out>(carry).any ? as<Out>(carry).total : Out{0};
       return visit_type(call_.in_type, [&]<class In>(std::type_identity<In>) -> std::int64_t {
         if constexpr (std::is_integral_v<In>) {
-          const auto* x = static_cast<const In*>(elements_.at_index(range.first));
+          const auto* x = static_cast<const In*>(fold_piece_.elements().at_index(range.first));
           return cpu::first_overflow(magnitudes_, x, range.count, before);
         }
         return kNoIndex;

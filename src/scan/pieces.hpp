@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include "cpu/elements.hpp"
 #include "cpu/fold_piece.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/scan_piece.hpp"
@@ -26,11 +25,11 @@ class Pieces {
   Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table);
 
   /// carry ← the carry of no elements.
-  void clear(Carry& carry) const;
+  void clear(Carry& carry) const { fold_piece_.clear(carry); }
   /// left ← left ⊕ right.
-  void merge(Carry& left, const Carry& right) const;
+  void merge(Carry& left, const Carry& right) const { fold_piece_.merge(left.bytes, right); }
   /// carry ← the fold of the range.
-  void reduce(cpu::Range range, Carry& carry) const;
+  void reduce(cpu::Range range, Carry& carry) const { fold_piece_(range, carry); }
   /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
   /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
@@ -38,7 +37,7 @@ class Pieces {
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const;
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   /// Whether scan() leaves the same bits in its carry as reduce() and merge() do.
-  [[nodiscard]] bool exact() const { return kernel_->exact; }
+  [[nodiscard]] bool exact() const { return fold_piece_.kernel().exact; }
   /// Whether the carry after a range that reduce() has folded to `total` is rather scan()'s: in another order floats may add
   /// up to infinity where one after the other they do not.
   [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
@@ -58,10 +57,6 @@ class Pieces {
 
   const detail::ScanCall& call_;
   const cpu::KernelTable& magnitudes_;  // the plain table has none
-  const detail::ScanKernel* kernel_;
-  void (*merge_)(const void* op, void* left, const void* right);
-  const void* op_;
-  cpu::Elements elements_;
   cpu::FoldPiece fold_piece_;
   cpu::ScanPiece scan_piece_;
   bool checked_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/ladder.hpp"
+#include "cpu/refusals.hpp"
 #include "cuda/compiled.hpp"
 #include "cuda/device_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -19,15 +20,9 @@ std::vector<RungInfo> rungs();
 inline constexpr FloatBound kTreeBound{.serial = false, .constant = 4};
 
 inline const char* broadcast_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
-  const bool checked = policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type);
-  if (checked && call.in == call.out)
+  if (cpu::is_checked(call, policy) && call.in == call.out)
     return "cannot check for overflow in place: the broadcast no longer sees the input";
   return nullptr;
-}
-
-inline const char* simd_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
-  if (call.op == Operator::custom) return "a custom operator or type has no vector form";
-  return isa_refusal(policy.isa);
 }
 
 // ---- On a GPU: whether it is there at all is asked before (refusal_of).
