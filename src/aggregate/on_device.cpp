@@ -105,12 +105,12 @@ const Rung& SentInstance::prepare(const RungInfo& info) {
     part.first = table_.rows * p / parts();
     part.count = table_.rows * (p + 1) / parts() - part.first;
     const auto place = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here, const char* what) {
-      if (!info.host_memory) return static_cast<const T*>(there.data()) + part.first;
+      if (!info.host_memory) return static_cast<const T*>(there.get()) + part.first;
       return static_cast<const T*>(gpu::mapped_memory(here.data() + part.first, policy.device, what));
     };
     part.call = detail::aggregate_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
                                        place(price_, table_.price, "price"), part.count, limit_);
-    part.call.out = static_cast<std::int64_t*>(out_.data()) + p;
+    part.call.out = static_cast<std::int64_t*>(out_.get()) + p;
     part.call.waits = true;
     const gpu::Launch bare = gpu::launch_on(policy);
     part.call.launch = &bare;
@@ -124,7 +124,7 @@ const Rung& SentInstance::prepare(const RungInfo& info) {
 void SentInstance::send(const Part& part, cudaStream_t stream) const {
   const auto copy = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here) {
     if (part.count == 0) return;
-    require(cudaMemcpyAsync(static_cast<T*>(there.data()) + part.first, here.data() + part.first,
+    require(cudaMemcpyAsync(static_cast<T*>(there.get()) + part.first, here.data() + part.first,
                             static_cast<std::size_t>(part.count) * sizeof(T), cudaMemcpyHostToDevice, stream),
             "copying over the link");
   };

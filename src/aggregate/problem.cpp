@@ -53,15 +53,13 @@ namespace {
 
 void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, detail::AggregateCall& call) {
   if (call.n == 0) return;
-  if (rung.host_memory) {
-    call.key = static_cast<const std::uint32_t*>(gpu::mapped_memory(call.key, policy.device, "key"));
-    call.quantity = static_cast<const std::int64_t*>(gpu::mapped_memory(call.quantity, policy.device, "quantity"));
-    call.price = static_cast<const std::int64_t*>(gpu::mapped_memory(call.price, policy.device, "price"));
-    return;
-  }
-  gpu::require_device_memory(call.key, policy.device, "key");
-  gpu::require_device_memory(call.quantity, policy.device, "quantity");
-  gpu::require_device_memory(call.price, policy.device, "price");
+  const auto require = [&]<class T>(const T*& column, const char* what) {
+    if (!rung.host_memory) return gpu::require_device_memory(column, policy.device, what);
+    column = static_cast<const T*>(gpu::mapped_memory(column, policy.device, what));
+  };
+  require(call.key, "key");
+  require(call.quantity, "quantity");
+  require(call.price, "price");
 }
 
 /// `sum`: of a call that waits, else null.

@@ -21,21 +21,6 @@ inline int block_workers(std::int64_t blocks, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(blocks / 4, 1, worker_count(threads)));
 }
 
-/// The lowest index that any thread adds; kNoIndex is none. Read it when the threads are done.
-class LowestIndex {
- public:
-  void add(std::int64_t index) {
-    std::int64_t known = lowest_.load(std::memory_order_relaxed);
-    while (first_index(known, index) != known &&
-           !lowest_.compare_exchange_weak(known, index, std::memory_order_relaxed)) {
-    }
-  }
-  [[nodiscard]] std::int64_t get() const { return lowest_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::int64_t> lowest_{kNoIndex};
-};
-
 /// One thread, range after range of `block` elements: a range is checked while it lies in cache. `carry` precedes it
 /// all and becomes what precedes the next element. Returns the first bad index or kNoIndex.
 template <class Pieces>

@@ -15,11 +15,9 @@ namespace upsweep::cpu {
 /// they pass through a chunk on the stack, small enough to stay in first-level cache beside what it is made from.
 class Elements {
  public:
+  Elements(const void* data, Type in, Type out) : Elements(data, size_of(in), size_of(out), in, out) {}
   template <class Call>
-  Elements(const Call& call, const KernelTable& table)
-      : data_(static_cast<const std::byte*>(call.in)), in_size_(call.in_size), out_size_(call.out_size) {
-    if (call.in_type != call.out_type) convert_ = table.convert[at(call.in_type)][at(call.out_type)];
-  }
+  explicit Elements(const Call& call) : Elements(call.in, call.in_size, call.out_size, call.in_type, call.out_type) {}
 
   [[nodiscard]] bool converts() const { return convert_ != nullptr; }
   [[nodiscard]] const void* at_index(std::int64_t i) const { return data_ + i * in_size_; }
@@ -42,6 +40,11 @@ class Elements {
 
  private:
   static constexpr std::int64_t kChunkBytes = 8192;
+
+  Elements(const void* data, std::int64_t in_size, std::int64_t out_size, Type in, Type out)
+      : data_(static_cast<const std::byte*>(data)), in_size_(in_size), out_size_(out_size) {
+    if (in != out) convert_ = kernels(Isa::best).convert[at(in)][at(out)];
+  }
 
   const std::byte* data_;
   std::int64_t in_size_;

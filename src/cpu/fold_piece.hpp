@@ -24,7 +24,7 @@ class FoldPiece {
         merge_(call.custom != nullptr ? call.custom->merge
                                       : kernels_plain().scan[at(call.out_type)][at(call.op)].merge),
         op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
-        elements_(call, kernels(Isa::best)) {
+        elements_(call) {
     if (call.custom != nullptr || call.op != Operator::mul || !is_float(call.out_type)) return;
     multiply_ = product_of(call.out_type, &table != &kernels_plain());
   }

@@ -51,4 +51,13 @@ constexpr Share share_of(std::int64_t count, int worker, int workers) {
   return {first(worker), first(worker + 1)};
 }
 
+/// Runs work(piece) for each of `count` pieces: every worker does its share of them in order.
+template <class Work>
+void for_each_share(std::int64_t count, int workers, Work work) {
+  run_workers(workers, [&](int worker) {
+    const Share share = share_of(count, worker, workers);
+    for (std::int64_t piece = share.first; piece < share.last; ++piece) work(piece);
+  });
+}
+
 }  // namespace upsweep::cpu

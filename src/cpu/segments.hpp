@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,21 @@ constexpr std::int64_t first_index(std::int64_t a, std::int64_t b) {
   return a == kNoIndex ? b : (b == kNoIndex ? a : std::min(a, b));
 }
 
+/// The lowest index that any thread adds; kNoIndex is none. Read it when the threads are done.
+class LowestIndex {
+ public:
+  void add(std::int64_t index) {
+    std::int64_t known = lowest_.load(std::memory_order_relaxed);
+    while (first_index(known, index) != known &&
+           !lowest_.compare_exchange_weak(known, index, std::memory_order_relaxed)) {
+    }
+  }
+  [[nodiscard]] std::int64_t get() const { return lowest_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> lowest_{kNoIndex};
+};
+
 /// Scans n elements of `pieces` by segments, `carry` preceding them; carry becomes what precedes the next element.
 /// Returns the first bad index or kNoIndex. `Pieces` is what a problem does to a range: see scan/pieces.hpp.
 template <class Pieces>
@@ -40,18 +56,14 @@ std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, ty
   const std::int64_t count = parts(n, kSegment);
   const int workers = static_cast<int>(std::clamp<std::int64_t>(count, 1, worker_count(threads)));
   std::vector<typename Pieces::Carry> carries(static_cast<std::size_t>(count));
-  std::vector<std::int64_t> bad(static_cast<std::size_t>(workers), kNoIndex);
+  LowestIndex first_bad;
   const auto carry_of = [&](std::int64_t segment) ->
       typename Pieces::Carry& { return carries[static_cast<std::size_t>(segment)]; };
 
   // ---- Phase 1: every segment is scanned as if nothing preceded it; its last value is its total.
-  run_workers(workers, [&](int worker) {
-    const Share share = share_of(count, worker, workers);
-    for (std::int64_t s = share.first; s < share.last; ++s) {
-      pieces.clear(carry_of(s));
-      const std::int64_t found = pieces.scan_alone(part_of(n, kSegment, s), carry_of(s));
-      bad[static_cast<std::size_t>(worker)] = first_index(bad[static_cast<std::size_t>(worker)], found);
-    }
+  for_each_share(count, workers, [&](std::int64_t s) {
+    pieces.clear(carry_of(s));
+    first_bad.add(pieces.scan_alone(part_of(n, kSegment, s), carry_of(s)));
   });
 
   // ---- Phase 2: an exclusive scan of the totals, in place: carries[s] becomes what precedes segment s.
@@ -62,17 +74,9 @@ std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, ty
   }
 
   // ---- Phase 3: what precedes a segment is combined into all of it.
-  run_workers(workers, [&](int worker) {
-    const Share share = share_of(count, worker, workers);
-    for (std::int64_t s = share.first; s < share.last; ++s) {
-      const std::int64_t found = pieces.shift(part_of(n, kSegment, s), carry_of(s));
-      bad[static_cast<std::size_t>(worker)] = first_index(bad[static_cast<std::size_t>(worker)], found);
-    }
-  });
-
-  std::int64_t first_bad = kNoIndex;
-  for (const std::int64_t index : bad) first_bad = first_index(first_bad, index);
-  return first_bad;
+  for_each_share(count, workers,
+                 [&](std::int64_t s) { first_bad.add(pieces.shift(part_of(n, kSegment, s), carry_of(s))); });
+  return first_bad.get();
 }
 
 }  // namespace upsweep::cpu

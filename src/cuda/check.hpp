@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/check.hpp: an error of the CUDA runtime as an Error.
+// cuda/check.hpp: an error of the CUDA runtime as an Error, and what is given back to it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,5 +17,21 @@ inline void require(cudaError_t error, const char* what) {
   forget_last_error();  // reported here: the next call must not report it again
   throw Error(code_of(error), std::string(what) + ": " + cudaGetErrorString(error));
 }
+
+/// A handle of the CUDA runtime that is given back when this ends.
+template <class Handle, auto kGiveBack>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != nullptr) (void)kGiveBack(handle_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  [[nodiscard]] Handle get() const { return handle_; }
+
+ protected:
+  Handle handle_ = nullptr;
+};
 
 }  // namespace upsweep::gpu

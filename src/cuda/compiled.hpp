@@ -12,13 +12,8 @@
 
 namespace upsweep {
 
-/// Same type in and out; integers into the 64 bits of their sign, which is where sums of them are kept.
-template <class In, class Out>
-inline constexpr bool kCompiledTypes =
-    std::is_same_v<In, Out> || (std::is_integral_v<In> && std::is_integral_v<Out> && sizeof(In) < sizeof(Out) &&
-                                sizeof(Out) == 8 && std::is_signed_v<In> == std::is_signed_v<Out>);
-
-/// Null where such kernels take a call, else the reason why not.
+/// Null where such kernels take a call, else the reason why not: same type in and out; integers into the 64 bits of their
+/// sign, which is where sums of them are kept.
 constexpr const char* compiled_refusal(Operator op, Type in, Type out) {
   const bool widens = op == Operator::add && is_integer(in) && is_integer(out) && size_of(out) == 8 &&
                       size_of(in) < 8 && is_signed(in) == is_signed(out);

@@ -84,7 +84,7 @@ class DevicePlace final : public Place, private gpu::CurrentDevice {
   };
 
   [[nodiscard]] const std::vector<void*>& at() const { return sets_[turn_].at; }
-  [[nodiscard]] std::byte* limit() const { return static_cast<std::byte*>(sets_[turn_].limit->data()); }
+  [[nodiscard]] std::byte* limit() const { return static_cast<std::byte*>(sets_[turn_].limit->get()); }
   [[nodiscard]] gpu::Policy policy(std::string_view rung) const {
     return gpu::Policy{}.with_device(device_).with_rung(rung).with_stream(stream_.get());
   }
@@ -119,7 +119,7 @@ DevicePlace::DevicePlace(Instance& instance, int device)
         continue;
       }
       set.owned.push_back(std::make_unique<gpu::DeviceBytes>(array.bytes));
-      set.at.push_back(set.owned.back()->data());
+      set.at.push_back(set.owned.back()->get());
     }
     if (moved > 0) set.limit = std::make_unique<gpu::DeviceBytes>(moved);
   }
@@ -163,7 +163,7 @@ std::vector<Contender> DevicePlace::limits() {
   if (instance_.group.is_pinned) {
     auto keys = std::make_shared<gpu::DeviceBytes>(arrays_[0].bytes);
     return {{.name = "read", .run = [this, keys] {
-               require(cudaMemcpyAsync(keys->data(), arrays_[0].data, static_cast<std::size_t>(arrays_[0].bytes),
+               require(cudaMemcpyAsync(keys->get(), arrays_[0].data, static_cast<std::size_t>(arrays_[0].bytes),
                                        cudaMemcpyHostToDevice, stream_.get()),
                        "copying over the link");
              }}};
@@ -182,7 +182,7 @@ std::vector<Contender> DevicePlace::limits() {
   all.push_back({.name = "read", .run = [this, count, sum, workspace] {
                    (void)reduce_async(policy("").with_workspace(*workspace),
                                       reinterpret_cast<const std::int64_t*>(limit()), count,
-                                      static_cast<std::int64_t*>(sum->data()), 0);
+                                      static_cast<std::int64_t*>(sum->get()), 0);
                  }});
   return all;
 }

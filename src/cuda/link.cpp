@@ -34,7 +34,7 @@ LinkTimes measure_link(int device) {
   std::vector<std::unique_ptr<DeviceBytes>> all;
   times.allocation_s = median_of(host, [&] { all.push_back(std::make_unique<DeviceBytes>(times.bytes)); });
   all.resize(1);
-  void* const there = all[0]->data();
+  void* const there = all[0]->get();
 
   cpu::Pages<std::byte> here(times.bytes);
   std::memset(here.data(), 1, bytes);

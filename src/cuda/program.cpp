@@ -29,31 +29,21 @@ void allow_shared_memory(cudaKernel_t kernel, int most) {
 
 }  // namespace
 
-struct Program::State {
-  cudaLibrary_t library = nullptr;
-
+struct Program::State : Owned<cudaLibrary_t, cudaLibraryUnload> {
   explicit State(const std::string& code) {
-    require(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+    require(cudaLibraryLoadData(&handle_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "loading a query's code");
-    try {
-      allow_all_shared_memory();
-    } catch (...) {
-      (void)cudaLibraryUnload(library);
-      throw;
-    }
+    allow_all_shared_memory();
   }
   // Once, here: threads share the kernels, and one could lower the limit between another's asking and its launch.
   void allow_all_shared_memory() const {
     const auto most = static_cast<int>(launch_limits().shared_per_block);
     unsigned count = 0;
-    require(cudaLibraryGetKernelCount(&count, library), "counting a query's kernels");
+    require(cudaLibraryGetKernelCount(&count, handle_), "counting a query's kernels");
     std::vector<cudaKernel_t> kernels(count);
-    require(cudaLibraryEnumerateKernels(kernels.data(), count, library), "listing a query's kernels");
+    require(cudaLibraryEnumerateKernels(kernels.data(), count, handle_), "listing a query's kernels");
     for (cudaKernel_t kernel : kernels) allow_shared_memory(kernel, most);
   }
-  ~State() { (void)cudaLibraryUnload(library); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 };
 
 Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -62,7 +52,7 @@ Program::~Program() = default;
 void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream stream,
                      std::span<const std::uint64_t> words) const {
   cudaKernel_t function = nullptr;
-  require(cudaLibraryGetKernel(&function, state_->library, kernel), "looking for a query's kernel");
+  require(cudaLibraryGetKernel(&function, state_->get(), kernel), "looking for a query's kernel");
   const void* const handle = reinterpret_cast<const void*>(function);
   void* arguments[] = {const_cast<std::uint64_t*>(words.data())};
   require(cudaLaunchKernel(handle, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), arguments,

@@ -57,6 +57,9 @@ struct Staging::State {
     const CurrentDevice current(device);
     seconds += clock->seconds_of(work);
   }
+  void copy(double& seconds, void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const char* what) {
+    time(seconds, [&] { require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream()), what); });
+  }
 };
 
 Staging::Staging(const Policy& policy) : state_(std::make_unique<State>(policy)) {}
@@ -99,17 +102,11 @@ void* Staging::upload(int which, const void* from, std::int64_t bytes) {
 void Staging::download(void* to, int which, std::int64_t bytes) { copy_out(to, array(which, bytes), bytes); }
 
 void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
-  state_->time(state_->times.to_device, [&] {
-    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream()),
-            "copying to the device");
-  });
+  state_->copy(state_->times.to_device, to, from, bytes, cudaMemcpyHostToDevice, "copying to the device");
 }
 
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
-  state_->time(state_->times.to_host, [&] {
-    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream()),
-            "copying from the device");
-  });
+  state_->copy(state_->times.to_host, to, from, bytes, cudaMemcpyDeviceToHost, "copying from the device");
 }
 
 void Staging::compute(const std::function<void(const Policy&)>& run) {

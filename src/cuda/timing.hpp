@@ -16,49 +16,29 @@ namespace upsweep::gpu {
 
 inline constexpr int kGraphCalls = 64;
 
-class DeviceBytes {
+class DeviceBytes : public Owned<void*, cudaFree> {
  public:
   explicit DeviceBytes(std::int64_t bytes) {
-    require(cudaMalloc(&memory_, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))), "allocating an array");
+    require(cudaMalloc(&handle_, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))), "allocating an array");
   }
-  ~DeviceBytes() { (void)cudaFree(memory_); }
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  [[nodiscard]] void* data() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
 };
 
-class OwnStream {
+class OwnStream : public Owned<cudaStream_t, cudaStreamDestroy> {
  public:
-  OwnStream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-  ~OwnStream() { (void)cudaStreamDestroy(stream_); }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
+  OwnStream() { require(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "creating a stream"); }
 };
 
-class Event {
+class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
  public:
-  Event() { require(cudaEventCreate(&event_), "creating an event"); }
-  ~Event() { (void)cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(cudaStream_t stream) { require(cudaEventRecord(event_, stream), "timing"); }
-  void wait() { require(cudaEventSynchronize(event_), "waiting for the device"); }
+  Event() { require(cudaEventCreate(&handle_), "creating an event"); }
+  void record(cudaStream_t stream) { require(cudaEventRecord(handle_, stream), "timing"); }
+  void wait() { require(cudaEventSynchronize(handle_), "waiting for the device"); }
   /// From another event to this one; both are over.
   [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;
-    require(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "timing");
+    require(cudaEventElapsedTime(&milliseconds, begin.handle_, handle_), "timing");
     return static_cast<double>(milliseconds) * 1e-3;
   }
-
- private:
-  cudaEvent_t event_ = nullptr;
 };
 
 /// Two events around what is put into a stream.
@@ -84,19 +64,15 @@ class EventClock : public Clock {
 };
 
 /// Memory of the host that is pinned for as long as this lives.
-class Pinned {
+class Pinned : public Owned<void*, cudaHostUnregister> {
  public:
-  Pinned(const void* memory, std::int64_t bytes) : memory_(const_cast<void*>(memory)) {
-    require(cudaHostRegister(memory_, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+  Pinned(const void* memory, std::int64_t bytes) {
+    void* const here = const_cast<void*>(memory);
+    require(cudaHostRegister(here, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                              cudaHostRegisterPortable | cudaHostRegisterMapped),
             "pinning memory");
+    handle_ = here;
   }
-  ~Pinned() { (void)cudaHostUnregister(memory_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-
- private:
-  void* memory_;
 };
 
 /// Seconds of one of many calls that are launched as one graph.

@@ -33,11 +33,8 @@ void fold_blocks(std::int64_t n, int threads, TotalOf total_of, Use use) {
     return;
   }
   std::vector<Total> totals(static_cast<std::size_t>(blocks));
-  cpu::run_workers(workers, [&](int worker) {
-    const cpu::Share share = cpu::share_of(blocks, worker, workers);
-    for (std::int64_t b = share.first; b < share.last; ++b) {
-      totals[static_cast<std::size_t>(b)] = total_of(cpu::part_of(n, kBlock, b));
-    }
+  cpu::for_each_share(blocks, workers, [&](std::int64_t b) {
+    totals[static_cast<std::size_t>(b)] = total_of(cpu::part_of(n, kBlock, b));
   });
   for (const Total& total : totals) use(total);
 }
@@ -64,15 +61,9 @@ Int128 exact_sum(const In* x, std::int64_t n, const cpu::KernelTable& table) {
     for (std::int64_t i = 0; i < n; ++i) sum += static_cast<Int128>(x[i]);
     return sum;
   }
-  detail::ReduceCall wide;
-  wide.in = x;
-  wide.in_type = type_of<In>();
-  wide.out_type = type_of<Wide>();
-  wide.in_size = sizeof(In);
-  wide.out_size = sizeof(Wide);
-  const auto& kernel = table.scan[cpu::at(wide.out_type)][cpu::at(Operator::add)];
+  const auto& kernel = table.scan[cpu::at(type_of<Wide>())][cpu::at(Operator::add)];
   Int128 sum = 0;
-  cpu::Elements(wide, cpu::kernels(Isa::best))
+  cpu::Elements(x, type_of<In>(), type_of<Wide>())
       .for_each_chunk({0, n}, [&](const void* chunk, std::int64_t, std::int64_t count) {
         auto part = empty_carry<Wide>();
         kernel.reduce(nullptr, chunk, count, &part);

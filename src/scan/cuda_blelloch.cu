@@ -68,13 +68,7 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 }  // namespace
 #endif
 
-extern const Rung cuda_blelloch{.info = {.id = "cuda.blelloch",
-                                         .idea = "up-sweep, down-sweep in blocks, totals added back",
-                                         .needs = "any GPU",
-                                         .traffic = "2n read, 2n written",
-                                         .float_bound = kTreeBound},
-                                .refusal = tiles_refusal,
-                                .run = launch,
-                                .workspace = workspace};
+extern const Rung cuda_blelloch =
+    tiles_rung("cuda.blelloch", "up-sweep, down-sweep in blocks, totals added back", launch, workspace);
 
 }  // namespace upsweep::scan

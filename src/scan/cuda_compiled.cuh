@@ -29,7 +29,7 @@ template <class F>
 gpu::WorkspaceSize workspace_of_types(const detail::ScanCall& call, F f) {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
     return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> gpu::WorkspaceSize {
-      if constexpr (kCompiledTypes<In, Out>) {
+      if constexpr (compiled_refusal(Operator::add, type_of<In>(), type_of<Out>()) == nullptr) {
         return {.kept = f(std::type_identity<gpu::detail::ScanProblem<In, Out, Add, true>>{})};
       } else {
         return {};

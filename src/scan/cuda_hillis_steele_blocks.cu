@@ -18,13 +18,7 @@ constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
 constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 #endif
 
-extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
-                                                     .idea = "strides within blocks, totals scanned, added back",
-                                                     .needs = "any GPU",
-                                                     .traffic = "2n read, 2n written",
-                                                     .float_bound = kTreeBound},
-                                            .refusal = tiles_refusal,
-                                            .run = launch,
-                                            .workspace = workspace};
+extern const Rung cuda_hillis_steele_blocks =
+    tiles_rung("cuda.hillis_steele_blocks", "strides within blocks, totals scanned, added back", launch, workspace);
 
 }  // namespace upsweep::scan

@@ -56,13 +56,7 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 }  // namespace
 #endif
 
-extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
-                                        .idea = "warps in registers, then blocks, totals added back",
-                                        .needs = "any GPU",
-                                        .traffic = "2n read, 2n written",
-                                        .float_bound = kTreeBound},
-                               .refusal = tiles_refusal,
-                               .run = launch,
-                               .workspace = workspace};
+extern const Rung cuda_shuffle =
+    tiles_rung("cuda.shuffle", "warps in registers, then blocks, totals added back", launch, workspace);
 
 }  // namespace upsweep::scan

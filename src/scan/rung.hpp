@@ -38,6 +38,16 @@ inline const char* tiles_refusal(const detail::ScanCall& call, const Policy& pol
   return taught(call, policy);
 }
 
+/// The row of a rung whose blocks scan tiles alone; totals are added back.
+constexpr Rung tiles_rung(std::string_view id, std::string_view idea, decltype(Rung::run) run,
+                          decltype(Rung::workspace) workspace) {
+  return {
+      .info = {.id = id, .idea = idea, .needs = "any GPU", .traffic = "2n read, 2n written", .float_bound = kTreeBound},
+      .refusal = tiles_refusal,
+      .run = run,
+      .workspace = workspace};
+}
+
 inline const char* single_pass_refusal(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
   return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
