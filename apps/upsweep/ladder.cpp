@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "chunks.hpp"
 #include "commands.hpp"
-#include "core/visit.hpp"
 #include "io/column.hpp"
 #include "io/number_lines.hpp"
 #include "ladder_report.hpp"
@@ -39,14 +38,11 @@ std::vector<std::string> split(std::string_view list) {
 
 std::vector<Type> parse_types(const std::string& text, const ProblemInfo& problem) {
   std::vector<Type> types;
-  if (!text.empty() && problem.types.empty()) {
-    throw Error(Code::invalid_argument, fmt::format("--types: the {} ladder has no choice of types", problem.name));
-  }
+  if (!text.empty() && problem.types.empty()) refuse("--types: the {} ladder has no choice of types", problem.name);
   for (const auto& word : split(text)) {
     const auto type = parse_type(word);
     if (!type || std::find(problem.types.begin(), problem.types.end(), *type) == problem.types.end()) {
-      throw Error(Code::invalid_argument,
-                  fmt::format("--types: the {} ladder does not run on '{}'", problem.name, word));
+      refuse("--types: the {} ladder does not run on '{}'", problem.name, word);
     }
     types.push_back(*type);
   }
@@ -56,8 +52,7 @@ std::vector<Type> parse_types(const std::string& text, const ProblemInfo& proble
 Setting parse_choice(const SettingInfo& info, const std::string& text) {
   const auto found = std::find(info.choices.begin(), info.choices.end(), text);
   if (found != info.choices.end()) return {found - info.choices.begin()};
-  throw Error(Code::invalid_argument,
-              fmt::format("--{} '{}' is not one of {}", info.name, text, fmt::join(info.choices, ", ")));
+  refuse("--{} '{}' is not one of {}", info.name, text, fmt::join(info.choices, ", "));
 }
 
 Setting parse_setting(const SettingInfo& info, const std::string& text) {
@@ -69,18 +64,20 @@ Setting parse_setting(const SettingInfo& info, const std::string& text) {
   return {parse_count(text, fmt::format("--{}", info.name), info.least, info.most)};
 }
 
+/// What is given of a setting, or nothing.
+std::string given(const LadderOptions& options, const SettingInfo& info) {
+  const auto found = options.settings.find(std::string(info.name));
+  return found == options.settings.end() ? "" : found->second;
+}
+
 /// Whether the options are those of the problem and the device.
 void require_settings(const ProblemInfo& problem, const Common& common, const LadderOptions& options) {
   for (const ProblemInfo& other : problems()) {
     for (const SettingInfo& info : other.settings) {
-      const auto given = options.settings.find(std::string(info.name));
-      if (given == options.settings.end() || given->second.empty()) continue;
-      if (other.name != problem.name) {
-        throw Error(Code::invalid_argument, fmt::format("--{} is an option of the {} ladder", info.name, other.name));
-      }
+      if (given(options, info).empty()) continue;
+      if (other.name != problem.name) refuse("--{} is an option of the {} ladder", info.name, other.name);
       if (info.backend == Backend::cuda && (common.device == "cpu" || common.rung.starts_with("cpu."))) {
-        throw Error(Code::invalid_argument,
-                    fmt::format("--{} concerns a GPU: it says nothing about the CPU's rungs", info.name));
+        refuse("--{} concerns a GPU: it says nothing about the CPU's rungs", info.name);
       }
     }
   }
@@ -102,24 +99,11 @@ std::pair<T*, std::shared_ptr<const void>> allocate(std::int64_t count) {
 Column load(const std::string& source, io::ColumnInfo& info) {
   const auto reader = io::open_column(source);
   info = reader->info();
-  const auto size = static_cast<std::size_t>(size_of(info.type));
-  std::vector<std::byte> bytes;
-  Column column{.name = info.name, .type = info.type};
-  for (io::Chunk chunk = reader->next(chunk_length(info)); chunk.count > 0; chunk = reader->next(chunk_length(info))) {
-    const auto* data = static_cast<const std::byte*>(chunk.data);
-    bytes.insert(bytes.end(), data, data + static_cast<std::size_t>(chunk.count) * size);
-    column.count += chunk.count;
-  }
-  auto [memory, owner] = allocate<std::byte>(std::ssize(bytes));
-  if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
-  column.data = std::move(owner);
-  return column;
-}
-
-std::int64_t power_of_ten(int digits) {
-  std::int64_t power = 1;
-  for (int i = 0; i < digits; ++i) power *= 10;
-  return power;
+  const io::Chunk all = reader->next(std::numeric_limits<std::int64_t>::max());
+  const std::int64_t bytes = all.count * size_of(info.type);
+  auto [memory, owner] = allocate<std::byte>(bytes);
+  if (bytes > 0) std::memcpy(memory, all.data, static_cast<std::size_t>(bytes));
+  return {.name = info.name, .type = info.type, .count = all.count, .data = std::move(owner)};
 }
 
 /// An element divided by the unit. Throws overflow, and unsupported_type where that leaves a rest.
@@ -150,7 +134,8 @@ Column load_as(const std::string& source, const InputInfo& input, std::string_vi
                 fmt::format("{} has {} elements: {} takes integers and decimals", info.name, name(info.type), problem));
   }
   const bool divides = input.whole && info.meaning == io::Meaning::decimal;
-  const std::int64_t unit = divides ? power_of_ten(info.scale) : 1;
+  std::int64_t unit = 1;
+  if (divides) (void)io::scale_up(unit, info.scale);  // of 18 digits at most
   auto [values, owner] = allocate<T>(column.count);
   visit_type(info.type, [&, values = values]<class In>(std::type_identity<In>) {
     if constexpr (std::is_integral_v<In> || std::is_floating_point_v<T>) {
@@ -174,10 +159,8 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
   if (sources.size() != problem.inputs.size()) {
     std::vector<std::string_view> names;
     for (const InputInfo& input : problem.inputs) names.push_back(input.name);
-    throw Error(
-        Code::invalid_argument,
-        fmt::format("--input of the {} ladder takes {}: {}", problem.name,
-                    names.size() == 1 ? "one column" : fmt::format("{} columns", names.size()), fmt::join(names, " ")));
+    refuse("--input of the {} ladder takes {}: {}", problem.name,
+           names.size() == 1 ? "one column" : fmt::format("{} columns", names.size()), fmt::join(names, " "));
   }
   std::vector<Column> columns;
   io::ColumnInfo info;
@@ -206,9 +189,9 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
   request.types = parse_types(options.types, problem);
   bool needs_gpu = false;
   for (const SettingInfo& info : problem.settings) {
-    const auto given = options.settings.find(std::string(info.name));
-    if (given == options.settings.end() || given->second.empty()) continue;
-    request.settings[info.name] = parse_setting(info, given->second);
+    const std::string text = given(options, info);
+    if (text.empty()) continue;
+    request.settings[info.name] = parse_setting(info, text);
     needs_gpu = needs_gpu || info.backend == Backend::cuda;
   }
   request.input = load_all(options.input, problem);
@@ -224,7 +207,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
 int run_ladder(const Common& common, const LadderOptions& options) {
   (void)common.policy();  // refuses a device that is not there
   if (options.problem.empty()) {
-    if (!common.rung.empty()) throw Error(Code::invalid_argument, "--rung needs the problem whose rung it is");
+    if (!common.rung.empty()) refuse("--rung needs the problem whose rung it is");
     if (common.json) {
       print_json(ladders_json());
     } else {
@@ -234,7 +217,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   }
   const ProblemInfo& info = problem(options.problem);
   if (!options.input.empty() && !(options.sizes.empty() && options.types.empty())) {
-    throw Error(Code::invalid_argument, "--input has a length and a type: leave --sizes and --types out");
+    refuse("--input has a length and a type: leave --sizes and --types out");
   }
   require_settings(info, common, options);
   std::vector<Group> groups;

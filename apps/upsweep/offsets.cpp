@@ -192,9 +192,7 @@ void report(const Common& common, const OffsetsOptions& options, const Work& wor
 int run_offsets(const Common& common, const OffsetsOptions& asked) {
   OffsetsOptions options = asked;
   options.output = output_of(common, asked.output);
-  if (options.starts == "-" && options.stops == "-") {
-    throw Error(Code::invalid_argument, "STARTS and STOPS cannot both be standard input");
-  }
+  if (options.starts == "-" && options.stops == "-") refuse("STARTS and STOPS cannot both be standard input");
   const Policy policy = common.policy();
   const auto reader = open_bounds(options);
   std::optional<io::NpyWriter> writer;

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/memory.hpp"
 #include "io/npy_writer.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep::command {
 namespace {
@@ -104,16 +104,7 @@ void Progress::count(std::string_view what, std::int64_t done, std::int64_t tota
   }
 }
 
-std::string grouped(std::int64_t value) {
-  const std::string digits = fmt::format("{}", value);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const bool opens_group = i > 0 && (digits.size() - i) % 3 == 0 && digits[i - 1] != '-';
-    if (opens_group) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
+std::string grouped(std::int64_t count) { return fmt::format("{}", fmt::group_digits(count)); }
 
 std::string duration(double seconds) {
   if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);

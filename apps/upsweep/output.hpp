@@ -2,12 +2,23 @@
 // apps/upsweep/output.hpp: what the command says: data on standard output, progress on a terminal's standard error.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "upsweep/error.hpp"
 
 namespace upsweep::command {
+
+/// Throws Error invalid_argument.
+template <class... Arguments>
+[[noreturn]] void refuse(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  throw Error(Code::invalid_argument, fmt::format(text, std::forward<Arguments>(arguments)...));
+}
 
 /// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
 void print(std::string_view text);
@@ -46,8 +57,8 @@ class Progress {
   std::chrono::steady_clock::time_point next_;
 };
 
-/// "6,001,215".
-std::string grouped(std::int64_t value);
+/// "6,001,215"; not of negative numbers.
+std::string grouped(std::int64_t count);
 /// "12.3 ms", "870 ns", "1.25 s".
 std::string duration(double seconds);
 /// Bytes per second as "18.4 GB/s".

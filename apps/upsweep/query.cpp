@@ -31,11 +31,11 @@ std::string path_of(const Statement& statement, const std::vector<std::string>& 
   for (const std::string& table : tables) {
     const std::size_t equals = table.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == table.size()) {
-      throw Error(Code::invalid_argument, fmt::format("--table '{}' is not of the form NAME=PATH", table));
+      refuse("--table '{}' is not of the form NAME=PATH", table);
     }
     const std::string name = table.substr(0, equals);
     if (std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), same)) {
-      if (!path.empty()) throw Error(Code::invalid_argument, fmt::format("--table {} is given twice", name));
+      if (!path.empty()) refuse("--table {} is given twice", name);
       path = table.substr(equals + 1);
     }
     known += (known.empty() ? "" : ", ") + name;
@@ -46,8 +46,6 @@ std::string path_of(const Statement& statement, const std::vector<std::string>& 
                              : fmt::format("no table '{}'; --table gives: {}", wanted, known));
 }
 
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Exact integers of any length, decimals and dates as strings, NaN and infinities too.
 std::string json_of(const Field& column, const Cell& cell) {
   if (cell.null) return "null";
@@ -56,11 +54,11 @@ std::string json_of(const Field& column, const Cell& cell) {
     case ValueKind::boolean:
       return text(column, cell);
     case ValueKind::real:
-      return std::isfinite(cell.real) ? Json(cell.real).dump() : quoted(text(column, cell));
+      return std::isfinite(cell.real) ? json_text(cell.real) : json_text(text(column, cell));
     case ValueKind::decimal:
     case ValueKind::date:
     case ValueKind::text:
-      return quoted(text(column, cell));
+      return json_text(text(column, cell));
   }
   detail::no_such_value();
 }
@@ -71,9 +69,8 @@ void print_as_json(const Answer& answer) {
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
     return "[" + all + "]";
   };
-  const std::string names = listed(answer.columns, [](const Field& column) { return quoted(column.name); });
-  const std::string types =
-      listed(answer.columns, [](const Field& column) { return quoted(std::string(name(column.kind))); });
+  const std::string names = listed(answer.columns, [](const Field& column) { return json_text(column.name); });
+  const std::string types = listed(answer.columns, [](const Field& column) { return json_text(name(column.kind)); });
   const std::string rows = listed(answer.rows, [&](const std::vector<Cell>& row) {
     std::string cells;
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
@@ -82,11 +79,11 @@ void print_as_json(const Answer& answer) {
   std::string times;
   if (answer.rung.starts_with("cuda.")) {
     times = fmt::format(",\"kernel_s\":{},\"to_device_s\":{},\"to_host_s\":{},\"compile_s\":{},\"rows_by_cpu\":{}",
-                        Json(answer.times.kernel).dump(), Json(answer.times.to_device).dump(),
-                        Json(answer.times.to_host).dump(), Json(answer.times.compile).dump(), answer.rows_by_cpu);
+                        json_text(answer.times.kernel), json_text(answer.times.to_device),
+                        json_text(answer.times.to_host), json_text(answer.times.compile), answer.rows_by_cpu);
   }
   print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}{}}}\n", names, types, rows,
-                    quoted(std::string(answer.rung)), Json(answer.seconds).dump(), times));
+                    json_text(answer.rung), json_text(answer.seconds), times));
 }
 
 std::size_t width_of(std::string_view text) {

@@ -6,7 +6,6 @@
 
 #include "chunks.hpp"
 #include "commands.hpp"
-#include "expression/number.hpp"
 #include "io/column.hpp"
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
@@ -31,10 +30,10 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
 Reduced decimal_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo& info) {
   const Int128 exact = exact_value(carry);
   if (given == Type::float64) {
-    const double value = expression::to_double(exact, info.scale);
+    const double value = decimal_value(exact, info.scale);
     return value_of(&value, given, info);
   }
-  const std::string text = expression::to_text(exact, info.scale);
+  const std::string text = decimal_text(exact, info.scale);
   return {text, text, carry.wraps() != 0 ? "int128" : name(Type::int64)};
 }
 

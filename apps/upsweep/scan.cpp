@@ -8,7 +8,6 @@
 
 #include "chunks.hpp"
 #include "commands.hpp"
-#include "expression/number.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
 #include "output.hpp"
@@ -48,11 +47,11 @@ class Unscaled {
     if (op_ == Operator::add) {
       exact_ += static_cast<std::int64_t>(static_cast<std::uint64_t>(element) - static_cast<std::uint64_t>(last_));
       last_ = element;
-      return expression::to_double(exact_, scale_);
+      return decimal_value(exact_, scale_);
     }
     // The identity, which is no decimal of 18 digits.
     if (element == identity<std::int64_t>(op_)) return identity<double>(op_);
-    return expression::to_double(element, scale_);
+    return decimal_value(element, scale_);
   }
 
   Operator op_;

@@ -18,20 +18,16 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 io::Decimal parse_amount(std::string_view option, const std::string& text) {
   io::Decimal amount;
   const io::NumberFault fault = io::parse_decimal(text, amount);
-  if (fault != io::NumberFault::none) {
-    throw Error(Code::invalid_argument, fmt::format("{} '{}' {}", option, printable(text), io::describe(fault)));
-  }
-  if (amount.digits < 0) throw Error(Code::invalid_argument, fmt::format("{} {} is negative", option, text));
+  if (fault != io::NumberFault::none) refuse("{} '{}' {}", option, printable(text), io::describe(fault));
+  if (amount.digits < 0) refuse("{} {} is negative", option, text);
   return amount;
 }
 
 std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scale) {
   std::int64_t value = amount.digits;
   if (io::scale_up(value, scale - amount.scale)) return value;
-  throw Error(Code::invalid_argument,
-              fmt::format("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
-                          io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale),
-                          io::format_decimal(kMost, scale)));
+  refuse("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
+         io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale), io::format_decimal(kMost, scale));
 }
 
 }  // namespace

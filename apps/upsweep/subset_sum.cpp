@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -17,13 +18,12 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "core/memory.hpp"
 #include "io/column.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
 #include "subset_problem.hpp"
-#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 #include "upsweep/query.hpp"
 #include "values.hpp"
 
@@ -38,15 +38,14 @@ using Solution = std::vector<std::int64_t>;  // positions, ascending
 struct Found {
   bool reachable = false;
   std::int64_t sum = 0;
-  std::vector<Solution> solutions;  // one, but for --all
-  std::string rung;
+  std::vector<Solution> solutions = {};  // one, but for --all
+  std::string rung = {};
   double seconds = 0;
 };
 
 // -------------------------------------------------------------------------------------------------------- what is asked
 
 void check_options(const Common& common, const SubsetSumOptions& options) {
-  const auto refuse = [](std::string_view why) { throw Error(Code::invalid_argument, std::string(why)); };
   if (options.closest && options.tolerance) refuse("--closest and --tolerance ask for different sums: choose one");
   if (options.all > 0 && (options.closest || options.tolerance)) {
     refuse("--all lists what adds up to the target itself: leave --closest and --tolerance out");
@@ -57,7 +56,7 @@ void check_options(const Common& common, const SubsetSumOptions& options) {
     throw Error(Code::unsupported, "--all is searched for on the CPU: leave --device cuda and --rung cuda.* out");
   }
   if (options.id && io::table_of(options.input).empty()) {
-    refuse(fmt::format("--id '{}' needs a table: name the items as FILE:COLUMN", printable(*options.id)));
+    refuse("--id '{}' needs a table: name the items as FILE:COLUMN", printable(*options.id));
   }
 }
 
@@ -155,30 +154,25 @@ auto search(bool quiet, Find find) {
 Found find_one(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
                const Policy& policy) {
   upsweep::SubsetSumOptions options = library_options(asked, problem);
-  const SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& report_progress) {
+  SubsetSum one = search(common.quiet, [&](const detail::SearchProgress& report_progress) {
     options.progress = report_progress;
     if (!common.on_gpu()) return find_subset(policy, problem.items.values, problem.target, options);
     return find_subset(gpu::Policy{}.with_rung(common.rung), problem.items.values, problem.target, options);
   });
-  Found found;
-  found.reachable = one.reachable;
-  found.sum = one.sum;
-  found.rung = one.rung;
-  if (one.reachable) found.solutions.push_back(one.indices);
+  Found found{.reachable = one.reachable, .sum = one.sum, .rung = std::string(one.rung)};
+  if (one.reachable) found.solutions.push_back(std::move(one.indices));
   return found;
 }
 
 Found find_all(const Common& common, const SubsetSumOptions& asked, const SubsetProblem& problem,
                const Policy& policy) {
-  Found found;
   SubsetSums sums = search(common.quiet, [&](const detail::SearchProgress& report_progress) {
     return find_subsets(policy, problem.items.values, problem.target, asked.all, report_progress);
   });
-  found.solutions = std::move(sums.found);
-  found.reachable = !found.solutions.empty();
-  found.sum = problem.target;
-  found.rung = sums.rung;
-  return found;
+  return {.reachable = !sums.found.empty(),
+          .sum = problem.target,
+          .solutions = std::move(sums.found),
+          .rung = std::string(sums.rung)};
 }
 
 /// do_it(), whose error about the items' sum is reported in the file's terms.
@@ -209,52 +203,27 @@ bool bit(const void* bits, std::int64_t at) {
   return (static_cast<const std::uint8_t*>(bits)[at / 8] >> (at % 8) & 1) != 0;
 }
 
-Int128 exact_element(Storage storage, const ColumnData& data, std::int64_t row) {
-  switch (storage) {
-    case Storage::int8:
-      return element<std::int8_t>(data, row);
-    case Storage::int16:
-      return element<std::int16_t>(data, row);
-    case Storage::int32:
-      return element<std::int32_t>(data, row);
-    case Storage::int64:
-      return element<std::int64_t>(data, row);
-    case Storage::uint8:
-      return element<std::uint8_t>(data, row);
-    case Storage::uint16:
-      return element<std::uint16_t>(data, row);
-    case Storage::uint32:
-      return element<std::uint32_t>(data, row);
-    case Storage::uint64:
-      return element<std::uint64_t>(data, row);
-    case Storage::int128:
-      return element<Int128>(data, row);
-    case Storage::bit:
-      return bit(data.values, data.offset + row) ? 1 : 0;
-    case Storage::float32:
-    case Storage::float64:
-      break;
-  }
-  detail::no_such_value();
-}
-
 using Label = std::optional<std::string>;  // nothing: NULL
 
 Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
   if (data.validity != nullptr && !bit(data.validity, data.offset + row)) return std::nullopt;
-  Cell cell;
-  if (field.storage == Storage::float32) {
-    const auto value = element<float>(data, row);
-    // The shortest text that reads back as the same float, not its double's.
-    if (std::isfinite(value)) return fmt::format("{}", value);
-    cell.real = value;
-  } else if (field.storage == Storage::float64) {
-    cell.real = element<double>(data, row);
-  } else {
-    cell.exact = exact_element(field.storage, data, row);
-    if (field.kind == ValueKind::text) cell.word = (*data.dictionary)[static_cast<std::size_t>(cell.exact)];
-  }
-  return upsweep::text(field, cell);
+  const auto text_of = [&](Int128 exact) {
+    Cell cell{.exact = exact};
+    if (field.kind == ValueKind::text) cell.word = (*data.dictionary)[static_cast<std::size_t>(exact)];
+    return upsweep::text(field, cell);
+  };
+  if (field.storage == Storage::bit) return text_of(bit(data.values, data.offset + row) ? 1 : 0);
+  if (field.storage == Storage::int128) return text_of(element<Int128>(data, row));
+  const auto* const type = std::find_if(std::begin(io::kStorages), std::end(io::kStorages),
+                                        [&](const auto& one) { return one.second == field.storage; });
+  return visit_type(type->first, [&]<class T>(std::type_identity<T>) {
+    const T value = element<T>(data, row);
+    if constexpr (std::is_floating_point_v<T>) {
+      return to_text(&value, type_of<T>(), {});
+    } else {
+      return text_of(value);
+    }
+  });
 }
 
 /// The labels that --id gives to rows, by their positions.
@@ -568,8 +537,8 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   }
   print_as_text(options, problem, found, labels ? &*labels : nullptr);
   if (common.quiet) return 0;
-  remark(fmt::format("searched {} in {}{}", items_text(std::ssize(problem.items.values)), duration(found.seconds),
-                     " by " + found.rung));
+  remark(fmt::format("searched {} in {} by {}", items_text(std::ssize(problem.items.values)), duration(found.seconds),
+                     found.rung));
   return 0;
 }
 

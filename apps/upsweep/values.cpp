@@ -3,31 +3,21 @@
 #include "values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
+#include <chrono>
 #include <cmath>
-#include <cstring>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
+#include <vector>
 
-#include "core/decimal.hpp"
-#include "core/visit.hpp"
-#include "expression/date.hpp"
+#include "io/number_lines.hpp"
 #include "output.hpp"
-#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
 
 namespace upsweep::command {
 namespace {
-
-/// The whole text as a number.
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   if (const auto exact = parse_number<std::int64_t>(text)) return *exact >= 0 ? exact : std::nullopt;
@@ -49,25 +39,31 @@ const T& element_of(const void* element) {
 
 /// "12.3" with scale 2 is 1230. Empty where the text is no such number.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
-  WrittenNumber number;
-  std::int64_t value = 0;
-  if (!split_number(text, number) || !scaled_by(number, scale, value)) return std::nullopt;
-  return value;
+  io::Decimal number;
+  if (io::parse_decimal(text, number) != io::NumberFault::none || number.scale > scale) return std::nullopt;
+  if (!io::scale_up(number.digits, scale - number.scale)) return std::nullopt;
+  return number.digits;
 }
 
 /// Days since 1970-01-01. Empty where the text is no date.
 std::optional<std::int64_t> parse_days(std::string_view text) {
-  try {
-    return expression::parse_date("", std::string(text), 0);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  const std::size_t first = text.find('-');
+  const std::size_t second = text.find('-', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  const auto year = parse_number<std::uint16_t>(text.substr(0, first));
+  const auto month = parse_number<std::uint8_t>(text.substr(first + 1, second - first - 1));
+  const auto day = parse_number<std::uint8_t>(text.substr(second + 1));
+  if (!year || !month || !day) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(*month), std::chrono::day(*day)};
+  if (*year < 1 || *year > 9999 || !date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
-/// An identity that comes before the first date, which is none, has a sign only.
-std::string date_of(std::int64_t days) {
-  if (std::in_range<std::int32_t>(days)) return expression::date_text(days);
-  return days > 0 ? "Infinity" : "-Infinity";
+/// What elements are, as a table would declare them.
+Field field_of(Type type, const io::ColumnInfo& meaning) {
+  if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
+  if (is_date(meaning)) return {.kind = ValueKind::date};
+  return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
 }
 
 /// Whether each value of `from` is one of `to`; rounding to a float counts as holding.
@@ -92,26 +88,23 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> Json {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
-      if (!std::isfinite(value)) return to_text(element, type, meaning);
-      // The shortest decimal that reads back as the same float, not its double's 17 digits.
-      return Json::parse(fmt::format("{}", value));
+      const std::string text = to_text(element, type, meaning);
+      return std::isfinite(value) ? Json::parse(text) : Json(text);
     }
     return value;
   });
 }
 
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning) {
-  if (is_scaled(type, meaning)) return io::format_decimal(element_of<std::int64_t>(element), meaning.scale);
-  if (is_date(meaning)) return date_of(element_of<std::int64_t>(element));
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(value)) return "NaN";
-      if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-      return fmt::format("{}", value);
+      // The shortest decimal that reads back as the same float, not its double's 17 digits.
+      return std::isfinite(value) ? fmt::format("{}", value) : text(field_of(type, meaning), {.real = value});
     } else {
-      return fmt::format("{}",
-                         static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
+      // An identity that comes before the first date, which is none, has a sign only.
+      if (is_date(meaning) && !std::in_range<std::int32_t>(value)) return value > 0 ? "Infinity" : "-Infinity";
+      return text(field_of(type, meaning), {.exact = value});
     }
   });
 }
@@ -138,7 +131,7 @@ dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInf
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
     if (value) return dynamic::Carry::of(type, &*value);
-    throw Error(Code::invalid_argument, fmt::format("{} '{}' is no {} value", option, text, type_text(type, meaning)));
+    refuse("{} '{}' is no {} value", option, text, type_text(type, meaning));
   });
 }
 
@@ -148,12 +141,26 @@ Int128 exact_value(const dynamic::Carry& carry) {
   return static_cast<Int128>(value) + static_cast<Int128>(carry.wraps()) * (Int128{1} << 64);
 }
 
+std::string decimal_text(Int128 exact, int scale) {
+  return text({.kind = ValueKind::decimal, .scale = scale}, {.exact = exact});
+}
+
+double decimal_value(Int128 exact, int scale) {
+  // Both are doubles, so that their quotient is rounded once. Most elements are such.
+  constexpr Int128 kExact = Int128{1} << std::numeric_limits<double>::digits;
+  constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                              1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+  static_assert(std::size(kTens) == io::kMaxScale + 1);
+  if (-kExact <= exact && exact <= kExact) {
+    return static_cast<double>(static_cast<std::int64_t>(exact)) / kTens[scale];
+  }
+  return *parse_number<double>(fmt::format("{}e-{}", exact, scale));
+}
+
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most) {
   const std::optional<std::int64_t> count = whole_number(text);
   if (count && *count >= least && *count <= most) return *count;
-  throw Error(Code::invalid_argument,
-              fmt::format("{}: '{}' is no whole number from {} to {}, such as 1000, 1e6 or 2^20", option,
-                          printable(text), least, most));
+  refuse("{}: '{}' is no whole number from {} to {}, such as 1000, 1e6 or 2^20", option, printable(text), least, most);
 }
 
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype) {
@@ -169,63 +176,53 @@ Type given_type(Type type, const std::string& dtype) {
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   if (text.empty()) return default_accumulator(input.type);
   const auto type = parse_type(text);
-  if (!type) {
-    throw Error(Code::invalid_argument,
-                "--dtype '" + text + "' is not one of int8, …, int64, uint8, …, uint64, float32, float64");
-  }
+  if (!type) refuse("--dtype '{}' is not one of int8, …, int64, uint8, …, uint64, float32, float64", text);
   if (is_float(input.type) && is_integer(*type)) {
-    throw Error(Code::invalid_argument, "--dtype " + text + ": " + std::string(name(input.type)) +
-                                            " elements are not made integers: choose float32 or float64");
+    refuse("--dtype {}: {} elements are not made integers: choose float32 or float64", text, name(input.type));
   }
   if (input.meaning != io::Meaning::decimal) return *type;
   if (*type != Type::int64 && *type != Type::float64) {
-    throw Error(Code::invalid_argument, "--dtype " + text +
-                                            ": decimals are computed exactly, as scaled int64: leave --dtype out, or "
-                                            "choose float64 for what they come to");
+    refuse(
+        "--dtype {}: decimals are computed exactly, as scaled int64: leave --dtype out, or choose float64 for what "
+        "they "
+        "come to",
+        text);
   }
   return Type::int64;
 }
 
 std::string operator_names(bool (*is_offered)(Operator)) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (int i = 0; i < kOperatorCount; ++i) {
     const auto op = static_cast<Operator>(i);
-    if (is_offered != nullptr && !is_offered(op)) continue;
-    names += (names.empty() ? "" : ", ") + std::string(name(op));
+    if (is_offered == nullptr || is_offered(op)) names.push_back(name(op));
   }
-  return names;
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type) {
   const auto op = parse_operator(text);
-  if (!op) throw Error(Code::invalid_argument, "--op '" + text + "' is not one of " + operator_names());
-  if (is_integer_only(*op) && is_float(type)) {
-    throw Error(Code::invalid_argument, "--op " + text + " needs integers, not " + std::string(name(type)));
-  }
+  if (!op) refuse("--op '{}' is not one of {}", text, operator_names());
+  if (is_integer_only(*op) && is_float(type)) refuse("--op {} needs integers, not {}", text, name(type));
   if (input.meaning == io::Meaning::decimal && !keeps_scale(*op)) {
-    throw Error(Code::invalid_argument,
-                "--op " + text + " is not offered for decimals: choose one of " + operator_names(&keeps_scale));
+    refuse("--op {} is not offered for decimals: choose one of {}", text, operator_names(&keeps_scale));
   }
   if (is_date(input) && !selects(*op)) {
-    throw Error(Code::invalid_argument, "--op " + text + " is not offered for dates: choose one of " +
-                                            operator_names(&selects) +
-                                            ", or --dtype int64, which takes dates as days since 1970-01-01");
+    refuse(
+        "--op {} is not offered for dates: choose one of {}, or --dtype int64, which takes dates as days since "
+        "1970-01-01",
+        text, operator_names(&selects));
   }
   if (selects(*op) && !holds_every(type, input.type)) {
-    throw Error(Code::invalid_argument, "--op " + text + ": " + std::string(name(type)) + " does not hold every " +
-                                            std::string(name(input.type)) + ": choose a wider --dtype");
+    refuse("--op {}: {} does not hold every {}: choose a wider --dtype", text, name(type), name(input.type));
   }
   return *op;
 }
 
 Overflow parse_overflow(const std::string& text, Operator op, Type type) {
   if (text == "wrap") return Overflow::wrap;
-  if (text == "checked" && op != Operator::add) {
-    throw Error(Code::invalid_argument, "--overflow checked is offered for --op add only");
-  }
-  if (!text.empty() && text != "checked") {
-    throw Error(Code::invalid_argument, "--overflow '" + text + "' is neither checked nor wrap");
-  }
+  if (text == "checked" && op != Operator::add) refuse("--overflow checked is offered for --op add only");
+  if (!text.empty() && text != "checked") refuse("--overflow '{}' is neither checked nor wrap", text);
   return op == Operator::add && is_integer(type) ? Overflow::checked : Overflow::wrap;
 }
 

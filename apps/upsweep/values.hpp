@@ -2,9 +2,10 @@
 // apps/upsweep/values.hpp: single values of a type known at run time: parsed from options, printed as text and JSON.
 #pragma once
 
-#include <cstddef>
+#include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,15 @@
 namespace upsweep::command {
 
 using Json = nlohmann::ordered_json;
+
+/// The whole text as a number; empty where it is none that T holds.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 /// On one line. Bytes that are no UTF-8 (in the names of files) are replaced.
 std::string json_text(const Json& json);
@@ -45,6 +55,10 @@ dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInf
 
 /// The value of a carry of int64, with what of a checked sum 64 bits do not hold.
 [[nodiscard]] Int128 exact_value(const dynamic::Carry& carry);
+
+/// exact / 10^scale as text, and as the nearest float64. Scales are those of a column of scaled int64.
+std::string decimal_text(Int128 exact, int scale);
+[[nodiscard]] double decimal_value(Int128 exact, int scale);
 
 /// "1000", "1e6" or "2^20". Throws invalid_argument where that is no whole number from least to most, saying which option.
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);

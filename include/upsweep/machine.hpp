@@ -41,4 +41,7 @@ struct MemoryRates {
 /// Medians on memory beyond the caches, with so many threads (0: every core); takes about a second.
 [[nodiscard]] MemoryRates measure_memory(int threads = 0);
 
+/// "35.8 MB", of 2^20 bytes each.
+[[nodiscard]] std::string bytes_text(double bytes);
+
 }  // namespace upsweep

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+
+#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep {
 
@@ -81,6 +84,17 @@ constexpr std::optional<Type> parse_type(std::string_view text) {
 constexpr Type default_accumulator(Type type) {
   if (is_float(type)) return type;
   return is_signed(type) ? Type::int64 : Type::uint64;
+}
+
+/// visit_type(t, f) is f(std::type_identity<T>{}) for the T that t names; t is not `custom`.
+template <std::size_t kIndex = 0, class F>
+constexpr auto visit_type(Type type, F&& f) -> decltype(f(std::type_identity<float>{})) {
+  if constexpr (kIndex < std::tuple_size_v<Types>) {
+    if (type == static_cast<Type>(kIndex)) return f(std::type_identity<std::tuple_element_t<kIndex, Types>>{});
+    return visit_type<kIndex + 1>(type, f);
+  } else {
+    detail::no_such_value();
+  }
 }
 
 }  // namespace upsweep

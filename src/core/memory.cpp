@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "upsweep/machine.hpp"
+
 namespace upsweep {
 namespace {
 

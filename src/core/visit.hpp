@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/visit.hpp: call a template with the C++ type that a Type names.
+// core/visit.hpp: call a template with every C++ type that a Type names, or those of bounds of lists; with one: types.hpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -11,17 +10,6 @@
 #include "upsweep/types.hpp"
 
 namespace upsweep {
-
-/// visit_type(t, f) is f(std::type_identity<T>{}) for the T that t names; t is not `custom`.
-template <std::size_t kIndex = 0, class F>
-constexpr auto visit_type(Type type, F&& f) -> decltype(f(std::type_identity<float>{})) {
-  if constexpr (kIndex < std::tuple_size_v<Types>) {
-    if (type == static_cast<Type>(kIndex)) return f(std::type_identity<std::tuple_element_t<kIndex, Types>>{});
-    return visit_type<kIndex + 1>(type, f);
-  } else {
-    detail::no_such_value();
-  }
-}
 
 /// f(std::type_identity<T>{}) for every T.
 template <class F>

@@ -14,12 +14,12 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "core/memory.hpp"
 #include "core/problem.hpp"
 #include "cpu/pages.hpp"
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/reference.hpp"
 #include "subset_sum/rung.hpp"
+#include "upsweep/machine.hpp"
 #include "upsweep/subset_sum.hpp"
 
 namespace upsweep::subset_sum {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/ladder.hpp"
-#include "core/memory.hpp"
 #include "cpu/pages.hpp"
 #include "cuda/device_call.hpp"
 #include "subset_sum/bitmap.hpp"
@@ -15,6 +14,7 @@
 #include "subset_sum/plan.hpp"
 #include "subset_sum/run.hpp"
 #include "subset_sum/solver.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep {
 namespace {

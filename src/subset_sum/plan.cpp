@@ -11,6 +11,7 @@
 #include "cpu/parallel.hpp"
 #include "subset_sum/limits.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep::subset_sum {
 namespace {

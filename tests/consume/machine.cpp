@@ -2,4 +2,7 @@
 // tests/consume/machine.cpp: what the machine is.
 #include "upsweep/machine.hpp"
 
-int main() { return upsweep::machine().threads >= 1 && !upsweep::name(upsweep::machine().isa).empty() ? 0 : 1; }
+int main() {
+  const upsweep::Machine& here = upsweep::machine();
+  return here.threads >= 1 && !upsweep::name(here.isa).empty() && upsweep::bytes_text(1 << 20) == "1 MB" ? 0 : 1;
+}

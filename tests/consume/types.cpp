@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/types.cpp: the name of what is summed.
+// tests/consume/types.cpp: the name and the size of what is summed.
 #include "upsweep/types.hpp"
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 int main() {
   const std::vector<float> halves(1000, 0.5F);
-  return upsweep::name(upsweep::type_of<float>()) == "float32" && upsweep::reduce(upsweep::par, halves, 0.0F) == 500.0F
-             ? 0
-             : 1;
+  const upsweep::Type type = upsweep::type_of<float>();
+  const auto size = upsweep::visit_type(type, []<class T>(std::type_identity<T>) { return sizeof(T); });
+  return upsweep::name(type) == "float32" && size == 4 && upsweep::reduce(upsweep::par, halves, 0.0F) == 500.0F ? 0 : 1;
 }
