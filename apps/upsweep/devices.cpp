@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "ladder_report.hpp"
 #include "output.hpp"
-#include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
 #include "values.hpp"
 
@@ -64,12 +64,8 @@ Json gpus_json(const std::vector<gpu::LinkTimes>& links) {
       all.push_back({{"error", device.error}});
       continue;
     }
-    all.push_back({{"name", device.name},
-                   {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
-                   {"multiprocessors", device.multiprocessors},
-                   {"l2_bytes", device.l2_bytes},
-                   {"memory_bytes", device.memory_bytes},
-                   {"link", link_json(links[i])}});
+    all.push_back(gpu_json(device));
+    all.back()["link"] = link_json(links[i]);
   }
   return all;
 }
@@ -93,7 +89,7 @@ std::string gpus_text(const std::vector<gpu::LinkTimes>& links) {
 }  // namespace
 
 int run_devices(const Common& common) {
-  if (!common.rung.empty()) throw Error(Code::invalid_argument, "--rung: devices have no rungs");
+  if (!common.rung.empty()) refuse("--rung: devices have no rungs");
   const Machine& here = machine();
   (void)common.policy();  // refuses a device that is not there
   const int threads = common.threads > 0 ? common.threads : here.threads;

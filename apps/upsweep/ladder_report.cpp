@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "output.hpp"
-#include "upsweep/gpu.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep::command {
@@ -30,14 +29,10 @@ double first_seconds(const Group& group) {
 /// Columns of a rung's id. Those of GPUs are longer.
 int id_width(const Group& group) { return group.device.empty() ? 23 : 26; }
 
-bool any_row(const Group& group, bool (*has)(const Row&)) {
-  return std::any_of(group.rows.begin(), group.rows.end(), has);
-}
-bool any_checked(const Group& group) {
-  return any_row(group, [](const Row& row) { return row.checked_s.has_value(); });
-}
-bool any_staged(const Group& group) {
-  return any_row(group, [](const Row& row) { return row.staged.has_value(); });
+/// Whether any row has such a figure.
+template <class T>
+bool any_has(const Group& group, std::optional<T> Row::* figure) {
+  return std::any_of(group.rows.begin(), group.rows.end(), [&](const Row& row) { return (row.*figure).has_value(); });
 }
 
 /// What a rung moves or does in a second.
@@ -66,13 +61,14 @@ std::string row_text(const Group& group, const Row& row) {
     text += fmt::format("{:>11}{:>9}", rate_text(group, row), of_limit);
   }
   text += fmt::format("{:>9}", times_text(first_seconds(group) / row.median_s));
-  if (any_checked(group)) text += fmt::format("{:>8}", row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
+  if (any_has(group, &Row::checked_s))
+    text += fmt::format("{:>8}", row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
   return fmt::format("{}  {}\n", text, status);
 }
 
 std::string header(const Group& group) {
   const int width = id_width(group);
-  if (any_staged(group)) {
+  if (any_has(group, &Row::staged)) {
     return fmt::format("  {:<{}}{:>10}{:>12}{:>12}\n", "rung", width, "total", "transfer", "kernel+sum");
   }
   std::string text = fmt::format("  {:<{}}{:>8}", "rung", width, "time");
@@ -80,7 +76,7 @@ std::string header(const Group& group) {
     const std::string unit = group.work_unit.empty() ? "moved" : std::string(group.work_unit) + "/s";
     text += fmt::format("{:>11}{:>9}", unit, group.reads_only ? "of read" : "of copy");
   }
-  return fmt::format("{}{:>9}{}\n", text, "speedup", any_checked(group) ? " checked" : "");
+  return fmt::format("{}{:>9}{}\n", text, "speedup", any_has(group, &Row::checked_s) ? " checked" : "");
 }
 
 std::string or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
@@ -220,13 +216,7 @@ Json machine_json() {
   const Machine& here = machine();
   Json json{{"cpu", here.cpu},           {"threads", here.threads},   {"simd", name(here.isa)},
             {"l2_bytes", here.l2_bytes}, {"l3_bytes", here.l3_bytes}, {"memory_bytes", here.memory_bytes}};
-  for (const auto& gpu : gpu::devices()) {
-    json["gpus"].push_back({{"name", gpu.name},
-                            {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
-                            {"multiprocessors", gpu.multiprocessors},
-                            {"memory_bytes", gpu.memory_bytes},
-                            {"l2_bytes", gpu.l2_bytes}});
-  }
+  for (const auto& gpu : gpu::devices()) json["gpus"].push_back(gpu_json(gpu));
   return json;
 }
 
@@ -239,6 +229,14 @@ std::size_t longest_id(const ProblemInfo& problem, Backend backend) {
 }
 
 }  // namespace
+
+Json gpu_json(const gpu::Device& gpu) {
+  return {{"name", gpu.name},
+          {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+          {"multiprocessors", gpu.multiprocessors},
+          {"l2_bytes", gpu.l2_bytes},
+          {"memory_bytes", gpu.memory_bytes}};
+}
 
 std::string ladders_text() {
   std::string text;

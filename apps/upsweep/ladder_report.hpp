@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ladder_report.hpp: climbed ladders, and those there are to climb, as text of 80 columns and as JSON.
+// apps/upsweep/ladder_report.hpp: climbed ladders, those there are to climb, and GPUs: as text of 80 columns and as JSON.
 #pragma once
 
 #include <string>
@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "upsweep/climb.hpp"
+#include "upsweep/gpu.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
+
+/// A GPU as its driver describes it.
+Json gpu_json(const gpu::Device& gpu);
 
 std::string ladders_text();
 Json ladders_json();

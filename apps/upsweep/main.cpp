@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -32,9 +32,9 @@ Policy Common::policy() const {
     throw Error(Code::no_device, "--device cuda: no CUDA device on this machine");
   }
   if (device != "auto" && device != "cuda" && device != "cpu") {
-    throw Error(Code::invalid_argument, "--device '" + device + "' is not one of auto, cpu, cuda");
+    refuse("--device '{}' is not one of auto, cpu, cuda", device);
   }
-  if (threads < 0) throw Error(Code::invalid_argument, fmt::format("--threads {} is negative", threads));
+  if (threads < 0) refuse("--threads {} is negative", threads);
   return par.with_threads(threads).with_rung(rung);
 }
 
@@ -42,16 +42,6 @@ namespace {
 
 constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
 constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
-
-struct Options {
-  Common common;
-  ScanOptions scan;
-  ReduceOptions reduce;
-  OffsetsOptions offsets;
-  QueryOptions query;
-  SubsetSumOptions subset_sum;
-  LadderOptions ladder;
-};
 
 void add_common(CLI::App& app, Common& common) {
   app.add_option("--device", common.device, "auto, cpu or cuda; auto runs where the data lives");
@@ -66,10 +56,8 @@ constexpr const char* kInputHelp =
 
 /// CLI11 clamps numbers that are too large: they are refused before it reads them.
 std::string require_length(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
 }
 
 std::string require_count(const std::string& text) {
@@ -79,90 +67,67 @@ std::string require_count(const std::string& text) {
 }
 
 std::string require_seconds(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= 0 ? "" : "'" + text + "' is no number of seconds";
+  const auto value = parse_number<double>(text);
+  return value && *value >= 0 ? "" : "'" + text + "' is no number of seconds";
 }
 
-CLI::App* add_scan(CLI::App& app, Options& options) {
-  CLI::App* scan = app.add_subcommand("scan", "prefix scan of a column");
-  ScanOptions& o = options.scan;
-  scan->add_option("IN", o.input, kInputHelp)->required();
-  scan->add_option("--op", o.op, operator_names() + " (default: add)");
-  scan->add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
-  scan->add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
-  scan->add_option("--dtype", o.dtype,
-                   "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
-                   "a power of ten, or float64)");
-  scan->add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
-  scan->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
-  add_common(*scan, options.common);
-  return scan;
+void declare_scan(CLI::App& command, ScanOptions& o) {
+  command.add_option("IN", o.input, kInputHelp)->required();
+  command.add_option("--op", o.op, operator_names() + " (default: add)");
+  command.add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
+  command.add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
+  command.add_option(
+      "--dtype", o.dtype,
+      "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
+      "a power of ten, or float64)");
+  command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+  command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
 }
 
-CLI::App* add_reduce(CLI::App& app, Options& options) {
-  CLI::App* reduce = app.add_subcommand("reduce", "one value from a column");
-  ReduceOptions& o = options.reduce;
-  reduce->add_option("IN", o.input, kInputHelp)->required();
-  reduce->add_option("--op", o.op, operator_names() + " (default: add)");
-  reduce->add_option("--dtype", o.dtype,
+void declare_reduce(CLI::App& command, ReduceOptions& o) {
+  command.add_option("IN", o.input, kInputHelp)->required();
+  command.add_option("--op", o.op, operator_names() + " (default: add)");
+  command.add_option("--dtype", o.dtype,
                      "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
                      "float64)");
-  add_common(*reduce, options.common);
-  return reduce;
 }
 
-CLI::App* add_offsets(CLI::App& app, Options& options) {
-  CLI::App* offsets = app.add_subcommand("offsets", "offsets of lists from their starts and stops");
-  OffsetsOptions& o = options.offsets;
+void declare_offsets(CLI::App& command, OffsetsOptions& o) {
   const CLI::Validator length(require_length, "N");
-  offsets->add_option("STARTS", o.starts, kInputHelp)->required();
-  offsets->add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
-  offsets->add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(length);
-  offsets->add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(length);
-  offsets->add_option("--length", o.length, "lists (default: what is left, which must be equal)")->check(length);
-  offsets->add_flag("--strict", o.strict, "negative starts are errors too");
-  offsets->add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
-  add_common(*offsets, options.common);
-  return offsets;
+  command.add_option("STARTS", o.starts, kInputHelp)->required();
+  command.add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
+  command.add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(length);
+  command.add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(length);
+  command.add_option("--length", o.length, "lists (default: what is left, which must be equal)")->check(length);
+  command.add_flag("--strict", o.strict, "negative starts are errors too");
+  command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
 }
 
-CLI::App* add_query(CLI::App& app, Options& options) {
-  CLI::App* query = app.add_subcommand("query", "SQL aggregates over a file");
-  QueryOptions& o = options.query;
-  query->add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
-  query->add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
-  add_common(*query, options.common);
-  return query;
+void declare_query(CLI::App& command, QueryOptions& o) {
+  command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
+  command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
 }
 
-CLI::App* add_subset_sum(CLI::App& app, Options& options) {
-  CLI::App* subset_sum = app.add_subcommand("subset-sum", "which of a file's numbers add up to a target");
-  SubsetSumOptions& o = options.subset_sum;
-  subset_sum
-      ->add_option("IN", o.input,
-                   "FILE, FILE:COLUMN or -: positive numbers, decimals too, one on each line of text, or .npy; from a "
-                   "FILE also Parquet, Arrow IPC and CSV")
+void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {
+  command
+      .add_option("IN", o.input,
+                  "FILE, FILE:COLUMN or -: positive numbers, decimals too, one on each line of text, or .npy; from a "
+                  "FILE also Parquet, Arrow IPC and CSV")
       ->required();
-  subset_sum->add_option("--target", o.target, "the sum that is looked for")->required();
-  subset_sum->add_flag("--decide", o.decide, "only whether it can be had, not by which items");
-  subset_sum->add_flag("--closest", o.closest, "the largest sum up to the target");
-  subset_sum->add_option("--tolerance", o.tolerance, "a sum this near to the target will do; the nearest is found");
-  subset_sum
-      ->add_option("--all", o.all,
-                   "the first K solutions, ordered as words are in a dictionary, with positions for letters")
+  command.add_option("--target", o.target, "the sum that is looked for")->required();
+  command.add_flag("--decide", o.decide, "only whether it can be had, not by which items");
+  command.add_flag("--closest", o.closest, "the largest sum up to the target");
+  command.add_option("--tolerance", o.tolerance, "a sum this near to the target will do; the nearest is found");
+  command
+      .add_option("--all", o.all,
+                  "the first K solutions, ordered as words are in a dictionary, with positions for letters")
       ->check(CLI::Validator(require_count, "K"));
-  subset_sum->add_option("--id", o.id, "another column of the table, whose values name the items in the answer");
-  subset_sum->add_flag("--no-early-stop", o.no_early_stop, "go on once the target is reached, to the end of the work");
-  subset_sum->add_flag("--explain", o.explain, "how the search is made smaller, and what each way to do it would take");
-  add_common(*subset_sum, options.common);
-  return subset_sum;
+  command.add_option("--id", o.id, "another column of the table, whose values name the items in the answer");
+  command.add_flag("--no-early-stop", o.no_early_stop, "go on once the target is reached, to the end of the work");
+  command.add_flag("--explain", o.explain, "how the search is made smaller, and what each way to do it would take");
 }
 
-CLI::App* add_ladder(CLI::App& app, Options& options) {
-  CLI::App* ladder = app.add_subcommand("ladder", "verify and time every rung of a problem");
-  LadderOptions& o = options.ladder;
+void declare_ladder(CLI::App& command, LadderOptions& o) {
   std::vector<std::string> names;
   std::vector<std::string> inputs;
   std::size_t most_inputs = 0;
@@ -173,23 +138,21 @@ CLI::App* add_ladder(CLI::App& app, Options& options) {
     inputs.push_back(columns);
     most_inputs = std::max(most_inputs, problem.inputs.size());
   }
-  ladder->add_option("PROBLEM", o.problem, fmt::format("{} (default: list the ladders)", fmt::join(names, ", ")));
-  ladder->add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: the problem's usual ones)");
-  ladder->add_option("--types", o.types, "element types such as int32,float64 (default: the problem's usual ones)");
-  ladder
-      ->add_option("--input", o.input,
-                   fmt::format("climb on columns instead of generated data ({})", fmt::join(inputs, "; ")))
+  command.add_option("PROBLEM", o.problem, fmt::format("{} (default: list the ladders)", fmt::join(names, ", ")));
+  command.add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: the problem's usual ones)");
+  command.add_option("--types", o.types, "element types such as int32,float64 (default: the problem's usual ones)");
+  command
+      .add_option("--input", o.input,
+                  fmt::format("climb on columns instead of generated data ({})", fmt::join(inputs, "; ")))
       ->expected(1, static_cast<int>(most_inputs));
-  ladder->add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
+  command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) {
       const std::string name(setting.name);
-      ladder->add_option("--" + name, o.settings[name], fmt::format("{}: {}", problem.name, setting.help));
+      command.add_option("--" + name, o.settings[name], fmt::format("{}: {}", problem.name, setting.help));
     }
   }
-  add_common(*ladder, options.common);
-  return ladder;
 }
 
 std::string commands_of(const CLI::App& app) {
@@ -201,9 +164,8 @@ std::string commands_of(const CLI::App& app) {
 }
 
 [[noreturn]] void refuse_command(const CLI::App& app, const std::string& name) {
-  throw Error(Code::invalid_argument,
-              fmt::format("there is no {} '{}'; the commands are {}", name.starts_with('-') ? "option" : "command",
-                          name, commands_of(app)));
+  refuse("there is no {} '{}'; the commands are {}", name.starts_with('-') ? "option" : "command", name,
+         commands_of(app));
 }
 
 /// What is wrong with an option, in other words than CLI11's: "--op: 1 required TEXT missing".
@@ -230,8 +192,7 @@ std::string complaint(const CLI::ParseError& error) {
         std::find_if(unexpected.begin(), unexpected.end(), [](const auto& one) { return !one.starts_with('-'); });
     if (word != unexpected.end()) refuse_command(app, *word);
     const std::string where = unexpected.empty() ? "" : " before " + unexpected[0];
-    throw Error(Code::invalid_argument,
-                fmt::format("a command is needed{}: {} (see upsweep --help)", where, commands_of(app)));
+    refuse("a command is needed{}: {} (see upsweep --help)", where, commands_of(app));
   }
   const std::string name = chosen[0]->get_name();
   std::string what = complaint(error);
@@ -240,7 +201,7 @@ std::string complaint(const CLI::ParseError& error) {
   } else if (!unexpected.empty()) {
     what = fmt::format("upsweep {} does not take {}", name, fmt::join(unexpected, " "));
   }
-  throw Error(Code::invalid_argument, fmt::format("{} (see upsweep {} --help)", what, name));
+  refuse("{} (see upsweep {} --help)", what, name);
 }
 
 void print_help(const CLI::App& app, const std::string& command) {
@@ -253,43 +214,47 @@ void print_help(const CLI::App& app, const std::string& command) {
   print((*found)->help(app.get_name()));
 }
 
-int run(int argc, char** argv, Options& options) {
+/// A command with options of its own beside those that all have.
+template <class Own>
+void add_command(CLI::App& app, Common& common, int& status, const char* name, const char* help,
+                 void (*declare)(CLI::App&, Own&), int (*run)(const Common&, const Own&)) {
+  CLI::App* const command = app.add_subcommand(name, help);
+  const auto own = std::make_shared<Own>();
+  declare(*command, *own);
+  add_common(*command, common);
+  command->callback([&common, &status, own, run] { status = run(common, *own); });
+}
+
+int run(int argc, char** argv, Common& common) {
   CLI::App app{"Scans, reductions, ragged offsets, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("-V,--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
-  const CLI::App* scan = add_scan(app, options);
-  const CLI::App* reduce = add_reduce(app, options);
-  const CLI::App* offsets = add_offsets(app, options);
-  const CLI::App* query = add_query(app, options);
-  const CLI::App* subset_sum = add_subset_sum(app, options);
-  const CLI::App* ladder = add_ladder(app, options);
+  int status = 0;
+  const auto add = [&](auto... command) { add_command(app, common, status, command...); };
+  add("scan", "prefix scan of a column", declare_scan, run_scan);
+  add("reduce", "one value from a column", declare_reduce, run_reduce);
+  add("offsets", "offsets of lists from their starts and stops", declare_offsets, run_offsets);
+  add("query", "SQL aggregates over a file", declare_query, run_query);
+  add("subset-sum", "which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
+  add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
-  add_common(*devices, options.common);
-  const CLI::App* version = app.add_subcommand("version", "as --version");
+  add_common(*devices, common);
+  devices->callback([&] { status = run_devices(common); });
+  app.add_subcommand("version", "as --version")->callback([] { print(kVersion); });
   CLI::App* help = app.add_subcommand("help", "as --help");
   std::string helped;
   help->add_option("COMMAND", helped, "one of the commands (default: what there is)");
+  help->callback([&] { print_help(app, helped); });
   try {
-    app.parse(argc, argv);
+    app.parse(argc, argv);  // and runs the command
   } catch (const CLI::CallForHelp&) {
     print(app.help());  // the subcommand's, where there is one
-    return 0;
   } catch (const CLI::CallForVersion&) {
     print(kVersion);
-    return 0;
   } catch (const CLI::ParseError& error) {
     refuse_arguments(app, error);
   }
-  if (*version) print(kVersion);
-  if (*help) print_help(app, helped);
-  if (*version || *help) return 0;
-  if (*scan) return run_scan(options.common, options.scan);
-  if (*reduce) return run_reduce(options.common, options.reduce);
-  if (*offsets) return run_offsets(options.common, options.offsets);
-  if (*query) return run_query(options.common, options.query);
-  if (*subset_sum) return run_subset_sum(options.common, options.subset_sum);
-  if (*ladder) return run_ladder(options.common, options.ladder);
-  return run_devices(options.common);
+  return status;
 }
 
 /// Says what went wrong and returns the exit status.
@@ -307,16 +272,16 @@ int report(const Error& error, bool json) {
 }
 
 int run_reporting(int argc, char** argv) {
-  Options options;
+  Common common;
   // A command line that cannot be parsed still says how its error is wanted.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
   try {
-    return run(argc, argv, options);
+    return run(argc, argv, common);
   } catch (const Error& error) {
-    return report(error, asks_json || options.common.json);
+    return report(error, asks_json || common.json);
   } catch (const std::bad_alloc&) {
-    return report(Error(Code::out_of_memory, "not enough memory"), asks_json || options.common.json);
+    return report(Error(Code::out_of_memory, "not enough memory"), asks_json || common.json);
   }
 }
 
