@@ -95,12 +95,7 @@ concept SubsetItems = InputArray<R> && std::is_same_v<ElementOf<R>, std::int64_t
 
 inline SubsetSumCall fill_call(const std::int64_t* items, std::int64_t n, std::int64_t limit, std::uint64_t* sums) {
   require_array(items, n, "items");
-  SubsetSumCall call;
-  call.items = items;
-  call.n = n;
-  call.target = limit;
-  call.sums = sums;
-  return call;
+  return {.items = items, .n = n, .target = limit, .sums = sums};
 }
 
 }  // namespace detail
@@ -171,10 +166,7 @@ namespace gpu {
 
 /// The device memory that reachable_sums_async of such a size needs under that policy: for a Workspace.
 inline WorkspaceSize reachable_sums_workspace(const Policy& policy, std::int64_t n, std::int64_t limit) {
-  upsweep::detail::SubsetSumCall call;
-  call.n = n;
-  call.target = limit;
-  return upsweep::detail::reachable_sums_workspace(policy, call);
+  return upsweep::detail::reachable_sums_workspace(policy, {.n = n, .target = limit});
 }
 
 }  // namespace gpu

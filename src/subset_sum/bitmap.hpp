@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <new>
 
 #include "cpu/pages.hpp"
+#include "subset_sum/nearest.hpp"
+#include "subset_sum/rung.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
-#include "upsweep/error.hpp"
 
 namespace upsweep::subset_sum {
 
@@ -54,16 +54,16 @@ inline std::int64_t least_from(const Word* sums, std::int64_t from, std::int64_t
 inline void read_decision(detail::SubsetSumCall& call, const Word* sums) {
   const std::int64_t under = greatest_up_to(sums, call.target, call.target - call.below);
   const std::int64_t over = under == call.target ? kNoSum : least_from(sums, call.target, call.target + call.above);
-  const std::int64_t nearer = call.upper_first ? 1 : 0;
-  const bool takes_over = over != kNoSum && (under == kNoSum || over - call.target < call.target - under + nearer);
-  call.sum = takes_over ? over : under;
-  call.reachable = call.sum != kNoSum;
+  Nearest nearest(call);
+  if (under != kNoSum) nearest.meet(static_cast<Sum>(under), 0);
+  if (over != kNoSum) nearest.meet(static_cast<Sum>(over), 0);
+  nearest.write_to(call, -1);
 }
 
 /// Runs `fill(call)`, which fills call.sums for call.target: into the caller's bitmap, or to decide into one of its own.
 template <class Fill>
 Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
-  try {
+  return with_memory_for(kNoSums, [&] {
     if (call.sums != nullptr) return fill(call);
     detail::SubsetSumCall filling = call;
     filling.target = call.target + call.above;
@@ -72,9 +72,7 @@ Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
     const Status status = fill(filling);
     if (status.ok()) read_decision(call, sums.data());
     return status;
-  } catch (const std::bad_alloc&) {
-    return {.code = Code::out_of_memory, .reason = "no memory left for its sums"};
-  }
+  });
 }
 
 /// Reports the progress; false: stop.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// subset_sum/byte_column.hpp: a column of the table, a byte per sum, and how it becomes a bitmap.
+// subset_sum/byte_column.hpp: a column of the table, a byte per sum: how one is made from another, and becomes a bitmap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "cpu/pages.hpp"
+#include "cpu/parallel.hpp"
 #include "subset_sum/bitmap.hpp"
 
 namespace upsweep::subset_sum {
@@ -30,6 +34,30 @@ inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
     for (std::int64_t b = 0; b < count; ++b) word |= Word{column[64 * w + b]} << b;
     sums[w] = word;
   }
+}
+
+// A thread's share of a column that is worth waking it for: 10 us of work.
+inline constexpr std::int64_t kLeastShare = 1 << 17;
+
+/// Two columns take turns, and threads take a share of each.
+inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
+  return fill_or_decide(call, [&](detail::SubsetSumCall& fill) -> Status {
+    const std::int64_t length = fill.target + 1;
+    const int workers = static_cast<int>(std::clamp<std::int64_t>(length / kLeastShare, 1, cpu::worker_count(threads)));
+    cpu::Pages<std::uint8_t> column(length);
+    cpu::Pages<std::uint8_t> before(length);
+    first_column(column.data(), fill);
+    for (std::int64_t j = 1; j < fill.n; ++j) {
+      if (!go_on(fill, j, fill.n)) return kInterrupted;
+      std::swap(column, before);
+      cpu::run_workers(workers, [&](int worker) {
+        const cpu::Share share = cpu::share_of(length, worker, workers);
+        next_column(column.data(), before.data(), fill.items[j], share.first, share.last);
+      });
+    }
+    pack(column.data(), fill.target, fill.sums);
+    return {};
+  });
 }
 
 }  // namespace upsweep::subset_sum

@@ -13,7 +13,6 @@
 #include "subset_sum/rung.hpp"
 
 #include <cstring>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -23,15 +22,6 @@
 
 namespace upsweep::subset_sum {
 namespace {
-
-/// The items up to `most`, in that order.
-template <class Order>
-std::vector<std::int64_t> sorted(const detail::SubsetSumCall& call, std::int64_t most, Order order) {
-  std::vector<std::int64_t> items;
-  std::copy_if(call.items, call.items + call.n, std::back_inserter(items), [&](std::int64_t i) { return i <= most; });
-  std::sort(items.begin(), items.end(), order);
-  return items;
-}
 
 /// do_part(first, last) for parts of so many words, by as many threads as that is worth.
 template <class DoPart>
@@ -90,7 +80,7 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
 }
 
 Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
-  const auto items = sorted(call, call.target, std::less<>());
+  const auto items = ascending_items(call, call.target);
   in_parts(words_of(call.target), policy.threads,
            [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
   add(call.sums, 0);
@@ -109,7 +99,7 @@ Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int 
 
 Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   const std::int64_t limit = call.target + call.above;
-  auto items = sorted(call, limit, std::less<>());
+  auto items = ascending_items(call, limit);
   // The fewest items reach the target soonest; but where all of them are to be added, the small ones first touch less.
   if (call.early_stop) std::reverse(items.begin(), items.end());
   cpu::Pages<Word> sums(words_of(limit));
@@ -130,11 +120,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
 }
 
 Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
-  try {
-    return call.sums != nullptr ? fill(call, policy) : decide(call, policy);
-  } catch (const std::bad_alloc&) {
-    return {.code = Code::out_of_memory, .reason = "no memory left for its sums"};
-  }
+  return with_memory_for(kNoSums, [&] { return call.sums != nullptr ? fill(call, policy) : decide(call, policy); });
 }
 
 }  // namespace

@@ -12,8 +12,6 @@
 #include <bit>
 
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/limits.hpp"
-#include "subset_sum/nearest.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -103,7 +101,7 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > subset_sum::kMostEnumerated ? "has a sum per subset: for up to 30 items" : nullptr;
+  return call.n > kMostEnumerated ? "has a sum per subset: for up to 30 items" : nullptr;
 }
 
 }  // namespace

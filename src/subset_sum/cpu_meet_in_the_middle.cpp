@@ -16,8 +16,6 @@
 #include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/limits.hpp"
-#include "subset_sum/nearest.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -177,15 +175,11 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
 }
 
 Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
-  try {
-    return decide(call, policy);
-  } catch (const std::bad_alloc&) {
-    return {.code = Code::out_of_memory, .reason = "no memory left for its lists"};
-  }
+  return with_memory_for(kNoLists, [&] { return decide(call, policy); });
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > subset_sum::kMostInLists ? "has a list of 2^(n/2) sums: for up to 66 items" : fills_refusal(call);
+  return call.n > kMostInLists ? "has a list of 2^(n/2) sums: for up to 66 items" : fills_refusal(call);
 }
 
 }  // namespace

@@ -21,8 +21,6 @@
 
 #include "cpu/parallel.hpp"
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/limits.hpp"
-#include "subset_sum/nearest.hpp"
 
 namespace upsweep::subset_sum {
 namespace {
@@ -245,16 +243,11 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
 }
 
 Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
-  try {
-    return decide(call, policy);
-  } catch (const std::bad_alloc&) {
-    return {.code = Code::out_of_memory, .reason = "no memory left for its lists"};
-  }
+  return with_memory_for(kNoLists, [&] { return decide(call, policy); });
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  if (call.n > subset_sum::kMostByResidues) return "looks at 2^(n/2) pairs: for up to 72 items";
-  return is_exact(call) ? fills_refusal(call) : "finds one sum, not the nearest of several";
+  return call.n > kMostByResidues ? "looks at 2^(n/2) pairs: for up to 72 items" : one_sum_refusal(call);
 }
 
 }  // namespace

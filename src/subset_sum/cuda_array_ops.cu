@@ -24,12 +24,13 @@ __global__ void elementwise(std::int64_t count, const Element element) {
   if (i < count) element(i);
 }
 
+/// Nothing where there is an error already.
 template <class Element>
-[[nodiscard]] cudaError_t launch_elementwise(gpu::Stream stream, std::int64_t count, Element element) {
-  if (count == 0) return cudaSuccess;
+void launch_elementwise(cudaError_t& error, gpu::Stream stream, std::int64_t count, Element element) {
+  if (error != cudaSuccess || count == 0) return;
   const auto blocks = static_cast<unsigned>((count + kBlock - 1) / kBlock);
-  return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, elementwise<Element>, count,
-                             element);
+  error = gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = stream}, elementwise<Element>, count,
+                              element);
 }
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
@@ -38,32 +39,25 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t columns = std::max<std::int64_t>(call.n, 1);
   auto* const table = static_cast<std::uint8_t*>(call.launch->scratch);
   cudaError_t error = cudaMemsetAsync(table, 0, static_cast<std::size_t>(columns * rows), stream);
-  if (error != cudaSuccess) return gpu::status_of(error);
-  error = launch_elementwise(stream, columns, [=] __device__(std::int64_t j) { table[j * rows] = 1; });
-  if (error != cudaSuccess) return gpu::status_of(error);
+  launch_elementwise(error, stream, columns, [=] __device__(std::int64_t j) { table[j * rows] = 1; });
   if (call.n > 0 && call.items[0] <= call.target) {
     std::uint8_t* const first = table + call.items[0];
-    error = launch_elementwise(stream, 1, [=] __device__(std::int64_t) { *first = 1; });
-    if (error != cudaSuccess) return gpu::status_of(error);
+    launch_elementwise(error, stream, 1, [=] __device__(std::int64_t) { *first = 1; });
   }
-  for (std::int64_t j = 1; j < call.n; ++j) {
+  for (std::int64_t j = 1; j < call.n && error == cudaSuccess; ++j) {
     const std::uint8_t* const before = table + (j - 1) * rows;
     std::uint8_t* const column = table + j * rows;
-    error = launch_elementwise(stream, rows - 1, [=] __device__(std::int64_t i) { column[i + 1] = before[i + 1]; });
-    if (error != cudaSuccess) return gpu::status_of(error);
+    launch_elementwise(error, stream, rows - 1, [=] __device__(std::int64_t i) { column[i + 1] = before[i + 1]; });
     const std::int64_t item = call.items[j];
     if (item > call.target) continue;
-    error = launch_elementwise(stream, rows - item,
-                               [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
-    if (error != cudaSuccess) return gpu::status_of(error);
+    launch_elementwise(error, stream, rows - item,
+                       [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
   }
+  if (error != cudaSuccess) return gpu::status_of(error);
   return gpu::status_of(launch_pack(call, table + (columns - 1) * rows));
 }
 
-gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
-
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 

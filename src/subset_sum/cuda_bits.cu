@@ -76,7 +76,6 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 

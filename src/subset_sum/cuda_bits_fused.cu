@@ -19,8 +19,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <new>
 #include <vector>
 
 #include "upsweep/detail/cuda_status.hpp"
@@ -296,16 +294,6 @@ __global__ void __launch_bounds__(kThreads, kResident) fuse_items(const __grid_c
   *kept_state = static_cast<unsigned char>(state);
 }
 
-/// Items that fit, in ascending order.
-std::vector<std::int64_t> ascending_items(const detail::SubsetSumCall& call) {
-  std::vector<std::int64_t> items;
-  items.reserve(static_cast<std::size_t>(call.n));
-  std::copy_if(call.items, call.items + call.n, std::back_inserter(items),
-               [&](std::int64_t item) { return item <= call.target; });
-  std::sort(items.begin(), items.end());
-  return items;
-}
-
 /// What is kept of the bitmap's last unit, of which the last word is the low or the high half.
 uint4 last_mask_of(std::int64_t target, bool is_high) {
   const Word mask = ~Word{0} >> (63 - target % 64);
@@ -317,7 +305,7 @@ uint4 last_mask_of(std::int64_t target, bool is_high) {
 constexpr std::int64_t kCounterBytes = 256;
 
 Status fuse(const detail::SubsetSumCall& call) {
-  const std::vector<std::int64_t> items = ascending_items(call);
+  const std::vector<std::int64_t> items = ascending_items(call, call.target);
   int resident = 0;
   cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fuse_items, kThreads, 0);
   if (error != cudaSuccess) return gpu::status_of(error);
@@ -367,11 +355,7 @@ Status fuse(const detail::SubsetSumCall& call) {
 }
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
-  try {
-    return fuse(call);
-  } catch (const std::bad_alloc&) {
-    return {.code = Code::out_of_memory, .reason = "no memory left for a copy of the items"};
-  }
+  return with_memory_for("no memory left for a copy of the items", [&] { return fuse(call); });
 }
 
 gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
@@ -380,7 +364,6 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 

@@ -32,10 +32,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept { return table_size(call); }
-
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 

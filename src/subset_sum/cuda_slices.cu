@@ -10,7 +10,6 @@
 // Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
 // From   Own; the instance of ten items in "Notes on GPU Programming with Julia" (E. Aubanel 2021), for
 //        which the dynamic program is the wrong algorithm.
-#include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -105,10 +104,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
       gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_slice, slices));
 }
 
-gpu::WorkspaceSize workspace(const detail::SubsetSumCall&) noexcept { return {}; }
-
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 
@@ -116,7 +112,7 @@ namespace upsweep::subset_sum {
 namespace {
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > subset_sum::kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
+  return call.n > kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
 }
 
 }  // namespace
@@ -126,7 +122,6 @@ extern const Rung cuda_slices{.info = {.id = "cuda.slices",
                                        .needs = "any GPU; up to 20 items",
                                        .traffic = "the bitmap, once"},
                               .refusal = refusal,
-                              .run = launch,
-                              .workspace = workspace};
+                              .run = launch};
 
 }  // namespace upsweep::subset_sum

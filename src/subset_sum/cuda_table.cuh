@@ -31,7 +31,7 @@ constexpr unsigned table_blocks(std::int64_t threads) {
 /// Rows of the table.
 constexpr std::int64_t rows_of(const detail::SubsetSumCall& call) { return call.target + 1; }
 /// No items have a column too: that of the empty subset.
-constexpr gpu::WorkspaceSize table_size(const detail::SubsetSumCall& call) {
+inline gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
   return {.scratch = std::max<std::int64_t>(call.n, 1) * rows_of(call)};
 }
 

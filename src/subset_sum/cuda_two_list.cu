@@ -11,7 +11,6 @@
 // Limit  Half of the memory's rate, as threads merge one sum after the other; and memory, beyond 64 items:
 //        cpu.schroeppel_shamir keeps lists of 2^(n/4).
 // From   E. Horowitz and S. Sahni, JACM 21 (1974); diagonals: O. Green, R. McColl, D. Bader, ICS 2012.
-#include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -265,21 +264,21 @@ unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads
 
 /// Puts all of it into the stream, for halves of so many items.
 cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream stream) {
-  cudaError_t error = gpu::detail::launch({.blocks = 2, .threads = kSeedThreads, .stream = stream}, seed, lists);
-  if (error != cudaSuccess) return error;
+  cudaError_t error = cudaSuccess;
+  const auto launch_next = [&](dim3 blocks, int threads, auto kernel, auto... more) {
+    const gpu::detail::Grid grid{.blocks = blocks, .threads = static_cast<unsigned>(threads), .stream = stream};
+    if (error == cudaSuccess) error = gpu::detail::launch(grid, kernel, lists, more...);
+  };
+  launch_next(2, kSeedThreads, seed);
   for (int done = kSeedItems; done < right; ++done) {  // the second half is not the shorter one
     const auto tiles = static_cast<unsigned>(tiles_of(whole_of(done + 1)));
-    const dim3 cuts(blocks_of(tiles), 2);
-    error = gpu::detail::launch({.blocks = cuts, .threads = kThreads, .stream = stream}, cut_round, lists, done);
-    if (error != cudaSuccess) return error;
-    const dim3 merges(tiles, 2);
-    error = gpu::detail::launch({.blocks = merges, .threads = kThreads, .stream = stream}, merge_round, lists, done);
-    if (error != cudaSuccess) return error;
+    launch_next({blocks_of(tiles), 2}, kThreads, cut_round, done);
+    launch_next({tiles, 2}, kThreads, merge_round, done);
   }
   const auto tiles = static_cast<unsigned>(ends_of(left, right));
-  error = gpu::detail::launch({.blocks = blocks_of(tiles), .threads = kThreads, .stream = stream}, cut_search, lists);
-  if (error != cudaSuccess) return error;
-  return gpu::detail::launch({.blocks = tiles, .threads = kThreads, .stream = stream}, search, lists);
+  launch_next(blocks_of(tiles), kThreads, cut_search);
+  launch_next(tiles, kThreads, search);
+  return error;
 }
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
@@ -332,7 +331,6 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-
 }  // namespace upsweep::subset_sum
 #endif
 
@@ -340,8 +338,7 @@ namespace upsweep::subset_sum {
 namespace {
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  if (call.n > subset_sum::kTwoListItems) return "has a list of 2^(n/2) sums: for up to 64 items";
-  return is_exact(call) ? fills_refusal(call) : "finds one sum, not the nearest of several";
+  return call.n > kTwoListItems ? "has a list of 2^(n/2) sums: for up to 64 items" : one_sum_refusal(call);
 }
 
 }  // namespace

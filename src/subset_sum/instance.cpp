@@ -16,6 +16,7 @@
 #include "core/clock.hpp"
 #include "core/problem.hpp"
 #include "cpu/pages.hpp"
+#include "subset_sum/bitmap.hpp"
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/reference.hpp"
 #include "subset_sum/rung.hpp"
@@ -88,10 +89,9 @@ double window(const Items& items) {
 /// "" or what is wrong with a bitmap too large to be checked sum by sum: sums of random subsets that are missing, sums
 /// below the least item that are there.
 std::string wrong_in_bitmap(const Items& items, const std::uint64_t* sums) {
-  const auto has = [&](std::int64_t sum) { return (sums[sum / 64] >> (sum % 64) & 1) != 0; };
   const std::int64_t least = *std::min_element(items.values.begin(), items.values.end());
   for (std::int64_t sum = 1; sum < std::min(least, items.target + 1); ++sum) {
-    if (has(sum)) return "wrong at sum " + std::to_string(sum);
+    if (has(sums, sum)) return "wrong at sum " + std::to_string(sum);
   }
   std::mt19937_64 random(46);
   for (int i = 0; i < 10000; ++i) {
@@ -100,7 +100,7 @@ std::string wrong_in_bitmap(const Items& items, const std::uint64_t* sums) {
     for (const std::int64_t item : items.values) {
       if (random() % 64 <= share && item <= items.target - sum) sum += item;
     }
-    if (!has(sum)) return "wrong at sum " + std::to_string(sum);
+    if (!has(sums, sum)) return "wrong at sum " + std::to_string(sum);
   }
   return "";
 }
@@ -222,7 +222,7 @@ std::string SubsetInstance::wrong_bitmap() {
 std::optional<bool> SubsetInstance::expected_decision() const {
   if (!expected_.empty() && now_.target == items_.target) return expected_.back() != 0;
   if (agreed_.size() == 0) return std::nullopt;
-  return (agreed_.data()[items_.target / 64] >> (items_.target % 64) & 1) != 0;
+  return has(agreed_.data(), items_.target);
 }
 
 /// One sum that is there, whose items are added up again, and the target, about which all must agree.

@@ -19,7 +19,6 @@
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/plan.hpp"
 #include "subset_sum/reductions.hpp"
-#include "subset_sum/run.hpp"
 
 namespace upsweep {
 namespace {

@@ -9,10 +9,9 @@
 #include "cpu/pages.hpp"
 #include "cuda/device_call.hpp"
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/cuda_limits.hpp"
+#include "subset_sum/rung.hpp"
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/plan.hpp"
-#include "subset_sum/run.hpp"
 #include "subset_sum/solver.hpp"
 #include "upsweep/machine.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/memory.hpp"
 #include "cpu/parallel.hpp"
-#include "subset_sum/limits.hpp"
+#include "subset_sum/rung.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 
@@ -59,10 +59,6 @@ double bitmap_bytes(const Question& question) {
   return bits / 8;
 }
 
-std::string too_many(std::int64_t n, std::int64_t most) {
-  return "for up to " + std::to_string(most) + " items, not " + std::to_string(n);
-}
-
 SubsetSumWay enumerate(const Question& question) {
   const std::int64_t n = std::ssize(question.values);
   SubsetSumWay way{.rung = "cpu.enumerate", .bytes = 8192};
@@ -87,7 +83,7 @@ SubsetSumWay schroeppel_shamir(const Question& question) {
   way.bytes = std::max(kLeastThreads, cpu::hardware_threads()) * 64 * power_of_two((n + 3) / 4);
   way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2);
   if (n > kMostByResidues) way.reason = too_many(n, kMostByResidues);
-  if (!question.exact()) way.reason = "finds one sum, not the nearest of several";
+  if (!question.exact()) way.reason = kOneSum;
   return way;
 }
 
@@ -112,6 +108,10 @@ SubsetSumWay table(std::string_view rung, const Question& question) {
 constexpr double kAlwaysThere = 256e6;
 
 }  // namespace
+
+std::string too_many(std::int64_t n, std::int64_t most) {
+  return "for up to " + std::to_string(most) + " items, not " + std::to_string(n);
+}
 
 std::string memory_reason(double bytes) {
   if (bytes <= kAlwaysThere) return "";

@@ -25,6 +25,9 @@ struct Question {
 /// Every rung that may be chosen, in the order of the ladder, with its cost, or why it cannot be taken.
 std::vector<SubsetSumWay> ways_for(const Question& question);
 
+/// "for up to 30 items, not 31".
+std::string too_many(std::int64_t n, std::int64_t most);
+
 /// "needs 12.5 GB of memory, 8 GB are free"; empty where there is enough.
 std::string memory_reason(double bytes);
 

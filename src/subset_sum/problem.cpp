@@ -5,11 +5,8 @@
 #include <string>
 
 #include "core/ladder.hpp"
-#include "subset_sum/cuda_limits.hpp"
 #include "subset_sum/ladder.hpp"
-#include "subset_sum/limits.hpp"
 #include "subset_sum/plan.hpp"
-#include "subset_sum/run.hpp"
 #include "subset_sum/rung.hpp"
 #include "upsweep/subset_sum.hpp"
 

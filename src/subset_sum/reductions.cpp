@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "subset_sum/run.hpp"
+#include "subset_sum/ladder.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::subset_sum {

@@ -9,7 +9,6 @@
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/plan.hpp"
 #include "subset_sum/reductions.hpp"
-#include "subset_sum/run.hpp"
 #include "subset_sum/solver.hpp"
 
 namespace upsweep {
