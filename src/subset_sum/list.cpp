@@ -11,7 +11,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/ladder.hpp"
 #include "core/memory.hpp"
 #include "cpu/bit_kernels.hpp"
 #include "cpu/pages.hpp"
@@ -30,15 +29,37 @@ using subset_sum::words_of;
 constexpr std::string_view kByBitmaps = "cpu.bits_simd";
 constexpr std::string_view kByHalves = "cpu.meet_in_the_middle";
 
+constexpr std::int64_t kMostInHalves = 60;
+
+std::string too_many(std::int64_t n) {
+  return "lists solutions of up to " + std::to_string(kMostInHalves) + " items, not " + std::to_string(n);
+}
+
+/// Throws unknown_rung and unsupported for a rung that does not list the solutions of so many items.
+void require_way(const Policy& policy, std::int64_t n) {
+  if (policy.rung.empty()) return;
+  (void)subset_sum_rung({}, policy);
+  if (policy.rung == kByBitmaps || (policy.rung == kByHalves && n <= kMostInHalves)) return;
+  if (policy.rung == kByHalves) throw Error(Code::unsupported, std::string(kByHalves) + " " + too_many(n));
+  throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
+                                     std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
+}
+
 /// The items up to the target in their own order, divided by what they have in common.
 struct Items {
   std::vector<std::int64_t> values;
   std::vector<std::int64_t> positions;
   std::vector<std::int64_t> rests;  // rests[i]: of the items from i on; one more than there are items
   std::int64_t target;
-  bool impossible = false;
+  bool impossible;
+  std::vector<std::string> steps;  // what was left out, as text
 
-  Items(const std::int64_t* items, std::int64_t n, std::int64_t sum) : target(sum) {
+  /// Throws Error for a policy or an instance that cannot be.
+  Items(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t sum) : target(sum) {
+    require_policy(policy);
+    const subset_sum::Instance checked(items, n, target, {.reduce = false});
+    impossible = checked.impossible;
+    steps = checked.steps;
     std::int64_t divisor = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       if (items[i] > target) continue;
@@ -47,14 +68,17 @@ struct Items {
       divisor = std::gcd(divisor, items[i]);
     }
     if (divisor > 1) {
-      impossible = target % divisor != 0;
+      impossible = impossible || target % divisor != 0;
       target /= divisor;
       for (std::int64_t& value : values) value /= divisor;
     }
     rests.assign(values.size() + 1, 0);
     for (std::size_t i = values.size(); i-- > 0;) rests[i] = rests[i + 1] + values[i];
+    require_way(policy, count());
   }
   [[nodiscard]] std::int64_t count() const { return std::ssize(values); }
+  /// Whether there is nothing to search: no item, or all of them.
+  [[nodiscard]] bool is_plain() const { return target == 0 || target == rests[0]; }
 };
 
 void report(const SearchProgress& progress, double done) {
@@ -248,22 +272,6 @@ class Halves {
   std::unique_ptr<Halves> second_;
 };
 
-constexpr std::int64_t kMostInHalves = 60;
-
-std::string too_many(std::int64_t n) {
-  return "lists solutions of up to " + std::to_string(kMostInHalves) + " items, not " + std::to_string(n);
-}
-
-/// Throws unknown_rung and unsupported for a rung that does not list the solutions of so many items.
-void require_way(const Policy& policy, std::int64_t n) {
-  if (policy.rung.empty()) return;
-  (void)subset_sum_rung({}, policy);
-  if (policy.rung == kByBitmaps || (policy.rung == kByHalves && n <= kMostInHalves)) return;
-  if (policy.rung == kByHalves) throw Error(Code::unsupported, std::string(kByHalves) + " " + too_many(n));
-  throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
-                                     std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
-}
-
 /// The two ways to list, by what they need.
 std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items) {
   constexpr double kPerByte = 0.05e-9;  // of bitmaps
@@ -276,9 +284,6 @@ std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items)
   if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
   return subset_sum::with_memory_reasons({bitmaps, halves});
 }
-
-/// Whether there is nothing to search: no item, or all of them.
-bool is_plain(const Items& items) { return items.target == 0 || items.target == items.rests[0]; }
 
 /// Whether one search for any solution, where that is much sooner done than the list, finds that there is none.
 bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, double seconds,
@@ -295,46 +300,43 @@ bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, do
 
 SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                 std::int64_t count, const SearchProgress& progress) {
-  require_policy(policy);
-  if (count < 1)
+  const Items ours(policy, items, n, target);
+  if (count < 1) {
     throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
-  const subset_sum::Instance checked(items, n, target, {.reduce = false});
-  const Items ours(items, n, target);
-  require_way(policy, ours.count());
+  }
   SubsetSums answer{.rung = "none"};
-  if (checked.impossible || ours.impossible) return answer;
-  if (is_plain(ours)) {
-    Solutions solutions(ours, count, progress, 0);
-    for (std::int64_t i = 0; ours.target > 0 && i < ours.count(); ++i) solutions.take(i);
-    solutions.keep();
+  if (ours.impossible) return answer;
+  // walk(solutions) keeps them.
+  const auto found_by = [&](double begin, auto walk) {
+    Solutions solutions(ours, count, progress, begin);
+    walk(solutions);
     answer.found = std::move(solutions).found();
     return answer;
+  };
+  if (ours.is_plain()) {
+    return found_by(0, [&](Solutions& solutions) {
+      for (std::int64_t i = 0; ours.target > 0 && i < ours.count(); ++i) solutions.take(i);
+      solutions.keep();
+    });
   }
   const SubsetSumWay way = subset_sum::choose(ways_to_list(policy, ours));
   answer.rung = way.rung;
   if (policy.rung.empty() && has_none(items, n, target, way.seconds, progress)) return answer;
   if (answer.rung == kByBitmaps) {
     const Bitmaps bitmaps(ours, policy, progress);
-    Solutions solutions(ours, count, progress, kShareOfTables);
-    if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
-    answer.found = std::move(solutions).found();
-  } else {
-    Halves halves(ours, 0, ours.values.size(), progress);
-    Solutions solutions(ours, count, progress, 0);
-    halves.walk(ours.target, solutions, progress, 1);
-    answer.found = std::move(solutions).found();
+    return found_by(kShareOfTables, [&](Solutions& solutions) {
+      if (bitmaps.reaches(0, ours.target)) bitmaps.walk(solutions);
+    });
   }
-  return answer;
+  Halves halves(ours, 0, ours.values.size(), progress);
+  return found_by(0, [&](Solutions& solutions) { halves.walk(ours.target, solutions, progress, 1); });
 }
 
 SubsetSumPlan make_plan(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target) {
-  require_policy(policy);
-  const subset_sum::Instance checked(items, n, target, {.reduce = false});
-  const Items ours(items, n, target);
-  require_way(policy, ours.count());
-  SubsetSumPlan plan{.items = ours.count(), .target = ours.target, .rung = "none", .steps = checked.steps};
+  const Items ours(policy, items, n, target);
+  SubsetSumPlan plan{.items = ours.count(), .target = ours.target, .rung = "none", .steps = ours.steps};
   for (const std::int64_t value : ours.values) plan.largest = std::max(plan.largest, value);
-  if (checked.impossible || ours.impossible || is_plain(ours)) return plan;
+  if (ours.impossible || ours.is_plain()) return plan;
   plan.ways = ways_to_list(policy, ours);
   plan.rung = subset_sum::any_can(plan.ways) ? subset_sum::choose(plan.ways).rung : policy.rung;
   return plan;

@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <string>
 
-#include "core/ladder.hpp"
 #include "cpu/pages.hpp"
 #include "cuda/device_call.hpp"
 #include "subset_sum/bitmap.hpp"
-#include "subset_sum/rung.hpp"
 #include "subset_sum/ladder.hpp"
-#include "subset_sum/plan.hpp"
+#include "subset_sum/rung.hpp"
 #include "subset_sum/solver.hpp"
 #include "upsweep/machine.hpp"
 
@@ -19,7 +17,6 @@ namespace upsweep {
 namespace {
 
 using detail::SubsetSumCall;
-using subset_sum::Instance;
 using subset_sum::Question;
 using subset_sum::Word;
 using subset_sum::words_of;
@@ -92,22 +89,35 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   // Of so few items the parts are enumerated.
   SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart, .bytes = bits / 8};
   if (!question.exact()) slices.seconds += bits / 8 * kPerByteFetched;
-  if (n > subset_sum::kSlicesItems) slices.reason = "for up to 20 items, not " + std::to_string(n);
+  if (n > subset_sum::kSlicesItems) slices.reason = subset_sum::too_many(n, subset_sum::kSlicesItems);
   SubsetSumWay lists{.rung = "cuda.two_list", .bytes = std::ldexp(24.0, static_cast<int>((n + 1) / 2))};
   lists.seconds = 10 * kStart + kPerListed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
-  if (n > subset_sum::kTwoListItems) lists.reason = "for up to 64 items, not " + std::to_string(n);
-  if (!question.exact()) lists.reason = "finds one sum, not the nearest of several";
+  if (n > subset_sum::kTwoListItems) lists.reason = subset_sum::too_many(n, subset_sum::kTwoListItems);
+  if (!question.exact()) lists.reason = subset_sum::kOneSum;
   return {fits(fused), fits(slices), fits(lists)};
 }
 
-/// The instance, once the policy is found to name a rung that can do it.
-Instance instance_for(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                      const SubsetSumOptions& options) {
-  Instance instance(items, n, target, options);
-  if (policy.rung.empty()) return instance;
-  SubsetSumCall call = subset_sum::call_of(instance);
-  (void)gpu::CallOnDevice(policy, call, &subset_sum_rung);
-  return instance;
+subset_sum::Solver solver_on(gpu::Policy policy) {
+  policy.workspace = nullptr;  // what a search needs is known step by step only
+  const auto ways = [=](const Question& question) { return ways_on_device(question, policy.device); };
+  return {.rung = policy.rung,
+          .require = [=](SubsetSumCall call) { (void)gpu::CallOnDevice(policy, call, &subset_sum_rung); },
+          .run =
+              [=](SubsetSumCall& call, std::string_view by) {
+                if (by.starts_with("cuda.")) {
+                  run_and_wait(policy.with_rung(by), call);
+                } else {
+                  subset_sum::run_on_cpu(Policy{.rung = by}, call);
+                }
+              },
+          .ways = ways,
+          // Mostly small: it runs wherever it is done soonest.
+          .ways_left =
+              [=](const Question& part) {
+                std::vector<SubsetSumWay> all = subset_sum::ways_for(part);
+                for (auto& way : ways(part)) all.push_back(std::move(way));
+                return all;
+              }};
 }
 
 }  // namespace
@@ -130,51 +140,16 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
   return on_device.workspace();
 }
 
-namespace {
-
-SubsetSum solve_on_device(gpu::Policy policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                          const SubsetSumOptions& options) {
-  policy.workspace = nullptr;  // what a search needs is known step by step only
-  const gpu::CurrentDevice current(policy.device);
-  const Instance instance = instance_for(policy, items, n, target, options);
-  const auto ways = [&](const Question& question) { return ways_on_device(question, policy.device); };
-  const subset_sum::Solver solver{
-      .run =
-          [&](SubsetSumCall& call, std::string_view by) {
-            if (by.starts_with("cuda.")) {
-              run_and_wait(policy.with_rung(by), call);
-            } else {
-              subset_sum::run_on_cpu(Policy{.rung = by}, call);
-            }
-          },
-      // What is left after the first step is mostly small: it runs wherever it is done soonest.
-      .choose =
-          [&](const std::vector<std::int64_t>& values, std::int64_t sum) {
-            const Question part{values, sum, 0, 0, true};
-            std::vector<SubsetSumWay> all = subset_sum::ways_for(part);
-            for (auto& way : ways(part)) all.push_back(std::move(way));
-            return subset_sum::choose(all);
-          },
-      .ways = ways,
-  };
-  return subset_sum::solve(instance, options, policy.rung, solver);
-}
-
-}  // namespace
-
 SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                    std::int64_t target, const SubsetSumOptions& options) {
-  return subset_sum::with_memory([&] { return solve_on_device(policy, items, n, target, options); });
+  const gpu::CurrentDevice current(policy.device);
+  return subset_sum::solve(solver_on(policy), items, n, target, options);
 }
 
 SubsetSumPlan detail::plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                       std::int64_t target, const SubsetSumOptions& options) {
-  return subset_sum::with_memory([&] {
-    const gpu::CurrentDevice current(policy.device);
-    const Instance instance = instance_for(policy, items, n, target, options);
-    return subset_sum::plan_of(instance, options, policy.rung,
-                               [&](const Question& question) { return ways_on_device(question, policy.device); });
-  });
+  const gpu::CurrentDevice current(policy.device);
+  return subset_sum::plan_of(solver_on(policy), items, n, target, options);
 }
 
 }  // namespace upsweep

@@ -51,52 +51,45 @@ std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* r
   return kNoSum;
 }
 
-}  // namespace
+/// Some values with their places in the whole.
+struct Values {
+  std::vector<std::int64_t> values;
+  std::vector<std::size_t> places;
 
-detail::SubsetSumCall call_of(const Instance& instance) {
-  detail::SubsetSumCall call;
-  call.items = instance.values.data();
-  call.n = std::ssize(instance.values);
-  call.target = instance.target;
-  call.below = instance.below;
-  call.above = instance.above;
-  call.upper_first = instance.upper_first;
-  return call;
-}
+  [[nodiscard]] Values share(std::size_t first, std::size_t last) const {
+    const auto at = [](const auto& all, std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+    return {{at(values, first), at(values, last)}, {at(places, first), at(places, last)}};
+  }
+};
 
-detail::SubsetSumCall Search::decide(const Instance& instance, bool early_stop, std::string_view rung, Part part,
-                                     Checkpoints& checkpoints) {
-  detail::SubsetSumCall call = call_of(instance);
-  call.early_stop = early_stop;
-  call.checkpoints = &checkpoints;
-  run_telling(call, rung, part);
-  return call;
-}
+/// The sums 0 … most.
+struct Bitmap {
+  std::int64_t most;
+  cpu::Pages<Word> bits;
+};
 
-detail::SubsetSumCall Search::decide(const std::vector<std::int64_t>& values, std::int64_t target,
-                                     std::string_view rung, Part part) {
-  detail::SubsetSumCall call;
-  call.items = values.data();
-  call.n = std::ssize(values);
-  call.target = target;
-  run_telling(call, rung, part);
-  return call;
-}
+/// Values of which some are taken, and some stay open to make up the rest.
+struct Likely {
+  Values open;
+  std::vector<std::size_t> taken;
+  std::int64_t rest = 0;
+  std::int64_t half = 0;  ///< of the sum of the open ones
+};
 
 /// Rungs do not throw: what the progress throws is kept until they are back.
-void Search::run_telling(detail::SubsetSumCall& call, std::string_view rung, Part part) {
+void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, Part part) {
   std::exception_ptr thrown;
   const detail::SearchProgress progress = [&](double done) {
     try {
-      return progress_(part.piece(0, done).end);
+      return search.progress(part.piece(0, done).end);
     } catch (...) {
       thrown = std::current_exception();
       return false;
     }
   };
-  call.progress = progress_ ? &progress : nullptr;
+  call.progress = search.progress ? &progress : nullptr;
   try {
-    run_(call, rung);
+    search.solver.run(call, rung);
   } catch (const Error&) {
     if (thrown) std::rethrow_exception(thrown);
     throw;
@@ -104,108 +97,47 @@ void Search::run_telling(detail::SubsetSumCall& call, std::string_view rung, Par
   call.progress = nullptr;
 }
 
-Search::Values Search::Values::share(std::size_t first, std::size_t last) const {
-  const auto at = [](const auto& all, std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
-  return {{at(values, first), at(values, last)}, {at(places, first), at(places, last)}};
+detail::SubsetSumCall decide(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target,
+                             std::string_view rung, Part part) {
+  detail::SubsetSumCall call{.items = values.data(), .n = std::ssize(values), .target = target};
+  run_reporting(search, call, rung, part);
+  return call;
 }
 
-void Search::find(const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided, Part part,
-                  std::vector<bool>& chosen) {
-  std::vector<std::size_t> places(values.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  find({values, std::move(places)}, decided, part, chosen);
+SubsetSumWay choose_way(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target) {
+  return choose(search.solver.ways_left({.values = values, .target = target, .witness = true}));
 }
 
-void Search::find(const Values& all, const detail::SubsetSumCall& decided, Part part, std::vector<bool>& chosen) {
-  const auto n = std::ssize(all.values);
-  if (decided.left_items >= 0) {
-    const auto left = static_cast<std::size_t>(decided.left_items);
-    toggle(all.share(0, left), decided.left_sum, part.piece(0, 0.5), chosen);
-    toggle(all.share(left, all.values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
-    return;
-  }
-  if (decided.checkpoints == nullptr) return toggle(all, decided.sum, part, chosen);
-  // The values from number `first` to before `last` in the order in which they were added to the bitmap.
-  const auto added = [&](std::int64_t first, std::int64_t last) {
-    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-    return decided.early_stop ? all.share(at(n - last), at(n - first)) : all.share(at(first), at(last));
-  };
-  std::int64_t last = decided.used < 0 ? n : decided.used;
-  std::int64_t rest = decided.sum;
-  std::vector<Checkpoint>& kept = decided.checkpoints->kept;
-  const double step = 1.0 / static_cast<double>(kept.size() + 1);
-  for (double done = 0; !kept.empty(); done += step) {
-    const Checkpoint before = std::move(kept.back());
-    kept.pop_back();
-    if (before.items >= last) continue;
-    Values later = added(before.items, last);
-    const std::int64_t sum = sum_before(before, later.values, rest, part.piece(done, done + step / 2));
-    toggle(std::move(later), rest - sum, part.piece(done + step / 2, done + step), chosen);
-    last = before.items;
-    rest = sum;
-  }
-  toggle(added(0, last), rest, part.piece(1 - step, 1), chosen);
+/// The values' sums up to the target, or to what all of them add up to.
+Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, std::int64_t target,
+            std::string_view rung, Part part) {
+  std::int64_t most = 0;
+  for (std::int64_t i = 0; i < n; ++i) most += std::min(target - most, values[i]);
+  Bitmap sums{most, cpu::Pages<Word>(words_of(most))};
+  detail::SubsetSumCall call{.items = values, .n = n, .target = most, .sums = sums.bits.data()};
+  run_reporting(search, call, rung, part);
+  return sums;
 }
 
-/// How much of the target the values of a checkpoint make up: what later ones do not.
-std::int64_t Search::sum_before(const Checkpoint& before, const std::vector<std::int64_t>& later, std::int64_t target,
-                                Part part) {
-  const std::int64_t most = std::min(before.most, target);
-  if (most == target && has(before.sums.data(), target)) return target;
-  const Bitmap sums = fill(later.data(), std::ssize(later), target, "cpu.bits_simd", part);
-  return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
-}
-
-/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of the sum of
-/// the open ones is left, which is what most of their subsets are near.
-Search::Likely Search::likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
-  const auto n = static_cast<std::int64_t>(values.size());
-  Likely part;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto place = static_cast<std::size_t>(i * n / count);
-    part.open.values.push_back(values[place]);
-    part.open.places.push_back(place);
+/// What the first left_count values make up of the target.
+std::int64_t split(const Search& search, const Values& values, std::int64_t target, Part part,
+                   std::size_t& left_count) {
+  const std::string_view rung = choose_way(search, values.values, target).rung;
+  if (tells_parts(rung)) {
+    const detail::SubsetSumCall call = decide(search, values.values, target, rung, part);
+    left_count = static_cast<std::size_t>(call.left_items);
+    return call.left_sum;
   }
-  part.half = std::accumulate(part.open.values.begin(), part.open.values.end(), std::int64_t{0}) / 2;
-  part.rest = target;
-  auto next_open = part.open.places.rbegin();
-  for (std::size_t i = values.size(); i-- > 0;) {
-    if (next_open != part.open.places.rend() && *next_open == i) {
-      ++next_open;
-    } else if (part.rest - values[i] >= part.half) {
-      part.rest -= values[i];
-      part.taken.push_back(i);
-    }
-  }
-  return part;
-}
-
-bool Search::find_likely(const std::vector<std::int64_t>& values, std::int64_t target, double seconds, bool witness,
-                         std::vector<bool>& chosen, std::string_view& rung) {
-  constexpr double kLikely = 4;  // solutions expected
-  const auto n = static_cast<std::int64_t>(values.size());
-  for (const std::int64_t count : {16, 24, 32, 40, 48}) {
-    if (count > n) return false;
-    Likely part = likely(values, target, count);
-    const double expected = std::ldexp(1.0, static_cast<int>(count)) / (static_cast<double>(part.half) + 1);
-    if (part.rest > 2 * part.half || expected < kLikely) continue;
-    const SubsetSumWay way = choose_(part.open.values, part.rest);
-    if (way.seconds > seconds) return false;
-    seconds -= way.seconds;
-    const detail::SubsetSumCall decided = decide(part.open.values, part.rest, way.rung, {0, 0});
-    if (!decided.reachable) continue;
-    rung = way.rung;
-    if (witness) {
-      for (const std::size_t place : part.taken) chosen[place] = true;
-      find(part.open, decided, {0, 1}, chosen);
-    }
-    return true;
-  }
-  return false;
+  left_count = values.values.size() / 2;
+  const std::int64_t* const items = values.values.data();
+  const auto left = static_cast<std::int64_t>(left_count);
+  const Bitmap lower = fill(search, items, left, target, rung, part.piece(0, 0.5));
+  const Bitmap upper = fill(search, items + left, std::ssize(values.values) - left, target, rung, part.piece(0.5, 1));
+  return least_split(lower.bits.data(), lower.most, upper.bits.data(), upper.most, target);
 }
 
 /// Toggles chosen[] for values that add up to the target, which some do.
-void Search::toggle(Values values, std::int64_t target, Part part, std::vector<bool>& chosen) {
+void toggle(const Search& search, Values values, std::int64_t target, Part part, std::vector<bool>& chosen) {
   // Values that are too large are out, and where less is left out than taken, that is what is looked for.
   for (;;) {
     if (target == 0) return;
@@ -228,45 +160,125 @@ void Search::toggle(Values values, std::int64_t target, Part part, std::vector<b
     return;
   }
   std::size_t left_count = 0;
-  const std::int64_t left_sum = split(values, target, part.piece(0, 0.5), left_count);
-  toggle(values.share(0, left_count), left_sum, part.piece(0.5, 0.75), chosen);
-  toggle(values.share(left_count, values.values.size()), target - left_sum, part.piece(0.75, 1), chosen);
+  const std::int64_t left_sum = split(search, values, target, part.piece(0, 0.5), left_count);
+  toggle(search, values.share(0, left_count), left_sum, part.piece(0.5, 0.75), chosen);
+  toggle(search, values.share(left_count, values.values.size()), target - left_sum, part.piece(0.75, 1), chosen);
 }
 
-/// What the first left_count values make up of the target.
-std::int64_t Search::split(const Values& values, std::int64_t target, Part part, std::size_t& left_count) {
-  const std::string_view rung = choose_(values.values, target).rung;
-  if (!tells_parts(rung)) {
-    left_count = values.values.size() / 2;
-    return split_by_bitmaps(values, target, rung, part, left_count);
+/// How much of the target the values of a checkpoint make up: what later ones do not.
+std::int64_t sum_before(const Search& search, const Checkpoint& before, const std::vector<std::int64_t>& later,
+                        std::int64_t target, Part part) {
+  const std::int64_t most = std::min(before.most, target);
+  if (most == target && has(before.sums.data(), target)) return target;
+  const Bitmap sums = fill(search, later.data(), std::ssize(later), target, "cpu.bits_simd", part);
+  return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
+}
+
+void find(const Search& search, const Values& all, const detail::SubsetSumCall& decided, Part part,
+          std::vector<bool>& chosen) {
+  const auto n = std::ssize(all.values);
+  if (decided.left_items >= 0) {
+    const auto left = static_cast<std::size_t>(decided.left_items);
+    toggle(search, all.share(0, left), decided.left_sum, part.piece(0, 0.5), chosen);
+    toggle(search, all.share(left, all.values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
+    return;
   }
-  const detail::SubsetSumCall call = decide(values.values, target, rung, part);
-  left_count = static_cast<std::size_t>(call.left_items);
-  return call.left_sum;
+  if (decided.checkpoints == nullptr) return toggle(search, all, decided.sum, part, chosen);
+  // The values from number `first` to before `last` in the order in which they were added to the bitmap.
+  const auto added = [&](std::int64_t first, std::int64_t last) {
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    return decided.early_stop ? all.share(at(n - last), at(n - first)) : all.share(at(first), at(last));
+  };
+  std::int64_t last = decided.used < 0 ? n : decided.used;
+  std::int64_t rest = decided.sum;
+  std::vector<Checkpoint>& kept = decided.checkpoints->kept;
+  const double step = 1.0 / static_cast<double>(kept.size() + 1);
+  for (double done = 0; !kept.empty(); done += step) {
+    const Checkpoint before = std::move(kept.back());
+    kept.pop_back();
+    if (before.items >= last) continue;
+    Values later = added(before.items, last);
+    const std::int64_t sum = sum_before(search, before, later.values, rest, part.piece(done, done + step / 2));
+    toggle(search, std::move(later), rest - sum, part.piece(done + step / 2, done + step), chosen);
+    last = before.items;
+    rest = sum;
+  }
+  toggle(search, added(0, last), rest, part.piece(1 - step, 1), chosen);
 }
 
-std::int64_t Search::split_by_bitmaps(const Values& values, std::int64_t target, std::string_view rung, Part part,
-                                      std::size_t left_count) {
-  const std::int64_t* const items = values.values.data();
-  const auto left = static_cast<std::int64_t>(left_count);
-  const Bitmap lower = fill(items, left, target, rung, part.piece(0, 0.5));
-  const Bitmap upper = fill(items + left, std::ssize(values.values) - left, target, rung, part.piece(0.5, 1));
-  return least_split(lower.bits.data(), lower.most, upper.bits.data(), upper.most, target);
+/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of the sum of
+/// the open ones is left, which is what most of their subsets are near.
+Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  Likely part;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(i * n / count);
+    part.open.values.push_back(values[place]);
+    part.open.places.push_back(place);
+  }
+  part.half = std::accumulate(part.open.values.begin(), part.open.values.end(), std::int64_t{0}) / 2;
+  part.rest = target;
+  auto next_open = part.open.places.rbegin();
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (next_open != part.open.places.rend() && *next_open == i) {
+      ++next_open;
+    } else if (part.rest - values[i] >= part.half) {
+      part.rest -= values[i];
+      part.taken.push_back(i);
+    }
+  }
+  return part;
 }
 
-/// The values' sums up to the target, or to what all of them add up to.
-Search::Bitmap Search::fill(const std::int64_t* values, std::int64_t n, std::int64_t target, std::string_view rung,
-                            Part part) {
-  std::int64_t most = 0;
-  for (std::int64_t i = 0; i < n; ++i) most += std::min(target - most, values[i]);
-  Bitmap sums{most, cpu::Pages<Word>(words_of(most))};
-  detail::SubsetSumCall call;
-  call.items = values;
-  call.n = n;
-  call.target = most;
-  call.sums = sums.bits.data();
-  run_telling(call, rung, part);
-  return sums;
+}  // namespace
+
+detail::SubsetSumCall call_of(const Instance& instance) {
+  return {.items = instance.values.data(),
+          .n = std::ssize(instance.values),
+          .target = instance.target,
+          .below = instance.below,
+          .above = instance.above,
+          .upper_first = instance.upper_first};
+}
+
+detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
+                             Part part, Checkpoints& checkpoints) {
+  detail::SubsetSumCall call = call_of(instance);
+  call.early_stop = early_stop;
+  call.checkpoints = &checkpoints;
+  run_reporting(search, call, rung, part);
+  return call;
+}
+
+void find(const Search& search, const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
+          Part part, std::vector<bool>& chosen) {
+  std::vector<std::size_t> places(values.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  find(search, {values, std::move(places)}, decided, part, chosen);
+}
+
+bool find_likely(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target, double seconds,
+                 bool witness, std::vector<bool>& chosen, std::string_view& rung) {
+  constexpr double kLikely = 4;  // solutions expected
+  const auto n = static_cast<std::int64_t>(values.size());
+  for (const std::int64_t count : {16, 24, 32, 40, 48}) {
+    if (count > n) return false;
+    Likely part = likely(values, target, count);
+    const double expected = std::ldexp(1.0, static_cast<int>(count)) / (static_cast<double>(part.half) + 1);
+    if (part.rest > 2 * part.half || expected < kLikely) continue;
+    const SubsetSumWay way = choose_way(search, part.open.values, part.rest);
+    if (way.seconds > seconds) return false;
+    seconds -= way.seconds;
+    const detail::SubsetSumCall decided = decide(search, part.open.values, part.rest, way.rung, {0, 0});
+    if (!decided.reachable) continue;
+    rung = way.rung;
+    if (witness) {
+      for (const std::size_t place : part.taken) chosen[place] = true;
+      find(search, part.open, decided, {0, 1}, chosen);
+    }
+    return true;
+  }
+  return false;
 }
 
 }  // namespace upsweep::subset_sum
