@@ -43,6 +43,18 @@ void require_list_type(const io::ColumnInfo& info) {
                                                   type_text(info.type, info)));
 }
 
+/// Lists in all, or -1 where a length is not known. Throws for types, and before any work for lengths, that do not match.
+std::int64_t count_lists(const io::ColumnInfo& starts, const io::ColumnInfo& stops, const OffsetsOptions& options) {
+  require_list_type(starts);
+  require_list_type(stops);
+  if (starts.type != stops.type) {
+    throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have one type", starts.name,
+                                                    name(starts.type), stops.name, name(stops.type)));
+  }
+  if (starts.count < 0 || stops.count < 0) return -1;
+  return detail::list_count(starts.count, stops.count, options.starts_offset, options.stops_offset, options.length);
+}
+
 void skip_to(io::ColumnReader& column, std::int64_t offset) {
   const std::int64_t skipped = column.skip(offset);
   if (skipped == offset) return;
@@ -54,19 +66,10 @@ void skip_to(io::ColumnReader& column, std::int64_t offset) {
 class TwoColumns : public BoundsReader {
  public:
   explicit TwoColumns(const OffsetsOptions& options)
-      : starts_(io::open_column(options.starts)), stops_(io::open_column(options.stops)), options_(options) {
-    require_list_type(starts_->info());
-    require_list_type(stops_->info());
-    if (starts_->info().type != stops_->info().type) {
-      throw Error(Code::unsupported_type,
-                  fmt::format("{} is {}, {} is {}: both must have one type", starts_->info().name,
-                              name(starts_->info().type), stops_->info().name, name(stops_->info().type)));
-    }
-    // Where both lengths are known, lengths that do not match are an error before any work.
-    if (starts_->info().count >= 0 && stops_->info().count >= 0) {
-      lists_ = detail::list_count(starts_->info().count, stops_->info().count, options.starts_offset,
-                                  options.stops_offset, options.length);
-    }
+      : starts_(io::open_column(options.starts)),
+        stops_(io::open_column(options.stops)),
+        options_(options),
+        lists_(count_lists(starts_->info(), stops_->info(), options)) {
     skip_to(*starts_, options.starts_offset);
     skip_to(*stops_, options.stops_offset);
   }
@@ -98,7 +101,7 @@ class TwoColumns : public BoundsReader {
   std::unique_ptr<io::ColumnReader> starts_;
   std::unique_ptr<io::ColumnReader> stops_;
   const OffsetsOptions& options_;
-  std::int64_t lists_ = -1;
+  std::int64_t lists_;
   std::int64_t done_ = 0;
 };
 
@@ -106,11 +109,7 @@ class TwoColumns : public BoundsReader {
 class OneColumn : public BoundsReader {
  public:
   explicit OneColumn(const OffsetsOptions& options) : column_(io::open_column(options.starts)), left_(options.length) {
-    require_list_type(column_->info());
-    if (column_->info().count >= 0) {
-      detail::list_count(column_->info().count, column_->info().count, options.starts_offset, options.stops_offset,
-                         options.length);
-    }
+    (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
     bounds_.resize(static_cast<std::size_t>(chunk_length(column_->info()) + 1) * size_);
     skip_to(*column_, options.starts_offset);
