@@ -51,7 +51,7 @@ constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
   };
   for (const char digit : number.whole) append(digit - '0');
   for (const char digit : decimals) append(digit - '0');
-  for (std::size_t i = decimals.size(); i < places && value != 0; ++i) append(0);
+  for (std::size_t i = decimals.size(); fits && i < places && value != 0; ++i) append(0);
   return fits;
 }
 

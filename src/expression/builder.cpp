@@ -90,16 +90,16 @@ Node Builder::convert(const Node& a, ValueType type) {
   if (a->type == type) return a;
   if (is_null_literal(a)) return make({.op = Op::null, .type = type, .location = a->location});
   if (type.kind == ValueKind::real) {
-    if (is_literal(a)) {
-      return make(
-          {.op = Op::literal, .type = type, .real = to_double(a->exact, scale_of(a->type)), .location = a->location});
-    }
+    if (is_literal(a)) return real(to_double(a->exact, scale_of(a->type)), a->location);
     return make({.op = Op::to_real, .type = type, .args = {a}, .location = a->location});
   }
-  const int shift = scale_of(type) - scale_of(a->type);
-  if (!is_literal(a)) return make({.op = Op::rescale, .type = type, .args = {a}, .location = a->location});
+  const Int128 factor = power_of_ten(scale_of(type) - scale_of(a->type));
+  if (!is_literal(a)) {
+    const Node by = exact(factor, {ValueKind::decimal}, a->location);
+    return make({.op = Op::rescale, .type = type, .args = {a, by}, .location = a->location});
+  }
   Int128 value = 0;
-  if (__builtin_mul_overflow(a->exact, power_of_ten(shift), &value)) {
+  if (__builtin_mul_overflow(a->exact, factor, &value)) {
     expression::refuse(sql_, a->location, Code::overflow,
                        fmt::format("this number has more than {} digits", kMostDigits));
   }
@@ -130,11 +130,9 @@ Node Builder::condition(const Node& a, const char* where) {
 Node Builder::negate(const Node& a, int location) {
   if (is_null_literal(a)) return a;
   if (!is_numeric(a->type)) refuse(location, fmt::format("- is not defined for {}", name(a->type)));
-  if (is_literal(a) && a->type.kind == ValueKind::real) {
-    return make({.op = Op::literal, .type = a->type, .real = -a->real, .location = location});
-  }
-  if (is_literal(a)) return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
-  return make({.op = Op::negate, .type = a->type, .args = {a}, .location = location});
+  // 0 - a would make a float's 0 of another sign.
+  if (a->type.kind == ValueKind::real) return computed(Op::multiply, real(-1, location), a, a->type, location);
+  return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
 }
 
 Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
@@ -170,9 +168,7 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
 
 Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int location) {
   if (is_literal(a) && is_literal(b) && op != Op::divide) {
-    if (type.kind == ValueKind::real) {
-      return make({.op = Op::literal, .type = type, .real = compute(op, a->real, b->real), .location = location});
-    }
+    if (type.kind == ValueKind::real) return real(compute(op, a->real, b->real), location);
     Int128 value = 0;
     const bool fits = compute_exact(op, a->exact, b->exact, value);
     const bool is_day = type.kind == ValueKind::date;  // of a year that can be written

@@ -25,13 +25,23 @@ Value power(int exponent) { return constant(power_of_ten(exponent)); }
 
 int index_of(Op op, Op first) { return static_cast<int>(op) - static_cast<int>(first); }
 
+/// Of add to multiply, and of comparisons.
+const char* sign_of(Op op) {
+  constexpr const char* kArithmetic[] = {"+", "-", "*"};
+  constexpr const char* kComparisons[] = {"==", "!=", "<", "<="};
+  return op <= Op::multiply ? kArithmetic[index_of(op, Op::add)] : kComparisons[index_of(op, Op::equal)];
+}
+
 }  // namespace
 
 const char* type_of(Form form) {
   constexpr const char* kTypes[] = {"i64", "i128", "double", "bool", "int"};
   return kTypes[static_cast<int>(form)];
 }
-std::string widened(const Value& v) { return v.form == Form::wide ? v.text : "(i128)" + v.text; }
+std::string held_as(Form form, const Value& v) {
+  return form == Form::wide && v.form != Form::wide ? "(i128)" + v.text : v.text;
+}
+std::string widened(const Value& v) { return held_as(Form::wide, v); }
 
 const Value& ValueWriter::value(const Node& node) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
@@ -49,15 +59,9 @@ Value ValueWriter::compute(const Expression& node) {
     case Op::null:
       return literal(node);
     case Op::rescale:
-      return exact(Op::multiply, value(node.args[0]), power(node.type.scale - scale_of(node.args[0]->type)),
-                   limits_of(node.type, node.wide));
+      return exact(Op::multiply, operands(node), limits_of(node.type, node.wide));
     case Op::to_real:
       return to_real(node);
-    case Op::negate: {
-      const Value v = value(node.args[0]);
-      if (v.form == Form::real) return named(Form::real, "-" + v.text, v.null);
-      return exact(Op::subtract, constant(0), v, limits_of(node.type, node.wide));
-    }
     case Op::add:
     case Op::subtract:
     case Op::multiply:
@@ -94,6 +98,12 @@ Value ValueWriter::named(Form form, const std::string& text, std::string null, U
   const std::string name = fresh('v');
   line("const {} {} = {};", type_of(form), name, text);
   return {.text = name, .null = std::move(null), .form = form, .bound = bound};
+}
+
+ValueWriter::Operands ValueWriter::operands(const Expression& node) {
+  const Value a = value(node.args[0]);
+  const Value b = value(node.args[1]);
+  return {a, b, null_of(a, b)};
 }
 
 std::string ValueWriter::null_of(const Value& a, const Value& b) {
@@ -139,21 +149,19 @@ Value ValueWriter::literal(const Expression& node) {
 }
 
 /// Integers, decimals and dates: unchecked where the rule says that nothing can happen.
-Value ValueWriter::exact(Op op, const Value& a, const Value& b, const Limits& limits) {
+Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) {
+  const auto& [a, b, null] = operands;
   constexpr const char* kNames[] = {"add", "subtract", "multiply"};
-  constexpr const char* kSigns[] = {"+", "-", "*"};
-  const int which = index_of(op, Op::add);
   const ExactRule rule = rule_of(op, limits, a.operand(), b.operand());
-  const bool in_narrow = rule.computed == Form::narrow;
-  const std::string left = in_narrow ? a.text : widened(a);
-  const std::string right = in_narrow ? b.text : widened(b);
-  const std::string null = null_of(a, b);
+  const std::string left = held_as(rule.computed, a);
+  const std::string right = held_as(rule.computed, b);
   if (!rule.wraps && !rule.leaves) {
-    return named(rule.form, fmt::format("{} {} {}", left, kSigns[which], right), null, rule.bound);
+    return named(rule.form, fmt::format("{} {} {}", left, sign_of(op), right), null, rule.bound);
   }
   const std::string over = fresh('o');
   line("bool {} = false;", over);
-  const Value v = named(rule.computed, fmt::format("checked_{}({}, {}, {})", kNames[which], left, right, over), null);
+  const Value v = named(rule.computed,
+                        fmt::format("checked_{}({}, {}, {})", kNames[index_of(op, Op::add)], left, right, over), null);
   const bool holds_more = limits.least > least_of(rule.computed);
   if (holds_more) {
     line("{} |= {} < {} || {} > {};", over, v.text, constant(limits.least).text, v.text,
@@ -167,26 +175,21 @@ Value ValueWriter::exact(Op op, const Value& a, const Value& b, const Limits& li
 }
 
 Value ValueWriter::arithmetic(const Expression& node) {
-  const Value a = value(node.args[0]);
-  const Value b = value(node.args[1]);
-  if (node.type.kind != ValueKind::real) return exact(node.op, a, b, limits_of(node.type, node.wide));
-  const char* const sign = node.op == Op::add ? "+" : node.op == Op::subtract ? "-" : "*";
-  return named(Form::real, fmt::format("{} {} {}", a.text, sign, b.text), null_of(a, b));
+  const Operands on = operands(node);
+  if (node.type.kind != ValueKind::real) return exact(node.op, on, limits_of(node.type, node.wide));
+  return named(Form::real, fmt::format("{} {} {}", on.a.text, sign_of(node.op), on.b.text), on.null);
 }
 
 Value ValueWriter::divide(const Expression& node) {
-  const Value a = value(node.args[0]);
-  const Value b = value(node.args[1]);
-  const std::string null = null_of(a, b);
+  const auto [a, b, null] = operands(node);
   if (node.type.kind == ValueKind::real) {
     trouble(b.text + " == 0", null);
     return named(Form::real, a.text + " / " + b.text, null);
   }
   const Form form = form_of_quotient(a.form, b.form);
-  const bool wide = form == Form::wide;
   const std::string no = fresh('o');
-  const std::string top = wide ? widened(a) : a.text;
-  const std::string bottom = wide ? widened(b) : b.text;
+  const std::string top = held_as(form, a);
+  const std::string bottom = held_as(form, b);
   line("const bool {} = {} == 0 || ({} == -1 && {} == {});", no, bottom, bottom, top, constant(least_of(form)).text);
   trouble(no, null);
   return named(form, fmt::format("{} ? ({})0 : {} / {}", no, type_of(form), top, bottom), null, a.bound);
@@ -194,9 +197,7 @@ Value ValueWriter::divide(const Expression& node) {
 
 /// The quotient of two float64 is rounded once: where both sides are one, that is the nearest.
 Value ValueWriter::ratio(const Expression& node) {
-  const Value a = value(node.args[0]);
-  const Value b = value(node.args[1]);
-  const std::string null = null_of(a, b);
+  const auto [a, b, null] = operands(node);
   const int tens = scale_of(node.args[1]->type) - scale_of(node.args[0]->type);
   const Value up = power(std::max(tens, 0));
   const Value down = power(std::max(-tens, 0));
@@ -224,9 +225,7 @@ Value ValueWriter::to_real(const Expression& node) {
 }
 
 Value ValueWriter::compare(const Expression& node) {
-  Value a = value(node.args[0]);
-  Value b = value(node.args[1]);
-  const std::string null = null_of(a, b);
+  auto [a, b, null] = operands(node);
   if (a.form == Form::real) {
     const std::string text = node.op == Op::equal     ? fmt::format("is_equal({}, {})", a.text, b.text)
                              : node.op == Op::unequal ? fmt::format("!is_equal({}, {})", a.text, b.text)
@@ -236,14 +235,10 @@ Value ValueWriter::compare(const Expression& node) {
   }
   const int finer = scale_of(node.args[0]->type) - scale_of(node.args[1]->type);
   const Limits decimal = limits_of({ValueKind::decimal}, false);
-  if (finer > 0) b = exact(Op::multiply, b, power(finer), decimal);
-  if (finer < 0) a = exact(Op::multiply, a, power(-finer), decimal);
-  const bool wide = a.form == Form::wide || b.form == Form::wide;
-  constexpr const char* kSigns[] = {"==", "!=", "<", "<="};
-  return named(Form::boolean,
-               fmt::format("{} {} {}", wide ? widened(a) : a.text, kSigns[index_of(node.op, Op::equal)],
-                           wide ? widened(b) : b.text),
-               null);
+  if (finer > 0) b = exact(Op::multiply, {b, power(finer), b.null}, decimal);
+  if (finer < 0) a = exact(Op::multiply, {a, power(-finer), a.null}, decimal);
+  const Form form = a.form == Form::wide ? a.form : b.form;
+  return named(Form::boolean, fmt::format("{} {} {}", held_as(form, a), sign_of(node.op), held_as(form, b)), null);
 }
 
 /// The right side is looked at where the left one leaves the matter open, if looking at it can fail.

@@ -33,6 +33,8 @@ struct Value {
 
 /// "i64", "i128", "double", "bool" or "int".
 const char* type_of(Form form);
+/// As an i128 where the form is wide, else as it is.
+std::string held_as(Form form, const Value& v);
 /// As an i128.
 std::string widened(const Value& v);
 
@@ -75,11 +77,18 @@ class ValueWriter {
 
  private:
   std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
+  /// Of an operator that is NULL where one of its two is.
+  struct Operands {
+    Value a;
+    Value b;
+    std::string null;
+  };
+  Operands operands(const Expression& node);
   Value compute(const Expression& node);
   std::string null_of(const Value& a, const Value& b);
   Value column(const Expression& node);
   static Value literal(const Expression& node);
-  Value exact(Op op, const Value& a, const Value& b, const Limits& limits);
+  Value exact(Op op, const Operands& operands, const Limits& limits);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
   Value ratio(const Expression& node);

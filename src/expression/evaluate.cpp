@@ -24,16 +24,6 @@ constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far pas
 
 Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 
-/// with_type() of what is narrow or wide.
-template <class F>
-void with_exact_type(Form form, const F& f) {
-  if (form == Form::wide) {
-    f(std::type_identity<Int128>());
-  } else {
-    f(std::type_identity<std::int64_t>());
-  }
-}
-
 template <class T>
 void run(const TypedKernels<T>& kernels, Op op, const Vector& a, const Vector& b, int n, T* to) {
   const auto kernel = op == Op::add ? kernels.add : op == Op::subtract ? kernels.subtract : kernels.multiply;
@@ -174,7 +164,7 @@ void Evaluator::start(const Batch& batch, std::span<const std::int32_t> rows) {
 void Evaluator::append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const {
   const auto before = static_cast<std::ptrdiff_t>(rows.size());
   const auto first = static_cast<std::int32_t>(first_);
-  for (int i = 0; i < count_; ++i) rows.push_back(first + (rows_ != nullptr ? rows_[i] : i));
+  for (int i = 0; i < count_; ++i) rows.push_back(first + in_block(i));
   for (const int column : columns) {
     const auto* values = static_cast<const std::byte*>(batch_->columns[static_cast<std::size_t>(column)].values);
     const int bits = width_of(fields_[static_cast<std::size_t>(column)].storage);
@@ -187,8 +177,7 @@ void Evaluator::append_rows(std::vector<std::int32_t>& rows, std::span<const int
 const Vector& Evaluator::value(const Node& node) {
   Slot& slot = slots_[static_cast<std::size_t>(node->id)];
   if (known(*node) != nullptr) return slot.vector;
-  slot.vector.nulls = nullptr;
-  slot.vector.one = false;
+  slot.vector = {.form = form_of(*node)};
   compute(node, slot);
   slot.filled = now_;
   return slot.vector;
@@ -219,62 +208,51 @@ void Evaluator::compute(const Node& made, Slot& slot) {
   const Expression& node = *made;
   switch (node.op) {
     case Op::column:
-      load(node, slot);
-      break;
+      return load(node, slot);
     case Op::literal:
     case Op::null:
-      literal(node, slot);
-      break;
+      return literal(node, slot);
     case Op::rescale:
-      rescale(node, slot);
-      break;
+      return exact_arithmetic(node, Op::multiply, slot);
     case Op::to_real:
-      to_real(node, slot);
-      break;
-    case Op::negate:
-      negate(node, slot);
-      break;
+      return to_real(node, slot);
     case Op::add:
     case Op::subtract:
     case Op::multiply:
-      arithmetic(made, slot);
-      break;
+      return arithmetic(made, slot);
     case Op::divide:
-      divide(node, slot);
-      break;
+      return divide(node, slot);
     case Op::ratio:
-      ratio(node, slot);
-      break;
+      return ratio(node, slot);
     case Op::equal:
     case Op::unequal:
     case Op::less:
     case Op::less_equal:
-      compare(node, slot);
-      break;
+      return compare(node, slot);
     case Op::both:
     case Op::either:
+      return both_or_either(node, slot);
     case Op::invert:
+      return invert(node, slot);
     case Op::is_null:
-      logic(node, slot);
-      break;
+      return is_null(node, slot);
     case Op::choose:
-      choose(node, slot);
-      break;
+      return choose(node, slot);
     case Op::has_word:
-      has_word(node, slot);
-      break;
+      return has_word(node, slot);
   }
+  detail::no_such_value();
 }
 
 // ------------------------------------------------------------------------------------------------------------- selection
 
 void Evaluator::keep_rows(std::span<const std::int32_t> places) {
-  const int kept = static_cast<int>(places.size());
-  if (kept == count_) return;
-  for (int i = 0; i < kept; ++i) {
-    const std::int32_t place = places[static_cast<std::size_t>(i)];
-    kept_[static_cast<std::size_t>(i)] = rows_ != nullptr ? rows_[place] : place;
-  }
+  if (std::ssize(places) == count_) return;
+  for (std::size_t i = 0; i < places.size(); ++i) kept_[i] = in_block(places[i]);
+  keep_first(static_cast<int>(places.size()));
+}
+
+void Evaluator::keep_first(int kept) {
   rows_ = kept_.data();
   count_ = kept;
   ++now_;
@@ -314,11 +292,7 @@ bool Evaluator::keep_range(const ColumnBounds& bounds) {
   }
   const auto* values = static_cast<const std::byte*>(data.values) + first_ * (width_of(storage) / 8);
   const int kept = select(values, rows_, count_, stored->least, stored->greatest, kept_.data());
-  if (kept < count_) {
-    rows_ = kept_.data();
-    count_ = kept;
-    ++now_;
-  }
+  if (kept < count_) keep_first(kept);
   return true;
 }
 
@@ -327,16 +301,11 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
     for_some_ = std::make_unique<Evaluator>(fields_, static_cast<int>(slots_.size()), sql_, kernels_, counted_);
   }
   Evaluator& other = *for_some_;
-  other.batch_ = batch_;
-  other.first_ = first_;
+  other.start(*batch_, first_, static_cast<int>(places.size()));
   other.rows_ = other.kept_.data();
-  other.count_ = static_cast<int>(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) other.kept_[i] = in_block(places[i]);
   other.all_ = this;
   other.places_in_all_.assign(places.begin(), places.end());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    other.kept_[i] = rows_ != nullptr ? rows_[places[i]] : places[i];
-  }
-  ++other.now_;
   return other.value(node);
 }
 
@@ -351,7 +320,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     vector.nulls = nullptr;
   }
   const auto gather = [&]<class From, class To>(const From* from, To* to) {
-    for (int i = 0; i < count_; ++i) to[i] = from[first_ + (rows_ != nullptr ? rows_[i] : i)];
+    for (int i = 0; i < count_; ++i) to[i] = from[first_ + in_block(i)];
   };
   vector.form = form_of(field);
   vector.bound = vector.form == Form::real || vector.form == Form::boolean ? 0 : bound_of(field.storage);
@@ -384,7 +353,6 @@ void Evaluator::load(const Expression& node, Slot& slot) {
 }
 
 void Evaluator::literal(const Expression& node, Slot& slot) {
-  slot.vector.form = form_of_constant(node);
   slot.vector.bound = magnitude(node.exact);
   with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
     *slot.room<T>() = std::is_same_v<T, double> ? static_cast<T>(node.real) : static_cast<T>(node.exact);
@@ -393,11 +361,14 @@ void Evaluator::literal(const Expression& node, Slot& slot) {
   if (node.op == Op::null) *slot.null_room() = 1;
 }
 
-/// NULL where either is.
-void Evaluator::unite_nulls(const Vector& a, const Vector& b, Slot& slot) {
-  if (a.nulls == nullptr && b.nulls == nullptr) return;
+/// Of an operator that is NULL where one of them is, which it notes; where there is one operand, both are that.
+Evaluator::Operands Evaluator::operands(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args.front());
+  const Vector& b = value(node.args.back());
+  if (a.nulls == nullptr && b.nulls == nullptr) return {a, b};
   std::uint8_t* const to = slot.null_room();
   for (int i = 0; i < count_; ++i) to[i] = static_cast<std::uint8_t>(null_at(a, i) || null_at(b, i) ? 1 : 0);
+  return {a, b};
 }
 
 // ------------------------------------------------------------------------------------------------------------ arithmetic
@@ -408,8 +379,7 @@ bool Evaluator::may_overflow_for_nothing(const Node& scaled, const Node& other) 
   const Vector& there = value(unscaled(other));
   const auto end = there.nulls + (there.nulls == nullptr ? 0 : there.one ? 1 : count_);
   if (std::find(there.nulls, end, 1) == end) return false;
-  const Int128 factor = power_of_ten(scaled->type.scale - scale_of(scaled->args[0]->type));
-  return saturated_product(value(unscaled(scaled)).bound, magnitude(factor)) > kWideBound;
+  return saturated_product(value(unscaled(scaled)).bound, magnitude(scaled->args[1]->exact)) > kWideBound;
 }
 
 /// Only in rows where both operands are there.
@@ -438,161 +408,130 @@ void Evaluator::arithmetic(const Node& sum, Slot& slot) {
   if (may_overflow_for_nothing(node.args[0], node.args[1]) || may_overflow_for_nothing(node.args[1], node.args[0])) {
     return arithmetic_where_known(sum, slot);
   }
-  const Vector& a = value(node.args[0]);
-  const Vector& b = value(node.args[1]);
-  unite_nulls(a, b, slot);
-  if (node.type.kind != ValueKind::real) return exact_arithmetic(node, node.op, a, b, slot);
-  slot.vector.form = Form::real;
-  run(kernels_.reals, node.op, a, b, count_, slot.room<double>());
+  if (node.type.kind != ValueKind::real) return exact_arithmetic(node, node.op, slot);
+  const Operands on = operands(node, slot);
+  run(kernels_.reals, node.op, on.a, on.b, count_, slot.room<double>());
 }
 
-void Evaluator::exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot) {
+void Evaluator::exact_arithmetic(const Expression& node, Op op, Slot& slot) {
+  const Operands on = operands(node, slot);
   const Limits limits = limits_of(node.type, node.wide);
-  const ExactRule rule = rule_of(op, limits, a.operand(), b.operand());
+  const ExactRule rule = rule_of(op, limits, on.a.operand(), on.b.operand());
   slot.vector.form = rule.form;
   slot.vector.bound = rule.bound;
   if (rule.computed == Form::narrow && !rule.wraps) {
     auto* const to = slot.room<std::int64_t>();
-    run(kernels_.integers, op, a, b, count_, to);
+    run(kernels_.integers, op, on.a, on.b, count_, to);
     if (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest)) return;
   }
-  with_exact_type(rule.form, [&]<class T>(std::type_identity<T>) {
-    UInt128 largest = 0;
-    each_known<T>(slot, [&](int i) {
-      Int128 result = 0;
-      const bool fits = compute_exact(op, exact_at(a, i), exact_at(b, i), result);
-      if (!fits || result > limits.greatest || result < limits.least) fail(node, Code::overflow, limits.failure, i);
-      largest = std::max(largest, magnitude(result));
-      return static_cast<T>(result);
-    });
-    slot.vector.bound = largest;
+  UInt128 largest = 0;
+  each_exact_known(slot, [&](int i) {
+    Int128 result = 0;
+    const bool fits = compute_exact(op, exact_at(on.a, i), exact_at(on.b, i), result);
+    if (!fits || result > limits.greatest || result < limits.least) fail(node, Code::overflow, limits.failure, i);
+    largest = std::max(largest, magnitude(result));
+    return result;
   });
+  slot.vector.bound = largest;
 }
 
 /// The result's values: f(i) for each row that is not NULL.
 template <class T, class F>
 void Evaluator::each_known(Slot& slot, F f) const {
   auto* const to = slot.room<T>();
-  for (int i = 0; i < count_; ++i) to[i] = null_at(slot.vector, i) ? T{} : f(i);
+  for (int i = 0; i < count_; ++i) to[i] = null_at(slot.vector, i) ? T{} : static_cast<T>(f(i));
 }
 
-void Evaluator::negate(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  unite_nulls(a, a, slot);
-  if (node.type.kind == ValueKind::real) {
-    slot.vector.form = Form::real;
-    return each_known<double>(slot, [&](int i) { return -a.at<double>(i); });
-  }
-  const std::int64_t zero = 0;
-  exact_arithmetic(node, Op::subtract, {.one = true, .data = &zero}, a, slot);
+/// The same of a narrow or wide result, whose f gives Int128.
+template <class F>
+void Evaluator::each_exact_known(Slot& slot, F f) const {
+  return slot.vector.form == Form::wide ? each_known<Int128>(slot, f) : each_known<std::int64_t>(slot, f);
 }
 
 void Evaluator::divide(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  const Vector& b = value(node.args[1]);
-  unite_nulls(a, b, slot);
+  const Operands on = operands(node, slot);
   if (node.type.kind == ValueKind::real) {
-    slot.vector.form = Form::real;
     return each_known<double>(slot, [&](int i) {
-      if (b.at<double>(i) == 0) fail_to_divide(node, i);
-      return a.at<double>(i) / b.at<double>(i);
+      if (on.b.at<double>(i) == 0) fail_to_divide(node, i);
+      return on.a.at<double>(i) / on.b.at<double>(i);
     });
   }
-  slot.vector.form = form_of_quotient(a.form, b.form);
-  slot.vector.bound = a.bound;
+  slot.vector.form = form_of_quotient(on.a.form, on.b.form);
+  slot.vector.bound = on.a.bound;
   const Int128 least = least_of(slot.vector.form);
-  with_exact_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
-    each_known<T>(slot, [&](int i) {
-      const Int128 top = exact_at(a, i);
-      const Int128 bottom = exact_at(b, i);
-      if (bottom == 0) fail_to_divide(node, i);
-      if (bottom == -1 && top == least) fail(node, Code::overflow, limits_of(node.type, node.wide).failure, i);
-      return static_cast<T>(top / bottom);
-    });
+  each_exact_known(slot, [&](int i) {
+    const Int128 top = exact_at(on.a, i);
+    const Int128 bottom = exact_at(on.b, i);
+    if (bottom == 0) fail_to_divide(node, i);
+    if (bottom == -1 && top == least) fail(node, Code::overflow, limits_of(node.type, node.wide).failure, i);
+    return top / bottom;
   });
 }
 
 void Evaluator::ratio(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  const Vector& b = value(node.args[1]);
-  unite_nulls(a, b, slot);
+  const Operands on = operands(node, slot);
   const int tens = scale_of(node.args[1]->type) - scale_of(node.args[0]->type);
-  slot.vector.form = Form::real;
   each_known<double>(slot, [&](int i) {
-    if (exact_at(b, i) == 0) fail_to_divide(node, i);
-    return quotient(exact_at(a, i), exact_at(b, i), tens);
+    if (exact_at(on.b, i) == 0) fail_to_divide(node, i);
+    return quotient(exact_at(on.a, i), exact_at(on.b, i), tens);
   });
 }
 
-void Evaluator::rescale(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  const Int128 factor = power_of_ten(node.type.scale - scale_of(node.args[0]->type));
-  const auto narrow = static_cast<std::int64_t>(factor);
-  Vector by{.form = Form::wide, .one = true, .data = &factor, .bound = magnitude(factor)};
-  if (by.bound <= kNarrowBound) by = {.one = true, .data = &narrow, .bound = by.bound};
-  unite_nulls(a, a, slot);
-  exact_arithmetic(node, Op::multiply, a, by, slot);
-}
-
 void Evaluator::to_real(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
+  const Vector& a = operands(node, slot).a;
   const int scale = scale_of(node.args[0]->type);
-  unite_nulls(a, a, slot);
-  slot.vector.form = Form::real;
   each_known<double>(slot, [&](int i) { return to_double(exact_at(a, i), scale); });
 }
 
 // ------------------------------------------------------------------------------------------------------------ conditions
 
 void Evaluator::compare(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  const Vector& b = value(node.args[1]);
+  const Operands on = operands(node, slot);
   const int a_scale = scale_of(node.args[0]->type);
   const int b_scale = scale_of(node.args[1]->type);
-  unite_nulls(a, b, slot);
-  slot.vector.form = Form::boolean;
   auto* const to = slot.room<std::uint8_t>();
   const auto by_kernel = [&]<class T>(const TypedKernels<T>& kernels) {
     const auto which = static_cast<int>(node.op) - static_cast<int>(Op::equal);
-    kernels.compare[which](a.as<T>(), a.one, b.as<T>(), b.one, count_, to);
+    kernels.compare[which](on.a.as<T>(), on.a.one, on.b.as<T>(), on.b.one, count_, to);
   };
   const auto one_by_one = [&](auto order) {
     for (int i = 0; i < count_; ++i) to[i] = holds(node.op, order(i)) ? 1 : 0;
   };
   const auto order = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
-  const bool narrow = a.form == Form::narrow && b.form == Form::narrow;
-  if (a.form == Form::real) return by_kernel(kernels_.reals);
+  const bool narrow = on.a.form == Form::narrow && on.b.form == Form::narrow;
+  if (on.a.form == Form::real) return by_kernel(kernels_.reals);
   if (a_scale == b_scale && narrow) return by_kernel(kernels_.integers);
-  if (a_scale == b_scale) return one_by_one([&](int i) { return order(exact_at(a, i), exact_at(b, i)); });
+  if (a_scale == b_scale) return one_by_one([&](int i) { return order(exact_at(on.a, i), exact_at(on.b, i)); });
   // Decimals of unlike scales: in 64 bits where they fit, in 256 else.
   const Int128 up_a = power_of_ten(std::max(b_scale - a_scale, 0));
   const Int128 up_b = power_of_ten(std::max(a_scale - b_scale, 0));
-  if (narrow && saturated_product(a.bound, magnitude(up_a)) <= kNarrowBound &&
-      saturated_product(b.bound, magnitude(up_b)) <= kNarrowBound) {
+  if (narrow && saturated_product(on.a.bound, magnitude(up_a)) <= kNarrowBound &&
+      saturated_product(on.b.bound, magnitude(up_b)) <= kNarrowBound) {
     const auto by_a = static_cast<std::int64_t>(up_a);
     const auto by_b = static_cast<std::int64_t>(up_b);
-    return one_by_one([&](int i) { return order(a.at<std::int64_t>(i) * by_a, b.at<std::int64_t>(i) * by_b); });
+    return one_by_one([&](int i) { return order(on.a.at<std::int64_t>(i) * by_a, on.b.at<std::int64_t>(i) * by_b); });
   }
-  one_by_one([&](int i) { return expression::compare(exact_at(a, i), a_scale, exact_at(b, i), b_scale); });
+  one_by_one([&](int i) { return expression::compare(exact_at(on.a, i), a_scale, exact_at(on.b, i), b_scale); });
 }
 
-void Evaluator::logic(const Expression& node, Slot& slot) {
+void Evaluator::is_null(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
-  const auto boolean_at = [](const Vector& v, int i) { return v.at<std::uint8_t>(i) != 0; };
-  slot.vector.form = Form::boolean;
+  each_known<std::uint8_t>(slot, [&](int i) { return null_at(a, i) ? 1 : 0; });
+}
+
+void Evaluator::invert(const Expression& node, Slot& slot) {
+  const Vector& a = operands(node, slot).a;
+  each_known<std::uint8_t>(slot, [&](int i) { return a.at<std::uint8_t>(i) ^ 1; });
+}
+
+void Evaluator::both_or_either(const Expression& node, Slot& slot) {
+  const Vector& a = value(node.args[0]);
   auto* const to = slot.room<std::uint8_t>();
-  if (node.op == Op::is_null) {
-    for (int i = 0; i < count_; ++i) to[i] = null_at(a, i) ? 1 : 0;
-    return;
-  }
-  if (node.op == Op::invert) {
-    unite_nulls(a, a, slot);
-    for (int i = 0; i < count_; ++i) to[i] = boolean_at(a, i) ? 0 : 1;
-    return;
-  }
   // Rows that the left side does not decide: not false for AND, not true for OR.
   const bool decisive = node.op == Op::either;
-  const auto decides = [&](const Vector& v, int i) { return !null_at(v, i) && boolean_at(v, i) == decisive; };
+  const auto decides = [&](const Vector& v, int i) {
+    return !null_at(v, i) && (v.at<std::uint8_t>(i) != 0) == decisive;
+  };
   const bool dense = !node.args[1]->can_fail;
   std::vector<std::int32_t> open;
   for (int i = 0; i < count_; ++i) {
@@ -614,8 +553,7 @@ void Evaluator::logic(const Expression& node, Slot& slot) {
 void Evaluator::choose(const Expression& node, Slot& slot) {
   const ValueKind kind = node.type.kind;
   const bool exact = kind != ValueKind::real && kind != ValueKind::boolean;
-  slot.vector.form = exact ? Form::wide : form_of_constant(node);
-  slot.vector.bound = 0;
+  if (exact) slot.vector.form = Form::wide;
   std::uint8_t* const nulls = slot.null_room();
   std::fill_n(nulls, count_, std::uint8_t{0});
   bool any_wide = false;
@@ -669,15 +607,13 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
 }
 
 void Evaluator::has_word(const Expression& node, Slot& slot) {
-  const Vector& a = value(node.args[0]);
-  unite_nulls(a, a, slot);
+  const Vector& a = operands(node, slot).a;
   const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].dictionary;
   if (slot.tested != dictionary) {
     slot.passes.clear();
     for (const std::string_view word : *dictionary) slot.passes.push_back(passes(node, word) ? 1 : 0);
     slot.tested = dictionary;
   }
-  slot.vector.form = Form::boolean;
   const auto* indices = a.as<std::int32_t>();
   each_known<std::uint8_t>(slot, [&](int i) { return slot.passes[static_cast<std::size_t>(indices[i])]; });
 }

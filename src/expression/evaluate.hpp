@@ -130,37 +130,47 @@ class Evaluator {
 
  private:
   struct Slot;
+  struct Operands {
+    const Vector& a;
+    const Vector& b;
+  };
 
+  /// Those at these places of the rows at hand.
   void keep_rows(std::span<const std::int32_t> places);
+  /// So many that kept_ lists.
+  void keep_first(int kept);
   void keep_true(const Node& condition);
   bool keep_range(const ColumnBounds& bounds);
   void compute(const Node& made, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);
-  void negate(const Expression& node, Slot& slot);
+  Operands operands(const Expression& node, Slot& slot);
   void arithmetic(const Node& sum, Slot& slot);
   bool may_overflow_for_nothing(const Node& scaled, const Node& other);
   void arithmetic_where_known(const Node& node, Slot& slot);
-  void exact_arithmetic(const Expression& node, Op op, const Vector& a, const Vector& b, Slot& slot);
+  void exact_arithmetic(const Expression& node, Op op, Slot& slot);
   template <class T, class F>
   void each_known(Slot& slot, F f) const;
+  template <class F>
+  void each_exact_known(Slot& slot, F f) const;
   void divide(const Expression& node, Slot& slot);
   void ratio(const Expression& node, Slot& slot);
-  void rescale(const Expression& node, Slot& slot);
   void to_real(const Expression& node, Slot& slot);
   void compare(const Expression& node, Slot& slot);
-  void logic(const Expression& node, Slot& slot);
+  void is_null(const Expression& node, Slot& slot);
+  void invert(const Expression& node, Slot& slot);
+  void both_or_either(const Expression& node, Slot& slot);
   void choose(const Expression& node, Slot& slot);
   void has_word(const Expression& node, Slot& slot);
-  void unite_nulls(const Vector& a, const Vector& b, Slot& slot);
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
   /// A node's slot, where its values are known: computed here, or for more rows by the evaluator that this one serves.
   const Slot* known(const Expression& node);
   void take_from(const Vector& values, Slot& slot) const;
-  /// Number in the table of a row at hand.
-  [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + (rows_ != nullptr ? rows_[i] : i); }
+  /// Number in the block of a row at hand, and in the table.
+  [[nodiscard]] std::int32_t in_block(int i) const { return rows_ != nullptr ? rows_[i] : i; }
+  [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + in_block(i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;
   [[noreturn]] void fail_to_divide(const Expression& node, int i) const {
     fail(node, Code::division_by_zero, "division by zero", i);

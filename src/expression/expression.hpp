@@ -36,9 +36,8 @@ enum class Op : std::uint8_t {
   column,
   literal,  ///< `exact` or `real`; booleans 0 and 1, dates as days; of text: words[0], in comparisons only
   null,     ///< of the expression's type
-  rescale,  ///< an integer or decimal at the larger scale of the type
+  rescale,  ///< an integer or decimal at the larger scale of the type; its second operand is the power of ten that takes it there
   to_real,  ///< an integer or decimal as the nearest float64
-  negate,
   add,
   subtract,
   multiply,

@@ -39,7 +39,7 @@ Form form_of(const Field& column) {
   detail::no_such_value();
 }
 
-Form form_of_constant(const Expression& node) {
+Form form_of(const Expression& node) {
   switch (node.type.kind) {
     case ValueKind::real:
       return Form::real;
@@ -98,7 +98,7 @@ bool sum_fits(Operand value, UInt128 rows) {
 void derive(Expression& node) {
   const auto& args = node.args;
   const bool is_day = node.type.kind == ValueKind::date;
-  const bool is_arithmetic = node.op >= Op::negate && node.op <= Op::multiply;
+  const bool is_arithmetic = node.op >= Op::add && node.op <= Op::multiply;
   node.can_fail = node.op == Op::divide || node.op == Op::ratio || node.op == Op::rescale ||
                   (is_arithmetic && (is_exact(node.type) || is_day)) ||
                   std::any_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; });

@@ -23,8 +23,8 @@ enum class Form : std::uint8_t {
 };
 
 Form form_of(const Field& column);
-/// Of Op::literal and Op::null.
-Form form_of_constant(const Expression& node);
+/// By an expression's type alone: of constants, booleans and reals. Exact results that bounds are known of may be narrower.
+Form form_of(const Expression& node);
 
 /// From where to where values may go.
 struct Limits {

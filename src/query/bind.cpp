@@ -46,7 +46,7 @@ std::string string_of(const Json& node) { return node.at("String").value("sval",
 std::int64_t whole_number(const std::string& sql, const Json& constant) {
   const Json& number = constant.at("ival");
   if (number.contains("ival")) return number.at("ival");
-  const auto location = static_cast<std::size_t>(std::max(location_of(constant, 0), 0));
+  const auto location = static_cast<std::size_t>(location_of(constant, 0));
   return location < sql.size() && sql[location] == '-' ? -first_number(std::string_view(sql).substr(location)) : 0;
 }
 
@@ -149,24 +149,17 @@ std::string plain_name(const Json& node) {
 
 // -------------------------------------------------------------------------------------------------------------- clauses
 
-/// Where in the tree a clause begins: its first location.
+/// Where in the tree a clause begins: its first location; 0 where it has none.
 int first_location(const Json& node) {
-  if (node.is_object()) {
-    if (const auto found = node.find("location"); found != node.end() && found->is_number() && *found >= 0)
-      return *found;
-  }
-  if (node.is_structured()) {
-    for (const Json& child : node) {
-      if (const int location = first_location(child); location >= 0) return location;
-    }
-  }
-  return -1;
+  int location = -1;
+  (void)has(node, [&](const Json& n) {
+    if (n.is_object() && n.contains("location") && n.at("location").is_number()) location = n.at("location");
+    return location >= 0;
+  });
+  return std::max(location, 0);
 }
 
 void require_clauses(const std::string& sql, const Json& select) {
-  const auto refuse = [&](int location, const std::string& what) {
-    expression::refuse(sql, location, Code::unsupported_sql, what);
-  };
   struct Clause {
     const char* member;
     const char* name;
@@ -184,28 +177,28 @@ void require_clauses(const std::string& sql, const Json& select) {
                                  {"groupDistinct", "GROUP BY DISTINCT", "distinct"}};
   for (const Clause& clause : kRefused) {
     if (!select.contains(clause.member)) continue;
-    refuse(std::max(location_of_word(sql, clause.words), 0), fmt::format("{} is not supported", clause.name));
+    const int location = std::max(location_of_word(sql, clause.words), 0);
+    refuse(sql, location, Code::unsupported_sql, fmt::format("{} is not supported", clause.name));
   }
   if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
-    refuse(std::max(first_location(select.at("limitCount")), 0), "WITH TIES is not supported");
+    refuse(sql, first_location(select.at("limitCount")), Code::unsupported_sql, "WITH TIES is not supported");
   }
-  if (!select.contains("targetList")) refuse(0, "the query selects nothing");
+  if (!select.contains("targetList")) refuse(sql, 0, Code::unsupported_sql, "the query selects nothing");
 }
 
 /// The table after FROM.
 const Json& range_of(const std::string& sql, const Json& select) {
   require_clauses(sql, select);
   if (!select.contains("fromClause")) {
-    expression::refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
+    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
   }
   const Json& from = select.at("fromClause");
   const auto [tag, body] = tagged(from.at(0));
   if (tag != "RangeVar" || from.size() > 1) {
-    const int location = first_location(from.at(from.size() > 1 ? 1 : 0));
-    expression::refuse(sql, std::max(location, 0), Code::unsupported_sql, kOneTable);
+    refuse(sql, first_location(from.at(from.size() > 1 ? 1 : 0)), Code::unsupported_sql, kOneTable);
   }
   if (body.contains("schemaname")) {
-    expression::refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema before their name");
+    refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema before their name");
   }
   return from.at(0).at("RangeVar");
 }
@@ -234,7 +227,7 @@ void Binder::bind_keys(const Json& select) {
   if (!select.contains("groupClause")) return;
   plan_.grouped = true;
   for (const Json& item : select.at("groupClause")) {
-    const int location = std::max(first_location(item), 0);
+    const int location = first_location(item);
     const Json& targets = select.at("targetList");
     const Json* source = &item;
     if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
@@ -317,7 +310,7 @@ void Binder::bind_order(const Json& select) {
   for (const Json& item : select.at("sortClause")) {
     const Json& sort = item.at("SortBy");
     const Json& node = sort.at("node");
-    const int location = std::max(first_location(sort), 0);
+    const int location = first_location(sort);
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
     auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
     if (!found) found = selected_by_name(plain_name(node), location);
@@ -332,7 +325,7 @@ void Binder::bind_order(const Json& select) {
 void Binder::bind_limit(const Json& select) {
   if (!select.contains("limitCount")) return;
   const auto [tag, body] = tagged(select.at("limitCount"));
-  const int location = std::max(first_location(select.at("limitCount")), 0);
+  const int location = first_location(select.at("limitCount"));
   if (tag == "A_Const" && body.contains("isnull")) return;  // LIMIT ALL
   const Node limit = tag == "A_Const" ? bind_constant(body, Level::rows, location) : nullptr;
   if (!limit || limit->op != Op::literal || limit->type.kind != ValueKind::integer) {
@@ -362,7 +355,7 @@ Plan Binder::run() {
 
 Node Binder::bind(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
-  const int location = location_of(body, std::max(first_location(node), 0));
+  const int location = location_of(body, first_location(node));
   if (depth > kDeepest)
     refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
   if (level == Level::outputs && tag != "FuncCall" && !has_aggregate(node)) {
@@ -443,16 +436,14 @@ Node Binder::bind_number(const std::string& text, Level level, int location) {
   WrittenNumber number;
   Int128 value = 0;
   bool fits = split_number(digits, number);
-  const auto scale = static_cast<int>(number.decimals.size());
-  fits = fits && scaled_by(number, scale, value);
-  std::int64_t wanted = std::int64_t{scale} - exponent;
-  for (; fits && wanted < 0 && value != 0; ++wanted) fits = !__builtin_mul_overflow(value, Int128{10}, &value);
-  if (value == 0 && wanted < 0) wanted = 0;
-  if (!fits || wanted > kMostDigits) return bind_real(text, level, location);
-  const bool whole = wanted == 0 && text.find_first_of(".eE") == std::string::npos;
+  const int places = std::max(static_cast<int>(number.decimals.size()), exponent);
+  fits = fits && scaled_by(number, places, value);
+  const std::int64_t scale = std::int64_t{places} - exponent;
+  if (!fits || scale > kMostDigits) return bind_real(text, level, location);
+  const bool whole = text.find_first_of(".eE") == std::string::npos;
   const bool is_bigint = whole && value >= INT64_MIN && value <= INT64_MAX;
   const ValueType type =
-      is_bigint ? ValueType{ValueKind::integer} : ValueType{ValueKind::decimal, static_cast<int>(wanted)};
+      is_bigint ? ValueType{ValueKind::integer} : ValueType{ValueKind::decimal, static_cast<int>(scale)};
   return builder(level).exact(value, type, location);
 }
 
@@ -530,7 +521,7 @@ std::optional<Interval> Binder::interval_of(const Json& node) const {
   const Json& type = body.at("typeName");
   if (string_of(type.at("names").back()) != "interval") return std::nullopt;
   const auto [constant_tag, constant] = tagged(body.at("arg"));
-  const int location = location_of(body, std::max(first_location(node), 0));
+  const int location = location_of(body, first_location(node));
   const auto refuse_it = [&] {
     refuse(location, "an interval is written as interval '3' month, in days, months or years");
   };

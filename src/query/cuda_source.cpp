@@ -19,30 +19,17 @@
 namespace upsweep::query {
 namespace {
 
-constexpr int kThreadsResident = 1024;  // on a multiprocessor: 64 registers each
-
-struct Loaded {
-  const char* type;  ///< as which a thread keeps it
-  int bytes;
-  const char* load;
-};
-
-Loaded loading(Storage storage) {
-  constexpr Loaded kAll[] = {
-      {"signed char", 1, "at<signed char>"},
-      {"short", 2, "at<short>"},
-      {"int", 4, "at<int>"},
-      {"i64", 8, "at<i64>"},
-      {"unsigned char", 1, "at<unsigned char>"},
-      {"unsigned short", 2, "at<unsigned short>"},
-      {"unsigned", 4, "at<unsigned>"},
-      {"u64", 8, "at<u64>"},
-      {"i128", 16, "wide_at"},
-      {"float", 4, "at<float>"},
-      {"double", 8, "at<double>"},
-      {"bool", 1, "bit_at"},
-  };
-  return kAll[static_cast<int>(storage)];
+/// As which a thread keeps an element.
+const char* type_of(Storage storage) {
+  constexpr const char* kTypes[kStorageCount] = {"signed char",   "short",          "int",      "i64",
+                                                 "unsigned char", "unsigned short", "unsigned", "u64",
+                                                 "i128",          "float",          "double",   "bool"};
+  return kTypes[static_cast<int>(storage)];
+}
+/// What loads it.
+std::string load_of(Storage storage) {
+  if (storage == Storage::int128) return "wide_at";
+  return storage == Storage::bit ? "bit_at" : fmt::format("at<{}>", type_of(storage));
 }
 
 class Generator : ValueWriter {
@@ -50,7 +37,7 @@ class Generator : ValueWriter {
   Generator(const Plan& plan, const SourceOptions& options)
       : ValueWriter(plan.fields, options.columns), plan_(plan), options_(options) {
     int bytes = 0;
-    for (const Field& field : plan.fields) bytes += loading(field.storage).bytes;
+    for (const Field& field : plan.fields) bytes += std::max(width_of(field.storage) / 8, 1);
     // What a thread has loaded fills at most about half of its registers.
     source_.rows_per_thread = bytes <= 24 ? 8 : bytes <= 48 ? 4 : bytes <= 96 ? 2 : 1;
   }
@@ -79,9 +66,7 @@ class Generator : ValueWriter {
   struct Place {
     std::string low, high, guard;  ///< `high` is empty where one word is enough
   };
-  static Place place(const char* format, int at, bool wide, int guard);
-  Place own_place(const StateCell& c, const char* format) const;
-  Place merged_place(const StateCell& c, const char* format) const;
+  Place place(const StateCell& c, bool own, const char* format) const;
   static std::string stored(const StateCell& c, const Place& at);
   static std::string included(const StateCell& c, const Place& at, const std::string& value, bool checked);
   std::string state_struct(bool own) const;
@@ -100,11 +85,11 @@ class Generator : ValueWriter {
 void Generator::load(const std::vector<Node>& nodes) {
   for (const int c : columns_of(nodes)) {
     if (!loaded_.insert(c).second) continue;
-    const Loaded how = loading(field(c).storage);
-    line("{} column{}[U];", how.type, c);
+    const Storage storage = field(c).storage;
+    line("{} column{}[U];", type_of(storage), c);
     line("#pragma unroll");
-    line("for (int u = 0; u < U; ++u) column{}[u] = keep[u] ? {}({}, first + u * T) : {}(0);", c, how.load,
-         word(values_of(c)), fmt::format("({})", how.type));
+    line("for (int u = 0; u < U; ++u) column{}[u] = keep[u] ? {}({}, first + u * T) : ({})(0);", c, load_of(storage),
+         word(values_of(c)), type_of(storage));
     if (!shape(c).nullable) continue;
     line("bool absent{}[U];", c);
     line("#pragma unroll");
@@ -135,7 +120,7 @@ void Generator::filters() {
 
 void Generator::open_kernel(const char* name, bool with_cells) {
   line("extern \"C\" __global__ void __launch_bounds__(T, {}) {}(const __grid_constant__ Words a) {{",
-       std::max(kThreadsResident / options_.threads, 1), name);
+       std::max(kResidentThreads / options_.threads, 1), name);
   line("const i64 rows = (i64){};", word(argument::rows));
   line("const int lane = (int)threadIdx.x % 32;");
   line("bool bad = false;");
@@ -220,11 +205,10 @@ std::string Generator::accumulate() {
       }
       const auto [known, is_new] = made.emplace(std::pair(aggregate.input->id, static_cast<int>(aggregate.fold)), 0);
       if (is_new) {
-        StateCell added{.kind = Kind::sum};
+        StateCell added{.kind = Kind::sum, .real = v.form == Form::real};
         if (aggregate.fold == Fold::sum) {
-          if (v.form == Form::real) added.kind = Kind::real_sum;
           added.own_wide = v.form == Form::wide || (v.form == Form::narrow && !sum_fits(v.operand(), copy_rows));
-          added.wide = v.form != Form::real;
+          added.wide = !added.real;
           added.checked = v.form == Form::wide && !sum_fits(v.operand(), UInt128{1} << 32);
         } else {
           if (aggregate.input->type.kind == ValueKind::text) {
@@ -237,7 +221,7 @@ std::string Generator::accumulate() {
                       fmt::format("{} ? (i64)at<int>(RANKS_{}, {}) : 0", there, place - ranked.begin(), v.text), v.null,
                       bound_of(Storage::int32));
           }
-          added.kind = v.form == Form::real ? Kind::real_extreme : Kind::extreme;
+          added.kind = Kind::extreme;
           added.least = aggregate.fold == Fold::least;
           added.own_wide = added.wide = v.form == Form::wide;
           added.guard = source_.counts.back();
@@ -261,10 +245,7 @@ std::string Generator::accumulate() {
         if (is_count != counts || input.cell == 0 || !done.insert(input.cell).second) continue;
         const Value& v = input.value;
         line("{}{{ {} }}", v.null.empty() ? "" : fmt::format("if (!{}) ", v.null),
-             included(c, own_place(c, "AT({})"),
-                      is_count     ? "1"
-                      : c.own_wide ? widened(v)
-                                   : v.text,
+             included(c, place(c, true, "AT({})"), is_count ? "1" : held_as(c.own_wide ? Form::wide : v.form, v),
                       c.checked));
       }
     }
@@ -274,42 +255,36 @@ std::string Generator::accumulate() {
   return computing + adding;
 }
 
-Generator::Place Generator::own_place(const StateCell& c, const char* format) const {
-  return place(format, c.own_at, c.own_wide, source_.cells[static_cast<std::size_t>(c.guard)].own_at);
-}
-Generator::Place Generator::merged_place(const StateCell& c, const char* format) const {
-  return place(format, c.at, c.wide, source_.cells[static_cast<std::size_t>(c.guard)].at);
-}
-Generator::Place Generator::place(const char* format, int at, bool wide, int guard) {
+/// Where a cell lies in a copy's own state, or in a merged one.
+Generator::Place Generator::place(const StateCell& c, bool own, const char* format) const {
   const auto word = [&](int number) { return fmt::format(fmt::runtime(format), number); };
-  return {word(at), wide ? word(at + 1) : "", word(guard)};
+  const auto first = [&](const StateCell& cell) { return own ? cell.own_at : cell.at; };
+  const bool wide = own ? c.own_wide : c.wide;
+  return {word(first(c)), wide ? word(first(c) + 1) : "",
+          word(first(source_.cells[static_cast<std::size_t>(c.guard)]))};
 }
 
 /// A cell's value, by where it lies.
 std::string Generator::stored(const StateCell& c, const Place& at) {
-  if (c.kind == StateCell::Kind::real_sum || c.kind == StateCell::Kind::real_extreme) {
-    return fmt::format("real({})", at.low);
-  }
+  if (c.real) return fmt::format("real({})", at.low);
   return at.high.empty() ? fmt::format("(i64){}", at.low) : fmt::format("join({}, {})", at.low, at.high);
 }
 
 /// The cell, to which one more value is added, or what another state's has come to.
 std::string Generator::included(const StateCell& c, const Place& at, const std::string& value, bool checked) {
-  using Kind = StateCell::Kind;
-  const bool real = c.kind == Kind::real_sum || c.kind == Kind::real_extreme;
   const std::string before = stored(c, at);
   const auto put = [&](const std::string& text) {
-    if (real) return fmt::format("{} = bits_of({});", at.low, text);
+    if (c.real) return fmt::format("{} = bits_of({});", at.low, text);
     if (at.high.empty()) return fmt::format("{} = (u64)(i64)({});", at.low, text);
     return fmt::format("{{ const i128 t = {}; {} = (u64)(u128)t; {} = (u64)((u128)t >> 64); }}", text, at.low, at.high);
   };
-  if (c.kind == Kind::extreme || c.kind == Kind::real_extreme) {
+  if (c.kind == StateCell::Kind::extreme) {
     const std::string& less = c.least ? value : before;
     const std::string& more = c.least ? before : value;
     return fmt::format("if ({} == 0 || {}) {}", at.guard,
-                       fmt::format(fmt::runtime(real ? "is_less({}, {})" : "{} < {}"), less, more), put(value));
+                       fmt::format(fmt::runtime(c.real ? "is_less({}, {})" : "{} < {}"), less, more), put(value));
   }
-  if (real) return put(before + " + " + value);
+  if (c.real) return put(before + " + " + value);
   if (at.high.empty()) return fmt::format("{} += (u64)({});", at.low, value);
   return put(fmt::format(fmt::runtime(checked ? "checked_add({}, {}, bad)" : "{} + {}"), before, value));
 }
@@ -320,9 +295,9 @@ std::string Generator::state_struct(bool own) const {
   std::string extremes;
   std::string others;
   for (const StateCell& c : source_.cells) {
-    const Place s = own ? own_place(c, "s[{}]") : merged_place(c, "s[{}]");
-    const Place o = own ? own_place(c, "o[{}]") : merged_place(c, "o[{}]");
-    if (c.kind == Kind::extreme || c.kind == Kind::real_extreme) {
+    const Place s = place(c, own, "s[{}]");
+    const Place o = place(c, own, "o[{}]");
+    if (c.kind == Kind::extreme) {
       extremes += fmt::format("if ({} != 0) {{ {} }}\n", o.guard, included(c, s, stored(c, o), false));
     } else if (c.kind == Kind::first_row) {
       others += fmt::format("if (o[0] != 0 && (s[0] == 0 || {1} < {0})) {0} = {1};\n", s.low, o.low);

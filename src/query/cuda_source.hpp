@@ -37,6 +37,9 @@ struct SourceOptions {
   int copy_bits = 20;  ///< a block, or a warp that has states of its own, folds at most 2^copy_bits rows
 };
 
+/// Of a multiprocessor: 64 registers each.
+inline constexpr int kResidentThreads = 1024;
+
 /// The words that kernels take, from the front; addresses are the device's.
 namespace argument {
 enum : std::uint8_t {
@@ -58,8 +61,9 @@ enum : std::uint8_t {
 
 /// One value of a group's state.
 struct StateCell {
-  enum class Kind : std::uint8_t { rows, first_row, count, sum, real_sum, extreme, real_extreme };
+  enum class Kind : std::uint8_t { rows, first_row, count, sum, extreme };
   Kind kind = Kind::rows;
+  bool real = false;      ///< a float64, in one word
   bool least = false;     ///< of extremes
   bool own_wide = false;  ///< two words in a copy; the low one first
   bool wide = false;      ///< two words where merged

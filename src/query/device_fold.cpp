@@ -16,7 +16,6 @@ constexpr std::int64_t kMostDirect =
     4096;  // combinations of dictionary entries: more are seldom met, and are numbered instead
 constexpr std::int64_t kWord = 8;
 constexpr int kBlockThreads = 256;
-constexpr std::int64_t kResidentThreads = 1024;   // as cuda_source.cpp has it
 constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
 constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
 constexpr std::int64_t kCopiesBytes = std::int64_t{1} << 30;
@@ -206,7 +205,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
 std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const {
   const std::int64_t resident =
       std::clamp<std::int64_t>(limits_.shared_per_multiprocessor / (shared_bytes + kStaticShared), 1,
-                               std::max<std::int64_t>(kResidentThreads / options_.threads, 1));
+                               std::max(kResidentThreads / options_.threads, 1));
   const std::int64_t tile = std::int64_t{options_.threads} * rows_per_thread;
   return std::min((rows + tile - 1) / tile, resident * limits_.multiprocessors);
 }
@@ -308,7 +307,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
       if (source.values[a] < 0 || state.count == 0) continue;
       const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
       const std::uint64_t* const value = words + cell.at;
-      if (cell.kind == StateCell::Kind::real_sum || cell.kind == StateCell::Kind::real_extreme) {
+      if (cell.real) {
         state.real = std::bit_cast<double>(*value);
       } else {
         state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};

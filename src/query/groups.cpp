@@ -88,16 +88,20 @@ std::int32_t Groups::entry(std::string_view text) {
   return found->second;
 }
 
+/// What is known of entries is of those of the last dictionary.
+void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary) {
+  Translation& translation = translations_[which];
+  if (translation.from == dictionary) return;
+  translation.from = dictionary;
+  translation.to.assign(dictionary->size(), -1);
+  by_entries_.clear();
+}
+
 /// The value of a key as it is kept.
 Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
   const Int128 value = exact_at(v, i);
   if (v.form != Form::text) return value;
-  Translation& translation = translations_[which];
-  if (translation.from != *v.dictionary) {
-    translation.from = *v.dictionary;
-    translation.to.assign((*v.dictionary)->size(), -1);
-  }
-  std::int32_t& to = translation.to[static_cast<std::size_t>(value)];
+  std::int32_t& to = translations_[which].to[static_cast<std::size_t>(value)];
   if (to < 0) to = entry((**v.dictionary)[static_cast<std::size_t>(value)]);
   return to;
 }
@@ -106,7 +110,10 @@ void Groups::assign(Evaluator& evaluator, int n) {
   const std::size_t width = plan_->keys.size();
   std::vector<const Vector*> keys;
   keys.reserve(width);
-  for (const Node& key : plan_->keys) keys.push_back(&evaluator.value(key));
+  for (std::size_t k = 0; k < width; ++k) {
+    const Vector& v = *keys.emplace_back(&evaluator.value(plan_->keys[k]));
+    if (v.form == Form::text) translate(k, *v.dictionary);
+  }
   if (assign_by_entries(keys, n)) return;
   std::vector<Int128> key(width);
   std::vector<std::uint8_t> nulls(width);
@@ -130,20 +137,12 @@ void Groups::assign(Evaluator& evaluator, int n) {
 /// Where all keys are text of small dictionaries, without NULLs: by a table over all their combinations.
 bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n) {
   std::size_t combinations = 1;
-  std::vector<const Dictionary*> dictionaries;
   for (const Vector* key : keys) {
     if (key->form != Form::text || key->nulls != nullptr || key->one) return false;
     combinations *= std::max<std::size_t>((*key->dictionary)->size(), 1);
     if (combinations > kMostByEntries) return false;
-    dictionaries.push_back(key->dictionary->get());
   }
-  // The translations keep the dictionaries, so that none can come to lie where another has lain.
-  bool same = dictionaries == by_entries_of_;
-  for (std::size_t k = 0; k < keys.size(); ++k) same = same && translations_[k].from == *keys[k]->dictionary;
-  if (!same) {
-    by_entries_.assign(combinations, -1);
-    by_entries_of_ = dictionaries;
-  }
+  if (by_entries_.empty()) by_entries_.assign(combinations, -1);
   std::int32_t* const group = group_.data();
   std::fill(group, group + n, 0);
   for (const Vector* v : keys) {

@@ -67,6 +67,7 @@ class Groups {
 
   void grow();
   [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
+  void translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary);
   Int128 key_at(std::size_t which, const Vector& v, int i);
   void assign(Evaluator& evaluator, int n);
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n);
@@ -92,8 +93,7 @@ class Groups {
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
-  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; -1: not met yet
-  std::vector<const Dictionary*> by_entries_of_;
+  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; -1: not met yet; empty: of none
 };
 
 }  // namespace upsweep::query

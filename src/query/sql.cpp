@@ -150,7 +150,7 @@ class Rewriter {
       // interval '90' day (3): the digits of the unit, which the standard allows and nothing depends on.
       if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
           is(i + 4, Token::number) && is_symbol(i + 5, ')')) {
-        blank(tokens_[i + 3].begin, tokens_[i + 5].end);
+        replace(tokens_[i + 3].begin, tokens_[i + 5].end, "");
       }
     }
     return text_;
@@ -214,8 +214,9 @@ class Rewriter {
       levels_.back().in_from = false;
     }
   }
-  void blank(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) text_[i] = ' ';
+  /// By a text that is not longer, and blanks.
+  void replace(std::size_t begin, std::size_t end, const std::string& text) {
+    text_.replace(begin, end - begin, text + std::string(end - begin - text.size(), ' '));
   }
 
   /// The parser cuts names at 63 bytes, where a table may have columns that differ only after that: longer ones get a short
@@ -225,8 +226,7 @@ class Rewriter {
     std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(token);
     if (name.size() <= kLongestName) return;
     const std::string stand_in = stem_ + std::to_string(names_.size());
-    blank(token.begin, token.end);
-    std::copy(stand_in.begin(), stand_in.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
+    replace(token.begin, token.end, stand_in);
     names_.emplace(stand_in, std::move(name));
   }
   /// What stands between quotes; a quote in it is written twice.
@@ -242,15 +242,11 @@ class Rewriter {
   /// The first file after the query's own FROM is what it reads.
   void replace_path(std::size_t i, Syntax& syntax) {
     const Token& token = tokens_[i];
-    const int location = static_cast<int>(token.begin);
-    if (token.end - token.begin < 3) refuse(sql_, location, Code::bad_sql, "a path is needed after FROM");
-    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) {
-      syntax.path = unquoted(token);
-      syntax.path_location = location;
+    if (token.end - token.begin < 3) {
+      refuse(sql_, static_cast<int>(token.begin), Code::bad_sql, "a path is needed after FROM");
     }
-    blank(token.begin, token.end);
-    constexpr std::string_view kName = "_t";  // which the binder does not look at
-    std::copy(kName.begin(), kName.end(), text_.begin() + static_cast<std::ptrdiff_t>(token.begin));
+    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) syntax.path = unquoted(token);
+    replace(token.begin, token.end, "_t");  // which the binder does not look at
   }
 
   const std::string& sql_;

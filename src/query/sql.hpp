@@ -20,7 +20,6 @@ inline constexpr const char* kOneTable = "one table per query: no joins, no subq
 struct Syntax {
   nlohmann::json select;  ///< the SelectStmt
   std::string path;       ///< what FROM '…' names; empty where FROM has a name
-  int path_location = 0;
 };
 
 /// The first whole number in text that is no comment: 3 of "- (3)"; 0 where it does not fit.
