@@ -14,12 +14,12 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "cpu/pages.hpp"
 #include "cuda/staging.hpp"
+#include "expression/dictionary.hpp"
 #include "io/table.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
@@ -101,7 +101,7 @@ class Columns {
     const auto words = [&](const char* name, std::vector<std::string> all) {
       add(Field{.name = name, .kind = ValueKind::text, .storage = Storage::int32}, std::int32_t{0},
           static_cast<std::int32_t>(all.size()) - 1);
-      for (auto& word : all) columns_.back().words.push_back(std::move(word));
+      for (const std::string& word : all) (void)columns_.back().words.entry(word);
     };
     add(Field{.name = "l_suppkey", .storage = Storage::uint32}, std::uint32_t{1}, std::uint32_t{10'000});
     add(decimal("l_quantity"), std::int64_t{1}, std::int64_t{50});
@@ -125,7 +125,7 @@ class Columns {
       std::memcpy(copy.data(), column.bytes.data(), column.bytes.size());
       std::shared_ptr<const Dictionary> words;
       if (column.field.kind == ValueKind::text) {
-        words = std::make_shared<Dictionary>(column.words.begin(), column.words.end());
+        words = std::make_shared<Dictionary>(column.words.all().begin(), column.words.all().end());
       }
       table->add(column.field, copy.data(), rows_, nullptr, words);
     }
@@ -152,8 +152,7 @@ class Columns {
   struct Column {
     Field field;
     std::vector<std::byte> bytes;
-    std::deque<std::string> words;
-    std::unordered_map<std::string, std::int32_t> index;
+    expression::Texts words;
   };
 
   [[nodiscard]] const Column& column(const std::string& name) const {
@@ -180,10 +179,7 @@ class Columns {
       if (!from.dictionary) continue;
       auto* const indices = reinterpret_cast<std::int32_t*>(column.bytes.data() + before);
       for (std::int64_t i = 0; i < batch.rows; ++i) {
-        const std::string word((*from.dictionary)[static_cast<std::size_t>(indices[i])]);
-        const auto [known, is_new] = column.index.emplace(word, static_cast<std::int32_t>(column.words.size()));
-        if (is_new) column.words.push_back(word);
-        indices[i] = known->second;
+        indices[i] = column.words.entry((*from.dictionary)[static_cast<std::size_t>(indices[i])]);
       }
     }
     rows_ += batch.rows;

@@ -139,14 +139,11 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
   constexpr const char* kSymbols[] = {"+", "-", "*", "/"};
   const char* const symbol = kSymbols[static_cast<int>(op) - static_cast<int>(Op::add)];
   // date - date is days, date ± integer a date; as in PostgreSQL.
-  const bool add_or_subtract = op == Op::add || op == Op::subtract;
-  if (add_or_subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::integer) {
-    return computed(op, a, b, {ValueKind::date}, location);
-  }
-  if (op == Op::add && a->type.kind == ValueKind::integer && b->type.kind == ValueKind::date) {
-    return computed(op, a, b, {ValueKind::date}, location);
-  }
-  if (op == Op::subtract && a->type.kind == ValueKind::date && b->type.kind == ValueKind::date) {
+  const auto are = [&](ValueKind left, ValueKind right) { return a->type.kind == left && b->type.kind == right; };
+  const bool from_date = are(ValueKind::date, ValueKind::integer) && (op == Op::add || op == Op::subtract);
+  const bool to_date = are(ValueKind::integer, ValueKind::date) && op == Op::add;
+  if (from_date || to_date) return computed(op, a, b, {ValueKind::date}, location);
+  if (are(ValueKind::date, ValueKind::date) && op == Op::subtract) {
     return computed(op, a, b, {ValueKind::integer}, location);
   }
   const ValueType common = common_type(a, b, location, symbol);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// expression/dictionary.hpp: a dictionary that keeps the strings it is made of.
+// expression/dictionary.hpp: dictionaries that keep the strings they are made of.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "upsweep/table.hpp"
@@ -21,5 +26,25 @@ std::shared_ptr<const Dictionary> dictionary_of(Strings strings) {
   kept->entries.assign(kept->strings.begin(), kept->strings.end());
   return {kept, &kept->entries};
 }
+
+/// A dictionary in the making: texts, each once, in the order in which they come.
+class Texts {
+ public:
+  Texts() = default;
+  Texts(Texts&&) = default;
+  Texts& operator=(Texts&&) = default;
+
+  /// Where the text stands, at the end where it is new.
+  std::int32_t entry(std::string_view text) {
+    if (const auto known = entries_.find(text); known != entries_.end()) return known->second;
+    return entries_.emplace(all_.emplace_back(text), static_cast<std::int32_t>(entries_.size())).first->second;
+  }
+  [[nodiscard]] const std::deque<std::string>& all() const { return all_; }
+  [[nodiscard]] std::shared_ptr<const Dictionary> dictionary() && { return dictionary_of(std::move(all_)); }
+
+ private:
+  std::deque<std::string> all_;  // which stay where they are
+  std::unordered_map<std::string_view, std::int32_t> entries_;
+};
 
 }  // namespace upsweep::expression

@@ -598,9 +598,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   const auto* const wide = slot.vector.as<Int128>();
   auto* const narrow = slot.room<std::int64_t>();
   for (int i = 0; i < count_; ++i) {
-    Int128 value = 0;
-    std::memcpy(&value, wide + i, sizeof value);
-    const auto small = static_cast<std::int64_t>(value);
+    const auto small = static_cast<std::int64_t>(wide[i]);
     std::memcpy(narrow + i, &small, sizeof small);
   }
   slot.vector.form = Form::narrow;

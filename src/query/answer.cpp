@@ -155,7 +155,7 @@ void sort(const Plan& plan, Answer& answer) {
 }  // namespace
 
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels) {
-  auto dictionary = std::make_shared<Dictionary>(groups.dictionary().begin(), groups.dictionary().end());
+  auto dictionary = std::make_shared<Dictionary>(groups.texts().begin(), groups.texts().end());
   const std::vector<Column> columns = columns_for(plan, groups, dictionary);
   std::vector<Field> fields;
   Batch batch{.rows = groups.count()};

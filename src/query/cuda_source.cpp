@@ -54,12 +54,16 @@ class Generator : ValueWriter {
   void filters();
   void for_rows(const std::string& body);
   std::string group_of_row();
-  void open_kernel(const char* name, bool with_cells);
-  std::string header(const std::string& body) const;
+  void open_kernel(const char* name);
+  void open_states();
+  void open_rows();
+  Source finish();
 
   // ---- states
   int cell(StateCell cell);
   int count_of(const Node& input, const Value& v);
+  int sum_of(const Value& v);
+  int extreme_of(const Aggregate& aggregate, Value& v);
   std::string accumulate();
   void place_cells();
   /// The words of a cell in a state, and of what counts the values in it.
@@ -118,23 +122,29 @@ void Generator::filters() {
   }
 }
 
-void Generator::open_kernel(const char* name, bool with_cells) {
+void Generator::open_kernel(const char* name) {
   line("extern \"C\" __global__ void __launch_bounds__(T, {}) {}(const __grid_constant__ Words a) {{",
        std::max(kResidentThreads / options_.threads, 1), name);
   line("const i64 rows = (i64){};", word(argument::rows));
   line("const int lane = (int)threadIdx.x % 32;");
   line("bool bad = false;");
-  if (with_cells && options_.copies != Copies::registers) line("const i64 groups = (i64){};", word(argument::groups));
-  if (with_cells && options_.copies == Copies::registers) line("u64 s[OWN] = {{}};");
-  if (with_cells && options_.copies == Copies::threads) {
+}
+
+/// A thread's or a warp's own states.
+void Generator::open_states() {
+  if (options_.copies == Copies::registers) return line("u64 s[OWN] = {{}};");
+  line("const i64 groups = (i64){};", word(argument::groups));
+  if (options_.copies == Copies::threads) {
     line("extern __shared__ u64 cells[];");
     line("for (i64 k = threadIdx.x; k < groups * OWN * T; k += T) cells[k] = 0;");
     // A thread has cleared what it alone uses: every T-th word.
-  }
-  if (with_cells && options_.copies == Copies::warps) {
+  } else {
     line("u64* const own = (u64*){} + (i64)(blockIdx.x * (T / 32) + threadIdx.x / 32) * groups * OWN;",
          word(argument::partials));
   }
+}
+
+void Generator::open_rows() {
   line("for (i64 base = (i64)blockIdx.x * (T * U); base < rows; base += (i64)gridDim.x * (T * U)) {{");
   line("const i64 first = base + threadIdx.x;");
   line("bool keep[U];");
@@ -180,6 +190,37 @@ void Generator::place_cells() {
   }
 }
 
+int Generator::sum_of(const Value& v) {
+  const bool real = v.form == Form::real;
+  const bool wide = v.form == Form::wide;
+  const bool copy_fits = sum_fits(v.operand(), UInt128{1} << options_.copy_bits);
+  return cell({.kind = StateCell::Kind::sum,
+               .real = real,
+               .own_wide = wide || (!real && !copy_fits),
+               .wide = !real,
+               .checked = wide && !sum_fits(v.operand(), UInt128{1} << 32)});
+}
+
+/// Of text, whose value becomes the rank of its word.
+int Generator::extreme_of(const Aggregate& aggregate, Value& v) {
+  if (aggregate.type.kind == ValueKind::text) {
+    const int column = aggregate.input->column;
+    auto& ranked = source_.ranked;
+    auto place = std::find(ranked.begin(), ranked.end(), column);
+    if (place == ranked.end()) place = ranked.insert(ranked.end(), column);
+    const std::string there = v.null.empty() ? "true" : "!" + v.null;
+    v = named(Form::narrow, fmt::format("{} ? (i64)at<int>(RANKS_{}, {}) : 0", there, place - ranked.begin(), v.text),
+              v.null, bound_of(Storage::int32));
+  }
+  const bool wide = v.form == Form::wide;
+  return cell({.kind = StateCell::Kind::extreme,
+               .real = v.form == Form::real,
+               .least = aggregate.fold == Fold::least,
+               .own_wide = wide,
+               .wide = wide,
+               .guard = source_.counts.back()});
+}
+
 /// What a kept row adds to the state that AT() leads to.
 std::string Generator::accumulate() {
   using Kind = StateCell::Kind;
@@ -190,8 +231,6 @@ std::string Generator::accumulate() {
     Value value;
   };
   std::vector<Input> inputs;
-  const UInt128 copy_rows = UInt128{1} << options_.copy_bits;
-  std::map<std::pair<int, int>, int> made;  // two aggregates of one input and kind share their cell
   const std::string computing = apart([&] {
     for (const Aggregate& aggregate : plan_.aggregates) {
       source_.values.push_back(-1);
@@ -199,37 +238,10 @@ std::string Generator::accumulate() {
       if (aggregate.fold == Fold::count_rows) continue;
       Value v = value(aggregate.input);
       source_.counts.back() = count_of(aggregate.input, v);
-      if (aggregate.fold == Fold::count) {
-        inputs.push_back({source_.counts.back(), v});
-        continue;
+      if (aggregate.fold != Fold::count) {
+        source_.values.back() = aggregate.fold == Fold::sum ? sum_of(v) : extreme_of(aggregate, v);
+        inputs.push_back({source_.values.back(), v});
       }
-      const auto [known, is_new] = made.emplace(std::pair(aggregate.input->id, static_cast<int>(aggregate.fold)), 0);
-      if (is_new) {
-        StateCell added{.kind = Kind::sum, .real = v.form == Form::real};
-        if (aggregate.fold == Fold::sum) {
-          added.own_wide = v.form == Form::wide || (v.form == Form::narrow && !sum_fits(v.operand(), copy_rows));
-          added.wide = !added.real;
-          added.checked = v.form == Form::wide && !sum_fits(v.operand(), UInt128{1} << 32);
-        } else {
-          if (aggregate.input->type.kind == ValueKind::text) {
-            const int column = aggregate.input->column;
-            auto& ranked = source_.ranked;
-            auto place = std::find(ranked.begin(), ranked.end(), column);
-            if (place == ranked.end()) place = ranked.insert(ranked.end(), column);
-            const std::string there = v.null.empty() ? "true" : "!" + v.null;
-            v = named(Form::narrow,
-                      fmt::format("{} ? (i64)at<int>(RANKS_{}, {}) : 0", there, place - ranked.begin(), v.text), v.null,
-                      bound_of(Storage::int32));
-          }
-          added.kind = Kind::extreme;
-          added.least = aggregate.fold == Fold::least;
-          added.own_wide = added.wide = v.form == Form::wide;
-          added.guard = source_.counts.back();
-        }
-        known->second = cell(added);
-        inputs.push_back({known->second, v});
-      }
-      source_.values.back() = known->second;
       if (source_.counts.back() != 0) inputs.push_back({source_.counts.back(), v});
     }
   });
@@ -319,22 +331,26 @@ void Generator::add_arguments() {
   source_.arguments = next;
 }
 
-std::string Generator::header(const std::string& body) const {
-  return fmt::format("{}struct Words {{ u64 w[{}]; }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
-                     kPrelude, source_.arguments, options_.threads, source_.rows_per_thread,
-                     std::max(source_.own_words, 1), std::max(source_.words, 1), body);
+/// The source of what has been written.
+Source Generator::finish() {
+  source_.text = fmt::format("{}struct Words {{ u64 w[{}]; }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
+                             kPrelude, source_.arguments, options_.threads, source_.rows_per_thread,
+                             std::max(source_.own_words, 1), std::max(source_.words, 1), take());
+  source_.word_tests = word_tests();
+  return std::move(source_);
 }
 
 Source Generator::fold() {
-  open_kernel("fold", true);
+  open_kernel("fold");
+  open_states();
+  open_rows();
   std::vector<Node> needed;
   if (options_.keying == Keying::hashed) {
     line("int id[U];");
-    line("#pragma unroll");
-    line("for (int u = 0; u < U; ++u) {{");
-    line("id[u] = keep[u] ? at<int>({}, first + u * T) : -1;", word(argument::ids));
-    line("keep[u] = id[u] >= 0;");
-    line("}}");
+    for_rows(apart([&] {
+      line("id[u] = keep[u] ? at<int>({}, first + u * T) : -1;", word(argument::ids));
+      line("keep[u] = id[u] >= 0;");
+    }));
   } else {
     filters();
     needed = plan_.keys;
@@ -387,15 +403,14 @@ Source Generator::fold() {
   text(fmt::format(kMerge, fmt::arg("groups", +argument::groups), fmt::arg("copies", +argument::copies),
                    fmt::arg("partials", +argument::partials), fmt::arg("merged", +argument::merged),
                    fmt::arg("trouble", +argument::trouble)));
-  source_.text = header(take());
-  source_.word_tests = word_tests();
-  return std::move(source_);
+  return finish();
 }
 
 // ------------------------------------------------------------------------------------------------------------- numbering
 
 Source Generator::number() {
-  open_kernel("number_rows", false);
+  open_kernel("number_rows");
+  open_rows();
   filters();
   load(plan_.keys);
   int words = 0;
@@ -433,9 +448,7 @@ Source Generator::number() {
                    fmt::arg("limit", +argument::limit), fmt::arg("trouble", +argument::trouble)));
   text(kernel);
   source_.words = words;
-  source_.text = header(take());
-  source_.word_tests = word_tests();
-  return std::move(source_);
+  return finish();
 }
 
 }  // namespace

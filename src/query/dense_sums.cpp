@@ -23,8 +23,8 @@ DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions,
   key_ = bounds.column;
   range_ = *range;
   std::vector<Term> terms;
-  for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-    const auto term = term_of(a);
+  for (const Aggregate& aggregate : plan.aggregates) {
+    const auto term = term_of(aggregate);
     if (!term) return;
     terms.push_back(*term);
   }
@@ -32,15 +32,15 @@ DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions,
   if (sums) terms_ = std::move(terms);
 }
 
-std::optional<DenseSums::Term> DenseSums::term_of(std::size_t aggregate) const {
-  const auto& [fold, input, type] = plan_.aggregates[aggregate];
-  if (fold == Fold::count_rows) return Term{.aggregate = aggregate, .fold = fold};
+std::optional<DenseSums::Term> DenseSums::term_of(const Aggregate& aggregate) const {
+  const auto& [fold, input, type] = aggregate;
+  if (fold == Fold::count_rows) return Term{.fold = fold};
   if (fold != Fold::sum && fold != Fold::count) return std::nullopt;
   const bool is_product = input->op == Op::multiply && fold == Fold::sum;  // counted, it may still overflow
   const int left = column_of(is_product ? input->args[0] : input);
   const int right = is_product ? column_of(input->args[1]) : -1;
   if (left < 0 || (is_product && right < 0)) return std::nullopt;
-  return Term{.aggregate = aggregate, .fold = fold, .left = left, .right = right};
+  return Term{.fold = fold, .left = left, .right = right};
 }
 
 /// The column that an expression is, of 64-bit integers or decimals; -1 else.
@@ -81,7 +81,7 @@ std::optional<int> DenseSums::add(const Batch& batch, std::int64_t first, int ro
   for (Term& term : terms_) {
     if (term.fold == Fold::sum && !add_up(term, batch, first, rows, kept)) return std::nullopt;
   }
-  for (const Term& term : terms_) groups.add(term.aggregate, term.sum, kept);
+  for (std::size_t a = 0; a < terms_.size(); ++a) groups.add(a, terms_[a].sum, kept);
   return kept;
 }
 

@@ -25,23 +25,22 @@ class DenseSums {
   std::optional<int> add(const Batch& batch, std::int64_t first, int rows, Groups& groups);
 
  private:
-  /// An aggregate of left, or of left · right: columns, -1 for none.
+  /// What an aggregate is of: left, or of left · right: columns, -1 for none.
   struct Term {
-    std::size_t aggregate = 0;
     Fold fold = Fold::count_rows;
     int left = -1;
     int right = -1;
     std::int64_t sum = 0;  ///< of the block at hand
   };
 
-  [[nodiscard]] std::optional<Term> term_of(std::size_t aggregate) const;
+  [[nodiscard]] std::optional<Term> term_of(const Aggregate& aggregate) const;
   [[nodiscard]] int column_of(const Node& node) const;
   [[nodiscard]] bool has_nulls(const Batch& batch, int column) const;
   [[nodiscard]] const void* values(const Batch& batch, int column, std::int64_t first) const;
   bool add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const;
 
   const Plan& plan_;
-  std::vector<Term> terms_;  ///< empty: the query is another one
+  std::vector<Term> terms_;  ///< by aggregate; empty: the query is another one
   int key_ = -1;             ///< the column that is bounded; -1: every row is kept
   StoredBounds range_{};
   std::remove_cvref_t<decltype(Kernels::sum_in_range[0])> kernel_ = nullptr;

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "expression/dictionary.hpp"
 #include "expression/kernels.hpp"
 
 namespace upsweep::query {
@@ -38,18 +37,6 @@ bool copy_bits(const std::uint8_t* in, std::int64_t from, std::uint8_t* out, std
   return all;
 }
 
-void set_bits(std::uint8_t* out, std::int64_t to, std::int64_t n) {
-  for (std::int64_t i = 0; i < n;) {
-    if ((to + i) % 8 == 0 && n - i >= 8) {
-      std::memset(out + (to + i) / 8, 0xFF, static_cast<std::size_t>((n - i) / 8));
-      i += (n - i) / 8 * 8;
-      continue;
-    }
-    out[(to + i) / 8] |= static_cast<std::uint8_t>(1 << ((to + i) % 8));
-    ++i;
-  }
-}
-
 }  // namespace
 
 ChunkBuilder::ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std::int64_t capacity, int first_array)
@@ -63,6 +50,7 @@ ChunkBuilder::ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std
     const int array = 2 * static_cast<int>(c);
     columns_[c].values = static_cast<std::byte*>(staging_.host_array(array, bytes_of(c, rows)));
     columns_[c].validity = static_cast<std::uint8_t*>(staging_.host_array(array + 1, (rows + 7) / 8));
+    std::memset(columns_[c].validity, 0xFF, static_cast<std::size_t>(rows + 7) / 8);
   }
 }
 
@@ -89,8 +77,6 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   if (from.validity != nullptr) {
     const bool all = copy_bits(from.validity, from.offset + first, column.validity, staged_, count);
     column.has_nulls = column.has_nulls || !all;
-  } else {
-    set_bits(column.validity, staged_, count);
   }
   if (field.storage == Storage::bit) {
     (void)copy_bits(static_cast<const std::uint8_t*>(from.values), from.offset + first,
@@ -118,14 +104,7 @@ void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Diction
   if (column.translated == dictionary) return;
   column.translated = dictionary;
   column.to.clear();
-  for (const std::string_view word : *dictionary) {
-    auto known = column.index.find(word);
-    if (known == column.index.end()) {
-      const std::string& kept = column.dictionary.emplace_back(word);
-      known = column.index.emplace(kept, static_cast<std::int32_t>(column.dictionary.size() - 1)).first;
-    }
-    column.to.push_back(known->second);
-  }
+  for (const std::string_view word : *dictionary) column.to.push_back(column.texts.entry(word));
 }
 
 void ChunkBuilder::flush() {
@@ -139,6 +118,7 @@ void ChunkBuilder::flush() {
       staging_.compute([&](const gpu::Policy&) { staging_.fill(validity, 0xFF, rows_ / 8); });
     }
     staging_.copy_in(validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
+    std::memset(column.validity, 0xFF, static_cast<std::size_t>(staged_ + 7) / 8);
   }
   rows_ += staged_;
   staged_ = 0;
@@ -155,7 +135,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
       there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
-    if (fields_[c].kind == ValueKind::text) there.dictionary = expression::dictionary_of(std::move(column.dictionary));
+    if (fields_[c].kind == ValueKind::text) there.dictionary = std::move(column.texts).dictionary();
     column = {.values = column.values, .validity = column.validity};
   }
   rows_ = 0;

@@ -3,14 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "cuda/staging.hpp"
+#include "expression/dictionary.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::query {
@@ -46,13 +43,12 @@ class ChunkBuilder {
 
  private:
   struct Column {
-    std::byte* values = nullptr;  ///< on the host, of the rows that are staged
-    std::uint8_t* validity = nullptr;
-    bool has_nulls = false;              ///< so far in the chunk
-    bool has_validity = false;           ///< on the device
-    std::uint64_t magnitude = 0;         ///< OR of x ^ (x >> 63)
-    std::deque<std::string> dictionary;  ///< of the chunk
-    std::unordered_map<std::string_view, std::int32_t> index;
+    std::byte* values = nullptr;                   ///< on the host, of the rows that are staged
+    std::uint8_t* validity = nullptr;              ///< all ones, where no batch says otherwise
+    bool has_nulls = false;                        ///< so far in the chunk
+    bool has_validity = false;                     ///< on the device
+    std::uint64_t magnitude = 0;                   ///< OR of x ^ (x >> 63)
+    expression::Texts texts;                       ///< of the chunk
     std::shared_ptr<const Dictionary> translated;  ///< those that `to` is about
     std::vector<std::int32_t> to;
   };

@@ -73,9 +73,12 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
   DeviceFold fold(plan, kernels, staging, 0);
   for (int part = 0; part < table.parts(); ++part) {
     const DeviceChunk& chunk = *table.chunk(part, policy.device);
-    const std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));
-    total.groups.merge(groups ? *groups : fold_read_back(plan, kernels, table, part));
-    if (!groups) total.rows_by_cpu += chunk.rows;
+    std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));
+    if (!groups) {
+      groups = fold_read_back(plan, kernels, table, part);
+      total.rows_by_cpu += chunk.rows;
+    }
+    total.groups.merge(*groups);
     total.rows += chunk.rows;
     if (progress) progress(total.rows);
   }

@@ -37,6 +37,10 @@ Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast
 /// Bounds in steps, so that chunks seldom need code of their own.
 int rounded_bits(int bits) { return bits > 56 ? (bits > 62 ? 63 : 62) : (bits + 7) / 8 * 8; }
 
+const Dictionary& dictionary_of(const DeviceChunk& chunk, int column) {
+  return *chunk.columns[static_cast<std::size_t>(column)].dictionary;
+}
+
 /// Dictionary in order: place by word.
 std::vector<std::int32_t> order_of(const Dictionary& words) {
   std::vector<std::int32_t> order(words.size());
@@ -70,9 +74,9 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   const std::int64_t most_by_block = chunk.rows / limits_.multiprocessors + 8 * kBlockThreads;
   options_.copy_bits = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_by_block))) + 3) / 4 * 4;
   options_.threads = kBlockThreads;
-  options_.keying = plan_.keys.empty() ? Keying::none : Keying::direct;
-  options_.copies = plan_.keys.empty() ? Copies::registers : Copies::threads;
   if (plan_.keys.empty()) return fold(chunk, fold_source(plan_, options_), 1, nullptr);
+  options_.keying = Keying::direct;
+  options_.copies = Copies::threads;
   if (const auto groups = direct_groups(chunk)) {
     const Source source = choose_copies(*groups);
     if (options_.copies == Copies::threads) return fold(chunk, source, *groups, nullptr);
@@ -119,15 +123,10 @@ Source DeviceFold::choose_copies(std::int64_t groups) {
   Source source = fold_source(plan_, options_);
   const std::int64_t bytes = groups * source.own_words * kWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
-  constexpr std::array kWidths = {256, 128, 64};
-  for (const int threads : kWidths) {
+  const std::int64_t easily = std::min(kEasilyShared, most);
+  for (const auto& [threads, shared] : {std::pair(256, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
     options_.threads = threads;
-    if (bytes * threads > std::min(kEasilyShared, most)) continue;
-    return threads == kBlockThreads ? std::move(source) : fold_source(plan_, options_);
-  }
-  for (const int threads : {64, 32}) {
-    options_.threads = threads;
-    if (bytes * threads <= most) return fold_source(plan_, options_);
+    if (bytes * threads <= shared) return threads == kBlockThreads ? std::move(source) : fold_source(plan_, options_);
   }
   options_.copies = Copies::warps;
   options_.copy_bits = kChunkBits;
@@ -194,8 +193,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
     if (nulls[k] != 0) {
       key[k] = 0;
     } else if (node.type.kind == ValueKind::text) {
-      key[k] = groups.entry(
-          (*chunk.columns[static_cast<std::size_t>(node.column)].dictionary)[static_cast<std::size_t>(key[k])]);
+      key[k] = groups.entry(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
     }
   }
 }
@@ -222,14 +220,14 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   int table = first_array_ + static_cast<int>(Array::tables);
   for (const Expression* test : source.word_tests) {
     std::vector<std::uint8_t> passing;
-    for (const std::string_view word : *chunk.columns[static_cast<std::size_t>(test->args[0]->column)].dictionary) {
+    for (const std::string_view word : dictionary_of(chunk, test->args[0]->column)) {
       passing.push_back(passes(*test, word) ? 1 : 0);
     }
     passing.resize(std::max<std::size_t>(passing.size(), 1));
     words[next++] = address(staging_.upload(table++, passing.data(), std::ssize(passing)));
   }
   for (const int column : source.ranked) {
-    const std::vector<std::int32_t> order = order_of(*chunk.columns[static_cast<std::size_t>(column)].dictionary);
+    const std::vector<std::int32_t> order = order_of(dictionary_of(chunk, column));
     std::vector<std::int32_t> ranks(std::max<std::size_t>(order.size(), 1));
     for (std::size_t i = 0; i < order.size(); ++i) {
       ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
@@ -292,7 +290,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
   }
   std::vector<std::vector<std::int32_t>> orders(plan_.columns.size());
   for (const int column : source.ranked) {
-    orders[static_cast<std::size_t>(column)] = order_of(*chunk.columns[static_cast<std::size_t>(column)].dictionary);
+    orders[static_cast<std::size_t>(column)] = order_of(dictionary_of(chunk, column));
   }
   Groups all(plan_, kernels_);
   std::vector<Int128> key(plan_.keys.size());
@@ -313,9 +311,9 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
         state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
       }
       if (plan_.aggregates[a].type.kind != ValueKind::text || plan_.aggregates[a].fold == Fold::count) continue;
-      const auto column = static_cast<std::size_t>(plan_.aggregates[a].input->column);
-      const std::int32_t word = orders[column][static_cast<std::size_t>(state.exact)];
-      state.exact = all.entry((*chunk.columns[column].dictionary)[static_cast<std::size_t>(word)]);
+      const int column = plan_.aggregates[a].input->column;
+      const std::int32_t word = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
+      state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(word)]);
     }
   }
   return all;

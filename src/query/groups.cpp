@@ -82,12 +82,6 @@ void Groups::grow() {
   }
 }
 
-std::int32_t Groups::entry(std::string_view text) {
-  const auto [found, is_new] = entries_.emplace(text, static_cast<std::int32_t>(dictionary_.size()));
-  if (is_new) dictionary_.emplace_back(text);
-  return found->second;
-}
-
 /// What is known of entries is of those of the last dictionary.
 void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary) {
   Translation& translation = translations_[which];
@@ -256,7 +250,7 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
 void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
   if (other.count == 0) return;
   const auto word_of = [&](const State& state) -> const std::string& {
-    return dictionary_[static_cast<std::size_t>(state.exact)];
+    return texts_.all()[static_cast<std::size_t>(state.exact)];
   };
   const bool better = best.count == 0 || (kind == ValueKind::real   ? is_better(fold, other.real, best.real)
                                           : kind == ValueKind::text ? is_better(fold, word_of(other), word_of(best))
@@ -292,8 +286,8 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
     } else if (kind == ValueKind::text) {
       // Only text that is better than all before it is kept: there may be as many entries as rows.
       const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
-      const bool is_kept =
-          best.count > 0 && !is_better(fold, mine, std::string_view(dictionary_[static_cast<std::size_t>(best.exact)]));
+      const bool is_kept = best.count > 0 &&
+                           !is_better(fold, mine, std::string_view(texts_.all()[static_cast<std::size_t>(best.exact)]));
       other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : entry(mine);
     } else {
       other.exact = exact_at(v, i);
@@ -305,8 +299,8 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind 
 
 void Groups::merge(const Groups& later) {
   const std::size_t width = plan_->keys.size();
-  std::vector<std::int32_t> to(later.dictionary_.size());
-  for (std::size_t w = 0; w < to.size(); ++w) to[w] = entry(later.dictionary_[w]);
+  std::vector<std::int32_t> to;
+  for (const std::string& text : later.texts_.all()) to.push_back(entry(text));
   std::vector<Int128> key(width);
   for (std::int64_t g = 0; g < later.count_; ++g) {
     const std::size_t first = static_cast<std::size_t>(g) * width;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "expression/dictionary.hpp"
 #include "expression/evaluate.hpp"
 #include "query/plan.hpp"
 
@@ -39,7 +40,7 @@ class Groups {
   /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
   /// value 0, and text has its entry's index. Throws Error unsupported_sql (too many groups).
   std::int64_t find(const Int128* key, const std::uint8_t* nulls);
-  std::int32_t entry(std::string_view text);
+  std::int32_t entry(std::string_view text) { return texts_.entry(text); }
   State& state(std::int64_t group, std::size_t aggregate) {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
@@ -49,14 +50,14 @@ class Groups {
   [[nodiscard]] const State& state(std::int64_t group, std::size_t aggregate) const {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
-  /// Dictionary of text keys and aggregates: `exact` is an index into them.
+  /// Of text keys and aggregates: `exact` is an index into texts().
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
     return keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
   }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
     return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
   }
-  [[nodiscard]] const std::vector<std::string>& dictionary() const { return dictionary_; }
+  [[nodiscard]] const std::deque<std::string>& texts() const { return texts_.all(); }
 
  private:
   /// A batch's dictionary as entries of the groups': filled as they are met.
@@ -84,8 +85,7 @@ class Groups {
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> key_nulls_;
   std::vector<State> states_;
-  std::vector<std::string> dictionary_;
-  std::unordered_map<std::string, std::int32_t> entries_;
+  Texts texts_;
   std::vector<std::int32_t> table_;  ///< hash table of groups; -1: free
 
   // Of the block at hand.
