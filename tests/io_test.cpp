@@ -298,6 +298,21 @@ TEST_F(IoTest, NpyThatShrinksWhileItIsReadIsMalformed) {
   expect_error(Code::malformed, "changed while it was read", [&] { reader->next(10); });
 }
 
+// A page past the end of a mapped file, when touched, would kill the process.
+TEST_F(IoTest, NpyThatShrinksWhileAChunkIsUsedKeepsIt) {
+  const auto values = counting<std::int64_t>(2 * kBatchRows);
+  const std::string file = put("a.npy", npy_of(values, "<i8"));
+  for (const int threads : {1, 4}) {
+    const auto reader = open_column(file, threads);
+    const Chunk chunk = reader->next(kBatchRows);
+    fs::resize_file(file, 500);
+    const auto* const elements = static_cast<const std::int64_t*>(chunk.data);
+    EXPECT_TRUE(std::equal(elements, elements + chunk.count, values.begin()));
+    expect_error(Code::malformed, "it ends before element 65536;", [&] { reader->next(kBatchRows); });
+    put("a.npy", npy_of(values, "<i8"));
+  }
+}
+
 // Feeds a FIFO from another thread, in pieces that split headers and elements.
 class Feeder {
  public:

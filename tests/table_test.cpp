@@ -206,6 +206,26 @@ TEST_F(IoTest, NpyOfTruthValuesIsATable) {
   }
 }
 
+TEST_F(IoTest, PartsOfNpyAreReadByThemselves) {
+  const std::int64_t part = 32 * kBatchRows;
+  const auto values = counting<std::int32_t>(2 * part + 5);
+  const auto table = open_table(put("a.npy", npy_of(values, "<i4")));
+  ASSERT_EQ(table->parts(), 3);
+  EXPECT_EQ(table->rows(1), part);
+  EXPECT_EQ(table->rows(2), 5);
+  EXPECT_EQ(numbers<std::int32_t>(*table, "a"), Optionals<std::int32_t>(values.begin(), values.end()));
+  // Batches that are kept stay as they are when others are read.
+  const auto reader = table->open(1, {0});
+  std::vector<Batch> batches(5);
+  for (Batch& batch : batches) ASSERT_TRUE(reader->next(batch));
+  batches.erase(batches.begin() + 1, batches.begin() + 3);
+  for (Batch more; reader->next(more);) EXPECT_EQ(more.rows, kBatchRows);
+  for (const Batch& batch : batches) {
+    EXPECT_EQ(static_cast<const std::int32_t*>(batch.columns[0].values)[7],
+              values[static_cast<std::size_t>(batch.first_row + 7)]);
+  }
+}
+
 TEST_F(IoTest, NpyTablesCutAnywhereAreMalformed) {
   const std::string good = npy_of<std::int16_t>({1, 2, 3}, "<i2");
   for (std::size_t size = 0; size < good.size(); ++size) {
@@ -221,7 +241,10 @@ TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
   Batch batch;
   EXPECT_TRUE(reader->next(batch));
   write_over(file, good.substr(0, 500));
-  expect_error(Code::malformed, "changed while it was read", [&] { reader->next(batch); });
+  EXPECT_EQ(static_cast<const std::int64_t*>(batch.columns[0].values)[kBatchRows - 1],
+            kBatchRows - 1);  // its own memory
+  expect_error(Code::malformed, "changed while it was read: it ends before element 65536;",
+               [&] { reader->next(batch); });
   write_over(file, good);
   expect_error(Code::malformed, "changed while it was read", [&] { table->open(0, {0})->next(batch); });
 }

@@ -65,9 +65,9 @@ void skip_to(io::ColumnReader& column, std::int64_t offset) {
 /// Starts and stops from two columns.
 class TwoColumns : public BoundsReader {
  public:
-  explicit TwoColumns(const OffsetsOptions& options)
-      : starts_(io::open_column(options.starts)),
-        stops_(io::open_column(options.stops)),
+  TwoColumns(const OffsetsOptions& options, const Common& common)
+      : starts_(io::open_column(options.starts, common.threads)),
+        stops_(io::open_column(options.stops, common.threads)),
         options_(options),
         lists_(count_lists(starts_->info(), stops_->info(), options)) {
     skip_to(*starts_, options.starts_offset);
@@ -108,10 +108,11 @@ class TwoColumns : public BoundsReader {
 /// Starts and stops that are one column, one element apart: it is read once, and cpu.adjacent can run.
 class OneColumn : public BoundsReader {
  public:
-  explicit OneColumn(const OffsetsOptions& options) : column_(io::open_column(options.starts)), left_(options.length) {
+  OneColumn(const OffsetsOptions& options, const Common& common)
+      : column_(io::open_column(options.starts, common.threads)), left_(options.length) {
     (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
-    bounds_.resize(static_cast<std::size_t>(chunk_length(column_->info()) + 1) * size_);
+    bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info()) + 1) * size_);
     skip_to(*column_, options.starts_offset);
     const io::Chunk first = column_->next(1);
     if (first.count == 1) std::memcpy(bounds_.data(), first.data, size_);
@@ -143,17 +144,17 @@ class OneColumn : public BoundsReader {
   std::int64_t left_;
 };
 
-std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options) {
+std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options, const Common& common) {
   // Without a length such a column never fits: one element more lies after the first offset than after the second.
   const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
                         options.stops_offset - options.starts_offset == 1;
-  if (adjacent) return std::make_unique<OneColumn>(options);
-  return std::make_unique<TwoColumns>(options);
+  if (adjacent) return std::make_unique<OneColumn>(options, common);
+  return std::make_unique<TwoColumns>(options, common);
 }
 
 Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, bool strict,
                        OffsetsCarry& carry, io::NpyWriter* writer) {
-  const std::int64_t length = chunk_length(reader.info());
+  const std::int64_t length = chunk_length(common, reader.info());
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
   const Type type = reader.info().type;
   if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
@@ -193,7 +194,7 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   options.output = output_of(common, asked.output);
   if (options.starts == "-" && options.stops == "-") refuse("STARTS and STOPS cannot both be standard input");
   const Policy policy = common.policy();
-  const auto reader = open_bounds(options);
+  const auto reader = open_bounds(options, common);
   std::optional<io::NpyWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);

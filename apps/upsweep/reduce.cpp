@@ -52,7 +52,7 @@ Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo&
 }  // namespace
 
 int run_reduce(const Common& common, const ReduceOptions& options) {
-  const auto reader = io::open_column(options.input);
+  const auto reader = io::open_column(options.input, common.threads);
   const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Operator op = parse_op(options.op, info, type);
@@ -65,7 +65,7 @@ int run_reduce(const Common& common, const ReduceOptions& options) {
                              : dynamic::reduce(chosen, op, from, carry);
   };
   const Work work = work_on_chunks(
-      common, policy, "reducing", info.count, [&] { return reader->next(chunk_length(info)); }, run,
+      common, policy, "reducing", info.count, [&] { return reader->next(chunk_length(common, info)); }, run,
       [](const io::Chunk&) {});
   if (work.count == 0) {
     if (selects(op)) {

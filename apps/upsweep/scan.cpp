@@ -77,7 +77,7 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy
   const io::ColumnInfo& info = reader.info();
   const Type type = carry.type();
   const auto size = static_cast<std::size_t>(size_of(type));
-  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(info)) * size);
+  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info)) * size);
   Scanned scanned;
   std::int64_t count = 0;
   const auto run = [&](dynamic::Staged* device, const Policy& policy, const io::Chunk& chunk) {
@@ -97,8 +97,8 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy
     std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
     count += chunk.count;
   };
-  scanned.work =
-      work_on_chunks(common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(info)); }, run, done);
+  scanned.work = work_on_chunks(
+      common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(common, info)); }, run, done);
   return scanned;
 }
 
@@ -140,7 +140,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
 int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
   options.output = output_of(common, asked.output);
-  const auto reader = io::open_column(options.input);
+  const auto reader = io::open_column(options.input, common.threads);
   const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Type given = given_type(type, options.dtype);

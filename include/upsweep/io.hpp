@@ -27,8 +27,8 @@ enum class CsvCells : std::uint8_t {
 /// file without its folder and ending. The format is recognised by the first bytes; what has none of these is CSV where the
 /// name ends in .csv, else malformed. What becomes of which type stands in src/io/README.md. Columns of a type that is not
 /// computed with have their `Field::unsupported` set.
-/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file; other files are one part. Open parts
-/// hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
+/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file, 2 million rows of .npy; other files are one
+/// part. Open parts hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
 /// Ranges are known of Parquet only, where it has statistics: for integers, decimals, dates and floats. They leave NaN
 /// out of account.
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So

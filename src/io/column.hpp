@@ -40,7 +40,8 @@ struct Chunk {
 class ColumnReader {
  public:
   /// Throws upsweep::Error unsupported_type for text, booleans, decimals of more than 18 digits and what tables do not read.
-  explicit ColumnReader(TableColumn column);
+  /// `threads`: as a policy's, to read elements at once where the table can.
+  explicit ColumnReader(TableColumn column, int threads = 1);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
 
@@ -53,14 +54,19 @@ class ColumnReader {
   std::int64_t skip(std::int64_t count);
 
  private:
+  Chunk read_elements(std::int64_t count);
+  [[nodiscard]] std::int64_t rows_ahead(std::int64_t count) const;
   bool load();
   void refuse_nulls(std::int64_t n) const;
   void append(Chunk& chunk, std::int64_t n, std::int64_t count);
 
   std::unique_ptr<Table> table_;
   int column_;
+  ReadElements read_;
+  int workers_;
   Storage storage_;
   ColumnInfo info_;
+  std::int64_t row_ = 0;  // the next one, of elements that are read at once
   int next_part_ = 0;
   std::unique_ptr<BatchReader> part_;
   Batch batch_;
@@ -73,9 +79,9 @@ class ColumnReader {
 /// The format is recognised by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
 /// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
 /// column begins after the first ':' that has a file before it. The one column of a CSV file, not asked for by name, is
-/// malformed where its name is a number: the file has no line of names. Throws
+/// malformed where its name is a number: the file has no line of names. `threads`: as ColumnReader has them. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
-std::unique_ptr<ColumnReader> open_column(std::string_view source);
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 1);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/npy_table.cpp: a .npy file as a table of one part and one column, named as the file: mapped, or read where that cannot be.
+// io/npy_table.cpp: a .npy file as a table of one column, named as the file.
 #include "io/npy_table.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <utility>
 
@@ -14,11 +13,13 @@
 #include "io/npy.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
+#include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read into, or given back, at once
+constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read into
+constexpr std::int64_t kPartRows = kBlockRows;        // of a regular file: threads read parts at the same time
 
 // What all readers of a table share.
 struct NpyFile {
@@ -27,12 +28,6 @@ struct NpyFile {
     if (!source.regular) return;
     state = file_state(source.file, name);
     check_size();
-    if (!layout.boolean && layout.data % size_of(layout.type) == 0) map();
-  }
-  NpyFile(const NpyFile&) = delete;
-  NpyFile& operator=(const NpyFile&) = delete;
-  ~NpyFile() {
-    if (mapped != nullptr) ::munmap(mapped, static_cast<std::size_t>(state.size));
   }
 
   // By division: the product of a hostile count and the width may only just not overflow.
@@ -50,20 +45,22 @@ struct NpyFile {
     }
   }
 
-  // Some network file systems refuse it, and so does a limit on the address space.
-  void map() {
-    void* const base =
-        ::mmap(nullptr, static_cast<std::size_t>(state.size), PROT_READ, MAP_PRIVATE, source.file.get(), 0);
-    if (base == MAP_FAILED) return;
-    mapped = static_cast<std::byte*>(base);
-    ::madvise(mapped, static_cast<std::size_t>(state.size), MADV_SEQUENTIAL);  // only advice, so it may fail
+  // Of a regular file, also by several threads at the same time.
+  void read(std::int64_t first, std::int64_t n, void* to) const {
+    const std::int64_t width = size_of(layout.type);
+    const std::int64_t at = layout.data + first * width;
+    const std::int64_t row = first + read_fully_at(source.file.get(), to, n * width, at, name) / width;
+    if (row < first + n) {
+      throw Error(Code::malformed,
+                  fmt::format("{}: changed while it was read: it ends before element {}; try again", name, row), row);
+    }
+    require_unchanged(source.file, name, state);
   }
 
   Opened source;
   std::string name;
   NpyLayout layout;
   FileState state;
-  std::byte* mapped = nullptr;  // the file's first byte in memory
 };
 
 Storage storage_of(const NpyLayout& layout) {
@@ -82,80 +79,77 @@ void pack_bits(std::byte* bytes, std::int64_t n) {
   }
 }
 
+// Memory for batches that follow each other in it.
+struct Block {
+  AlignedBuffer bytes;
+  std::atomic<int> in_use = 0;  // batches
+
+  // The last one's end is seen before the memory is written again, whichever thread it was used by.
+  [[nodiscard]] bool is_free() const { return in_use.load(std::memory_order_acquire) == 0; }
+};
+
+// Some of the elements.
 class NpyBatches final : public BatchReader {
  public:
-  NpyBatches(std::shared_ptr<const NpyFile> file, std::size_t columns)
-      : file_(std::move(file)), columns_(columns), width_(size_of(file_->layout.type)) {}
+  NpyBatches(std::shared_ptr<const NpyFile> file, std::size_t columns, std::int64_t first, std::int64_t end)
+      : file_(std::move(file)), columns_(columns), width_(size_of(file_->layout.type)), position_(first), end_(end) {}
 
   bool next(Batch& batch) override {
     batch = {};
-    // Also because touching a mapped page past the end of a file that shrank kills the process. One that shrinks while a
-    // batch is in use is beyond help.
-    if (file_->source.regular) require_unchanged(file_->source.file, file_->name, file_->state);
-    const std::int64_t n = std::min(kBatchRows, count() - position_);
+    const std::int64_t n = std::min(kBatchRows, end_ - position_);
     ColumnData data;
-    if (n > 0) data.values = file_->mapped != nullptr ? find(batch) : read(n, batch);
+    if (n > 0) data.values = read(n, batch);
     batch.rows = n;
     batch.first_row = position_;
     batch.columns.assign(columns_, data);
     position_ += n;
-    if (!file_->source.regular && position_ == count() && !std::exchange(ended_, true)) expect_end();
+    if (!file_->source.regular && position_ == end_ && !std::exchange(ended_, true)) expect_end();
     return n > 0;
   }
 
  private:
-  [[nodiscard]] std::int64_t count() const { return file_->layout.count; }
-
-  // Pages that were given out before are dropped now and then, so that the process does not grow with the file. Those that
-  // are in use still are mapped again when they are touched.
-  const void* find(Batch& batch) {
-    batch.memory = file_;
-    const std::int64_t at = file_->layout.data + position_ * width_;
-    if (position_ % kBlockRows == 0) {
-      static const std::int64_t kPage = ::sysconf(_SC_PAGESIZE);
-      const std::int64_t page = at / kPage * kPage;
-      ::madvise(file_->mapped + dropped_, static_cast<std::size_t>(page - dropped_), MADV_DONTNEED);
-      dropped_ = page;
-    }
-    return file_->mapped + at;
-  }
-
-  // Batches of a block follow each other in memory. The count stands in a header that may lie, so a block is all that it
-  // takes; and it is used again where that is safe: batches of a regular file may be in use by other threads.
   const void* read(std::int64_t n, Batch& batch) {
-    const std::int64_t row = position_ % kBlockRows;
-    if (row == 0) {
-      if (!block_ || file_->source.regular || block_.use_count() > 1) block_ = std::make_shared<AlignedBuffer>();
-      block_->reserve(std::min(kBlockRows, count() - position_) * width_, file_->name);
-    }
-    batch.memory = block_;
-    std::byte* const to = block_->data() + row * width_;
-    const int fd = file_->source.file.get();
-    const std::int64_t bytes = n * width_;
-    if (file_->source.regular) {
-      const std::int64_t at = file_->layout.data + position_ * width_;
-      if (read_fully_at(fd, to, bytes, at, file_->name) < bytes) throw_changed(file_->name);
-    } else if (const std::int64_t got = read_fully(fd, to, bytes, file_->name); got < bytes) {
-      throw_bad_npy(file_->name, fmt::format("is cut short: {} of {} elements are missing",
-                                             count() - position_ - got / width_, count()));
-    }
+    std::byte* const to = make_room(n);
+    block_->in_use.fetch_add(1, std::memory_order_relaxed);
+    batch.memory = {to, [block = block_](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
+    file_->source.regular ? file_->read(position_, n, to) : read_stream(n, to);
     if (file_->layout.boolean) pack_bits(to, n);
     return to;
+  }
+
+  // Begins at the block's front again as soon as nobody uses it, so that memory is touched that is in a cache. The count of
+  // elements stands in a header that may lie, so a block is all that it takes.
+  std::byte* make_room(std::int64_t n) {
+    if (block_ && block_->is_free()) filled_ = 0;
+    if (!block_ || filled_ + n > kBlockRows) {
+      block_ = std::make_shared<Block>();
+      block_->bytes.reserve(std::min(kBlockRows, end_ - position_) * width_, file_->name);
+      filled_ = 0;
+    }
+    return block_->bytes.data() + std::exchange(filled_, filled_ + n) * width_;
+  }
+
+  void read_stream(std::int64_t n, std::byte* to) const {
+    const std::int64_t got = read_fully(file_->source.file.get(), to, n * width_, file_->name) / width_;
+    if (got == n) return;
+    throw_bad_npy(file_->name,
+                  fmt::format("is cut short: {} of {} elements are missing", end_ - position_ - got, end_));
   }
 
   void expect_end() const {
     char more = 0;
     if (read_fully(file_->source.file.get(), &more, 1, file_->name) == 0) return;
-    throw_bad_npy(file_->name, fmt::format("has more bytes after its {} elements", count()));
+    throw_bad_npy(file_->name, fmt::format("has more bytes after its {} elements", end_));
   }
 
   std::shared_ptr<const NpyFile> file_;
   std::size_t columns_;  // as often is the one asked for
   std::int64_t width_;
-  std::int64_t position_ = 0;  // rows given out
-  std::int64_t dropped_ = 0;   // bytes of the mapped file
+  std::int64_t position_;  // of the next row
+  std::int64_t end_;
   bool ended_ = false;
-  std::shared_ptr<AlignedBuffer> block_;
+  std::shared_ptr<Block> block_;
+  std::int64_t filled_ = 0;  // rows of the block
 };
 
 class NpyTable final : public FileTable {
@@ -167,11 +161,15 @@ class NpyTable final : public FileTable {
     field.storage = storage_of(layout);
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
-    starts_ = {0, layout.count};
+    // What is no regular file is read front to back.
+    const std::int64_t step = file_->source.regular ? kPartRows : layout.count;
+    starts_ = {0};
+    do starts_.push_back(std::min(starts_.back() + step, layout.count));
+    while (starts_.back() < layout.count);
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
-    return std::make_unique<NpyBatches>(file_, columns.size());
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+    return std::make_unique<NpyBatches>(file_, columns.size(), start(part), start(part + 1));
   }
 
  private:
@@ -180,8 +178,13 @@ class NpyTable final : public FileTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_npy_table(Opened opened, const std::string& name) {
-  return std::make_unique<NpyTable>(std::make_shared<const NpyFile>(std::move(opened), name));
+TableColumn open_npy(Opened opened, const std::string& name) {
+  const auto file = std::make_shared<const NpyFile>(std::move(opened), name);
+  TableColumn column{std::make_unique<NpyTable>(file), 0, name};
+  if (file->source.regular) {
+    column.read = [file](std::int64_t first, std::int64_t n, void* to) { file->read(first, n, to); };
+  }
+  return column;
 }
 
 }  // namespace upsweep::io

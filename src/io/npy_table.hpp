@@ -2,16 +2,16 @@
 // io/npy_table.hpp: a .npy file as a table of one column.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "io/source.hpp"
-#include "upsweep/table.hpp"
+#include "io/table.hpp"
 
 namespace upsweep::io {
 
-/// Of a regular file, which is memory-mapped, or of anything that can only be read front to back, which can be opened once: a
+/// Of a regular file, in parts of equal length, or of anything that can only be read front to back, which can be opened once: a
 /// pipe, a terminal, a device. `name` is what messages call it. Throws upsweep::Error: malformed, unsupported_type, unreadable.
-std::unique_ptr<Table> open_npy_table(Opened opened, const std::string& name);
+/// Nothing is mapped: touching a page past the end of a file that someone has made shorter would kill the process.
+TableColumn open_npy(Opened opened, const std::string& name);
 
 }  // namespace upsweep::io

@@ -397,7 +397,7 @@ Numbers read_numbers(std::string_view source) {
   Opened opened = source == "-" ? open_standard_input() : open_file(found.path);
   const bool once = !opened.regular && !found.column;
   if (once && begins_as_npy(opened.file.get())) {
-    ColumnReader reader({open_npy_table(std::move(opened), found.path), 0, found.path});
+    ColumnReader reader(open_npy(std::move(opened), found.path));
     read_column(reader, numbers);
   } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
     LineReader(opened.file.get(), numbers).read();

@@ -39,7 +39,7 @@ std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvC
     throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
   }
   if (opened.format == Format::zip || opened.format == Format::unknown) refuse_format(path, opened.format);
-  if (opened.format == Format::npy) return open_npy_table(std::move(opened), path);
+  if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
   return open_arrow_table(opened.format, path, cells, choose);
 }
 
@@ -87,7 +87,7 @@ TableColumn open_npy_column(Opened opened, const Source& source) {
     throw Error(Code::unknown_column,
                 fmt::format("{}: a .npy file has no columns; leave out ':{}'", source.path, printable(*source.column)));
   }
-  return {open_npy_table(std::move(opened), source.path), 0, source.path};
+  return open_npy(std::move(opened), source.path);
 }
 
 // `advice`: what else to do where a CSV file has no names.
@@ -119,14 +119,13 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
   return open_regular(std::move(opened), path, cells, {});
 }
 
-std::unique_ptr<ColumnReader> open_column(std::string_view source) {
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) {
   if (source == "-") {
-    const std::string name(kStandardInput);
-    return std::make_unique<ColumnReader>(TableColumn{open_npy_table(open_standard_input(), name), 0, name});
+    return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
   return std::make_unique<ColumnReader>(
-      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"));
+      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"), threads);
 }
 
 std::optional<TableColumn> open_csv_column(std::string_view source) {

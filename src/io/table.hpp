@@ -23,11 +23,15 @@ inline constexpr std::pair<Type, Storage> kStorages[] = {
     {Type::float64, Storage::float64},
 };
 
+/// Reads `n` elements from row `first` on. Several threads may do so at the same time.
+using ReadElements = std::function<void(std::int64_t first, std::int64_t n, void* to)>;
+
 /// A column of a table.
 struct TableColumn {
   std::unique_ptr<Table> table;
   int column = 0;
-  std::string name;  ///< what messages call it: "FILE", "FILE:COLUMN" or "standard input"
+  std::string name;        ///< what messages call it: "FILE", "FILE:COLUMN" or "standard input"
+  ReadElements read = {};  ///< null: it is read in batches, front to back
 };
 
 /// Says which of a table's columns, of which it sees the names, is the one that is wanted.
