@@ -433,7 +433,7 @@ def test_dates_are_dates(upsweep, arrow, name):
     assert text.endswith("scale  the values in out.npy are days since 1970-01-01: -1 means 1969-12-31\n")
     assert upsweep.npy("scan", f"{name}:d", "--op", "min").tolist() == [10440, -1, -1]
     assert upsweep.json("scan", f"{name}:d", "--op", "max", "--init", "2000-01-01")["first"] == "2000-01-01"
-    for bad in ("10440", "2000-13-01", "yesterday"):
+    for bad in ("10440", "2000-13-01", "2000-257-01", "2000-02-30", "yesterday"):
         upsweep.fails("invalid_argument", "scan", f"{name}:d", "--op", "max", "--init", bad)
 
 
