@@ -192,6 +192,16 @@ TEST(Query, WhatIsNotReachedIsNotComputed) {
       << failed.message;
 }
 
+TEST(Query, DatesAreOfTheCalendar) {
+  const Longs x{1};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT MIN(date '2000-02-29') FROM t", t), "2000-02-29");
+  for (const std::string date : {"1998-257-01", "1998-01-257", "1998-13-01", "1998-00-01", "1999-02-29", "0-01-01"}) {
+    EXPECT_EQ(failure("SELECT MIN(date '" + date + "') FROM t", t).code, Code::bad_sql) << date;
+  }
+}
+
 TEST(Query, MessagesHoldWholeCharacters) {
   const Longs x{1};
   MemoryTable t;

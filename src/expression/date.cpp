@@ -28,9 +28,11 @@ int parse_date(const std::string& text, const std::string& date, int location) {
             (i == 2 ? stopped == end : stopped < end && *stopped == '-');
     at = right ? stopped + 1 : at;
   }
+  // std::chrono keeps a month and a day in 8 bits: numbers past those would come round.
+  right = right && part[0] >= 1 && part[0] <= 9999 && part[1] <= 12 && part[2] <= 31;
   const std::chrono::year_month_day day{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
                                         std::chrono::day(static_cast<unsigned>(part[2]))};
-  if (!right || part[0] < 1 || part[0] > 9999 || !day.ok()) {
+  if (!right || !day.ok()) {
     refuse(text, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", date));
   }
   return static_cast<int>(std::chrono::sys_days(day).time_since_epoch().count());

@@ -233,6 +233,11 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   });
   if (no_memory) throw std::bad_alloc();
   if (search.interrupted) return kInterrupted;
+  // The calling thread may have had few classes, where others were faster: at least now it reports how many are done.
+  if (!go_on(call, static_cast<std::int64_t>(std::min(search.next.load(), modulus)),
+             static_cast<std::int64_t>(modulus))) {
+    return kInterrupted;
+  }
   call.left_items = Search::border(call.n, 2);
   call.reachable = search.found != kNoClass;
   call.sum = call.target;
