@@ -6,7 +6,7 @@
 
 namespace upsweep::expression {
 
-// What the CPU does by __builtin_…_overflow, number.hpp and kernels.cpp; tests/rules_test.cpp holds both to one table of cases.
+// What the CPU does by __builtin_…_overflow, number.hpp and kernels.cpp; tests/device_query_test.cpp holds both to one table of cases.
 /// What every source starts with.
 inline constexpr std::string_view kPrelude = R"(typedef long long i64;
 typedef unsigned long long u64;

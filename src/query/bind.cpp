@@ -8,8 +8,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <initializer_list>
+#include <locale>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "core/decimal.hpp"
 #include "expression/builder.hpp"
@@ -526,17 +528,13 @@ std::optional<Interval> Binder::interval_of(const Json& node) const {
     refuse(location, "an interval is written as interval '3' month, in days, months or years");
   };
   if (constant_tag != "A_Const" || !constant.contains("sval")) refuse_it();
-  const std::string text = constant.at("sval").value("sval", "");
+  std::istringstream text(constant.at("sval").value("sval", ""));
+  text.imbue(std::locale::classic());
   std::int64_t number = 0;
-  const char* first = text.data();
-  const char* const last = first + text.size();
-  while (first < last && *first == ' ') ++first;
-  if (first < last && *first == '+') ++first;
-  const auto [stop, error] = std::from_chars(first, last, number);
-  if (error != std::errc()) refuse_it();
-  std::string unit(stop, last);
-  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
-  unit.erase(std::min(unit.find_last_not_of(' ') + 1, unit.size()));
+  if (!(text >> number)) refuse_it();
+  std::string unit;
+  std::string more;
+  if (text >> unit >> more) refuse_it();
   if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
   if (unit.empty() && type.contains("typmods")) {
     // The bits by which PostgreSQL distinguishes the units that stand after the string.

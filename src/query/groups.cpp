@@ -164,21 +164,17 @@ void Groups::add(Evaluator& evaluator) {
   if (n == 0) return;
   if (!plan_->keys.empty()) assign(evaluator, n);
   few_are_counted_ = false;
+  const Vector never_null;  // what COUNT(*) counts
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-    const Aggregate& aggregate = plan_->aggregates[a];
-    if (aggregate.fold == Fold::count_rows) {
-      count_rows(a, nullptr, false, n);
-    } else {
-      include(a, evaluator.value(aggregate.input), aggregate.input->type, n);
+    const auto& [fold, input, type] = plan_->aggregates[a];
+    const Vector& v = input ? evaluator.value(input) : never_null;
+    if (fold == Fold::least || fold == Fold::greatest) {
+      include_extremes(a, v, n);
+      continue;
     }
+    if (fold == Fold::sum) include_sums(a, v, n);
+    count_rows(a, v, n);
   }
-}
-
-void Groups::include(std::size_t aggregate, const Vector& v, ValueType type, int n) {
-  const Fold fold = plan_->aggregates[aggregate].fold;
-  if (fold == Fold::least || fold == Fold::greatest) return include_extremes(aggregate, v, type.kind, n);
-  if (fold == Fold::sum) include_sums(aggregate, v, n);
-  count_rows(aggregate, v.nulls, v.one, n);
 }
 
 /// The block's rows in each group, counted once for all aggregates.
@@ -195,22 +191,20 @@ const std::int64_t* Groups::rows_of_few(int n) {
   return rows_of_few_;
 }
 
-void Groups::count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n) {
-  if (one && nulls != nullptr) {
-    if (nulls[0] != 0) return;
-    nulls = nullptr;
-  }
-  if (count_ == 1 && nulls == nullptr) {
+void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
+  if (v.one && null_at(v, 0)) return;
+  const bool all = v.one || v.nulls == nullptr;
+  if (count_ == 1 && all) {
     state(0, aggregate).count += n;
     return;
   }
   const auto* const group = group_.data();
-  if (count_ <= kFewGroups && nulls == nullptr) {
+  if (count_ <= kFewGroups && all) {
     for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (nulls == nullptr || nulls[i] == 0) ++state(group[i], aggregate).count;
+    if (all || v.nulls[i] == 0) ++state(group[i], aggregate).count;
   }
 }
 
@@ -260,8 +254,9 @@ void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind)
   best.real = other.real;
 }
 
-void Groups::include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n) {
+void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
   const Fold fold = plan_->aggregates[aggregate].fold;
+  const ValueKind kind = plan_->aggregates[aggregate].type.kind;
   const bool whole = count_ == 1 && v.nulls == nullptr && !v.one;
   const auto best_of = [&]<class T>(const TypedKernels<T>& kernels) {
     return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);

@@ -72,11 +72,10 @@ class Groups {
   Int128 key_at(std::size_t which, const Vector& v, int i);
   void assign(Evaluator& evaluator, int n);
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n);
-  void include(std::size_t aggregate, const Vector& v, ValueType type, int n);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
-  void include_extremes(std::size_t aggregate, const Vector& v, ValueKind kind, int n);
+  void include_extremes(std::size_t aggregate, const Vector& v, int n);
   const std::int64_t* rows_of_few(int n);
-  void count_rows(std::size_t aggregate, const std::uint8_t* nulls, bool one, int n);
+  void count_rows(std::size_t aggregate, const Vector& v, int n);
   void improve(State& best, const State& other, Fold fold, ValueKind kind) const;
 
   const Plan* plan_;
