@@ -22,7 +22,8 @@ namespace {
 /// After the exclusive scan of n lengths at offsets[0 … n-1].
 template <class T>
 __global__ void last_offset(Lengths<T> lengths, std::int64_t* offsets, std::int64_t n) {
-  offsets[n] = lengths.op(offsets[n - 1], lengths.length(n - 1));
+  const std::int64_t length = lengths.length(n - 1);
+  offsets[n] = lengths.op(offsets[n - 1], length);
 }
 
 template <class T>

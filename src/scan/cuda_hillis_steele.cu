@@ -2,7 +2,8 @@
 // scan/cuda_hillis_steele.cu: one block, where in every round each thread adds the element a stride to its left.
 //
 // Idea   After rounds with strides 1, 2, 4, … each place holds the fold of everything up to it. Two copies in shared
-//        memory take turns, so that a round reads what the one before wrote and never what it writes itself.
+//        memory take turns, so that a round reads what the one before wrote and never what it writes itself
+//        (cuda/hillis_steele.cuh).
 // Cost   n read, n written. Work n·log2 n, depth log2 n.
 // Needs  Any GPU, and at most 1024 elements: one block.
 // Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
