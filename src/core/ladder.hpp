@@ -76,15 +76,21 @@ const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call
   return *rung;
 }
 
-/// The rung that the policy names, if it can run the call. Throws unknown_rung (naming those there are) and unsupported.
+/// Throws unknown_rung, naming those there are.
 template <class Call>
-const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
+const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   for (const auto* rung : ladder) {
-    if (rung->info.id == policy.rung) return usable(rung, call, policy);
+    if (rung->info.id == id) return rung;
   }
   std::string known;
   for (const auto* rung : ladder) known.append(known.empty() ? "" : ", ").append(rung->info.id);
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "'; there are: " + known);
+  throw Error(Code::unknown_rung, "no rung is called '" + std::string(id) + "'; there are: " + known);
+}
+
+/// The rung that the policy names, if it can run the call. Throws unknown_rung and unsupported.
+template <class Call>
+const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
+  return usable(rung_called(ladder, policy.rung), call, policy);
 }
 
 /// Throws invalid_argument for a negative thread count and unsupported for an instruction set that the CPU lacks.

@@ -18,15 +18,6 @@ void merge(const void*, void* left, const void* right) {
   detail::merge(Op{}, *static_cast<ScanCarry<T>*>(left), *static_cast<const ScanCarry<T>*>(right));
 }
 
-template <class T>
-constexpr void add_type(KernelTable& table) {
-  for_each_operator<T>([&]<class Op>(Op) {
-    auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
-    kernel = detail::PlainScan<T, T, Local<Op>>::kernel();
-    kernel.merge = &merge<T, Op>;
-  });
-}
-
 /// List i as the reference kernel sees it; the difference is taken in 64 bits, where only int64 bounds can overflow.
 template <class T>
 struct PlainLists {
@@ -52,8 +43,13 @@ struct PlainLists {
 };
 
 template <class T>
-constexpr void add_lists(KernelTable& table) {
-  table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
+constexpr void add_type(KernelTable& table) {
+  for_each_operator<T>([&]<class Op>(Op) {
+    auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
+    kernel = detail::PlainScan<T, T, Local<Op>>::kernel();
+    kernel.merge = &merge<T, Op>;
+  });
+  if constexpr (is_list_bound(type_of<T>())) table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
 }
 
 std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
@@ -68,9 +64,6 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
 constexpr KernelTable make_table() {
   KernelTable table{};
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
-  add_lists<std::int32_t>(table);
-  add_lists<std::uint32_t>(table);
-  add_lists<std::int64_t>(table);
   table.select_sum = &select_sum;
   return table;
 }

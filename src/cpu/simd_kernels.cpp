@@ -245,30 +245,6 @@ void convert(const void* in, void* out, std::int64_t n) {
 
 // ----------------------------------------------------------------------------------------------------- ragged offsets
 
-/// Eight lists: their bounds as int64 whatever the input type.
-template <class T>
-struct ListVector {
-  typedef T Narrow __attribute__((vector_size(kRegisterLanes<std::int64_t> * sizeof(T)), aligned(1), may_alias));
-
-  UPSWEEP_INLINE static Vector<std::int64_t> load_wide(const T* from) {
-    if constexpr (sizeof(T) == sizeof(std::int64_t)) {
-      return load(from);
-    } else {
-      Vector<std::int64_t> wide;
-      for (int r = 0; r < kRegisters; ++r) {
-        wide.part[r] = __builtin_convertvector(reinterpret_cast<const Narrow*>(from)[r], Register<std::int64_t>);
-      }
-      return wide;
-    }
-  }
-
-  UPSWEEP_INLINE static Vector<std::int64_t> load_wide_part(const T* from, std::int64_t count) {
-    T padded[kLanes<std::int64_t>];
-    for (int j = 0; j < kLanes<std::int64_t>; ++j) padded[j] = j < count ? from[j] : T{0};
-    return load_wide(padded);
-  }
-};
-
 UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
   std::int64_t all = 0;
   for (int r = 0; r < kRegisters; ++r) {
@@ -292,6 +268,27 @@ struct SimdLists {
   UPSWEEP_INLINE explicit SimdLists(const Lists& lists)
       : starts(static_cast<const T*>(lists.starts)), stops(static_cast<const T*>(lists.stops)), strict(lists.strict) {}
 
+  /// Eight lists: their bounds as int64 whatever the input type.
+  typedef T Narrow __attribute__((vector_size(kRegisterLanes<std::int64_t> * sizeof(T)), aligned(1), may_alias));
+
+  UPSWEEP_INLINE static Offsets load_wide(const T* from) {
+    if constexpr (sizeof(T) == sizeof(std::int64_t)) {
+      return load(from);
+    } else {
+      Offsets wide;
+      for (int r = 0; r < kRegisters; ++r) {
+        wide.part[r] = __builtin_convertvector(reinterpret_cast<const Narrow*>(from)[r], Register<std::int64_t>);
+      }
+      return wide;
+    }
+  }
+
+  UPSWEEP_INLINE static Offsets load_wide_part(const T* from, std::int64_t count) {
+    T padded[kLanes<std::int64_t>];
+    for (int j = 0; j < kLanes<std::int64_t>; ++j) padded[j] = j < count ? from[j] : T{0};
+    return load_wide(padded);
+  }
+
   /// The lengths of lists i … i+count.
   UPSWEEP_INLINE Offsets lengths(std::int64_t i, std::int64_t count) {
     Offsets unused;
@@ -299,9 +296,8 @@ struct SimdLists {
   }
 
   UPSWEEP_INLINE Offsets lengths(std::int64_t i, std::int64_t count, Offsets& stop) {
-    using Wide = ListVector<T>;
-    const Offsets start = count >= kStep ? Wide::load_wide(starts + i) : Wide::load_wide_part(starts + i, count);
-    stop = count >= kStep ? Wide::load_wide(stops + i) : Wide::load_wide_part(stops + i, count);
+    const Offsets start = count >= kStep ? load_wide(starts + i) : load_wide_part(starts + i, count);
+    stop = count >= kStep ? load_wide(stops + i) : load_wide_part(stops + i, count);
     Offsets length;
     for (int r = 0; r < kRegisters; ++r) {
       length.part[r] = stop.part[r] - start.part[r];
@@ -521,7 +517,8 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
 // --------------------------------------------------------------------------------------------------------- the table
 
 template <class T>
-constexpr void add_operators(KernelTable& table) {
+constexpr void add_type(KernelTable& table) {
+  constexpr bool kInteger = T(0.5) == T(0);
   for_each_operator<T>([&]<class Op>(Op) {
     using Scan = SimdScan<T, Op>;
     auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
@@ -529,32 +526,21 @@ constexpr void add_operators(KernelTable& table) {
     kernel.scan = &Scan::scan;
     kernel.shift = &Scan::shift;
     kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
-    kernel.exact = T(0.5) == T(0);
+    kernel.exact = kInteger;
   });
-}
-
-template <class T>
-constexpr void add_type(KernelTable& table) {
-  constexpr bool kInteger = T(0.5) == T(0);
-  add_operators<T>(table);
   for_each_type([&]<class Out>(std::type_identity<Out>) {
     if constexpr (kInteger || !(Out(0.5) == Out(0)))
       table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>;
   });
   if constexpr (kInteger) table.magnitude[at(type_of<T>())] = &magnitude<T>;
-}
-
-template <class T>
-constexpr void add_lists(KernelTable& table) {
-  table.ragged[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
+  if constexpr (is_list_bound(type_of<T>())) {
+    table.ragged[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
+  }
 }
 
 constexpr KernelTable make_table() {
   KernelTable table{};
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
-  add_lists<std::int32_t>(table);
-  add_lists<std::uint32_t>(table);
-  add_lists<std::int64_t>(table);
   table.copy = &copy;
   table.read = &read;
   table.select_sum = &select_sum;

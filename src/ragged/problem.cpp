@@ -57,10 +57,7 @@ const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
 /// from. Throws unknown_rung.
 std::vector<const Rung*> possible_rungs(const detail::RaggedCall& call, std::string_view name) {
   if (name.empty()) return {&scanning_rung(call), &cuda_adjacent};
-  for (const auto* rung : kRungs) {
-    if (rung->info.id == name) return {rung};
-  }
-  return {&named_rung(kLadder, call, {.rung = name})};  // throws
+  return {rung_called(kLadder, name)};
 }
 
 // ---- What is wrong.
