@@ -15,7 +15,8 @@
 namespace upsweep {
 namespace aggregate {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
 extern const Rung cpu_serial, cpu_threads, cpu_predicate_first, cuda_select, cuda_interleaved, cuda_sequential,
     cuda_unrolled, cuda_two_loads, cuda_reduce_again, cuda_occupancy, cuda_shuffle, cuda_cub, cuda_zero_copy,
     cuda_fused;

@@ -19,6 +19,10 @@ Status run(const detail::ReduceCall& call, const Policy& policy) noexcept {
   return fold(call, policy, cpu::kernels(policy.isa), 1);
 }
 
+Status run_threads(const detail::ReduceCall& call, const Policy& policy) noexcept {
+  return fold(call, policy, cpu::kernels(policy.isa), policy.threads);
+}
+
 }  // namespace
 
 extern const Rung cpu_simd{.info = {.id = "cpu.simd",
@@ -28,5 +32,21 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .float_bound = kSimdBound},
                            .refusal = cpu::simd_refusal,
                            .run = run};
+
+// cpu.simd_threads: the vector folds of cpu.simd on every core: reading at the speed of memory.
+//
+// Idea   Threads fold runs of blocks with four vector accumulators; the block totals are folded in order. The bits are
+//        those of cpu.simd, for any number of threads.
+// Cost   One pass: n read. Work n + n/2^16, depth n/(4·w·p) + n/2^16.
+// Needs  A compiled operator.
+// Limit  The read bandwidth of the machine. Nothing that looks at every element is faster, and a reduction has no
+//        output whose carries would need chaining: this is the top of the ladder.
+extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
+                                            .idea = "vector folds of blocks on every core",
+                                            .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                            .traffic = "n read",
+                                            .float_bound = kSimdBound},
+                                   .refusal = cpu::simd_refusal,
+                                   .run = run_threads};
 
 }  // namespace upsweep::reduction

@@ -11,7 +11,8 @@
 namespace upsweep {
 namespace reduction {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
 extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_std_par, cpu_simd_threads, cuda_shuffle, cuda_cub,
     cuda_one_kernel;
 

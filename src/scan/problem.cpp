@@ -11,7 +11,8 @@
 namespace upsweep {
 namespace scan {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
 extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_simd_threads, cpu_std_par, cpu_chained, cuda_one_thread,
     cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_blelloch,
     cuda_shuffle, cuda_thrust, cuda_cub, cuda_cub_newer, cuda_lookback, cuda_lookahead;
