@@ -16,13 +16,13 @@
 #include "io/arrow_elements.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/arrow_text.hpp"
+#include "io/table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr int kMaxDigits = 38;    // of decimals: as many as any 128-bit integer can hold
-constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
+constexpr int kMaxDigits = 38;  // of decimals: as many as any 128-bit integer can hold
 
 // What Arrow's types are given out as, but for decimals.
 struct Known {
@@ -72,9 +72,6 @@ bool set_type(Field& field, const arrow::DataType& type) {
   return true;
 }
 
-// What a batch's columns point to.
-using Memory = std::vector<std::shared_ptr<const void>>;
-
 // Pieces of one column that follow each other, and the rows that they are.
 struct Rows {
   Arrays pieces;
@@ -88,7 +85,8 @@ class Column {
       : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {}
 
   ColumnData make(Rows rows, Memory& memory) {
-    return field_.kind == ValueKind::text ? make_text(rows, memory) : make_numbers(std::move(rows), memory);
+    return field_.kind == ValueKind::text ? text_.encode(rows.pieces, rows.count, rows.first, memory)
+                                          : make_numbers(std::move(rows), memory);
   }
 
   // Whether an array holds what the table declares for the column.
@@ -101,22 +99,6 @@ class Column {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  ColumnData make_text(const Rows& rows, Memory& memory) {
-    const EncodedText text = text_.encode(rows.pieces, rows.count, rows.first);
-    ColumnData data;
-    data.values = text.indices;
-    data.dictionary = std::shared_ptr<const Dictionary>(text.vocabulary, &text.vocabulary->words);
-    if (text.made) memory.push_back(text.made);
-    if (!text.has_nulls) return data;
-    if (text.made) {
-      data.validity = text.validity->data();
-      memory.push_back(text.validity);
-    } else {
-      pass_validity(*rows.pieces[0], data);
-    }
-    return data;
-  }
-
   ColumnData make_numbers(Rows rows, Memory& memory) const {
     decode(rows);
     const auto array =
@@ -143,12 +125,6 @@ class Column {
       const auto& encoded = static_cast<const arrow::DictionaryArray&>(*piece);
       piece = decode_dictionary(encoded, name_, row - piece->length());
     }
-  }
-
-  static void pass_validity(const arrow::Array& piece, ColumnData& data) {
-    if (piece.null_count() == 0) return;
-    data.validity = piece.null_bitmap_data();
-    data.offset = piece.offset();
   }
 
   // The elements where they lie, or null where they need be converted or moved.
@@ -194,6 +170,17 @@ class Column {
   TextEncoder text_;
 };
 
+// A part of a table, opened to be read.
+struct ArrowPart {
+  std::string path;
+  FileState state;             // of the file when the table was opened
+  std::vector<Field> fields;   // of the columns asked for
+  std::vector<int> places;     // where in a record batch each of them is
+  std::int64_t first_row = 0;  // its number in the table
+  std::int64_t rows = -1;      // -1 where only reading finds out
+  RecordBatches source;
+};
+
 class ArrowBatches final : public BatchReader {
  public:
   explicit ArrowBatches(ArrowPart part) : part_(std::move(part)) {
@@ -206,7 +193,7 @@ class ArrowBatches final : public BatchReader {
       return read(batch);
     } catch (const Error& error) {
       // What is read from a file that someone writes to looks damaged.
-      if (error.code() == Code::malformed) require_unchanged(part_.path, part_.state);
+      if (error.code() == Code::malformed) require_unchanged(part_.state, file_state(part_.path), part_.path);
       throw;
     }
   }
@@ -248,7 +235,7 @@ class ArrowBatches final : public BatchReader {
       position_ = 0;
       piece_.reset();
       // Also because touching a mapped page past the end of a file that shrank kills the process.
-      require_unchanged(part_.path, part_.state);
+      require_unchanged(part_.state, file_state(part_.path), part_.path);
       piece_ = checked(part_.path, part_.source);
       if (!piece_) return end();
       accept();
@@ -258,7 +245,7 @@ class ArrowBatches final : public BatchReader {
 
   bool end() {
     ended_ = true;
-    require_unchanged(part_.path, part_.state);
+    require_unchanged(part_.state, file_state(part_.path), part_.path);
     if (part_.rows >= 0 && rows_before_ != part_.rows) {
       throw Error(Code::malformed,
                   fmt::format("{}: is damaged: it should have {} rows from row {} on and has {}; write "
@@ -309,18 +296,6 @@ std::vector<Field> fields_of(const arrow::Schema& schema) {
   return fields;
 }
 
-std::vector<std::int64_t> starts_of(const std::string& path, const std::vector<std::int64_t>& rows) {
-  std::vector<std::int64_t> starts{0};
-  for (const std::int64_t n : rows) {
-    std::int64_t end = 0;
-    if (n < 0 || __builtin_add_overflow(starts.back(), n, &end)) {
-      throw_status(path, arrow::Status::Invalid(fmt::format("a part of it has {} rows", n)));
-    }
-    starts.push_back(end);
-  }
-  return starts;
-}
-
 Selection::Selection(const std::vector<int>& asked) : columns(asked) {
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
@@ -330,19 +305,23 @@ Selection::Selection(const std::vector<int>& asked) : columns(asked) {
   }
 }
 
-ArrowPart ArrowTable::make_part(int part, const std::vector<int>& columns) const {
-  ArrowPart opened{path_, state_, {}, Selection(columns).places, start(part), rows(part), {}};
-  for (const int column : columns) opened.fields.push_back(fields_[static_cast<std::size_t>(column)]);
-  return opened;
+void ArrowTable::add_part(std::int64_t rows) {
+  std::int64_t end = 0;
+  if (rows < 0 || __builtin_add_overflow(starts_.back(), rows, &end)) {
+    throw_status(path_, arrow::Status::Invalid(fmt::format("a part of it has {} rows", rows)));
+  }
+  starts_.push_back(end);
 }
 
-std::unique_ptr<BatchReader> read_batches(ArrowPart part) {
-  for (const Field& field : part.fields) {
+std::unique_ptr<BatchReader> ArrowTable::read(int part, const std::vector<int>& columns, RecordBatches source) const {
+  ArrowPart opened{path_, state_, {}, Selection(columns).places, start(part), rows(part), std::move(source)};
+  for (const int column : columns) {
+    const Field& field = opened.fields.emplace_back(fields_[static_cast<std::size_t>(column)]);
     if (field.unsupported.empty()) continue;
     throw Error(Code::unsupported_type, fmt::format("{}: is of type {}, which is not computed with; leave it out",
-                                                    full_name(part.path, field.name), field.unsupported));
+                                                    full_name(path_, field.name), field.unsupported));
   }
-  return std::make_unique<ArrowBatches>(std::move(part));
+  return std::make_unique<ArrowBatches>(std::move(opened));
 }
 
 }  // namespace upsweep::io

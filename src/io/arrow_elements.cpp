@@ -63,6 +63,12 @@ std::int64_t narrow(const std::uint8_t* from, std::int64_t n, void* to) {
 
 }  // namespace
 
+void pass_validity(const arrow::Array& array, ColumnData& data) {
+  if (array.null_count() == 0) return;
+  data.validity = array.null_bitmap_data();
+  data.offset = array.offset();
+}
+
 std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataType>& type) {
   if (type->id() != arrow::Type::DICTIONARY) return type;
   return static_cast<const arrow::DictionaryType&>(*type).value_type();

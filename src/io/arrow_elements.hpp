@@ -8,8 +8,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "upsweep/table.hpp"
 
 namespace upsweep::io {
+
+/// What a batch's columns point to.
+using Memory = std::vector<std::shared_ptr<const void>>;
+
+/// Which rows of the array are NULL.
+void pass_validity(const arrow::Array& array, ColumnData& data);
 
 /// The type of the values themselves, which a dictionary-encoded column holds once each.
 std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataType>& type);

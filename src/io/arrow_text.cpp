@@ -67,18 +67,17 @@ bool are_within(const std::int32_t* indices, std::int64_t n, std::size_t entries
 }
 
 // Rows that are NULL get any index, and a bit that says that they have none.
-void mark_nulls(EncodedText& text, std::int64_t rows, const std::string& name) {
-  auto* const indices = reinterpret_cast<std::int32_t*>(text.made->mutable_data());
-  text.has_nulls = std::any_of(indices, indices + rows, [](std::int32_t index) { return index == kNull; });
-  if (!text.has_nulls) return;
-  text.validity = checked(name, [&] { return arrow::AllocateEmptyBitmap(rows); });
+std::shared_ptr<arrow::Buffer> mark_nulls(std::int32_t* indices, std::int64_t rows, const std::string& name) {
+  if (std::find(indices, indices + rows, kNull) == indices + rows) return nullptr;
+  std::shared_ptr<arrow::Buffer> validity = checked(name, [&] { return arrow::AllocateEmptyBitmap(rows); });
   for (std::int64_t i = 0; i < rows; ++i) {
     if (indices[i] == kNull) {
       indices[i] = 0;
     } else {
-      arrow::bit_util::SetBit(text.validity->mutable_data(), i);
+      arrow::bit_util::SetBit(validity->mutable_data(), i);
     }
   }
+  return validity;
 }
 
 }  // namespace
@@ -117,32 +116,35 @@ void Vocabulary::grow() {
   slots_ = std::move(slots);
 }
 
-EncodedText TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row) {
+ColumnData TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory) {
   const auto dictionary = common_dictionary(pieces);
   if (!dictionary || !is_last(dictionary)) {
     vocabulary_ = std::make_shared<Vocabulary>();
     last_ = {};
   }
-  EncodedText text;
+  ColumnData data;
   if (dictionary) translate(dictionary);
-  if (pieces.size() == 1 && dictionary) text.indices = in_place(as_dictionary(*pieces[0]));
-  if (text.indices != nullptr) {
-    text.has_nulls = pieces[0]->null_count() != 0;
+  if (pieces.size() == 1 && dictionary) data.values = in_place(as_dictionary(*pieces[0]));
+  if (data.values != nullptr) {
+    pass_validity(*pieces[0], data);
   } else {
-    text.made = checked(name_, [&] { return arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int32_t)}); });
-    auto* const indices = reinterpret_cast<std::int32_t*>(text.made->mutable_data());
-    text.indices = indices;
+    const std::shared_ptr<arrow::Buffer> made =
+        checked(name_, [&] { return arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int32_t)}); });
+    auto* const indices = reinterpret_cast<std::int32_t*>(made->mutable_data());
     std::int64_t done = 0;
     for (const auto& piece : pieces) {
       add(piece, first_row + done, indices + done);
       done += piece->length();
     }
-    mark_nulls(text, rows, name_);
+    const std::shared_ptr<arrow::Buffer> validity = mark_nulls(indices, rows, name_);
+    data.values = indices;
+    if (validity) data.validity = validity->data();
+    memory.insert(memory.end(), {made, validity});
   }
   if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // every index, of NULL rows too, is within it
-  text.vocabulary = vocabulary_;
+  data.dictionary = std::shared_ptr<const Dictionary>(vocabulary_, &vocabulary_->words);
   if (!dictionary) last_ = {};  // its entries are only some of the vocabulary's
-  return text;
+  return data;
 }
 
 // Parquet's dictionaries are made anew for each batch, whether they change or not.

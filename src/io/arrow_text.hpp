@@ -4,7 +4,6 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_dict.h>
-#include <arrow/buffer.h>
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/arrow_elements.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
@@ -41,23 +41,15 @@ class Vocabulary {
   std::vector<Slot> slots_;  // a power of two of them, at most half in use
 };
 
-/// Rows of text. The indices, and which are NULL, are those of the one piece where they lie; else they are `made`.
-struct EncodedText {
-  std::shared_ptr<const Vocabulary> vocabulary;
-  const std::int32_t* indices = nullptr;
-  bool has_nulls = false;
-  std::shared_ptr<arrow::Buffer> made;
-  std::shared_ptr<arrow::Buffer> validity;  ///< of `made` with NULLs
-};
-
 /// Turns text into indices, a batch at a time; batches share theirs where it is the same.
 class TextEncoder {
  public:
   /// `name`: what messages call the column.
   explicit TextEncoder(std::string name) : name_(std::move(name)) {}
 
-  /// Of pieces that follow each other, `rows` in all, from row `first_row` of the table on. Throws malformed.
-  EncodedText encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row);
+  /// Of pieces that follow each other, `rows` in all, from row `first_row` of the table on. Indices, and which rows are NULL,
+  /// stay where they lie in a single piece, if they can. Throws malformed.
+  ColumnData encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory);
 
  private:
   // A dictionary's entries as indices of the vocabulary; -1: NULL.

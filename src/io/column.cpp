@@ -16,20 +16,19 @@ namespace upsweep::io {
 namespace {
 
 constexpr std::int64_t kLeastShare = 1 << 15;  // elements that a thread is worth waking for
-constexpr int kMaxDigits = 18;                 // as many as any 64-bit integer can hold
 
 [[noreturn]] void refuse(const std::string& name, std::string_view type) {
   throw Error(
       Code::unsupported_type,
       fmt::format("{}: is of type {}, which is not computed with; convert it to one of int8 … float64, a decimal "
                   "of at most {} digits or a date",
-                  name, type, kMaxDigits));
+                  name, type, kInt64Digits));
 }
 
 Type type_of(Storage storage) {
-  const auto* const found = std::find_if(std::begin(kStorages), std::end(kStorages),
-                                         [&](const auto& known) { return known.second == storage; });
-  return found->first;
+  int type = 0;
+  while (storage_of(static_cast<Type>(type)) != storage) ++type;
+  return static_cast<Type>(type);
 }
 
 void set_type(ColumnInfo& info, const Field& field) {
@@ -37,7 +36,7 @@ void set_type(ColumnInfo& info, const Field& field) {
   if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
   if (field.kind == ValueKind::decimal) {
     if (field.storage == Storage::int128) refuse(info.name, "decimal of more than 18 digits");
-    if (field.scale > kMaxDigits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
+    if (field.scale > kInt64Digits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
     info.meaning = Meaning::decimal;
     info.scale = field.scale;
     return;
@@ -133,8 +132,7 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
   const ColumnData& data = batch_.columns[0];
   if (data.validity == nullptr) return;
   for (std::int64_t i = position_; i < position_ + n; ++i) {
-    const std::int64_t bit = data.offset + i;
-    if ((data.validity[bit / 8] >> (bit % 8) & 1) != 0) continue;
+    if (!is_null(data, i)) continue;
     const std::int64_t row = batch_.first_row + i;
     throw Error(
         Code::null_value,

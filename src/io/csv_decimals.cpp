@@ -6,28 +6,29 @@
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/util/bit_util.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 
 #include "core/decimal.hpp"
-#include "io/arrow_elements.hpp"
+#include "io/csv_quotes.hpp"
+#include "io/format.hpp"
 #include "io/number_lines.hpp"
 #include "io/posix.hpp"
+#include "io/source.hpp"
+#include "io/table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 20;   // of the file, read at once
-constexpr std::size_t kLongestCell = 128;  // that may be a number: 38 digits, zeros before and after them, blanks
-constexpr int kInt64Digits = 18;           // as many as any 64-bit integer can hold
+constexpr std::int64_t kBlock = 1 << 20;      // of the file, read at once
+constexpr std::size_t kLongestCell = 128;     // that may be a number: 38 digits, zeros before and after them, blanks
+constexpr std::size_t kLongestRow = 1 << 21;  // Arrow takes none that is longer than two of its blocks
 
 bool is_null(std::string_view cell) {
   return std::find(kNullCells.begin(), kNullCells.end(), cell) != kNullCells.end();
@@ -75,8 +76,24 @@ class Shape {
   std::size_t decimals_ = 0;
 };
 
-// Finds the cells of some columns in a CSV file that comes piece by piece, by the rules of Arrow's own reader: quotes open
-// at the start of a cell only, and "" within them is one. Where quoting is wrong that reader says so later.
+// Where a cell that begins here ends: at a separator or at the end of the text. A quote opens at the start of a cell only, and
+// "" within quotes is one. Where quoting is wrong the reader says so later.
+const char* cell_end(const char* at, const char* end) {
+  if (at < end && *at == '"') {
+    do at = std::find(at + 1, end, '"') + 1;
+    while (at < end && *at == '"');
+    if (at > end) return end;
+  }
+  static constexpr auto kEnds = [] {
+    std::array<bool, 256> ends{};
+    for (const char c : {',', '\n', '\r'}) ends[static_cast<unsigned char>(c)] = true;
+    return ends;
+  }();
+  while (at < end && !kEnds[static_cast<unsigned char>(*at)]) ++at;
+  return at;
+}
+
+// Goes through the cells of a CSV file, by the rules of Arrow's own reader, for the shapes of some columns.
 class Cells {
  public:
   explicit Cells(const std::vector<int>& columns) : places_(static_cast<std::size_t>(columns.back()) + 1, -1) {
@@ -85,17 +102,26 @@ class Cells {
     shapes_.resize(columns.size());
   }
 
-  void take(std::string_view text) {
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at < end) at = state_ == State::plain ? take_plain(at, end) : take_quoted(at, end);
+  // Takes the cells that the text holds to their ends, and returns how many bytes they are. The last one need not end.
+  std::size_t take(std::string_view text, bool last) {
+    const char* const end = text.data() + text.size();
+    const char* at = text.data() + (begun_ ? 0 : size_of_mark(text));
+    begun_ = true;
+    while (at < end) {
+      const char* stop = skip_number(at, end);
+      if (stop == at) {
+        stop = cell_end(at, end);
+        if (stop == end && !last) break;
+        if (shape_ != nullptr) add({at, static_cast<std::size_t>(stop - at)});
+      }
+      if (stop == end) return text.size();
+      end_cell(*stop, stop == at);
+      at = stop + 1;
+    }
+    return static_cast<std::size_t>(at - text.data());
   }
 
-  // A last line need not end.
-  const std::vector<Shape>& finish() {
-    end_cell({cell_.data(), length_});
-    return shapes_;
-  }
+  [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
 
   // Whether more of the file can make a difference.
   [[nodiscard]] bool undecided() const {
@@ -103,36 +129,10 @@ class Cells {
   }
 
  private:
-  enum class State : std::uint8_t { plain, quoted, after_quote };
-
-  const char* take_plain(const char* at, const char* end) {
-    static constexpr auto kEnds = [] {
-      std::array<bool, 256> ends{};
-      for (const char c : {',', '\n', '\r', '"'}) ends[static_cast<unsigned char>(c)] = true;
-      return ends;
-    }();
-    const char* stop = skip_number(at, end);
-    if (stop == at) {
-      while (stop < end && !kEnds[static_cast<unsigned char>(*stop)]) ++stop;
-      const bool ends = stop < end && *stop != '"';
-      if (ends && length_ == 0) {  // all of it lies here
-        end_cell({at, static_cast<std::size_t>(stop - at)});
-      } else {
-        append({at, static_cast<std::size_t>(stop - at)});
-        if (ends) end_cell({cell_.data(), length_});
-      }
-      if (stop == end) return end;
-    }
-    if (*stop == '"') open_quote();
-    if (*stop == ',') begin_cell();
-    if (*stop == '\n' || *stop == '\r') begin_line();
-    return stop + 1;
-  }
-
   // The end of the cell that begins here, where it is a number that has no more digits than those before it, as most have;
   // else `at`.
   [[nodiscard]] const char* skip_number(const char* at, const char* end) const {
-    if (shape_ == nullptr || length_ > 0 || was_quoted_) return at;
+    if (shape_ == nullptr) return at;
     const char* const whole = *at == '-' ? at + 1 : at;
     const char* stop = whole;
     while (stop < end && is_digit(*stop)) ++stop;
@@ -144,100 +144,46 @@ class Cells {
       while (stop < end && is_digit(*stop)) ++stop;
       if (stop == decimals) return at;
     }
-    const bool ends = stop < end && (*stop == ',' || *stop == '\n' || *stop == '\r');
+    const bool ends = stop < end && ends_field(*stop);
     return ends && shape_->holds(digits, static_cast<std::size_t>(stop - decimals)) ? stop : at;
   }
 
-  const char* take_quoted(const char* at, const char* end) {
-    if (state_ == State::after_quote) {
-      state_ = *at == '"' ? State::quoted : State::plain;
-      if (state_ == State::plain) return at;
-      append({at, 1});
-      return at + 1;
-    }
-    const auto* const quote = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(end - at)));
-    append({at, static_cast<std::size_t>((quote == nullptr ? end : quote) - at)});
-    if (quote == nullptr) return end;
-    state_ = State::after_quote;
-    return quote + 1;
+  void add(std::string_view cell) {
+    const bool quoted = cell.starts_with('"');
+    if (quoted) cell.remove_prefix(1);
+    if (quoted && cell.ends_with('"')) cell.remove_suffix(1);
+    shape_->add(cell, quoted);
   }
 
-  void open_quote() {
-    if (length_ == 0 && !was_quoted_) {
-      state_ = State::quoted;
-      was_quoted_ = true;
-    } else {
-      append("\"");
-    }
-    begun_ = true;
-  }
-
-  void append(std::string_view text) {
-    begun_ = begun_ || !text.empty();
-    // Of a longer one, what is kept is too long to be a number.
-    const std::size_t kept = std::min(text.size(), cell_.size() - length_);
-    std::copy_n(text.begin(), kept, cell_.begin() + static_cast<std::ptrdiff_t>(length_));
-    length_ += kept;
-  }
-
-  void end_cell(std::string_view cell) {
-    begun_ = begun_ || !cell.empty();
-    if (shape_ != nullptr) shape_->add(cell, was_quoted_);
-    length_ = 0;
-    was_quoted_ = false;
-  }
-
-  void begin_cell() {
-    begun_ = true;
-    begin_column(column_ + 1);
-  }
-
-  // The first line that holds anything is the one of names.
-  void begin_line() {
-    is_header_ = is_header_ && !begun_;
-    begun_ = false;
-    begin_column(0);
-  }
-
-  // Of the header, and of columns that were not asked for, nothing is kept in mind.
-  void begin_column(std::size_t column) {
-    column_ = column;
-    const int place = column < places_.size() && !is_header_ ? places_[column] : -1;
+  // The first line that holds anything is the one of names. Of it, and of columns that were not asked for, nothing is kept in
+  // mind.
+  void end_cell(char separator, bool is_empty) {
+    if (ends_line(separator)) is_header_ = is_header_ && column_ == 0 && is_empty;
+    column_ = separator == ',' ? column_ + 1 : 0;
+    const int place = column_ < places_.size() && !is_header_ ? places_[column_] : -1;
     shape_ = place < 0 ? nullptr : &shapes_[static_cast<std::size_t>(place)];
   }
 
   std::vector<int> places_;  // which shape a column has; -1: none
   std::vector<Shape> shapes_;
-  std::array<char, kLongestCell + 1> cell_{};
-  std::size_t length_ = 0;  // of the cell at hand, as far as it is kept
-  std::size_t column_ = 0;  // its number
+  std::size_t column_ = 0;  // of the cell at hand
   Shape* shape_ = nullptr;  // of its column
-  State state_ = State::plain;
-  bool was_quoted_ = false;  // it began with a quote
-  bool begun_ = false;       // its line holds something
   bool is_header_ = true;
+  bool begun_ = false;
 };
 
-// f of each block of the file, until that is false.
-template <class F>
-void each_block(const std::string& path, F f) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_read_error(path, errno);
-  std::vector<char> block(kBlock);
-  std::int64_t got = kBlock;
-  bool wanted = true;
-  while (got == kBlock && wanted) {
-    got = read_fully(file.get(), block.data(), kBlock, path);
-    wanted = f(std::string_view(block.data(), static_cast<std::size_t>(got)));
-  }
+// read_pieces() of a CSV file.
+template <class Take>
+void read_file(const std::string& path, Take take) {
+  read_pieces(open_file(path).file.get(), kBlock, kLongestRow, path, take);
 }
 
 // Where there is none, which takes a tenth of the time to find, there is no need to look at cells.
 bool has_point(const std::string& path) {
   bool found = false;
-  each_block(path, [&](std::string_view text) {
+  read_file(path, [&](std::string_view text, bool /*last*/) {
     found = text.find('.') != std::string_view::npos;
-    return !found;
+    return found ? std::string_view::npos : text.size();
   });
   return found;
 }
@@ -279,18 +225,15 @@ std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::string& p
   std::vector<std::shared_ptr<arrow::DataType>> types(columns.size());
   if (columns.empty() || !has_point(path)) return types;
   Cells cells(columns);
-  each_block(path, [&](std::string_view text) {
-    cells.take(text);
-    return cells.undecided();
+  bool whole = false;
+  read_file(path, [&](std::string_view text, bool last) {
+    whole = last;
+    return cells.undecided() ? cells.take(text, last) : std::string_view::npos;
   });
-  const auto& shapes = cells.finish();
-  std::transform(shapes.begin(), shapes.end(), types.begin(),
+  if (!whole) return types;  // none of them is a decimal, or a row is so long that reading it fails
+  std::transform(cells.shapes().begin(), cells.shapes().end(), types.begin(),
                  [&](const Shape& shape) { return shape.type(most_digits); });
   return types;
-}
-
-std::shared_ptr<arrow::DataType> type_in_csv(const std::shared_ptr<arrow::DataType>& type) {
-  return arrow::is_decimal(type->id()) ? arrow::utf8() : type;
 }
 
 arrow::Result<std::shared_ptr<arrow::Array>> decimals_of(const arrow::Array& cells,

@@ -25,10 +25,7 @@ inline constexpr std::array<std::string_view, 7> kNullCells = {"", "NA", "N/A", 
 std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::string& path, const std::vector<int>& columns,
                                                             int most_digits);
 
-/// What such a column is to be read as: decimals as text, for decimals_of().
-std::shared_ptr<arrow::DataType> type_in_csv(const std::shared_ptr<arrow::DataType>& type);
-
-/// The cells as elements of the decimal type. Throws malformed for a cell that is none, as may be where the file has changed
+/// The cells, read as text, as elements of the decimal type. Throws malformed for a cell that is none, as may be where the file has changed
 /// since find_decimals(); `name` and `first_row`, the number of the first cell's row, are for messages.
 arrow::Result<std::shared_ptr<arrow::Array>> decimals_of(const arrow::Array& cells,
                                                          const std::shared_ptr<arrow::DataType>& type,

@@ -57,12 +57,8 @@ class RowCount {
     const std::size_t mark = bytes_ == 0 ? size_of_mark(piece) : 0;
     bytes_ += std::ssize(piece);
     for (const char c : piece.substr(mark)) {
-      if (c == '"') {
-        quoted_ = !quoted_ && (was_quoted_ || ends_field(last_));
-        was_quoted_ = was_quoted_ || quoted_;
-      } else if (!quoted_) {
-        separate(c);
-      }
+      state_ = after(state_, last_, c);
+      if (state_ == QuoteState::plain) separate(c);
       lines_ += c == '\n' || (last_ == '\r' && c != '\n') ? 1 : 0;
       last_ = c;
     }
@@ -75,7 +71,6 @@ class RowCount {
  private:
   void separate(char c) {
     if (!ends_field(c)) return;
-    was_quoted_ = false;
     if (c == ',') {
       one_column_ = one_column_ && rows_ > 0;
     } else if (!ends_line(last_)) {
@@ -85,8 +80,7 @@ class RowCount {
     }
   }
 
-  bool quoted_ = false;
-  bool was_quoted_ = false;  // the field at hand
+  QuoteState state_ = QuoteState::plain;
   bool one_column_ = true;
   std::int64_t bytes_ = 0;
   std::int64_t rows_ = 0;
@@ -214,7 +208,8 @@ void require_csv_threads(const std::string& path) {
   static_cast<void>(one_of_each);
 }
 
-// Takes the next line that is not empty off the text, without its end. Ends of lines within quotes are none.
+// Takes the next line that is not empty off the text, without its end. Ends of lines within quotes are none. Every quote
+// opens or closes here: which separator stands beside one is not known yet.
 std::string_view take_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   bool quoted = false;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace upsweep::io {
 namespace {
@@ -44,7 +45,7 @@ bool CsvQuotes::accept(std::string_view piece) {
   const std::size_t begin = bytes_ == 0 ? size_of_mark(piece) : 0;
   std::size_t at = begin;
   while (at < piece.size()) {
-    if (state_ == State::plain) {
+    if (state_ == QuoteState::plain) {
       const std::size_t quote = piece.find('"', at);
       if (quote == std::string_view::npos) break;
       if (quote > at) last_ = piece[quote - 1];
@@ -68,7 +69,7 @@ bool CsvQuotes::accept_group(const char* bytes, std::int64_t place) {
   const std::uint64_t quotes = places_of('"', bytes);
   const std::uint64_t around = quotes | places_of(',', bytes) | places_of('\n', bytes) | places_of('\r', bytes);
   const std::uint64_t inside = parities(quotes) ^ (open() ? ~std::uint64_t{0} : 0);
-  const bool closed = state_ == State::closed;
+  const bool closed = state_ == QuoteState::closed;
   const std::uint64_t may_begin = around << 1 | (closed || ends_field(last_) ? 1 : 0);
   const std::uint64_t may_end = around >> 1 | std::uint64_t{1} << (kGroup - 1);
   const std::uint64_t begins = quotes & inside;
@@ -77,21 +78,15 @@ bool CsvQuotes::accept_group(const char* bytes, std::int64_t place) {
   const std::uint64_t opening = begins & ~(quotes << 1 | (closed ? 1 : 0));
   if (opening != 0) opened_ = place + static_cast<std::int64_t>(kGroup) - 1 - std::countl_zero(opening);
   const std::uint64_t last = std::uint64_t{1} << (kGroup - 1);
-  state_ = (inside & last) != 0 ? State::quoted : (ends & last) != 0 ? State::closed : State::plain;
+  state_ = (inside & last) != 0 ? QuoteState::quoted : (ends & last) != 0 ? QuoteState::closed : QuoteState::plain;
   return true;
 }
 
 bool CsvQuotes::accept_each(std::string_view bytes, std::int64_t place) {
   for (const char c : bytes) {
-    if (state_ == State::closed) {
-      if (c != '"' && !ends_field(c)) return false;
-      state_ = c == '"' ? State::quoted : State::plain;
-    } else if (c == '"' && state_ == State::quoted) {
-      state_ = State::closed;
-    } else if (c == '"' && ends_field(last_)) {
-      state_ = State::quoted;
-      opened_ = place;
-    }
+    const QuoteState before = std::exchange(state_, after(state_, last_, c));
+    if (state_ == QuoteState::fault) return false;
+    if (before == QuoteState::plain && open()) opened_ = place;
     last_ = c;
     ++place;
   }

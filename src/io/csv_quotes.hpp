@@ -6,16 +6,30 @@
 #include <cstdint>
 #include <string_view>
 
+#include "io/format.hpp"
+
 namespace upsweep::io {
 
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 constexpr bool ends_field(char c) { return c == ',' || ends_line(c); }
 
-/// The bytes that some programs begin a file with, to say that it is UTF-8.
-constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
+enum class QuoteState : std::uint8_t {
+  plain,
+  quoted,
+  closed,  ///< by a quote, unless it is the first of two
+  fault,   ///< text follows a closing quote
+};
 
-/// A field that begins with a quote goes on to the next one that is not doubled, after which the field ends. Any other
-/// quote is a letter.
+/// The state after `c`, which follows `last`. A field that begins with a quote goes on to the next one that is not doubled,
+/// after which the field ends. Any other quote is a letter.
+constexpr QuoteState after(QuoteState state, char last, char c) {
+  if (state == QuoteState::closed && c != '"') return ends_field(c) ? QuoteState::plain : QuoteState::fault;
+  if (c != '"') return state;
+  if (state == QuoteState::quoted) return QuoteState::closed;
+  return state == QuoteState::closed || ends_field(last) ? QuoteState::quoted : state;
+}
+
+/// Follows the quotes from the start of a file on.
 class CsvQuotes {
  public:
   /// False where text follows a closing quote; then nothing more may be asked but opened().
@@ -23,20 +37,14 @@ class CsvQuotes {
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }    ///< accepted so far
   [[nodiscard]] std::int64_t opened() const { return opened_; }  ///< where the last quote is that opened a field
-  [[nodiscard]] bool open() const { return state_ == State::quoted; }
+  [[nodiscard]] bool open() const { return state_ == QuoteState::quoted; }
   [[nodiscard]] char last() const { return last_; }
 
  private:
-  enum class State : std::uint8_t {
-    plain,
-    quoted,
-    closed,  // by a quote, unless it is the first of two
-  };
-
   bool accept_group(const char* bytes, std::int64_t place);
   bool accept_each(std::string_view bytes, std::int64_t place);
 
-  State state_ = State::plain;
+  QuoteState state_ = QuoteState::plain;
   std::int64_t bytes_ = 0;
   std::int64_t opened_ = 0;
   char last_ = '\n';  // the byte before the one at hand

@@ -20,8 +20,6 @@
 namespace upsweep::io {
 namespace {
 
-constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
-
 // The column that a failure is about, if any: Arrow names it by its number in the message only.
 const arrow::Field* column_of(const arrow::Status& status, const arrow::FieldVector& fields) {
   constexpr std::string_view kColumn = "CSV column #";
@@ -55,10 +53,8 @@ class CsvTable final : public ArrowTable {
     arrow::FieldVector wanted;
     for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
     if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
-    ArrowPart opened = make_part(part, columns);
-    opened.source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
-                     reader = std::shared_ptr<CsvReader>(),
-                     row = std::int64_t{0}]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+    auto source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
+                   reader = std::shared_ptr<CsvReader>(), row = std::int64_t{0}]() mutable -> NextBatch {
       if (!reader) {
         auto started = start_csv(path, as_read(wanted), one, cells);
         if (!started.ok()) refuse(started.status(), path, fields);
@@ -70,7 +66,7 @@ class CsvTable final : public ArrowTable {
       row += (*batch)->num_rows();
       return with_decimals(**batch, path, wanted, row - (*batch)->num_rows());
     };
-    return read_batches(std::move(opened));
+    return read(part, columns, std::move(source));
   }
 
  private:
@@ -114,10 +110,12 @@ class CsvTable final : public ArrowTable {
     }
   }
 
-  static arrow::FieldVector as_read(const arrow::FieldVector& fields) {
-    arrow::FieldVector read;
-    for (const auto& field : fields) read.push_back(arrow::field(field->name(), type_in_csv(field->type())));
-    return read;
+  // Decimals are read as text, and made of it by with_decimals().
+  static arrow::FieldVector as_read(arrow::FieldVector fields) {
+    for (auto& field : fields) {
+      if (arrow::is_decimal(field->type()->id())) field = field->WithType(arrow::utf8());
+    }
+    return fields;
   }
 
   static arrow::Result<std::shared_ptr<arrow::RecordBatch>> with_decimals(const arrow::RecordBatch& batch,

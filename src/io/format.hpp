@@ -2,6 +2,7 @@
 // io/format.hpp: the file formats that are read, recognised by a file's first bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -21,6 +22,9 @@ constexpr Format sniff(std::string_view head) {
   if (head.starts_with("PK\x03\x04")) return Format::zip;
   return Format::unknown;
 }
+
+/// The bytes that some programs begin a text file with, to say that it is UTF-8.
+constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
 constexpr std::string_view describe(Format format) {
   constexpr std::string_view kNames[] = {".npy", "Parquet", "Arrow IPC", "Arrow IPC", "CSV", "a .zip or .npz archive",

@@ -20,7 +20,6 @@ namespace {
 
 using IpcFile = arrow::ipc::RecordBatchFileReader;
 using IpcStream = arrow::ipc::RecordBatchStreamReader;
-using NextBatch = arrow::Result<std::shared_ptr<arrow::RecordBatch>>;
 
 std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
   return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
@@ -71,26 +70,23 @@ class IpcFileTable final : public ArrowTable {
     fields_ = fields_of(*schema_);
     mapped_ = reader->num_record_batches() == 0 || checked(path_, [&] { return is_mapped(*reader, *file); });
     const auto counter = checked(path_, [&] { return IpcFile::Open(file, options({})); });
-    std::vector<std::int64_t> rows;
-    rows.reserve(static_cast<std::size_t>(counter->num_record_batches()));
+    starts_ = {0};
     for (int part = 0; part < counter->num_record_batches(); ++part) {
-      rows.push_back(checked(path_, [&] { return counter->ReadRecordBatch(part); })->num_rows());
+      add_part(checked(path_, [&] { return counter->ReadRecordBatch(part); })->num_rows());
     }
-    starts_ = starts_of(path_, rows);
   }
 
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    ArrowPart opened = make_part(part, columns);
-    opened.source = [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
-                     file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
+    auto source = [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
+                   file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
       file = map_file(path);
       ARROW_ASSIGN_OR_RAISE(const auto reader, IpcFile::Open(file, options));
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(part));
       return mapped ? batch->SelectColumns(selection.columns) : NextBatch(std::move(batch));
     };
-    return read_batches(std::move(opened));
+    return read(part, columns, std::move(source));
   }
 
  private:
@@ -130,10 +126,9 @@ class IpcStreamTable final : public ArrowTable {
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
-    ArrowPart opened = make_part(part, columns);
-    opened.source = [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
-                     file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
-                     reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
+    auto source = [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
+                   file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
+                   reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
       if (!reader) {
         file = map_file(path);
         ARROW_ASSIGN_OR_RAISE(reader, IpcStream::Open(file, ipc_options(wanted)));
@@ -142,7 +137,7 @@ class IpcStreamTable final : public ArrowTable {
       if (!batch) ARROW_RETURN_NOT_OK(check_stream_end(*file));
       return batch;
     };
-    return read_batches(std::move(opened));
+    return read(part, columns, std::move(source));
   }
 
  private:

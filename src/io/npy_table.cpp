@@ -54,7 +54,7 @@ struct NpyFile {
       throw Error(Code::malformed,
                   fmt::format("{}: changed while it was read: it ends before element {}; try again", name, row), row);
     }
-    require_unchanged(source.file, name, state);
+    require_unchanged(state, file_state(source.file, name), name);
   }
 
   Opened source;
@@ -62,13 +62,6 @@ struct NpyFile {
   NpyLayout layout;
   FileState state;
 };
-
-Storage storage_of(const NpyLayout& layout) {
-  if (layout.boolean) return Storage::bit;
-  return std::find_if(std::begin(kStorages), std::end(kStorages),
-                      [&](const auto& known) { return known.first == layout.type; })
-      ->second;
-}
 
 // NumPy has a byte for each.
 void pack_bits(std::byte* bytes, std::int64_t n) {
@@ -112,7 +105,11 @@ class NpyBatches final : public BatchReader {
     std::byte* const to = make_room(n);
     block_->in_use.fetch_add(1, std::memory_order_relaxed);
     batch.memory = {to, [block = block_](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
-    file_->source.regular ? file_->read(position_, n, to) : read_stream(n, to);
+    if (file_->source.regular) {
+      file_->read(position_, n, to);
+    } else {
+      read_stream(n, to);
+    }
     if (file_->layout.boolean) pack_bits(to, n);
     return to;
   }
@@ -158,7 +155,7 @@ class NpyTable final : public FileTable {
     const NpyLayout& layout = file_->layout;
     Field field;
     field.name = std::filesystem::path(path_).stem().string();
-    field.storage = storage_of(layout);
+    field.storage = layout.boolean ? Storage::bit : storage_of(layout.type);
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
     // What is no regular file is read front to back.

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -36,7 +35,6 @@ constexpr std::size_t kLongestLine = 4096;  // a number and any blanks that a sa
 constexpr std::int64_t kChunk = 1 << 16;    // elements of a column at once
 constexpr std::size_t kShown = 60;          // of a line that is no number
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -152,21 +150,17 @@ class LineReader {
   LineReader(int fd, Numbers& numbers) : fd_(fd), numbers_(numbers) { numbers_.lines = true; }
 
   void read() {
-    std::vector<char> buffer(kLongestLine + kBlock);
-    std::size_t kept = 0;  // of a line whose end is still to come
-    for (bool first = true;; first = false) {
-      const std::int64_t got = read_fully(fd_, buffer.data() + kept, kBlock, numbers_.name);
-      std::string_view text(buffer.data(), kept + static_cast<std::size_t>(got));
-      if (first) text.remove_prefix(begin(text));
+    bool first = true;
+    read_pieces(fd_, kBlock, kLongestLine + 1, numbers_.name, [&](std::string_view text, bool last) {
+      const char* const front = text.data();
+      if (std::exchange(first, false)) text.remove_prefix(begin(text));
       for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
         take(text.substr(0, end));
         text.remove_prefix(end + 1);
       }
-      if (got < kBlock) return text.empty() ? void() : take(text);
-      if (text.size() > kLongestLine) take(text);  // refuses it
-      std::memmove(buffer.data(), text.data(), text.size());
-      kept = text.size();
-    }
+      if (text.size() > kLongestLine || (last && !text.empty())) take(text);  // too long a one is refused
+      return static_cast<std::size_t>(text.data() - front);
+    });
   }
 
  private:
@@ -179,7 +173,7 @@ class LineReader {
                               "a file and name that",
                               numbers_.name, describe(format)));
     }
-    return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+    return size_of_mark(text);
   }
 
   void take(std::string_view line) {
@@ -289,9 +283,7 @@ void read_cells(const TableColumn& csv, Numbers& numbers) {
     const ColumnData& data = batch.columns[0];
     const auto* const indices = static_cast<const std::int32_t*>(data.values);
     for (std::int64_t i = 0; i < batch.rows; ++i) {
-      const std::int64_t bit = data.offset + i;
-      const bool is_there = data.validity == nullptr || (data.validity[bit / 8] >> (bit % 8) & 1) != 0;
-      append_cell(numbers, is_there ? (*data.dictionary)[static_cast<std::size_t>(indices[i])] : std::string_view());
+      append_cell(numbers, is_null(data, i) ? "" : (*data.dictionary)[static_cast<std::size_t>(indices[i])]);
     }
   }
 }

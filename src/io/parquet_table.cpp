@@ -43,12 +43,8 @@ class ParquetTable final : public ArrowTable {
       fields_.push_back(field_of(*column.field));
       leaves_.push_back(column.column_index);
     }
-    std::vector<std::int64_t> rows;
-    rows.reserve(static_cast<std::size_t>(metadata_->num_row_groups()));
-    for (int part = 0; part < metadata_->num_row_groups(); ++part) {
-      rows.push_back(metadata_->RowGroup(part)->num_rows());
-    }
-    starts_ = starts_of(path_, rows);
+    starts_ = {0};
+    for (int part = 0; part < metadata_->num_row_groups(); ++part) add_part(metadata_->RowGroup(part)->num_rows());
   }
 
   [[nodiscard]] ColumnRange range(int part, int column) const override {
@@ -63,10 +59,8 @@ class ParquetTable final : public ArrowTable {
 
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    ArrowPart opened = make_part(part, columns);
-    opened.source =
-        [path = path_, metadata = metadata_, part, wanted = selection.columns, texts = text_leaves(selection.columns),
-         rows = std::optional<ParquetRows>()]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+    auto source = [path = path_, metadata = metadata_, part, wanted = selection.columns,
+                   texts = text_leaves(selection.columns), rows = std::optional<ParquetRows>()]() mutable -> NextBatch {
       if (!rows) {
         const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
         ARROW_ASSIGN_OR_RAISE(auto file, start_parquet(path, dictionaries, metadata));
@@ -74,7 +68,7 @@ class ParquetTable final : public ArrowTable {
       }
       return rows->next();
     };
-    return read_batches(std::move(opened));
+    return read(part, columns, std::move(source));
   }
 
  private:

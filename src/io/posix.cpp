@@ -85,16 +85,8 @@ FileState file_state(const Descriptor& file, std::string_view name) {
   return state_of(status);
 }
 
-void require_unchanged(const std::string& path, const FileState& state) {
-  if (file_state(path) != state) throw_changed(path);
-}
-
-void require_unchanged(const Descriptor& file, std::string_view name, const FileState& state) {
-  if (file_state(file, name) != state) throw_changed(name);
-}
-
-void throw_changed(std::string_view name) {
-  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
+void require_unchanged(const FileState& before, const FileState& now, std::string_view name) {
+  if (now != before) throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace upsweep::io {
 
@@ -65,10 +67,8 @@ FileState file_state(const std::string& path);
 
 FileState file_state(const Descriptor& file, std::string_view name);
 
-/// Throws malformed where the file is not in that state any more.
-void require_unchanged(const std::string& path, const FileState& state);
-void require_unchanged(const Descriptor& file, std::string_view name, const FileState& state);
-[[noreturn]] void throw_changed(std::string_view name);
+/// Throws malformed where the file is not in the state any more that it was in before.
+void require_unchanged(const FileState& before, const FileState& now, std::string_view name);
 
 /// What an errno value means, as text.
 std::string reason(int error);
@@ -91,5 +91,22 @@ std::int64_t read_fully(int fd, void* to, std::int64_t bytes, std::string_view n
 
 /// The same from `offset` on, without moving the file's position.
 std::int64_t read_fully_at(int fd, void* to, std::int64_t bytes, std::int64_t offset, std::string_view name);
+
+/// Reads a file to its end, `bytes` at a time: take(text, last) returns how many bytes it is done with, and gets the others
+/// again with what follows them; or npos, and then no more is read. Nor is where `most` bytes or more are left over.
+template <class Take>
+void read_pieces(int fd, std::int64_t bytes, std::size_t most, std::string_view name, Take take) {
+  std::vector<char> buffer(most + static_cast<std::size_t>(bytes));
+  std::size_t kept = 0;
+  for (bool last = false; !last && kept < most;) {
+    const std::int64_t got = read_fully(fd, buffer.data() + kept, bytes, name);
+    last = got < bytes;
+    const std::string_view text(buffer.data(), kept + static_cast<std::size_t>(got));
+    const std::size_t taken = take(text, last);
+    if (taken == std::string_view::npos) return;
+    kept = text.size() - taken;
+    std::memmove(buffer.data(), text.data() + taken, kept);
+  }
+}
 
 }  // namespace upsweep::io

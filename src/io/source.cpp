@@ -26,6 +26,14 @@ bool ends_in(std::string_view path, std::string_view suffix) {
   return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
 }
 
+// Of what is open, which is no folder.
+struct stat status_of(const Descriptor& file, std::string_view name) {
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
+  if (S_ISDIR(status.st_mode)) throw_read_error(name, EISDIR);
+  return status;
+}
+
 Format format_of(int fd, const std::string& path) {
   std::array<char, kSniffBytes> head{};
   const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
@@ -54,11 +62,7 @@ Source split_source(const std::string& source) {
 
 Opened open_file(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_read_error(path, errno);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_read_error(path, errno);
-  if (S_ISDIR(status.st_mode)) throw_read_error(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return {std::move(file), false, Format::unknown};
+  if (!S_ISREG(status_of(file, path).st_mode)) return {std::move(file), false, Format::unknown};
   const Format format = format_of(file.get(), path);
   return {std::move(file), true, format};
 }
@@ -70,10 +74,7 @@ bool is_regular(const std::string& path) {
 
 Opened open_standard_input() {
   Descriptor file(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-  if (!file) throw_read_error(kStandardInput, errno);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_read_error(kStandardInput, errno);
-  if (S_ISDIR(status.st_mode)) throw_read_error(kStandardInput, EISDIR);
+  status_of(file, kStandardInput);
   return {std::move(file), false, Format::unknown};
 }
 

@@ -15,13 +15,21 @@
 
 namespace upsweep::io {
 
-/// How elements of the numeric types lie in a table.
-inline constexpr std::pair<Type, Storage> kStorages[] = {
-    {Type::int8, Storage::int8},       {Type::int16, Storage::int16},   {Type::int32, Storage::int32},
-    {Type::int64, Storage::int64},     {Type::uint8, Storage::uint8},   {Type::uint16, Storage::uint16},
-    {Type::uint32, Storage::uint32},   {Type::uint64, Storage::uint64}, {Type::float32, Storage::float32},
-    {Type::float64, Storage::float64},
-};
+inline constexpr int kInt64Digits = 18;  ///< of a decimal: as many as any 64-bit integer can hold
+
+/// How elements of a numeric type lie in a table.
+constexpr Storage storage_of(Type type) {
+  constexpr Storage kStorages[kTypeCount] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
+                                             Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
+                                             Storage::float32, Storage::float64};
+  return kStorages[static_cast<int>(type)];
+}
+
+/// Whether row i of a batch's column is NULL.
+constexpr bool is_null(const ColumnData& data, std::int64_t i) {
+  const std::int64_t bit = data.offset + i;
+  return data.validity != nullptr && (data.validity[bit / 8] >> (bit % 8) & 1) == 0;
+}
 
 /// Reads `n` elements from row `first` on. Several threads may do so at the same time.
 using ReadElements = std::function<void(std::int64_t first, std::int64_t n, void* to)>;

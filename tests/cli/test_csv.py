@@ -136,6 +136,12 @@ def test_random_files_as_python_reads_them(upsweep, seed):
 # ---------------------------------------------------------------------------------------------------------- separators
 
 
+def test_an_empty_line_after_a_byte_order_mark_holds_no_names(upsweep):
+    upsweep.write("t.csv", "\ufeff\na,b\n75.18,8.3\n56.07,60\n")
+    result = upsweep.json("reduce", "t.csv:a")
+    assert (result["value"], result["scale"]) == ("131.25", 2)
+
+
 @pytest.mark.parametrize("separator, called", [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
 @pytest.mark.parametrize("rows", [["a.b.c", "1.2.3", "4.5.6"], ['"a".b', '"x.y".2', "3.4"], ["a.b", "1,5.2", "1,7.3"]])
 def test_other_separators_are_named(upsweep, separator, called, rows):
