@@ -214,9 +214,7 @@ Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
   };
   if (field.storage == Storage::bit) return text_of(bit(data.values, data.offset + row) ? 1 : 0);
   if (field.storage == Storage::int128) return text_of(element<Int128>(data, row));
-  const auto* const type = std::find_if(std::begin(io::kStorages), std::end(io::kStorages),
-                                        [&](const auto& one) { return one.second == field.storage; });
-  return visit_type(type->first, [&]<class T>(std::type_identity<T>) {
+  return visit_type(element_type(field.storage), [&]<class T>(std::type_identity<T>) {
     const T value = element<T>(data, row);
     if constexpr (std::is_floating_point_v<T>) {
       return to_text(&value, type_of<T>(), {});

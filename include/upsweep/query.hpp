@@ -75,7 +75,6 @@ class MemoryTable final : public Table {
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
 
  private:
-  static Storage storage_of(Type type);
   struct State;
   std::unique_ptr<State> state_;
 };

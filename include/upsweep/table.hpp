@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/types.hpp"
+
 namespace upsweep {
 
 /// What the elements of a column stand for.
@@ -51,6 +53,22 @@ inline constexpr int kStorageCount = 12;
 constexpr int width_of(Storage storage) {
   constexpr int kWidths[kStorageCount] = {8, 16, 32, 64, 8, 16, 32, 64, 128, 32, 64, 1};
   return kWidths[static_cast<int>(storage)];
+}
+
+/// How numbers of a type lie in a column; not of `custom`.
+constexpr Storage storage_of(Type type) {
+  constexpr Storage kStorages[kTypeCount] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
+                                             Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
+                                             Storage::float32, Storage::float64};
+  return kStorages[static_cast<int>(type)];
+}
+
+/// The type of a column's elements; `custom` for those of 128 bits and of one.
+constexpr Type element_type(Storage storage) {
+  for (int i = 0; i < kTypeCount; ++i) {
+    if (storage_of(static_cast<Type>(i)) == storage) return static_cast<Type>(i);
+  }
+  return Type::custom;
 }
 
 /// A column as its table declares it.

@@ -25,12 +25,6 @@ constexpr std::int64_t kLeastShare = 1 << 15;  // elements that a thread is wort
                   name, type, kInt64Digits));
 }
 
-Type type_of(Storage storage) {
-  int type = 0;
-  while (storage_of(static_cast<Type>(type)) != storage) ++type;
-  return static_cast<Type>(type);
-}
-
 void set_type(ColumnInfo& info, const Field& field) {
   if (!field.unsupported.empty()) refuse(info.name, field.unsupported);
   if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
@@ -41,7 +35,7 @@ void set_type(ColumnInfo& info, const Field& field) {
     info.scale = field.scale;
     return;
   }
-  info.type = type_of(field.storage);
+  info.type = element_type(field.storage);
   if (field.kind == ValueKind::date) info.meaning = Meaning::date;
 }
 

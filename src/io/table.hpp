@@ -11,19 +11,10 @@
 #include <vector>
 
 #include "upsweep/io.hpp"
-#include "upsweep/types.hpp"
 
 namespace upsweep::io {
 
 inline constexpr int kInt64Digits = 18;  ///< of a decimal: as many as any 64-bit integer can hold
-
-/// How elements of a numeric type lie in a table.
-constexpr Storage storage_of(Type type) {
-  constexpr Storage kStorages[kTypeCount] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
-                                             Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
-                                             Storage::float32, Storage::float64};
-  return kStorages[static_cast<int>(type)];
-}
 
 /// Whether row i of a batch's column is NULL.
 constexpr bool is_null(const ColumnData& data, std::int64_t i) {

@@ -76,13 +76,6 @@ class Reader final : public BatchReader {
 MemoryTable::MemoryTable() : state_(std::make_unique<State>()) {}
 MemoryTable::~MemoryTable() = default;
 
-Storage MemoryTable::storage_of(Type type) {
-  constexpr Storage kStorages[] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
-                                   Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
-                                   Storage::float32, Storage::float64};
-  return kStorages[static_cast<int>(type)];
-}
-
 MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity,
                               std::shared_ptr<const Dictionary> dictionary) {
   if (rows < 0 || (values == nullptr && rows > 0)) throw Error(Code::invalid_argument, field.name + ": no array");
