@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake/isa.cmake: compiles sources once per instruction set, each time with flags of its own.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  message(FATAL_ERROR "upsweep is for x86-64; this is ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
 
 # The same bits with every instruction set: the compiler must not fuse multiplications and additions. Wrapping integers are the contract of
 # `wrap`. errno would keep loops with square roots from being vectorised.
 set(UPSWEEP_ARITHMETIC -ffp-contract=off -fwrapv -fno-math-errno)
 
 # upsweep_isa_objects(TARGET SOURCE…)
-# Adds each SOURCE to TARGET as one object per instruction set of this architecture, with UPSWEEP_ISA defined as baseline,
+# Adds each SOURCE to TARGET as one object per instruction set, with UPSWEEP_ISA defined as baseline,
 # avx2 or avx512. The object libraries are called TARGET_isa_baseline, …; the global property UPSWEEP_ISAS keeps their
 # names.
 function(upsweep_isa_objects target)
-  set(isas baseline)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-    list(APPEND isas avx2 avx512)
-  endif()
+  set(isas baseline avx2 avx512)
   set(flags_baseline "")
   # Exactly what src/cpu/isa.cpp asks the CPU for before it picks a table. No FMA: results must not depend on it.
   set(flags_avx2 -mavx2 -mbmi2)

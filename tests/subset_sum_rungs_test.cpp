@@ -645,6 +645,12 @@ TEST(SubsetSumApi, TellsItsProgressAndStops) {
   }
 }
 
+TEST(SubsetSumApi, ListsAtLeastOneSolutionBeforeItLooksAtItems) {
+  const Items bad{-1};
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, bad, 5, 0); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)find_subsets(par, bad, 5, 1); }, 0), Code::not_positive);
+}
+
 TEST(SubsetSumApi, PassesOnWhatItsProgressThrows) {
   std::mt19937_64 random(17);
   const Items items = random_items(random, 36, std::int64_t{1} << 40);

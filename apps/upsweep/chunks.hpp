@@ -16,16 +16,23 @@
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
 
-/// Elements of a chunk: all of a short column; of a longer one 16 MB of the widest type on a GPU, and on the CPU 4 MB, which
-/// caches still hold when they are computed with. Both are multiples of 2^18, where every rung's blocks and segments end, so
-/// that a float scan in chunks has the bits of a scan of the whole.
+/// Elements of a chunk: all of a short column. Of a longer one on a GPU 16 MB of the widest type; on the CPU 4 MB, which
+/// caches still hold when they are computed with, or more where there are threads for more. Always a multiple of 2^18, where
+/// every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
 inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info) {
-  const std::int64_t longest = std::int64_t{1} << (common.on_gpu() ? 21 : 19);
-  return info.count < 0 ? longest : std::clamp<std::int64_t>(info.count, 1, longest);
+  constexpr std::int64_t kPerThread = std::int64_t{1} << 18;
+  constexpr std::int64_t kMost = std::int64_t{1} << 21;
+  std::int64_t length = kMost;
+  if (!common.on_gpu()) {
+    const std::int64_t threads = common.threads > 0 ? common.threads : machine().threads;
+    length = std::min(kMost, std::max((std::int64_t{4} << 20) / size_of(info.type), threads * kPerThread));
+  }
+  return info.count < 0 ? length : std::clamp<std::int64_t>(info.count, 1, length);
 }
 
 /// Where the output goes: "-" where the name is another one of standard output's, such as /dev/stdout. Throws

@@ -617,11 +617,7 @@ void Evaluator::has_word(const Expression& node, Slot& slot) {
 }
 
 const Kernels& kernels(Isa isa) noexcept {
-#if defined(__x86_64__)
   return cpu::table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
-#else
-  return cpu::table_for(isa, &kernels_baseline, &kernels_baseline, &kernels_baseline);
-#endif
 }
 
 }  // namespace upsweep::expression

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read into
 constexpr std::int64_t kPartRows = kBlockRows;        // of a regular file: threads read parts at the same time
+constexpr std::int64_t kMostParts = 1 << 20;          // a sparse file can have a header of any count
 
 // What all readers of a table share.
 struct NpyFile {
@@ -159,7 +160,7 @@ class NpyTable final : public FileTable {
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
     // What is no regular file is read front to back.
-    const std::int64_t step = file_->source.regular ? kPartRows : layout.count;
+    const std::int64_t step = file_->source.regular ? std::max(kPartRows, layout.count / kMostParts) : layout.count;
     starts_ = {0};
     do starts_.push_back(std::min(starts_.back() + step, layout.count));
     while (starts_.back() < layout.count);

@@ -12,7 +12,7 @@
 namespace upsweep::query {
 namespace {
 
-constexpr int kPieceBatches = 64;  // 4 million rows: 32 MB of 64-bit values
+constexpr int kPieceBatches = 64;  // at most 4 million rows: 32 MB of 64-bit values
 constexpr int kMostWorkers = 8;    // each holds a piece in pinned memory and one on the device
 
 DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {

@@ -300,10 +300,10 @@ bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, do
 
 SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                 std::int64_t count, const SearchProgress& progress) {
-  const Items ours(policy, items, n, target);
   if (count < 1) {
     throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
   }
+  const Items ours(policy, items, n, target);
   SubsetSums answer{.rung = "none"};
   if (ours.impossible) return answer;
   // walk(solutions) keeps them.
@@ -311,7 +311,7 @@ SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n,
     Solutions solutions(ours, count, progress, begin);
     walk(solutions);
     answer.found = std::move(solutions).found();
-    return answer;
+    return std::move(answer);
   };
   if (ours.is_plain()) {
     return found_by(0, [&](Solutions& solutions) {

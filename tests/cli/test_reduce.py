@@ -50,6 +50,14 @@ def test_every_operator_and_type(upsweep, op, dtype):
         assert text == f"{expected}\n"
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float64"])
+def test_chunks_of_long_columns_are_long_enough_for_threads(upsweep, dtype):
+    upsweep.save("long.npy", np.ones(2 * CHUNK, dtype))
+    assert upsweep.json("reduce", "long.npy", "--threads", "2")["rung"] == "cpu.simd_threads"
+    scan = upsweep.json("scan", "long.npy", "--dtype", dtype, "--overflow", "wrap", "-o", "out.npy", "--threads", "2")
+    assert scan["rung"] == "cpu.chained"
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rung", RUNGS)
 def test_products_leave_the_range_of_floats_and_come_back(upsweep, rung, dtype):
