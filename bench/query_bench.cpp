@@ -98,7 +98,7 @@ class Columns {
     const auto decimal = [](const char* name) {
       return Field{.name = name, .kind = ValueKind::decimal, .storage = Storage::int64, .scale = 2};
     };
-    const auto words = [&](const char* name, std::vector<std::string> all) {
+    const auto words = [&](const char* name, const std::vector<std::string>& all) {
       add(Field{.name = name, .kind = ValueKind::text, .storage = Storage::int32}, std::int32_t{0},
           static_cast<std::int32_t>(all.size()) - 1);
       for (const std::string& word : all) (void)columns_.back().words.entry(word);

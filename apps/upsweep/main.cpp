@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <exception>
 #include <memory>
@@ -285,11 +286,22 @@ int run_reporting(int argc, char** argv) {
   }
 }
 
+// A mapped file, .npy or Arrow IPC, that somebody made shorter: its pages past the new end are gone. Nothing is left to be
+// put right, only to be said, by what a signal handler may call.
+extern "C" void file_shrank(int /*signal*/) {
+  constexpr std::string_view kText = "upsweep: a file became shorter while it was read; try again\n";
+  static std::atomic_flag is_said;
+  while (is_said.test_and_set()) ::pause();  // another thread has met such a page too, and ends all
+  (void)!::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(exit_code(Code::unreadable));
+}
+
 }  // namespace
 }  // namespace upsweep::command
 
 int main(int argc, char** argv) {
   upsweep::command::hold_standard_streams();
+  std::signal(SIGBUS, upsweep::command::file_shrank);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left
   try {
     return upsweep::command::run_reporting(argc, argv);

@@ -33,7 +33,10 @@ Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResour
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   refuse();
 }
-Workspace::~Workspace() = default;
+Workspace::~Workspace() {
+  if (scratch_ != nullptr) memory_.deallocate(scratch_, size_.scratch, stream_);
+  if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
+}
 
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}

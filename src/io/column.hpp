@@ -40,8 +40,7 @@ struct Chunk {
 class ColumnReader {
  public:
   /// Throws upsweep::Error unsupported_type for text, booleans, decimals of more than 18 digits and what tables do not read.
-  /// `threads`: as a policy's, to read elements at once where the table can.
-  explicit ColumnReader(TableColumn column, int threads = 1);
+  explicit ColumnReader(TableColumn column);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
 
@@ -54,7 +53,6 @@ class ColumnReader {
   std::int64_t skip(std::int64_t count);
 
  private:
-  Chunk read_elements(std::int64_t count);
   [[nodiscard]] std::int64_t rows_ahead(std::int64_t count) const;
   bool load();
   void refuse_nulls(std::int64_t n) const;
@@ -62,11 +60,10 @@ class ColumnReader {
 
   std::unique_ptr<Table> table_;
   int column_;
-  ReadElements read_;
-  int workers_;
+  ElementsFrom elements_;
   Storage storage_;
   ColumnInfo info_;
-  std::int64_t row_ = 0;  // the next one, of elements that are read at once
+  std::int64_t row_ = 0;  // the next one, of elements that lie one after the other
   int next_part_ = 0;
   std::unique_ptr<BatchReader> part_;
   Batch batch_;
@@ -79,9 +76,9 @@ class ColumnReader {
 /// The format is recognised by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
 /// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
 /// column begins after the first ':' that has a file before it. The one column of a CSV file, not asked for by name, is
-/// malformed where its name is a number: the file has no line of names. `threads`: as ColumnReader has them. Throws
+/// malformed where its name is a number: the file has no line of names. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
-std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 1);
+std::unique_ptr<ColumnReader> open_column(std::string_view source);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -3,6 +3,8 @@
 #include "io/npy_table.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -62,6 +64,52 @@ struct NpyFile {
   std::string name;
   NpyLayout layout;
   FileState state;
+};
+
+// The elements of a regular file where they lie.
+class MappedNpy {
+ public:
+  explicit MappedNpy(std::shared_ptr<const NpyFile> file)
+      : file_(std::move(file)), width_(size_of(file_->layout.type)) {
+    const bool aligned = file_->layout.data % width_ == 0;
+    if (!file_->source.regular || file_->layout.boolean || !aligned) return;
+    base_ = ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, file_->source.file.get(), 0);
+    // Only advice, so it may fail.
+    if (is_there()) ::madvise(base_, size(), MADV_SEQUENTIAL);
+  }
+  ~MappedNpy() {
+    if (is_there()) ::munmap(base_, size());
+  }
+  MappedNpy(const MappedNpy&) = delete;
+  MappedNpy& operator=(const MappedNpy&) = delete;
+
+  // Some network file systems refuse it, and so does a limit on the address space.
+  [[nodiscard]] bool is_there() const { return base_ != MAP_FAILED; }
+
+  // Pages before them are dropped now and then, so that the process does not grow with the file.
+  const void* from(std::int64_t first) {
+    // Also because touching a page past the end of a file that shrank kills the process.
+    require_unchanged(file_->state, file_state(file_->source.file, file_->name), file_->name);
+    const std::int64_t at = file_->layout.data + first * width_;
+    auto* const bytes = static_cast<std::byte*>(base_);
+    if (at - dropped_ >= kDropped) {
+      static const std::int64_t kPage = ::sysconf(_SC_PAGESIZE);
+      const std::int64_t page = at / kPage * kPage;
+      ::madvise(bytes + dropped_, static_cast<std::size_t>(page - dropped_), MADV_DONTNEED);
+      dropped_ = page;
+    }
+    return bytes + at;
+  }
+
+ private:
+  static constexpr std::int64_t kDropped = std::int64_t{16} << 20;
+
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(file_->state.size); }
+
+  std::shared_ptr<const NpyFile> file_;
+  std::int64_t width_;
+  void* base_ = MAP_FAILED;
+  std::int64_t dropped_ = 0;  // bytes from the front
 };
 
 // NumPy has a byte for each.
@@ -179,9 +227,8 @@ class NpyTable final : public FileTable {
 TableColumn open_npy(Opened opened, const std::string& name) {
   const auto file = std::make_shared<const NpyFile>(std::move(opened), name);
   TableColumn column{std::make_unique<NpyTable>(file), 0, name};
-  if (file->source.regular) {
-    column.read = [file](std::int64_t first, std::int64_t n, void* to) { file->read(first, n, to); };
-  }
+  const auto mapped = std::make_shared<MappedNpy>(file);
+  if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };
   return column;
 }
 

@@ -11,7 +11,8 @@ namespace upsweep::io {
 
 /// Of a regular file, in parts of equal length, or of anything that can only be read front to back, which can be opened once: a
 /// pipe, a terminal, a device. `name` is what messages call it. Throws upsweep::Error: malformed, unsupported_type, unreadable.
-/// Nothing is mapped: touching a page past the end of a file that someone has made shorter would kill the process.
+/// The column's elements are mapped where they can be: its chunks are computed with by all threads as they lie. A table's
+/// batches are read, each by its own thread, into memory that stays in a cache.
 TableColumn open_npy(Opened opened, const std::string& name);
 
 }  // namespace upsweep::io

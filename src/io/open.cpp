@@ -119,13 +119,13 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
   return open_regular(std::move(opened), path, cells, {});
 }
 
-std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) {
+std::unique_ptr<ColumnReader> open_column(std::string_view source) {
   if (source == "-") {
     return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
   return std::make_unique<ColumnReader>(
-      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"), threads);
+      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"));
 }
 
 std::optional<TableColumn> open_csv_column(std::string_view source) {

@@ -22,15 +22,16 @@ constexpr bool is_null(const ColumnData& data, std::int64_t i) {
   return data.validity != nullptr && (data.validity[bit / 8] >> (bit % 8) & 1) == 0;
 }
 
-/// Reads `n` elements from row `first` on. Several threads may do so at the same time.
-using ReadElements = std::function<void(std::int64_t first, std::int64_t n, void* to)>;
+/// Where the elements from row `first` on lie, one after the other, until the next call. Throws malformed for a file that
+/// has changed.
+using ElementsFrom = std::function<const void*(std::int64_t first)>;
 
 /// A column of a table.
 struct TableColumn {
   std::unique_ptr<Table> table;
   int column = 0;
-  std::string name;        ///< what messages call it: "FILE", "FILE:COLUMN" or "standard input"
-  ReadElements read = {};  ///< null: it is read in batches, front to back
+  std::string name;            ///< what messages call it: "FILE", "FILE:COLUMN" or "standard input"
+  ElementsFrom elements = {};  ///< null: it is read in batches, front to back
 };
 
 /// Says which of a table's columns, of which it sees the names, is the one that is wanted.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -137,9 +138,12 @@ int compare(ValueKind kind, const Cell& a, const Cell& b) {
   return kind == ValueKind::real ? order(a.real, b.real) : order(a.exact, b.exact);
 }
 
-/// Of rows that are equal the earlier one comes first.
 void sort(const Plan& plan, Answer& answer) {
-  const auto precedes = [&](const std::vector<Cell>& a, const std::vector<Cell>& b) {
+  if (plan.order.empty()) return;
+  // Of rows that are equal the earlier one comes first.
+  const auto precedes = [&](std::size_t a_row, std::size_t b_row) {
+    const std::vector<Cell>& a = answer.rows[a_row];
+    const std::vector<Cell>& b = answer.rows[b_row];
     for (const OrderTerm& term : plan.order) {
       const auto which = static_cast<std::size_t>(term.output);
       if (a[which].null != b[which].null) return a[which].null == term.nulls_first;
@@ -147,9 +151,15 @@ void sort(const Plan& plan, Answer& answer) {
       const int order = compare(answer.columns[which].kind, a[which], b[which]);
       if (order != 0) return (order < 0) != term.descending;
     }
-    return false;
+    return a_row < b_row;
   };
-  std::stable_sort(answer.rows.begin(), answer.rows.end(), precedes);
+  std::vector<std::size_t> order(answer.rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), precedes);
+  std::vector<std::vector<Cell>> rows;
+  rows.reserve(order.size());
+  for (const std::size_t row : order) rows.push_back(std::move(answer.rows[row]));
+  answer.rows = std::move(rows);
 }
 
 }  // namespace
@@ -177,7 +187,7 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels)
       for (int i = 0; i < n; ++i) answer.rows[static_cast<std::size_t>(first + i)].push_back(cell_at(v, i));
     }
   }
-  if (!plan.order.empty()) sort(plan, answer);
+  sort(plan, answer);
   if (std::ssize(answer.rows) > plan.limit) answer.rows.resize(static_cast<std::size_t>(plan.limit));
   return answer;
 }

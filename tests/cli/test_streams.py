@@ -292,6 +292,16 @@ def test_a_killed_command_leaves_no_output(upsweep, big):
         assert (upsweep.folder / "out.npy").read_bytes() == b"was here before"
 
 
+def test_a_mapped_file_that_shrinks_is_an_error(upsweep, arrow):
+    upsweep.table("t.arrow", {"x": np.arange(2 * CHUNK)})  # one batch, mapped, scanned in several chunks
+    scan = [conftest.COMMAND, "scan", "t.arrow:x", "-o", "-"]
+    process = subprocess.Popen(scan, cwd=upsweep.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.read(1)  # the first chunk has been scanned, and waits to be taken
+    os.truncate(upsweep.folder / "t.arrow", 4096)
+    message = process.communicate(timeout=60)[1]
+    assert (process.returncode, message) == (3, b"upsweep: a file became shorter while it was read; try again\n")
+
+
 def test_links_and_modes_stay(upsweep, args):
     upsweep.write("real.npy", b"old")
     (upsweep.folder / "real.npy").chmod(0o640)
