@@ -197,8 +197,11 @@ TEST(Query, DatesAreOfTheCalendar) {
   MemoryTable t;
   t.add("x", x);
   EXPECT_EQ(ask("SELECT MIN(date '2000-02-29') FROM t", t), "2000-02-29");
+  EXPECT_EQ(days_of("1970-01-02"), 1);
+  EXPECT_EQ(decimal_value(-1234, 2), -12.34);
   for (const std::string date : {"1998-257-01", "1998-01-257", "1998-13-01", "1998-00-01", "1999-02-29", "0-01-01"}) {
     EXPECT_EQ(failure("SELECT MIN(date '" + date + "') FROM t", t).code, Code::bad_sql) << date;
+    EXPECT_EQ(days_of(date), std::nullopt) << date;
   }
 }
 

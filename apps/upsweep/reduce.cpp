@@ -10,6 +10,7 @@
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {

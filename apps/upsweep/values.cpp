@@ -5,10 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <cmath>
-#include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -43,20 +40,6 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   if (io::parse_decimal(text, number) != io::NumberFault::none || number.scale > scale) return std::nullopt;
   if (!io::scale_up(number.digits, scale - number.scale)) return std::nullopt;
   return number.digits;
-}
-
-/// Days since 1970-01-01. Empty where the text is no date.
-std::optional<std::int64_t> parse_days(std::string_view text) {
-  const std::size_t first = text.find('-');
-  const std::size_t second = text.find('-', first + 1);
-  if (second == std::string_view::npos) return std::nullopt;
-  const auto year = parse_number<std::uint16_t>(text.substr(0, first));
-  const auto month = parse_number<std::uint8_t>(text.substr(first + 1, second - first - 1));
-  const auto day = parse_number<std::uint8_t>(text.substr(second + 1));
-  if (!year || !month || !day) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(*month), std::chrono::day(*day)};
-  if (*year < 1 || *year > 9999 || !date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
 /// What elements are, as a table would declare them.
@@ -127,7 +110,7 @@ dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInf
   return visit_type(type, [&]<class T>(std::type_identity<T>) {
     std::optional<T> value = parse_number<T>(text);
     if (is_scaled(type, meaning) || is_date(meaning)) {
-      const auto stored = is_date(meaning) ? parse_days(text) : parse_scaled(text, meaning.scale);
+      const auto stored = is_date(meaning) ? days_of(text) : parse_scaled(text, meaning.scale);
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
     if (value) return dynamic::Carry::of(type, &*value);
@@ -143,18 +126,6 @@ Int128 exact_value(const dynamic::Carry& carry) {
 
 std::string decimal_text(Int128 exact, int scale) {
   return text({.kind = ValueKind::decimal, .scale = scale}, {.exact = exact});
-}
-
-double decimal_value(Int128 exact, int scale) {
-  // Both are doubles, so that their quotient is rounded once. Most elements are such.
-  constexpr Int128 kExact = Int128{1} << std::numeric_limits<double>::digits;
-  constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
-                              1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
-  static_assert(std::size(kTens) == io::kMaxScale + 1);
-  if (-kExact <= exact && exact <= kExact) {
-    return static_cast<double>(static_cast<std::int64_t>(exact)) / kTens[scale];
-  }
-  return *parse_number<double>(fmt::format("{}e-{}", exact, scale));
 }
 
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most) {
@@ -184,8 +155,7 @@ Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   if (*type != Type::int64 && *type != Type::float64) {
     refuse(
         "--dtype {}: decimals are computed exactly, as scaled int64: leave --dtype out, or choose float64 for what "
-        "they "
-        "come to",
+        "they come to",
         text);
   }
   return Type::int64;

@@ -56,9 +56,8 @@ dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInf
 /// The value of a carry of int64, with what of a checked sum 64 bits do not hold.
 [[nodiscard]] Int128 exact_value(const dynamic::Carry& carry);
 
-/// exact / 10^scale as text, and as the nearest float64. Scales are those of a column of scaled int64.
+/// exact / 10^scale as text.
 std::string decimal_text(Int128 exact, int scale);
-[[nodiscard]] double decimal_value(Int128 exact, int scale);
 
 /// "1000", "1e6" or "2^20". Throws invalid_argument where that is no whole number from least to most, saying which option.
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);

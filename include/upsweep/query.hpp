@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +119,10 @@ struct Answer {
 
 /// A cell as it is shown: "12.50", "1998-12-01", "NULL", the shortest text that reads back as the same float64.
 [[nodiscard]] std::string text(const Field& column, const Cell& cell);
+/// Days since 1970-01-01 of a date of the years 1 to 9999, "1998-12-01"; nothing where the text is none.
+[[nodiscard]] std::optional<std::int64_t> days_of(std::string_view date);
+/// The float64 nearest to exact / 10^scale.
+[[nodiscard]] double decimal_value(Int128 exact, int scale);
 
 /// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.
 using QueryProgress = std::function<void(std::int64_t rows)>;

@@ -17,7 +17,7 @@ std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_d
 
 }  // namespace
 
-int parse_date(const std::string& text, const std::string& date, int location) {
+std::optional<int> parse_date(std::string_view date) {
   int part[3] = {0, 0, 0};
   const char* at = date.data();
   const char* const end = at + date.size();
@@ -32,10 +32,13 @@ int parse_date(const std::string& text, const std::string& date, int location) {
   right = right && part[0] >= 1 && part[0] <= 9999 && part[1] <= 12 && part[2] <= 31;
   const std::chrono::year_month_day day{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
                                         std::chrono::day(static_cast<unsigned>(part[2]))};
-  if (!right || !day.ok()) {
-    refuse(text, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", date));
-  }
+  if (!right || !day.ok()) return std::nullopt;
   return static_cast<int>(std::chrono::sys_days(day).time_since_epoch().count());
+}
+
+int parse_date(const std::string& text, const std::string& date, int location) {
+  if (const std::optional<int> days = parse_date(date)) return *days;
+  refuse(text, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", date));
 }
 
 int add_months(int days, std::int64_t months) {

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace upsweep::expression {
 
-/// Days since 1970-01-01 of `date`, "1998-12-01", which stands in `text` at `location`; throws Error bad_sql.
+/// Days since 1970-01-01 of "1998-12-01"; nothing where that is no date.
+std::optional<int> parse_date(std::string_view date);
+/// The same of a date that stands in `text` at `location`; throws Error bad_sql.
 int parse_date(const std::string& text, const std::string& date, int location);
 /// `days` moved by whole months; a day that its month does not have becomes the month's last.
 int add_months(int days, std::int64_t months);

@@ -14,6 +14,7 @@
 
 #include "expression/date.hpp"
 #include "expression/evaluate.hpp"
+#include "expression/number.hpp"
 #include "query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
@@ -215,5 +216,9 @@ std::string text(const Field& column, const Cell& cell) {
   }
   detail::no_such_value();
 }
+
+std::optional<std::int64_t> days_of(std::string_view date) { return expression::parse_date(date); }
+
+double decimal_value(Int128 exact, int scale) { return expression::to_double(exact, scale); }
 
 }  // namespace upsweep
