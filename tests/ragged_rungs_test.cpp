@@ -520,7 +520,7 @@ TEST(RaggedApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
     const std::vector<std::int32_t> stops(bounds.begin() + 1, bounds.end());
     const auto one = compact_offsets(seq, whole.first(size), stops, offsets);
     const auto many = compact_offsets(par.with_threads(8), whole.first(size), stops, offsets);
-    EXPECT_EQ(one.rung, few ? "cpu.serial" : "cpu.chained");
+    EXPECT_EQ(one.rung, few ? "cpu.serial" : "cpu.lookahead");
     EXPECT_EQ(many.rung, one.rung);
   }
 }

@@ -165,7 +165,7 @@ TYPED_TEST(ScanRungs, StorePastTheCachesAtAnyAddressWhereOutputIsLarge) {
   const std::int64_t lanes = 64 / std::int64_t{sizeof(TypeParam)};
   const auto in = tests::make<TypeParam>(Pattern::random, n, 5);
   for (const Isa isa : isas()) {
-    const Policy policy = par.with_rung("cpu.chained").with_threads(2).with_isa(isa);
+    const Policy policy = par.with_rung("cpu.lookahead").with_threads(2).with_isa(isa);
     for (const bool exclusive : {false, true}) {
       for (const std::int64_t misaligned : {std::int64_t{1}, std::int64_t{0}, lanes / 2 + 1, lanes - 1}) {
         if (kSanitized && misaligned != 1) continue;
@@ -491,7 +491,7 @@ void check_as_the_loop(const std::vector<T>& in, Op op, const RungInfo& rung, bo
 TYPED_TEST(ScanRungs, FloatsStayInRangeWhereTheLoopDoes) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     for (const auto& rung : tests::cpu_rungs("scan")) {
-      if (rung.id != "cpu.simd" && rung.id != "cpu.chained") continue;
+      if (rung.id != "cpu.simd" && rung.id != "cpu.chained" && rung.id != "cpu.lookahead") continue;
       for (const bool exclusive : {false, true}) {
         for (const auto& in : ranges_nearly_left<TypeParam>(false)) check_as_the_loop(in, add, rung, exclusive);
         for (const auto& in : ranges_nearly_left<TypeParam>(true)) check_as_the_loop(in, mul, rung, exclusive);

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "aggregate/rung.hpp"
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 
 namespace upsweep::aggregate {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"

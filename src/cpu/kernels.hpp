@@ -29,7 +29,8 @@ struct ListTotal {
 
 /// Ragged offsets over a piece of n lists. Types: int32, uint32, int64.
 struct RaggedKernel {
-  ListTotal (*reduce)(const Lists& lists, std::int64_t n);
+  /// The sum of lengths, modulo 2^64; nothing is checked.
+  std::int64_t (*reduce)(const Lists& lists, std::int64_t n);
   /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used.
   ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
@@ -46,7 +47,8 @@ struct KernelTable {
                          [kOperatorCount];  ///< same type in and out; empty for operators of integers only on floats
   Convert convert[kTypeCount][kTypeCount];  ///< empty from floats to integers
   RaggedKernel ragged[kTypeCount];          ///< empty but for is_list_bound
-  /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats.
+  /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats. Sums find it on
+  /// their way too (ScanMode::note).
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
   /// Copies past the caches.
   void (*copy)(void* to, const void* from, std::int64_t bytes);

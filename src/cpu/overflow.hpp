@@ -15,10 +15,13 @@ namespace upsweep::cpu {
 
 __extension__ using Int128 = __int128;
 
-/// No |x| of these elements exceeds this.
+/// No |x| exceeds this, of elements of which KernelTable::magnitude is `any`.
+inline Int128 largest_magnitude(Type type, std::uint64_t any) {
+  return Int128{any} + (is_signed(type) ? 1 : 0);  // -8 = ~7: a negative x is one further from 0 than its bits say
+}
+
 inline Int128 largest_magnitude(const KernelTable& table, Type type, const void* in, std::int64_t n) {
-  const Int128 any = table.magnitude[at(type)](in, n);
-  return is_signed(type) ? any + 1 : any;  // -8 = ~7: a negative x is one further from 0 than its bits say
+  return largest_magnitude(type, table.magnitude[at(type)](in, n));
 }
 
 inline Int128 largest_magnitude(Type type) {

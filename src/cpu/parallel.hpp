@@ -18,6 +18,12 @@ inline constexpr int kMaxWorkers = 1024;
 /// The hint, to the pipeline and to the other thread of the core, that this thread spins.
 inline void pause() noexcept { __builtin_ia32_pause(); }
 
+/// A clock that is cheap to read and runs at one rate on all cores: some 2 to 4 per nanosecond.
+inline std::uint64_t cycles() noexcept { return __builtin_ia32_rdtsc(); }
+
+/// Non-temporal stores reach memory in any order: this puts them before whatever the thread does next.
+inline void finish_stores() noexcept { __builtin_ia32_sfence(); }
+
 /// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
 /// caller's alone. To be called before whatever else uses oneTBB.
 void keep_to_spare_threads();
@@ -30,13 +36,12 @@ void run_workers_erased(int workers, void (*body)(void* context, int worker), vo
 /// started. `body` must not throw.
 template <class Body>
 void run_workers(int workers, Body&& body) {
-  if (workers <= 1) {
-    body(0);
-    return;
-  }
-  run_workers_erased(
-      workers, [](void* context, int worker) { (*static_cast<std::remove_reference_t<Body>*>(context))(worker); },
-      &body);
+  const auto run = [](void* context, int worker) {
+    (*static_cast<std::remove_reference_t<Body>*>(context))(worker);
+    finish_stores();  // what they wrote, non-temporal stores too
+  };
+  if (workers <= 1) return run(&body, 0);
+  run_workers_erased(workers, run, &body);
 }
 
 /// Worker w's share of `count` pieces: [first, last), contiguous.

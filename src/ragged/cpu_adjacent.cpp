@@ -6,7 +6,7 @@
 //        same.
 // Needs  stops.data() == starts.data() + 1: both are views of one array.
 // Limit  The memory bandwidth of the machine, at two thirds of what cpu.chained moves.
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"
 #include "ragged/rung.hpp"
@@ -18,7 +18,7 @@ namespace {
 Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
   return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     const std::int64_t before = carry;
-    const std::int64_t bad = cpu::for_each_block(call.n, Pieces::block(), policy.threads,
+    const std::int64_t bad = cpu::for_each_block(call.n, pieces.block(), policy.threads,
                                                  [&](cpu::Range range) { return pieces.difference(range, before); });
     carry = call.offsets[call.n];
     return bad;

@@ -8,7 +8,7 @@
 // From   Awkward Array's awkward_ListArray_compact_offsets, which "Evaluation task for Awkward Array GSoC project" (P. Das
 //        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
 //        out a good exit strategy"): every rung here reports the first bad list.
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "ragged/pieces.hpp"
 #include "ragged/rung.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 Status run(detail::RaggedCall& call, const Policy&) noexcept {
   return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, Pieces::block(), carry);
+    return cpu::scan_in_order(pieces, call.n, carry);
   });
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "core/visit.hpp"
-#include "cpu/chained.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/operators.hpp"
 
@@ -33,13 +32,11 @@ cpu::Lists Pieces::lists(std::int64_t first) const {
           call_.strict};
 }
 
-void Pieces::reduce(cpu::Range range, Carry& carry) const {
-  carry = kernel_.reduce(lists(range.first), range.count).total;
-}
+void Pieces::reduce(cpu::Range range, Carry& carry) const { carry = kernel_.reduce(lists(range.first), range.count); }
 
 std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   detail::ScanMode mode{.non_temporal = non_temporal_};
-  if (ahead.count >= range.count) mode.next = lists(ahead.first).starts;
+  if (ahead.count > 0) mode.next = lists(ahead.first).starts;
   const Carry before = carry;
   const cpu::ListTotal sum = kernel_.scan(lists(range.first), range.count, output(range.first), before, mode);
   carry = sum.total;
@@ -83,6 +80,10 @@ Code Pieces::error_of(std::int64_t list) const {
   });
 }
 
-std::int64_t Pieces::block() { return cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)}; }
+std::int64_t Pieces::block() const { return cpu::kBlockBytes / (2 * size_of(call_.type)); }
+
+std::int64_t Pieces::first_strip() const {
+  return strip() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
+}
 
 }  // namespace upsweep::ragged

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 
+#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
 #include "upsweep/detail/ragged_call.hpp"
@@ -26,7 +27,12 @@ class Pieces {
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
   static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
-  static std::int64_t block();
+  /// Lists of a block whose bounds fit a core's own cache, of its strips, and of the first one.
+  [[nodiscard]] std::int64_t block() const;
+  [[nodiscard]] std::int64_t strip() const { return block() / cpu::kStrips; }
+  [[nodiscard]] std::int64_t first_strip() const;
+  static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
+  static constexpr bool in_place() { return false; }
 
   /// For stops == starts + 1: offsets are bounds less the first one. Returns the first bad list or kNoIndex.
   std::int64_t difference(cpu::Range range, Carry before) const;

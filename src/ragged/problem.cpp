@@ -18,12 +18,12 @@ namespace upsweep {
 namespace ragged {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_threads, cpu_chained, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
+extern const Rung cpu_serial, cpu_threads, cpu_lookahead, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
     cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_thrust, cuda_cub, cuda_lookahead, cuda_adjacent;
 
 constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cpu_threads,
-                                  &cpu_chained,
+                                  &cpu_lookahead,
                                   &cpu_adjacent,
                                   &cuda_one_thread,
                                   &cuda_turn_taking,
@@ -50,7 +50,7 @@ const Rung& scanning_rung(const detail::RaggedCall& call) {
 const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   if (call.launch != nullptr) return is_adjacent(call) ? cuda_adjacent : scanning_rung(call);
-  return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_chained;
+  return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_lookahead;
 }
 
 /// The rungs that such a call on a GPU may come to, wherever its lists lie: the named one, or those that the API chooses

@@ -10,7 +10,7 @@
 // From   The reference kernel awkward_ListArray_compact_offsets and "Naive CPU implementation" in "Parallel Prefix Scan".
 #include <algorithm>
 
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "scan/pieces.hpp"
 #include "scan/rung.hpp"
@@ -21,13 +21,13 @@ namespace {
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
   return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, pieces.block(), carry);
+    return cpu::scan_in_order(pieces, call.n, carry);
   });
 }
 
 Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept {
   return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, pieces.block(), carry);
+    return cpu::scan_in_order(pieces, call.n, carry);
   });
 }
 

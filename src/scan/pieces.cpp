@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "core/visit.hpp"
-#include "cpu/chained.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/refusals.hpp"
 
@@ -16,7 +16,8 @@ namespace upsweep::scan {
 namespace {
 
 // Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
-// reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache.
+// reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache. In place
+// the lines are in cache already.
 constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
 
 /// For 8-byte and narrower elements, which is all that compiled operators have.
@@ -33,12 +34,20 @@ Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::Ke
       fold_piece_(call, table),
       scan_piece_(call, table, fold_piece_.kernel(), fold_piece_.op()),
       checked_(cpu::is_checked(call, policy)),
-      non_temporal_(call.n * call.out_size >= kNonTemporalBytes) {}
+      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() &&
+                        !fold_piece_.elements().converts()),
+      non_temporal_(call.n * call.out_size >= kNonTemporalBytes && !in_place()) {}
 
 std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
-  const std::int64_t bad = find_overflow(range, carry);
-  write(range, carry, ahead);
-  return bad;
+  if (!notes_magnitudes_) {
+    const std::int64_t bad = find_overflow(range, carry);
+    write(range, carry, ahead);
+    return bad;
+  }
+  const Carry before = carry;
+  std::uint64_t magnitude = 0;
+  write(range, carry, ahead, &magnitude);
+  return all_fit(range, before, magnitude) ? kNoIndex : find_overflow(range, before);
 }
 
 std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
@@ -46,11 +55,11 @@ std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
   return kNoIndex;
 }
 
-void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead, std::uint64_t* magnitude) const {
   make_plain(carry);
-  detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_};
+  detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_, .note = magnitude};
   const cpu::Elements& elements = fold_piece_.elements();
-  if (ahead.count >= range.count && !elements.converts()) mode.next = elements.at_index(ahead.first);
+  if (ahead.count > 0 && !elements.converts()) mode.next = elements.at_index(ahead.first);
   elements.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
     scan_piece_(x, output(first), count, carry.bytes, mode);
   });
@@ -77,6 +86,16 @@ bool Pieces::prefers_scan(const Carry& before, const Carry& total) const {
   return visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
     return std::is_floating_point_v<T> && !std::isfinite(as<T>(total).total) &&
            !(as<T>(before).any && !std::isfinite(as<T>(before).total));
+  });
+}
+
+bool Pieces::all_fit(cpu::Range range, const Carry& before, std::uint64_t magnitude) const {
+  return visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      const auto first = as<T>(before).any ? as<T>(before).total : T{0};
+      return cpu::all_fit<T, T>(first, range.count, cpu::largest_magnitude(type_of<T>(), magnitude));
+    }
+    return true;
   });
 }
 
@@ -120,8 +139,16 @@ void* Pieces::output(std::int64_t i) const { return static_cast<std::byte*>(call
 
 // A size that is no power of two counts as the next one: the quotient of a division would cost a short scan dearly.
 std::int64_t Pieces::block() const {
-  const auto size = std::bit_ceil(static_cast<std::uint64_t>(call_.out_size));
+  const auto size = std::bit_ceil(static_cast<std::uint64_t>(std::max(call_.in_size, call_.out_size)));
   return std::max<std::int64_t>(1, cpu::kBlockBytes >> std::countr_zero(size));
+}
+
+std::int64_t Pieces::strip() const { return std::max<std::int64_t>(1, block() / cpu::kStrips); }
+
+// Integers may be cut anywhere, custom types are not scanned by vectors.
+std::int64_t Pieces::first_strip() const {
+  if (call_.custom != nullptr || !exact()) return strip();
+  return strip() + cpu::before_line(call_.out) / call_.out_size;
 }
 
 }  // namespace upsweep::scan

@@ -45,11 +45,18 @@ class Pieces {
   Status finish(std::int64_t bad, Carry& carry) const;
   /// Whether an overflow after the last output of an earlier part makes this one invalid.
   [[nodiscard]] bool spoiled(const Carry& carry) const;
-  /// Elements of a block that fits a core's own cache.
+  /// Elements of a block that fits a core's own cache, of its strips, and of the first one.
   [[nodiscard]] std::int64_t block() const;
+  [[nodiscard]] std::int64_t strip() const;
+  [[nodiscard]] std::int64_t first_strip() const;
+  [[nodiscard]] std::int64_t carry_bytes() const { return call_.carry_size; }
+  [[nodiscard]] bool in_place() const { return call_.in == call_.out; }
 
  private:
-  void write(cpu::Range range, Carry& carry, cpu::Range ahead) const;
+  /// `magnitude`, if any: as in ScanMode.
+  void write(cpu::Range range, Carry& carry, cpu::Range ahead, std::uint64_t* magnitude = nullptr) const;
+  /// Whether no sum of the range, `before` preceding it, leaves its type, by the magnitude of its elements.
+  [[nodiscard]] bool all_fit(cpu::Range range, const Carry& before, std::uint64_t magnitude) const;
   [[nodiscard]] std::int64_t find_overflow(cpu::Range range, const Carry& carry) const;
   [[nodiscard]] void* output(std::int64_t i) const;
   /// A carry that kernels take: products without an exponent.
@@ -60,6 +67,7 @@ class Pieces {
   cpu::FoldPiece fold_piece_;
   cpu::ScanPiece scan_piece_;
   bool checked_;
+  bool notes_magnitudes_;  // overflow is looked for after a range is written, by what its kernel saw
   bool non_temporal_;
 };
 

@@ -13,9 +13,9 @@ namespace scan {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
-extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_simd_threads, cpu_std_par, cpu_chained, cuda_one_thread,
-    cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_blelloch,
-    cuda_shuffle, cuda_thrust, cuda_cub, cuda_cub_newer, cuda_lookback, cuda_lookahead;
+extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_simd_threads, cpu_std_par, cpu_chained, cpu_lookahead,
+    cuda_one_thread, cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global, cuda_hillis_steele_blocks,
+    cuda_blelloch, cuda_shuffle, cuda_thrust, cuda_cub, cuda_cub_newer, cuda_lookback, cuda_lookahead;
 
 constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cpu_threads,
@@ -23,6 +23,7 @@ constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cpu_simd_threads,
                                   &cpu_std_par,
                                   &cpu_chained,
+                                  &cpu_lookahead,
                                   &cuda_one_thread,
                                   &cuda_turn_taking,
                                   &cuda_hillis_steele,
@@ -42,7 +43,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 namespace {
 
 // Waking threads takes some 10 us, in which one core scans 256 KB in its own cache.
-constexpr std::int64_t kChainedBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kLookaheadBytes = std::int64_t{1} << 20;
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
@@ -52,7 +53,7 @@ const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
     return usable(ahead ? &cuda_lookahead : &cuda_lookback, call, policy);
   }
   // By length and type only: the choice must not depend on the machine, or the bits of a float scan would.
-  if (call.n * call.out_size >= kChainedBytes) return cpu_chained;
+  if (call.n * call.out_size >= kLookaheadBytes) return cpu_lookahead;
   return call.op == Operator::custom ? cpu_serial : cpu_simd;
 }
 

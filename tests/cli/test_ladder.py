@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 RUNGS = {
-    "scan": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"],
+    "scan": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"],
     "reduce": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"],
-    "ragged": ["cpu.serial", "cpu.threads", "cpu.chained", "cpu.adjacent"],
+    "ragged": ["cpu.serial", "cpu.threads", "cpu.lookahead", "cpu.adjacent"],
     "aggregate": ["cpu.serial", "cpu.threads", "cpu.predicate_first"],
     "subset-sum": ["cpu.table", "cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd", "cpu.enumerate",
                    "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"],
@@ -101,10 +101,10 @@ def test_text_has_no_long_lines(upsweep):
 
 
 def test_one_rung(upsweep):
-    result = upsweep.json("ladder", "scan", "--sizes", "1e3", "--types", "int32", "--rung", "cpu.chained")
+    result = upsweep.json("ladder", "scan", "--sizes", "1e3", "--types", "int32", "--rung", "cpu.lookahead")
     rows = check_rows(result, "scan")
-    assert ("cpu.chained", "verified") in {(row["rung"], row["status"]) for row in rows}
-    assert {row["rung"] for row in rows} <= {"cpu.chained", "cpu.serial"}  # serial is what it is compared to
+    assert ("cpu.lookahead", "verified") in {(row["rung"], row["status"]) for row in rows}
+    assert {row["rung"] for row in rows} <= {"cpu.lookahead", "cpu.serial"}  # serial is what it is compared to
 
 
 def test_no_time_at_all(upsweep):
@@ -139,7 +139,7 @@ def test_lists_as_input(upsweep):
     upsweep.save("stops.npy", [5, 5, 9], "int64")
     rows = check_rows(upsweep.json("ladder", "ragged", "--input", "starts.npy", "stops.npy"), "ragged")
     assert {(row["type"], row["n"]) for row in rows} == {("int64", 3)}
-    for rung in ("cpu.serial", "cpu.threads", "cpu.chained"):
+    for rung in ("cpu.serial", "cpu.threads", "cpu.lookahead"):
         assert (rung, "verified") in {(row["rung"], row["status"]) for row in rows}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 TYPES = ["int32", "uint32", "int64"]
-RUNGS = ["cpu.serial", "cpu.threads", "cpu.chained"]
+RUNGS = ["cpu.serial", "cpu.threads", "cpu.lookahead"]
 CHUNK = 1 << 21
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)

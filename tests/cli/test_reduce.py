@@ -55,7 +55,7 @@ def test_chunks_of_long_columns_are_long_enough_for_threads(upsweep, dtype):
     upsweep.save("long.npy", np.ones(2 * CHUNK, dtype))
     assert upsweep.json("reduce", "long.npy", "--threads", "2")["rung"] == "cpu.simd_threads"
     scan = upsweep.json("scan", "long.npy", "--dtype", dtype, "--overflow", "wrap", "-o", "out.npy", "--threads", "2")
-    assert scan["rung"] == "cpu.chained"
+    assert scan["rung"] == "cpu.lookahead"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -19,7 +19,7 @@ OPS = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"]
+RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"]
 CHUNK = 1 << 21  # longer columns are read in several pieces
 INT64_MAX = 2**63 - 1
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 CHUNK = 1 << 21
-RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained"]
+RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"]
 MB = 1 << 20
 LIMIT = 512 * MB  # of address space; the files are longer
 BIG = 800 * MB

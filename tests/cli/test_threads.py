@@ -34,7 +34,7 @@ def test_scan_and_reduce_with_few_threads(upsweep, few, threads):
     made(upsweep)
     upsweep.ok("scan", "x.npy", "-o", "all.npy")
     whole = upsweep.text("reduce", "x.npy")
-    for rung in ("cpu.chained", "cpu.threads", "cpu.simd_threads"):
+    for rung in ("cpu.lookahead", "cpu.chained", "cpu.threads", "cpu.simd_threads"):
         upsweep.ok("scan", "x.npy", "-o", "all.npy", "--rung", rung)
         done = few(threads, "scan", "x.npy", "-o", "few.npy", "--rung", rung, "--threads", "8")
         assert done.returncode == 0, done

@@ -17,6 +17,9 @@ struct ScanMode {
   /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input, or
   /// null.
   const void* next = nullptr;
+  /// Sums by SIMD kernels: of integers becomes itself | x ^ (x >> bits-1) of every element; of floats not 0 where an
+  /// output is infinite or NaN. Or null.
+  std::uint64_t* note = nullptr;
 };
 
 /// The operations on a piece of n elements that every rung is made of. Types are erased, so that a rung is compiled

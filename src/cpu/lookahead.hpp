@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/lookahead.hpp: the look-ahead scan: one pass over memory in cache-sized blocks, folded well before they are scanned.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "cpu/block_totals.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+
+namespace upsweep::cpu {
+
+/// Scans the elements of `pieces` in blocks, on any number of workers. They take blocks in order. A block is folded strip by
+/// strip and its total published; every worker merges all totals in the order of the blocks, which gives it what precedes
+/// its own, in the same bits for any number of workers. None waits for a carry that is handed on:
+///  - A worker has folded kAhead blocks that it has not scanned. It scans the oldest and folds the next one, so that a
+///    total is known for a block's time or longer before anybody needs it, however long memory takes over single blocks.
+///  - While a strip is scanned, one of the block to be folded is fetched, so that memory has work all the time.
+///  - Whoever has waited for a total as long as a block takes folds that block himself: a worker whose core was taken away
+///    holds up nobody, as in a copy.
+/// A worker waits only for blocks that were taken earlier, by workers that have begun: any number of workers makes
+/// progress on any number of cores.
+template <class Pieces>
+class Lookahead {
+ public:
+  using Carry = typename Pieces::Carry;
+
+  /// Throws std::bad_alloc.
+  Lookahead(const Pieces& pieces, std::int64_t n, const Carry& before)
+      : pieces_(pieces),
+        strips_(pieces),
+        n_(n),
+        length_(pieces.block()),
+        count_(parts(n, length_)),
+        carry_(before),
+        end_(before),
+        totals_(2 * count_, pieces.carry_bytes()) {}
+
+  /// A worker's part of it. Returns the first bad index that it saw or kNoIndex.
+  std::int64_t work() {
+    Held held[kAhead];
+    std::int64_t newest = take_ticket();
+    for (Held& block : held) {
+      block.index = newest;
+      if (newest >= count_) continue;
+      fold(block);
+      newest = take_ticket();
+    }
+    std::int64_t bad = kNoIndex;
+    Reader reader(carry_);
+    for (int oldest = 0; held[oldest].index < count_; oldest = (oldest + 1) % kAhead) {
+      const std::int64_t next = take_ticket();
+      advance(reader, held[oldest].index);
+      bad = first_index(bad, scan(held[oldest], reader.prefix, newest, next));
+      newest = next;
+    }
+    return bad;
+  }
+
+  /// What precedes the element after the last one, once all workers are done.
+  [[nodiscard]] const Carry& end() const { return end_; }
+
+ private:
+  // On 64 cores a block takes up to three times as long as another: with two, workers wait. Four gain nothing.
+  static constexpr int kAhead = 3;
+  // How long a worker waits, in cycles, before it helps: as long as its last block took, at least 8 us; at first, when
+  // nothing is known of that and others may only be starting, ten times as long.
+  static constexpr std::uint64_t kLeastPatience = 20'000;
+  static constexpr std::uint64_t kFirstPatience = 200'000;
+
+  /// A block that a worker has folded and not yet scanned.
+  struct Held {
+    std::int64_t index;
+    Carry total;
+  };
+
+  /// How far a worker has merged the totals.
+  struct Reader {
+    explicit Reader(const Carry& before) : prefix(before) {}
+    Carry prefix;  // what precedes block `next`
+    std::int64_t next = 0;
+    std::uint64_t patience = kFirstPatience;
+    std::uint64_t left = 0;  // when advance() returned, in cycles
+  };
+
+  std::int64_t take_ticket() { return ticket_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] Range range_of(std::int64_t block) const { return part_of(n_, length_, block); }
+  [[nodiscard]] bool is_whole(std::int64_t block) const { return (block + 1) * length_ <= n_; }
+  /// The slot of what precedes the element after a block, where that is not the merged totals.
+  [[nodiscard]] std::int64_t end_slot(std::int64_t block) const { return count_ + block; }
+
+  void fold(Held& block) {
+    strips_.fold(range_of(block.index), block.total);
+    totals_.publish(block.index, &block.total);
+  }
+
+  // ---- What precedes a block.
+
+  /// reader.prefix ← what precedes `block`; blocks are asked for in order.
+  void advance(Reader& reader, std::int64_t block) {
+    const std::uint64_t now = cycles();
+    if (reader.left != 0) reader.patience = std::max(now - reader.left, kLeastPatience);
+    for (std::int64_t b = reader.next; b < block; ++b) totals_.fetch(b);
+    for (; reader.next < block; ++reader.next) {
+      Carry total;
+      if (!totals_.read(reader.next, &total)) await_total(reader, block, now + reader.patience, total);
+      if (pieces_.prefers_scan(reader.prefix, total)) {
+        while (!totals_.read(end_slot(reader.next), &reader.prefix)) std::this_thread::yield();
+      } else {
+        pieces_.merge(reader.prefix, total);
+      }
+    }
+    reader.left = cycles();
+  }
+
+  /// total ← that of block reader.next. After `limit` this worker folds it, and others before `block`, itself.
+  void await_total(const Reader& reader, std::int64_t block, std::uint64_t limit, Carry& total) {
+    bool insists = false;  // even where somebody helps, who may have lost his core as well
+    for (int spins = 1; !totals_.read(reader.next, &total); ++spins) {
+      pause();
+      if (spins % 16 != 0 || cycles() < limit) continue;
+      if (help(reader.next, insists, total)) return;
+      for (std::int64_t b = reader.next + 1; b < block; ++b) {
+        Carry other;
+        (void)help(b, false, other);
+      }
+      std::this_thread::yield();
+      limit = cycles() + reader.patience;
+      insists = true;
+    }
+  }
+
+  /// Folds a block that another worker has taken. The same elements folded the same way have the same bits.
+  bool help(std::int64_t block, bool insists, Carry& total) {
+    if (!totals_.begin_help(block, insists)) return false;
+    strips_.fold(range_of(block), total);
+    totals_.publish(block, &total);
+    totals_.end_help(block);
+    return true;
+  }
+
+  // ---- Scanning.
+
+  /// Scans the block, `before` preceding it, and folds block `newest`, if there is one, which takes its place. `next` is
+  /// the block that is folded after that.
+  std::int64_t scan(Held& block, const Carry& before, std::int64_t newest, std::int64_t next) {
+    const Held old = block;
+    block.index = newest;
+    // In place: a helper may still read what is overwritten now.
+    while (pieces_.in_place() && !totals_.is_left(old.index)) std::this_thread::yield();
+    Carry carry = before;
+    std::int64_t bad = kNoIndex;
+    if (is_whole(newest)) {
+      bad = scan_and_fold(old.index, carry, block, next);
+    } else {
+      if (newest < count_) fold(block);
+      bad = pieces_.scan(range_of(old.index), carry);
+    }
+    hand_on(old, before, carry);
+    return bad;
+  }
+
+  std::int64_t scan_and_fold(std::int64_t scanned, Carry& carry, Held& folded, std::int64_t next) {
+    const std::int64_t from = range_of(scanned).first;
+    const std::int64_t other = range_of(folded.index).first;
+    const Range after = is_whole(next) ? Range{range_of(next).first, strips_.end(0, length_)} : Range{0, 0};
+    pieces_.clear(folded.total);
+    std::int64_t bad = kNoIndex;
+    for (std::int64_t at = 0; at < length_;) {
+      const std::int64_t end = strips_.end(at, length_);
+      const Range ahead = end < length_ ? Range{other + end, strips_.end(end, length_) - end} : after;
+      bad = first_index(bad, pieces_.scan({from + at, end - at}, carry, ahead));
+      strips_.add({other + at, end - at}, folded.total);
+      at = end;
+    }
+    totals_.publish(folded.index, &folded.total);
+    return bad;
+  }
+
+  /// `carry` is what the scan of the block left.
+  void hand_on(const Held& block, const Carry& before, Carry& carry) {
+    const bool scanned = pieces_.prefers_scan(before, block.total);
+    if (scanned) totals_.publish(end_slot(block.index), &carry);
+    if (block.index != count_ - 1) return;
+    end_ = scanned ? carry : before;
+    if (!scanned) pieces_.merge(end_, block.total);
+  }
+
+  const Pieces& pieces_;
+  const Strips<Pieces> strips_;
+  const std::int64_t n_;
+  const std::int64_t length_;  // of a block
+  const std::int64_t count_;
+  const Carry carry_;  // precedes the first element
+  Carry end_;
+  BlockTotals totals_;
+  alignas(64) std::atomic<std::int64_t> ticket_{0};
+};
+
+/// Scans n elements of `pieces`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
+/// bad index or kNoIndex. `Pieces` is what a problem does to a range: see scan/pieces.hpp. Throws std::bad_alloc.
+template <class Pieces>
+std::int64_t scan_lookahead(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
+  const int workers = block_workers(parts(n, pieces.block()), threads);
+  // One worker needs no totals, if scanning alone gives the same bits.
+  if (workers == 1 && pieces.exact()) return scan_in_order(pieces, n, carry);
+  Lookahead<Pieces> schedule(pieces, n, carry);
+  LowestIndex first_bad;
+  run_workers(workers, [&](int) { first_bad.add(schedule.work()); });
+  carry = schedule.end();
+  return first_bad.get();
+}
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ragged/cpu_lookahead.cpp: differences, validation and scan in one pass, in blocks folded well before they are scanned.
+//
+// Idea   As scan's cpu.lookahead, over two input arrays. Checks cost no branch: what is wrong with a list sets a sign
+//        bit that is looked at once per strip; only a strip that has one is searched for its first bad list.
+// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n + n·log2 8, depth n/(8p) + blocks.
+// Needs  Any CPU.
+// Limit  The memory bandwidth of the machine. Where stops are the starts one place on, cpu.adjacent reads them once.
+// From   Own: difference and scan in one pass; the schedule is that of scan/cpu_lookahead.cpp.
+#include "cpu/kernels.hpp"
+#include "cpu/lookahead.hpp"
+#include "ragged/pieces.hpp"
+#include "ragged/rung.hpp"
+
+namespace upsweep::ragged {
+
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_lookahead(pieces, call.n, policy.threads, carry);
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
+                                         .idea = "one pass: difference, checks and scan of blocks in cache",
+                                         .needs = "any CPU",
+                                         .traffic = "2n read, n written"},
+                                .refusal = needs_isa,
+                                .run = run};
+
+}  // namespace upsweep::ragged

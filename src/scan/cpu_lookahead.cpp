@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan/cpu_lookahead.cpp: one pass over memory in which blocks are folded well before they are scanned.
+//
+// Idea   As cpu.chained, but no thread waits for a carry that is handed on. Every block's total is published as soon as it
+//        is known; each thread merges all of them, in order, up to its own block. It has folded three blocks that it has
+//        not scanned, so that totals are there before they are needed, and it folds the block of a thread that does not
+//        come to it (cpu/lookahead.hpp).
+// Cost   One pass: n read, n written: the traffic of a copy. Work 2n + n·log2 w, depth n/(p·w) + blocks: a merge each.
+// Needs  Any CPU, any associative operator; compiled operators run on SIMD, others on the plain loop.
+// Limit  The memory bandwidth of the machine: nothing that reads its input and writes its output is faster.
+// From   D. Merrill, M. Garland, NVR-2016-002 (decoupled look-back), turned around as on the GPU (cuda.lookahead): what
+//        precedes a block is known before it is looked for. Helping: M. Herlihy, "Wait-free synchronization", TOPLAS 1991.
+#include "cpu/kernels.hpp"
+#include "cpu/lookahead.hpp"
+#include "scan/pieces.hpp"
+#include "scan/rung.hpp"
+
+namespace upsweep::scan {
+
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_lookahead(pieces, call.n, policy.threads, carry);
+  });
+}
+
+}  // namespace
+
+// The bound: 2048 vectors of a block one after the other, 4 levels within a vector, and strips that are themselves off by
+// up to 38 (32 additions per accumulator, 2 to join them, 4 within a vector); their totals add up compensated.
+extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
+                                         .idea = "one pass: blocks folded early, and by whoever comes first",
+                                         .needs = "any CPU",
+                                         .traffic = "n read, n written",
+                                         .float_bound = {.serial = false, .constant = 1060}},
+                                .refusal = needs_isa,
+                                .run = run};
+
+}  // namespace upsweep::scan
