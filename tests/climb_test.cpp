@@ -3,16 +3,19 @@
 #include "upsweep/climb.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <string>
 
 #include "core/problems.hpp"
 #include "rungs.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep {
 namespace {
@@ -101,6 +104,48 @@ TEST(Problems, FindWrongOutputs) {
       }
     });
     EXPECT_GT(instances, 0) << one.name;
+  }
+}
+
+/// Threads that this process has besides its first; those that oneTBB has made stay.
+std::ptrdiff_t threads_made() {
+  namespace fs = std::filesystem;
+  return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator()) - 1;
+}
+
+/// Runs the rung, by several threads if it takes them, on inputs long enough for that.
+void run_by_threads(std::string_view problem, std::string_view rung) {
+  ClimbRequest request{.problem = problem, .sizes = {std::int64_t{1} << 20}};
+  if (problem == "subset-sum") {
+    request.sizes = {28};
+    request.settings["largest"] = {200'000};
+  }
+  declaration(problem).visit_instances(request, Backend::cpu, [&](Instance& instance) {
+    std::vector<void*> at;
+    instance.fill(instance.fills() - 1);
+    for (const HostArray& array : instance.arrays()) at.push_back(array.data);
+    try {
+      (void)instance.run(Policy{.threads = 4, .rung = rung}, at.data(), instance.group.n);
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported) throw;
+    }
+  });
+}
+
+/// Each in a process of its own: threads that one rung has made are still there in the next.
+TEST(ProblemsDeathTest, SayWhichRungsUseThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  if (machine().threads < 2) GTEST_SKIP() << "one core";
+  for (const ProblemInfo& one : problems()) {
+    for (const RungInfo& rung : tests::cpu_rungs(one.name)) {
+      SCOPED_TRACE(std::string(one.name) + " " + std::string(rung.id));
+      const int says = rung.threads == Threads::one ? 0 : 1;
+      const auto run = [&] {
+        run_by_threads(one.name, rung.id);
+        ::_exit(threads_made() > 0 ? 1 : 0);
+      };
+      EXPECT_EXIT(run(), testing::ExitedWithCode(says), "");
+    }
   }
 }
 

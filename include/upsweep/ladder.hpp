@@ -19,6 +19,13 @@ enum class Kind : std::uint8_t {
 
 enum class Backend : std::uint8_t { cpu, cuda };
 
+/// How many threads a rung of the CPU runs on.
+enum class Threads : std::uint8_t {
+  asked,  ///< as many as the policy says, where the input is long enough
+  one,    ///< the caller's
+  every,  ///< every core, whatever the policy says
+};
+
 /// When the same input gives the same bits. Integer results always do.
 enum class Determinism : std::uint8_t {
   always,  ///< for any thread count, alignment and instruction set
@@ -40,6 +47,7 @@ struct RungInfo {
   std::string_view needs;    ///< instruction set or device; "any CPU"
   std::string_view traffic;  ///< memory traffic beyond caches, n: elements or lists
   Kind kind = Kind::step;
+  Threads threads = Threads::asked;
   Determinism determinism = Determinism::always;
   FloatBound float_bound = {};
   bool host_adds = false;    ///< on a GPU: the host does the last part, so that only calls that wait run it

@@ -24,8 +24,11 @@ Status run(detail::AggregateCall& call, const Policy&) noexcept {
 
 }  // namespace
 
-extern const Rung cpu_serial{
-    .info = {.id = "cpu.serial", .idea = "one loop, row after row", .needs = "any CPU", .traffic = kTouched},
-    .run = run};
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "one loop, row after row",
+                                      .needs = "any CPU",
+                                      .traffic = kTouched,
+                                      .threads = Threads::one},
+                             .run = run};
 
 }  // namespace upsweep::aggregate

@@ -27,7 +27,8 @@ Status run(detail::RaggedCall& call, const Policy&) noexcept {
 extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "the reference kernel: check, subtract, add",
                                       .needs = "any CPU",
-                                      .traffic = "2n read, n written"},
+                                      .traffic = "2n read, n written",
+                                      .threads = Threads::one},
                              .run = run};
 
 }  // namespace upsweep::ragged

@@ -29,6 +29,7 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop with one running value",
                                       .needs = "any CPU",
                                       .traffic = "n read",
+                                      .threads = Threads::one,
                                       .float_bound = kPlainBound},
                              .run = run};
 

@@ -29,6 +29,7 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .idea = "four vector accumulators on one thread",
                                     .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                     .traffic = "n read",
+                                    .threads = Threads::one,
                                     .float_bound = kSimdBound},
                            .refusal = cpu::simd_refusal,
                            .run = run};

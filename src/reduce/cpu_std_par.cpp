@@ -34,6 +34,7 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                                        .needs = "compiled operator; same type in and out",
                                        .traffic = "n read",
                                        .kind = Kind::library,
+                                       .threads = Threads::every,
                                        .determinism = Determinism::no},
                               .refusal = cpu::std_par_refusal,
                               .run = run};

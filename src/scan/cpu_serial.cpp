@@ -36,7 +36,8 @@ Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept 
 extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop: each output is the last one plus the next element",
                                       .needs = "any CPU",
-                                      .traffic = "n read, n written"},
+                                      .traffic = "n read, n written",
+                                      .threads = Threads::one},
                              .run = run};
 
 // cpu.simd: one thread scans whole vectors in log2 steps and adds a running carry.
@@ -53,7 +54,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
 extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .idea = "log-step scans of vectors with a running carry",
                                     .needs = "compiled operator; AVX2, AVX-512 or baseline",
-                                    .traffic = "n read, n written"},
+                                    .traffic = "n read, n written",
+                                    .threads = Threads::one},
                            .refusal = cpu::simd_refusal,
                            .run = run_vectors};
 

@@ -59,6 +59,7 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                                        .needs = "compiled operator; same type in and out",
                                        .traffic = "2n read, n written",
                                        .kind = Kind::library,
+                                       .threads = Threads::every,
                                        .determinism = Determinism::no},
                               .refusal = refusal,
                               .run = run};

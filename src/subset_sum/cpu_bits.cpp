@@ -40,8 +40,11 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
 
 }  // namespace
 
-extern const Rung cpu_bits{
-    .info = {.id = "cpu.bits", .idea = "a bit per sum, shifted and or'ed", .needs = "any CPU", .traffic = kBitTraffic},
-    .run = run};
+extern const Rung cpu_bits{.info = {.id = "cpu.bits",
+                                    .idea = "a bit per sum, shifted and or'ed",
+                                    .needs = "any CPU",
+                                    .traffic = kBitTraffic,
+                                    .threads = Threads::one},
+                           .run = run};
 
 }  // namespace upsweep::subset_sum

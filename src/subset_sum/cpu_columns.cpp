@@ -16,8 +16,11 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept { return run_in_
 
 }  // namespace
 
-extern const Rung cpu_columns{
-    .info = {.id = "cpu.columns", .idea = "two columns in turn", .needs = "any CPU", .traffic = kByteTraffic},
-    .run = run};
+extern const Rung cpu_columns{.info = {.id = "cpu.columns",
+                                       .idea = "two columns in turn",
+                                       .needs = "any CPU",
+                                       .traffic = kByteTraffic,
+                                       .threads = Threads::one},
+                              .run = run};
 
 }  // namespace upsweep::subset_sum

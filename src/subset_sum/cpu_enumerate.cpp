@@ -109,7 +109,8 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cpu_enumerate{.info = {.id = "cpu.enumerate",
                                          .idea = "the sum of every subset",
                                          .needs = "any CPU; up to 30 items",
-                                         .traffic = "the bitmap, where one is filled"},
+                                         .traffic = "the bitmap, where one is filled",
+                                         .threads = Threads::one},
                                 .refusal = refusal,
                                 .run = run};
 

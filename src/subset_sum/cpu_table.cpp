@@ -32,8 +32,11 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
 
 }  // namespace
 
-extern const Rung cpu_table{
-    .info = {.id = "cpu.table", .idea = "a column of bytes per item", .needs = "any CPU", .traffic = kByteTraffic},
-    .run = run};
+extern const Rung cpu_table{.info = {.id = "cpu.table",
+                                     .idea = "a column of bytes per item",
+                                     .needs = "any CPU",
+                                     .traffic = kByteTraffic,
+                                     .threads = Threads::one},
+                            .run = run};
 
 }  // namespace upsweep::subset_sum
