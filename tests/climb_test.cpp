@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/problems.hpp"
 #include "rungs.hpp"
@@ -160,6 +162,154 @@ TEST(Climb, VerifiesEveryRungOfEveryProblem) {
         }
       }
     }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- counts of threads
+
+constexpr std::int64_t kFloats = 1000;
+
+/// Rungs that say how many threads they run on, and leave bits that follow the threads where their name says so.
+class CountedInstance final : public Instance {
+ public:
+  static inline std::map<std::string_view, std::set<int>> asked = {};  ///< of every rung
+
+  CountedInstance() { group = {.title = "counted", .type = Type::float64, .n = kFloats, .bytes = 2.0 * 8 * kFloats}; }
+  [[nodiscard]] std::vector<HostArray> arrays() override {
+    return {{in_.data(), kFloats * 8, false}, {out_.data(), kFloats * 8, true}};
+  }
+  std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
+    asked[policy.rung].insert(policy.threads);
+    auto* const out = static_cast<double*>(at[1]);
+    std::fill(out, out + n, 1.0);
+    if (policy.rung.ends_with("drifts") && policy.threads > 2) out[7] += 1e-12;
+    return policy.rung.empty() ? "cpu.asked" : policy.rung;
+  }
+  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override { return ""; }
+  /// As every sum of floats may be off by a little, bits that drift are within the bound.
+  [[nodiscard]] std::string wrong(const RungInfo&) override { return out_[7] == 0 ? "wrong from index 7" : ""; }
+  bool run_inlined() override { return true; }
+  [[nodiscard]] std::vector<Peer> peers() override {
+    return {
+        {.row = {.rung = {.id = "peer", .kind = Kind::library, .threads = Threads::one}, .status = RowStatus::verified},
+         .run = [] {}}};
+  }
+  void finish(int threads) override { group.facts.emplace_back("finished with", std::int64_t{threads}); }
+
+ private:
+  std::vector<double> in_ = std::vector<double>(kFloats, 1);
+  std::vector<double> out_ = std::vector<double>(kFloats);
+};
+
+constexpr Problem kCounted{.info = []() -> ProblemInfo {
+                             return {.name = "counted",
+                                     .rungs = {{.id = "cpu.one", .threads = Threads::one},
+                                               {.id = "cpu.asked"},
+                                               {.id = "cpu.drifts"},
+                                               {.id = "cpu.may_drifts", .determinism = Determinism::no},
+                                               {.id = "cpu.every", .threads = Threads::every}},
+                                     .inputs = {}};
+                           },
+                           .visit_instances =
+                               [](const ClimbRequest&, Backend, const Problem::Visit& visit) {
+                                 CountedInstance instance;
+                                 visit(instance);
+                               }};
+
+std::vector<Group> climbed_with(const std::vector<int>& threads, const std::string& rung = "") {
+  CountedInstance::asked.clear();
+  return climb({.problem = "counted", .rung = rung, .threads = threads}, kCounted, [](const std::string&) {});
+}
+
+std::vector<std::string_view> ids_of(const Group& group) {
+  std::vector<std::string_view> ids;
+  ids.reserve(group.rows.size());
+  for (const Row& row : group.rows) ids.push_back(row.rung.id);
+  return ids;
+}
+
+/// The position of the group in which rungs that take every core are.
+std::size_t group_of_every_core(const std::vector<Group>& groups) {
+  const auto found =
+      std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.threads >= machine().threads; });
+  return found == groups.end() ? groups.size() - 1 : static_cast<std::size_t>(found - groups.begin());
+}
+
+TEST(Climb, RunsEveryRungWithEveryCountOfThreads) {
+  const std::vector<Group> groups = climbed_with({8, 1, 2, 1});
+  ASSERT_EQ(groups.size(), 3U);
+  const int counts[] = {1, 2, 8};
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    SCOPED_TRACE(counts[i]);
+    EXPECT_EQ(groups[i].threads, counts[i]);
+    EXPECT_GT(groups[i].copy_bytes_per_s, 0);
+    EXPECT_GT(groups[i].read_bytes_per_s, 0);
+    EXPECT_GT(groups[i].api_s, 0);
+    EXPECT_EQ(groups[i].inlined_s > 0, i == 0);
+    EXPECT_EQ(groups[i].first_s, groups[0].rows[0].median_s);
+    const std::vector<Fact> facts = {{"finished with", std::int64_t{counts[i]}}};
+    EXPECT_EQ(groups[i].facts, facts);
+    std::vector<std::string_view> ids = {"cpu.asked", "cpu.drifts", "cpu.may_drifts"};
+    if (i == 0) ids.insert(ids.begin(), "cpu.one");
+    if (i == group_of_every_core(groups)) ids.emplace_back("cpu.every");
+    if (i == 0) ids.emplace_back("peer");
+    EXPECT_EQ(ids_of(groups[i]), ids);
+    for (const Row& row : groups[i].rows) {
+      const int on = row.rung.threads == Threads::one     ? 1
+                     : row.rung.threads == Threads::every ? machine().threads
+                                                          : counts[i];
+      EXPECT_EQ(row.threads, on) << row.rung.id;
+    }
+  }
+  EXPECT_EQ(CountedInstance::asked["cpu.asked"], (std::set{1, 2, 8}));
+  EXPECT_EQ(CountedInstance::asked["cpu.one"], std::set{1});
+  EXPECT_EQ(CountedInstance::asked["cpu.every"].size(), 1U);
+}
+
+TEST(Climb, FindsBitsThatFollowTheThreads) {
+  int found = 0;
+  for (const Group& group : climbed_with({1, 2, 8})) {
+    for (const Row& row : group.rows) {
+      const bool drifts = row.rung.id == "cpu.drifts" && group.threads == 8;
+      EXPECT_EQ(row.status, drifts ? RowStatus::failed : RowStatus::verified) << row.rung.id << ' ' << group.threads;
+      EXPECT_EQ(row.reason, drifts ? "other bits than with 1 thread, from index 7" : "") << row.rung.id;
+      found += drifts ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(found, 1);
+}
+
+TEST(Climb, TakesOneCountAsItIs) {
+  for (const int threads : {0, 3}) {
+    const std::vector<Group> groups = climbed_with({threads});
+    ASSERT_EQ(groups.size(), 1U);
+    EXPECT_EQ(groups[0].threads, threads == 0 ? machine().threads : threads);
+    const std::vector<std::string_view> ids = {"cpu.one",        "cpu.asked", "cpu.drifts",
+                                               "cpu.may_drifts", "cpu.every", "peer"};
+    EXPECT_EQ(ids_of(groups[0]), ids);
+    for (const auto& [rung, counts] : CountedInstance::asked) EXPECT_EQ(counts, std::set{threads}) << rung;
+  }
+}
+
+TEST(Climb, LeavesOutCountsThatNoRungRunsWith) {
+  const std::vector<Group> groups = climbed_with({4, 8}, "cpu.one");
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].threads, 4);
+  EXPECT_EQ(groups[0].rows[0].threads, 1);
+}
+
+TEST(Climb, TakesZeroForEveryCore) {
+  const std::vector<Group> groups = climbed_with({0, machine().threads, 1024, 5000});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].threads, machine().threads);
+  EXPECT_EQ(groups[1].threads, 1024);  // there are no more workers than that
+}
+
+TEST(Climb, RefusesNegativeCountsOfThreads) {
+  ClimbRequest request = small_request(problem("scan"));
+  for (const std::vector<int>& threads : {std::vector{-1}, {1, -1}, {}}) {
+    request.threads = threads;
+    EXPECT_EQ(code_of(request), Code::invalid_argument);
   }
 }
 

@@ -195,7 +195,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
     needs_gpu = needs_gpu || info.backend == Backend::cuda;
   }
   request.input = load_all(options.input, problem);
-  request.threads = common.threads;
+  request.threads = {common.threads};
   request.on_cpu = common.device != "cuda" && !needs_gpu;
   request.on_gpu = common.device == "cuda" || common.rung.starts_with("cuda.") || needs_gpu ||
                    (common.device == "auto" && !gpu::devices().empty());

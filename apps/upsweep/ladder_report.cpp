@@ -18,12 +18,6 @@ double bytes_per_second(const Row& row) { return row.median_s > 0 ? row.bytes / 
 
 double fraction(const Row& row, double limit) { return limit > 0 ? bytes_per_second(row) / limit : 0; }
 
-/// The first rung that was timed, to which the others are compared.
-double first_seconds(const Group& group) {
-  const auto first = std::find_if(group.rows.begin(), group.rows.end(), is_timed);
-  return first == group.rows.end() ? 0 : first->median_s;
-}
-
 // ------------------------------------------------------------------------------------------------------------- text
 
 /// Columns of a rung's id. Those of GPUs are longer.
@@ -60,7 +54,7 @@ std::string row_text(const Group& group, const Row& row) {
     const std::string of_limit = row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "";
     text += fmt::format("{:>11}{:>9}", rate_text(group, row), of_limit);
   }
-  text += fmt::format("{:>9}", times_text(first_seconds(group) / row.median_s));
+  text += fmt::format("{:>9}", times_text(group.first_s / row.median_s));
   if (any_has(group, &Row::checked_s))
     text += fmt::format("{:>8}", row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
   return fmt::format("{}  {}\n", text, status);
@@ -174,7 +168,7 @@ Json row_json(const Group& group, const Row& row) {
   json["gbps"] = timed ? Json(bytes_per_second(row) / 1e9) : Json();
   json["fraction_of_copy"] = if_positive(timed ? fraction(row, group.copy_bytes_per_s) : 0);
   json["fraction_of_read"] = if_positive(timed && group.reads_only ? fraction(row, group.read_bytes_per_s) : 0);
-  json["speedup"] = timed ? Json(first_seconds(group) / row.median_s) : Json();
+  json["speedup"] = timed ? Json(group.first_s / row.median_s) : Json();
   json["checked_s"] = or_null(row.checked_s);
   json["graph_s"] = or_null(row.graph_s);
   json["warm_s"] = or_null(row.warm_s);

@@ -2,7 +2,8 @@
 // upsweep/climb.hpp: climbs a ladder: every rung verified against the reference, then timed beside the machine's own rates.
 //
 // Rungs are timed in turn, round after round, on the same arrays as a copy of as many bytes as the problem must move; what
-// counts is the median. On a GPU the arrays are on the device before and events are the clock.
+// counts is the median. On a GPU the arrays are on the device before and events are the clock. With several counts of threads
+// the CPU's rungs, the copy and the read are timed at each of them, one count after the other.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct ClimbRequest {
   double max_seconds = 5;  ///< a rung that is estimated to take longer is skipped
   bool on_cpu = true;
   bool on_gpu = false;
-  int threads = 0;
+  std::vector<int> threads = {0};  ///< the counts that the CPU's rungs are run with; 0: every core
 };
 
 enum class RowStatus : std::uint8_t { verified, failed, skipped };
@@ -75,6 +76,7 @@ struct Row {
   RungInfo rung = {};
   RowStatus status = RowStatus::skipped;
   std::string reason = {};  ///< why it failed or was skipped
+  int threads = 0;          ///< that it ran on; 0 on a GPU
   double bytes = 0;         ///< what the problem must read and write at least; 0: not measured against memory
   double median_s = 0;
   std::optional<double> checked_s = {};     ///< the same with overflow checks
@@ -88,7 +90,7 @@ struct Row {
 /// A figure of one problem alone, by its name.
 using Fact = std::pair<std::string_view, std::variant<std::monostate, bool, std::int64_t, double, std::string>>;
 
-/// All rungs at one place, type and size, timed in one run.
+/// All rungs at one place, type, size and count of threads, timed in one run.
 struct Group {
   std::string title;                                       ///< "scan of 1,000 int32"
   std::vector<std::string> lines;                          ///< what else there is to be said of the instance
@@ -97,6 +99,7 @@ struct Group {
   std::string input = {};                                  ///< the columns it was climbed on; empty for generated data
   Type type = Type::int64;
   std::int64_t n = 0;
+  int threads = 0;          ///< that were asked for; 0 on a GPU
   double bytes = 0;         ///< what must be read and written at least
   double limit_bytes = 0;   ///< what the limit is measured on: as many, unless said otherwise
   bool reads_only = false;  ///< nothing of size is written: rows are compared to the read rate
@@ -106,6 +109,7 @@ struct Group {
   std::vector<Fact> facts = {};
   double copy_bytes_per_s = 0;  ///< read plus written
   double read_bytes_per_s = 0;
+  double first_s = 0;    ///< of the first rung that was timed, with the fewest threads: what the others are compared to
   double inlined_s = 0;  ///< the serial loop, inlined in the caller; 0: not timed
   double api_s = 0;      ///< the public function, with no rung named
   std::string api_rung = {};
@@ -115,7 +119,9 @@ struct Group {
 /// Reported before every step of a long climb, for a progress line.
 using ClimbProgress = std::function<void(const std::string& what)>;
 
-/// Climbs. Throws Error for an unknown problem or rung, for an input that the problem cannot take, and not_built or
+/// Climbs. With several counts of threads an instance on the CPU is a group for each, one after the other, in ascending
+/// order; a rung that runs on one thread or on every core, whatever is asked for, is in one of them alone. Throws Error for
+/// an unknown problem or rung, for an input that the problem cannot take, for a negative count of threads, and not_built or
 /// no_device where a GPU is asked for and none can be used.
 std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
 

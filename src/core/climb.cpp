@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/climb.cpp: the one climber: verifies every rung of a ladder on every instance, then times them in turn.
+// core/climb.cpp: the one climber: verifies every rung of a ladder on every instance, then times them in turn, with every
+// count of threads.
 #include "upsweep/climb.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "core/ladder.hpp"
 #include "core/place.hpp"
 #include "core/problem.hpp"
 #include "core/problems.hpp"
+#include "cpu/parallel.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -17,26 +27,76 @@ namespace {
 // A rung is tried on so many elements first, so that one that would take minutes is not started at all.
 constexpr std::int64_t kProbe = 1 << 15;
 
+/// An instance with one count of threads: where it runs, and what comes of it.
+struct Ascent {
+  int threads;  ///< as asked for: 0 is every core
+  std::unique_ptr<Place> place;
+  Group group = {};
+};
+
+/// What a rung has left with the fewest threads that it was run with.
+struct Outputs {
+  int threads = 0;  ///< 0: it has not been run
+  std::vector<std::vector<std::byte>> arrays = {};
+};
+
+using PlaceOf = std::function<std::unique_ptr<Place>(Instance& instance, int threads)>;
+
+std::string threads_text(int threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
+
 class Climber {
  public:
-  Climber(const ClimbRequest& request, const ClimbProgress& progress, const ProblemInfo& problem)
-      : request_(request), progress_(progress), problem_(problem) {}
+  /// `threads`: the counts in ascending order.
+  Climber(const ClimbRequest& request, const ClimbProgress& progress, const ProblemInfo& problem, Backend backend,
+          std::vector<int> threads, PlaceOf place_of)
+      : request_(request),
+        progress_(progress),
+        problem_(problem),
+        backend_(backend),
+        threads_(std::move(threads)),
+        place_of_(std::move(place_of)) {}
 
-  Group climb(Instance& instance, Place& place);
+  std::vector<Group> climb(Instance& instance);
 
  private:
-  [[nodiscard]] bool is_wanted(const RungInfo& rung, Backend backend) const {
-    return rung.backend() == backend && (request_.rung.empty() || rung.id == request_.rung);
+  [[nodiscard]] bool is_wanted(const RungInfo& rung) const {
+    return rung.backend() == backend_ && (request_.rung.empty() || rung.id == request_.rung);
+  }
+  /// How many threads the rung runs on where `asked` are asked for.
+  [[nodiscard]] int threads_of(const RungInfo& rung, int asked) const;
+  [[nodiscard]] bool runs_with(const RungInfo& rung, int asked) const;
+  [[nodiscard]] Ascent ascent(Instance& instance, int threads) const;
+  /// " with 4 threads", where there are several counts.
+  [[nodiscard]] std::string with(int threads) const {
+    return threads_.size() == 1 ? "" : " with " + threads_text(threads);
   }
   std::string estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const;
   void verify(Row& row, Instance& instance, Place& place, bool is_first) const;
-  std::vector<Contender> contenders(Instance& instance, Place& place) const;
-  void time(Instance& instance, Place& place) const;
+  void verify(const RungInfo& rung, Instance& instance, std::vector<Ascent>& ascents, bool is_first) const;
+  std::vector<Contender> contenders(Instance& instance, Place& place, bool is_lowest) const;
+  void time(Instance& instance, const Ascent& ascent) const;
 
   const ClimbRequest& request_;
   const ClimbProgress& progress_;
   const ProblemInfo& problem_;
+  Backend backend_;
+  std::vector<int> threads_;
+  PlaceOf place_of_;
 };
+
+int Climber::threads_of(const RungInfo& rung, int asked) const {
+  if (backend_ == Backend::cuda) return 0;
+  if (rung.threads == Threads::one) return 1;
+  return cpu::worker_count(rung.threads == Threads::every ? 0 : asked);
+}
+
+/// A rung that takes no notice of the count runs once: beside the copy on as many threads as it has, or the next more that
+/// are asked for, or the most.
+bool Climber::runs_with(const RungInfo& rung, int asked) const {
+  if (rung.threads == Threads::asked || threads_.size() == 1) return true;
+  const auto enough = std::lower_bound(threads_.begin(), threads_.end(), threads_of(rung, asked));
+  return asked == (enough == threads_.end() ? threads_.back() : *enough);
+}
 
 /// "estimated 71 s" where a run would take longer than it may, else "".
 std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const {
@@ -63,7 +123,7 @@ void fail(Row& row, const Error& error) {
 }
 
 void Climber::verify(Row& row, Instance& instance, Place& place, bool is_first) const {
-  progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance.group.n));
+  progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance.group.n) + with(row.threads));
   try {
     if (is_first && instance.measure(row, request_)) return;
     if (is_first) row.reason = estimated_beyond(row.rung, instance, place);
@@ -75,6 +135,44 @@ void Climber::verify(Row& row, Instance& instance, Place& place, bool is_first) 
     row.status = row.reason.empty() ? RowStatus::verified : RowStatus::failed;
   } catch (const Error& error) {
     fail(row, error);
+  }
+}
+
+/// "" or how the outputs differ from those before. The first ones are kept.
+std::string other_bits(Instance& instance, int threads, Outputs& before) {
+  const auto arrays = instance.arrays();
+  if (before.threads == 0) before.arrays.resize(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i].is_output) continue;
+    const auto* const data = static_cast<const std::byte*>(arrays[i].data);
+    auto& known = before.arrays[i];
+    if (before.threads == 0) {
+      known.assign(data, data + arrays[i].bytes);
+      continue;
+    }
+    if (std::memcmp(known.data(), data, known.size()) == 0) continue;
+    const auto differs = std::mismatch(known.begin(), known.end(), data).first;
+    return "other bits than with " + threads_text(before.threads) + ", from index " +
+           std::to_string((differs - known.begin()) / size_of(instance.group.type));
+  }
+  if (before.threads == 0) before.threads = threads;
+  return "";
+}
+
+/// Verifies the rung with every count of threads. The bits of floats must be the same with each, if it promises that;
+/// integers have been compared with the only ones that are right.
+void Climber::verify(const RungInfo& rung, Instance& instance, std::vector<Ascent>& ascents, bool is_first) const {
+  const bool keeps_bits = ascents.size() > 1 && is_float(instance.group.type) && rung.threads == Threads::asked &&
+                          rung.determinism == Determinism::always;
+  Outputs before;
+  for (Ascent& ascent : ascents) {
+    auto& rows = ascent.group.rows;
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.rung.id == rung.id; });
+    if (row == rows.end() || (!is_first && row->status != RowStatus::verified)) continue;
+    verify(*row, instance, *ascent.place, is_first);
+    if (!keeps_bits || row->status != RowStatus::verified) continue;
+    row->reason = other_bits(instance, row->threads, before);
+    if (!row->reason.empty()) row->status = RowStatus::failed;
   }
 }
 
@@ -102,11 +200,11 @@ double median_of(const std::vector<Contender>& all, std::string_view name) {
 std::string checked(std::string_view rung) { return std::string(rung) + " checked"; }
 
 /// The limits, the API and every rung that was verified.
-std::vector<Contender> Climber::contenders(Instance& instance, Place& place) const {
+std::vector<Contender> Climber::contenders(Instance& instance, Place& place, bool is_lowest) const {
   Group& group = instance.group;
-  const bool on_cpu = place.backend() == Backend::cpu;
+  const bool on_cpu = backend_ == Backend::cpu;
   std::vector<Contender> all = place.limits();
-  if (on_cpu && instance.run_inlined()) {
+  if (on_cpu && is_lowest && instance.run_inlined()) {
     all.push_back({.name = "inlined", .run = [&] { (void)instance.run_inlined(); }});
   }
   // The API takes no pinned memory unless the rung that does is named.
@@ -144,39 +242,74 @@ void take_figures(Instance& instance, Place& place, const std::vector<Contender>
   }
 }
 
-void Climber::time(Instance& instance, Place& place) const {
-  std::vector<Contender> all = contenders(instance, place);
-  const bool has_peers = place.backend() == Backend::cpu && request_.rung.empty();
+void Climber::time(Instance& instance, const Ascent& ascent) const {
+  Place& place = *ascent.place;
+  std::vector<Contender> all = contenders(instance, place, ascent.threads == threads_.front());
+  const bool has_peers = backend_ == Backend::cpu && request_.rung.empty();
   std::vector<Peer> peers = has_peers ? instance.peers() : std::vector<Peer>();
+  std::erase_if(peers, [&](const Peer& peer) { return !runs_with(peer.row.rung, ascent.threads); });
   for (const Peer& peer : peers) all.push_back({.name = std::string(peer.row.rung.id), .run = peer.run});
-  progress_("timing " + std::to_string(all.size()) + " contenders on " + std::to_string(instance.group.n));
+  progress_("timing " + std::to_string(all.size()) + " contenders on " + std::to_string(instance.group.n) +
+            with(ascent.threads));
   time_in_turn(all, place.clock(), kBudget);
   take_figures(instance, place, all);
   for (Peer& peer : peers) {
     peer.row.median_s = median_of(all, peer.row.rung.id) / peer.share;
+    peer.row.threads = threads_of(peer.row.rung, ascent.threads);
     instance.group.rows.push_back(std::move(peer.row));
   }
-  if (has_peers) instance.finish(request_);
+  if (has_peers) instance.finish(ascent.threads);
 }
 
-Group Climber::climb(Instance& instance, Place& place) {
-  Group& group = instance.group;
-  group.device = place.device();
+Ascent Climber::ascent(Instance& instance, int threads) const {
+  Ascent made{.threads = threads, .place = place_of_(instance, threads), .group = instance.group};
+  made.group.device = made.place->device();
+  made.group.threads = backend_ == Backend::cuda ? 0 : cpu::worker_count(threads);
   for (const RungInfo& rung : problem_.rungs) {
-    if (!is_wanted(rung, place.backend()) || !instance.takes(rung)) continue;
-    group.rows.push_back({.rung = rung, .bytes = instance.bytes(rung)});
+    if (!is_wanted(rung) || !runs_with(rung, threads) || !instance.takes(rung)) continue;
+    made.group.rows.push_back({.rung = rung, .threads = threads_of(rung, threads), .bytes = instance.bytes(rung)});
   }
-  if (group.rows.empty()) return std::move(group);
+  return made;
+}
+
+bool is_timed(const Row& row) { return row.status == RowStatus::verified && row.median_s > 0; }
+
+std::vector<Group> Climber::climb(Instance& instance) {
+  std::vector<Ascent> ascents;
+  ascents.reserve(threads_.size());
+  for (const int threads : threads_) ascents.push_back(ascent(instance, threads));
+  std::erase_if(ascents, [](const Ascent& ascent) { return ascent.group.rows.empty(); });
   for (int which = 0; which < instance.fills(); ++which) {
     instance.fill(which);
-    place.upload();
-    for (Row& row : group.rows) {
-      if (which == 0 || row.status == RowStatus::verified) verify(row, instance, place, which == 0);
-    }
+    for (const Ascent& ascent : ascents) ascent.place->upload();
+    for (const RungInfo& rung : problem_.rungs) verify(rung, instance, ascents, which == 0);
   }
-  const auto measured_itself = [](const Row& row) { return row.median_s > 0; };
-  if (std::none_of(group.rows.begin(), group.rows.end(), measured_itself)) time(instance, place);
-  return std::move(group);
+  std::vector<Group> groups;
+  double first_s = 0;
+  for (Ascent& ascent : ascents) {
+    Group& group = instance.group;
+    group = std::move(ascent.group);
+    const auto& rows = group.rows;
+    // A row that has a time by now has measured itself.
+    if (std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.median_s > 0; })) time(instance, ascent);
+    const auto first = std::find_if(rows.begin(), rows.end(), is_timed);
+    if (first_s == 0 && first != rows.end()) first_s = first->median_s;
+    group.first_s = first_s;
+    groups.push_back(std::move(group));
+    ascent.place.reset();  // with both ends of its copy
+  }
+  return groups;
+}
+
+/// In ascending order, each once, where there are several. Throws invalid_argument.
+std::vector<int> counts_of(std::vector<int> threads) {
+  if (threads.empty()) throw Error(Code::invalid_argument, "no count of threads to climb with");
+  for (const int count : threads) require_policy(par.with_threads(count));
+  if (threads.size() == 1) return threads;
+  for (int& count : threads) count = cpu::worker_count(count);
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
 }
 
 const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& problem) {
@@ -204,25 +337,28 @@ std::string estimated(double seconds) {
 }
 
 std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress) {
-  const ProblemInfo& info = problem(request.problem);
+  return climb(request, declaration(request.problem), progress);
+}
+
+std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, const ClimbProgress& progress) {
+  const ProblemInfo info = problem.info();
   const RungInfo* const wanted = wanted_rung(request, info);
   std::vector<Group> groups;
-  const auto climb_on = [&](Backend backend, const auto& place_of) {
+  const auto climb_on = [&](Backend backend, const std::vector<int>& threads, const PlaceOf& place_of) {
     const auto runs_here = [&](const RungInfo& rung) {
       return rung.backend() == backend && (wanted == nullptr || wanted->id == rung.id);
     };
     if (std::none_of(info.rungs.begin(), info.rungs.end(), runs_here)) return;
-    Climber climber(request, progress, info);
-    declaration(info.name).visit_instances(request, backend, [&](Instance& instance) {
+    Climber climber(request, progress, info, backend, threads, place_of);
+    problem.visit_instances(request, backend, [&](Instance& instance) {
       if (instance.group.limit_bytes == 0) instance.group.limit_bytes = instance.group.bytes;
-      groups.push_back(climber.climb(instance, *place_of(instance)));
-      if (groups.back().rows.empty()) groups.pop_back();
+      std::ranges::move(climber.climb(instance), std::back_inserter(groups));
     });
   };
-  if (request.on_cpu) climb_on(Backend::cpu, [&](Instance& instance) { return host_place(instance, request.threads); });
+  if (request.on_cpu) climb_on(Backend::cpu, counts_of(request.threads), host_place);
   if (request.on_gpu) {
     if (!gpu::is_built()) throw Error(Code::not_built, "this build of upsweep has no CUDA");
-    climb_on(Backend::cuda, [](Instance& instance) { return device_place(instance); });
+    climb_on(Backend::cuda, {0}, [](Instance& instance, int) { return device_place(instance); });
   }
   return groups;
 }

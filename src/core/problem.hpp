@@ -73,7 +73,7 @@ class Instance {
   /// What there is to add to a row that was timed on a GPU.
   virtual void add_details(Row&, const gpu::Policy&, Arrays) {}
   /// What there is to be added beside the rungs, where all of them ran on the CPU.
-  virtual void finish(const ClimbRequest&) {}
+  virtual void finish(int /*threads*/) {}
 };
 
 using Instances = std::vector<std::unique_ptr<Instance>>;
@@ -85,6 +85,9 @@ struct Problem {
   using Visit = std::function<void(Instance&)>;
   void (*visit_instances)(const ClimbRequest& request, Backend backend, const Visit& visit);
 };
+
+/// climb(), of a problem that may be in no list.
+std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, const ClimbProgress& progress);
 
 /// The types and sizes that are asked for, or the usual ones. Throws invalid_argument for a type that the problem lacks.
 [[nodiscard]] std::vector<Type> types_of(const ClimbRequest& request, const ProblemInfo& info);

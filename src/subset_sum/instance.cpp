@@ -132,7 +132,7 @@ class SubsetInstance final : public Instance {
   }
   std::optional<double> estimate(const RungInfo& rung) override;
   [[nodiscard]] std::vector<Peer> peers() override;
-  void finish(const ClimbRequest& request) override;
+  void finish(int threads) override;
 
  private:
   [[nodiscard]] bool fills_bitmap(std::string_view rung) const { return items_.fills && subset_sum::fills(rung); }
@@ -296,8 +296,8 @@ std::vector<Peer> SubsetInstance::peers() {
 }
 
 /// The solver, which reduces the instance first and chooses the rung.
-void SubsetInstance::finish(const ClimbRequest& request) {
-  const Policy policy = par.with_threads(request.threads);
+void SubsetInstance::finish(int threads) {
+  const Policy policy = par.with_threads(threads);
   const auto find = [&](std::int64_t target, bool witness) {
     return find_subset(policy, items_.values, target, {.witness = witness});
   };
