@@ -49,6 +49,16 @@ std::vector<Type> parse_types(const std::string& text, const ProblemInfo& proble
   return types;
 }
 
+std::vector<int> parse_threads(const std::string& text) {
+  const std::vector<std::string> words = text.empty() ? std::vector<std::string>{""} : split(text);
+  std::vector<int> counts;
+  counts.reserve(words.size());
+  for (const auto& word : words) {
+    counts.push_back(static_cast<int>(parse_count(word, "--threads", 0, std::numeric_limits<int>::max())));
+  }
+  return counts;
+}
+
 Setting parse_choice(const SettingInfo& info, const std::string& text) {
   const auto found = std::find(info.choices.begin(), info.choices.end(), text);
   if (found != info.choices.end()) return {found - info.choices.begin()};
@@ -181,7 +191,8 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
 
 // -------------------------------------------------------------------------------------------------------- the request
 
-ClimbRequest request_of(const Common& common, const LadderOptions& options, const ProblemInfo& problem) {
+ClimbRequest request_of(const Common& common, const LadderOptions& options, const ProblemInfo& problem,
+                        std::vector<int> threads) {
   ClimbRequest request{.problem = problem.name, .rung = common.rung, .max_seconds = options.max_seconds};
   for (const auto& size : split(options.sizes)) {
     request.sizes.push_back(parse_count(size, "--sizes", 1, std::int64_t{1} << 40));
@@ -195,7 +206,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
     needs_gpu = needs_gpu || info.backend == Backend::cuda;
   }
   request.input = load_all(options.input, problem);
-  request.threads = {common.threads};
+  request.threads = std::move(threads);
   request.on_cpu = common.device != "cuda" && !needs_gpu;
   request.on_gpu = common.device == "cuda" || common.rung.starts_with("cuda.") || needs_gpu ||
                    (common.device == "auto" && !gpu::devices().empty());
@@ -206,6 +217,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
 
 int run_ladder(const Common& common, const LadderOptions& options) {
   (void)common.policy();  // refuses a device that is not there
+  std::vector<int> threads = parse_threads(options.threads);
   if (options.problem.empty()) {
     if (!common.rung.empty()) refuse("--rung needs the problem whose rung it is");
     if (common.json) {
@@ -223,7 +235,8 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   std::vector<Group> groups;
   {
     Progress progress(common.quiet);
-    groups = climb(request_of(common, options, info), [&](const std::string& what) { progress.say(what); });
+    groups = climb(request_of(common, options, info, std::move(threads)),
+                   [&](const std::string& what) { progress.say(what); });
   }
   if (common.json) {
     print_json(climb_json(info.name, groups));

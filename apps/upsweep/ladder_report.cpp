@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ladder_report.cpp: a table for every group of rungs, and every figure of theirs as JSON.
+// apps/upsweep/ladder_report.cpp: a table for every group of rungs, or for those of several counts of threads, and every
+// figure of theirs as JSON.
 #include "ladder_report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "output.hpp"
 #include "upsweep/machine.hpp"
@@ -17,6 +19,27 @@ bool is_timed(const Row& row) { return row.status == RowStatus::verified; }
 double bytes_per_second(const Row& row) { return row.median_s > 0 ? row.bytes / row.median_s : 0; }
 
 double fraction(const Row& row, double limit) { return limit > 0 ? bytes_per_second(row) / limit : 0; }
+
+/// An instance with every count of threads, the fewest first.
+using Counts = std::span<const Group>;
+
+/// The groups of the same instance, which follow each other with ever more threads.
+std::vector<Counts> by_instance(const std::vector<Group>& groups) {
+  std::vector<Counts> all;
+  for (auto first = groups.begin(); first != groups.end();) {
+    const auto last =
+        std::adjacent_find(first, groups.end(), [](const Group& a, const Group& b) { return a.threads >= b.threads; });
+    const auto end = last == groups.end() ? last : last + 1;
+    all.emplace_back(first, end);
+    first = end;
+  }
+  return all;
+}
+
+/// Whether the row was timed beside a copy on as many threads. A group that is alone is compared as it is.
+bool is_beside_its_copy(Counts counts, const Group& group, const Row& row) {
+  return counts.size() == 1 || row.threads == group.threads;
+}
 
 // ------------------------------------------------------------------------------------------------------------- text
 
@@ -102,6 +125,14 @@ std::string variants_text(const Group& group) {
   return text;
 }
 
+std::string title_text(const Group& group) {
+  std::string text = group.title + "\n";
+  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
+  if (!group.input.empty()) text += fmt::format("  input: {}\n", printable(group.input));
+  for (const std::string& line : group.lines) text += fmt::format("  {}\n", line);
+  return text;
+}
+
 std::string limit_text(const Group& group) {
   std::string text;
   if (group.copy_bytes_per_s > 0) text += fmt::format("copy {}", rate(group.copy_bytes_per_s));
@@ -113,11 +144,7 @@ std::string limit_text(const Group& group) {
 }
 
 std::string group_text(const Group& group) {
-  std::string text = group.title + "\n";
-  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
-  if (!group.input.empty()) text += fmt::format("  input: {}\n", printable(group.input));
-  for (const std::string& line : group.lines) text += fmt::format("  {}\n", line);
-  text += limit_text(group) + header(group);
+  std::string text = title_text(group) + limit_text(group) + header(group);
   for (const Row& row : group.rows) text += row_text(group, row);
   text += graph_text(group) + variants_text(group);
   if (group.api_s > 0) {
@@ -128,6 +155,132 @@ std::string group_text(const Group& group) {
   if (!group.times.empty()) text += "\n";
   for (const auto& [what, seconds] : group.times) text += fmt::format("  {}: {}\n", what, duration(seconds));
   return text + "\n";
+}
+
+// ------------------------------------------------------------------------------------------- several counts of threads
+
+std::string threads_text(int threads) { return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads"); }
+
+/// The times of something with one count of threads after the other.
+class Scaling {
+ public:
+  Scaling(std::string_view name, bool scales) : name_(name), scales_(scales) {}
+
+  void add(int threads, double seconds, std::string_view of_limit, std::string_view status) {
+    if (text_.empty()) {
+      fewest_ = threads;
+      first_s_ = seconds;
+    }
+    text_ += fmt::format("  {:<22}{:>7}{}{:>8}{:>11}", text_.empty() ? name_ : "", threads,
+                         threads > machine().threads ? '*' : ' ', duration(seconds), of_limit);
+    const double speedup = first_s_ / seconds;
+    text_ += scales_ ? fmt::format("{:>8}{:>11.2f}", times_text(speedup), speedup * fewest_ / threads)
+                     : fmt::format("{:>19}", "");
+    if (!status.empty()) text_ += fmt::format("  {}", status);
+    text_ += "\n";
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string_view name_;
+  bool scales_;
+  int fewest_ = 0;
+  double first_s_ = 0;  // with the fewest threads
+  std::string text_;
+};
+
+double limit_rate(const Group& group) { return group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s; }
+
+std::string of_limit_text(double fraction) { return fraction > 0 ? fmt::format("{:.2f}", fraction) : ""; }
+
+std::string limit_scaling(Counts counts) {
+  Scaling scaling(counts[0].reads_only ? "read" : "copy", true);
+  for (const Group& group : counts) {
+    const double limit = limit_rate(group);
+    if (limit > 0) scaling.add(group.threads, group.limit_bytes / limit, rate(limit), "");
+  }
+  return scaling.text();
+}
+
+std::string api_scaling(Counts counts) {
+  Scaling scaling("the API", true);
+  for (const Group& group : counts) {
+    const double limit = limit_rate(group);
+    if (group.api_s <= 0) continue;
+    scaling.add(group.threads, group.api_s, of_limit_text(limit > 0 ? group.bytes / group.api_s / limit : 0), "");
+  }
+  return scaling.text();
+}
+
+/// A rung in the group of some count.
+struct AtCount {
+  const Group* group;
+  const Row* row;
+};
+
+/// The counts that were timed, and below them why others were not. Where none was, one line for all: of a failure first.
+std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
+  const RungInfo& info = rung[0].row->rung;
+  Scaling scaling(info.id, info.threads == Threads::asked);
+  std::string others;
+  for (const auto& [group, row] : rung) {
+    if (!is_timed(*row)) {
+      others += fmt::format("    {}: {}: {}\n", threads_text(row->threads), word(row->status), row->reason);
+      continue;
+    }
+    const double of_limit = is_beside_its_copy(counts, *group, *row) ? fraction(*row, limit_rate(*group)) : 0;
+    scaling.add(row->threads, row->median_s, of_limit_text(of_limit),
+                info.kind == Kind::library ? "library" : "verified");
+  }
+  if (!scaling.text().empty()) return scaling.text() + others;
+  const auto failed =
+      std::find_if(rung.begin(), rung.end(), [](const AtCount& one) { return one.row->status == RowStatus::failed; });
+  const AtCount& shown = failed == rung.end() ? rung.front() : *failed;
+  return row_text(*shown.group, *shown.row);
+}
+
+/// The rungs as they come, each with all of its counts.
+std::vector<std::vector<AtCount>> by_rung(Counts counts) {
+  std::vector<std::vector<AtCount>> rungs;
+  for (const Group& group : counts) {
+    for (const Row& row : group.rows) {
+      const auto known = std::find_if(rungs.begin(), rungs.end(),
+                                      [&](const auto& rung) { return rung[0].row->rung.id == row.rung.id; });
+      if (known == rungs.end()) {
+        rungs.push_back({{&group, &row}});
+      } else {
+        known->push_back({&group, &row});
+      }
+    }
+  }
+  return rungs;
+}
+
+/// What there is to be said below the table.
+std::string notes_text(Counts counts) {
+  std::string text;
+  const Group& lowest = counts.front();
+  if (counts.back().threads > machine().threads) {
+    text += fmt::format("  * more threads than cores: this process may use {}\n", machine().threads);
+  }
+  if (lowest.threads > 1) text += fmt::format("  speedup and efficiency: over {}\n", threads_text(lowest.threads));
+  if (lowest.api_s > 0) text += fmt::format("  the API runs {}\n", lowest.api_rung);
+  if (lowest.inlined_s > 0) text += fmt::format("  the loop inlined: {}\n", duration(lowest.inlined_s));
+  for (const Group& group : counts) {
+    for (const auto& [what, seconds] : group.times) {
+      text += fmt::format("  {}: {}: {}\n", threads_text(group.threads), what, duration(seconds));
+    }
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+std::string scaling_text(Counts counts) {
+  std::string text = title_text(counts[0]);
+  text += fmt::format("\n  {:<22}{:>7} {:>8}{:>11}{:>8}{:>11}\n", "rung", "threads", "time",
+                      counts[0].reads_only ? "of read" : "of copy", "speedup", "efficiency");
+  text += limit_scaling(counts);
+  for (const auto& rung : by_rung(counts)) text += rung_scaling(counts, rung);
+  return text + api_scaling(counts) + notes_text(counts) + "\n";
 }
 
 // ------------------------------------------------------------------------------------------------------------- JSON
@@ -151,23 +304,26 @@ Json fact_json(const Fact& fact) {
 void add_place(Json& json, const Group& group) {
   json["type"] = name(group.type);
   json["n"] = group.n;
+  json["threads"] = group.device.empty() ? Json(group.threads) : Json();
   json["device"] = group.device.empty() ? "cpu" : group.device;
   json["input"] = or_null(group.input);
   json["host_resident"] = group.is_pinned;
 }
 
-Json row_json(const Group& group, const Row& row) {
+Json row_json(Counts counts, const Group& group, const Row& row) {
   const bool timed = is_timed(row);
+  const bool is_compared = timed && is_beside_its_copy(counts, group, row);
   Json json{
       {"rung", row.rung.id}, {"idea", row.rung.idea}, {"kind", row.rung.kind == Kind::library ? "library" : "step"}};
   add_place(json, group);
+  if (group.device.empty()) json["threads"] = row.threads;
   json["status"] = word(row.status);
   json["reason"] = or_null(row.reason);
   json["median_s"] = timed ? Json(row.median_s) : Json();
   json["bytes"] = row.bytes;
   json["gbps"] = timed ? Json(bytes_per_second(row) / 1e9) : Json();
-  json["fraction_of_copy"] = if_positive(timed ? fraction(row, group.copy_bytes_per_s) : 0);
-  json["fraction_of_read"] = if_positive(timed && group.reads_only ? fraction(row, group.read_bytes_per_s) : 0);
+  json["fraction_of_copy"] = if_positive(is_compared ? fraction(row, group.copy_bytes_per_s) : 0);
+  json["fraction_of_read"] = if_positive(is_compared && group.reads_only ? fraction(row, group.read_bytes_per_s) : 0);
   json["speedup"] = timed ? Json(group.first_s / row.median_s) : Json();
   json["checked_s"] = or_null(row.checked_s);
   json["graph_s"] = or_null(row.graph_s);
@@ -256,7 +412,9 @@ Json ladders_json() {
 
 std::string climb_text(const std::vector<Group>& groups) {
   std::string text;
-  for (const Group& group : groups) text += group_text(group);
+  for (const Counts counts : by_instance(groups)) {
+    text += counts.size() == 1 ? group_text(counts[0]) : scaling_text(counts);
+  }
   return text;
 }
 
@@ -266,9 +424,11 @@ Json climb_json(std::string_view problem, const std::vector<Group>& groups) {
             {"problem", problem},
             {"rows", Json::array()},
             {"groups", Json::array()}};
-  for (const Group& group : groups) {
-    for (const Row& row : group.rows) json["rows"].push_back(row_json(group, row));
-    json["groups"].push_back(group_json(group));
+  for (const Counts counts : by_instance(groups)) {
+    for (const Group& group : counts) {
+      for (const Row& row : group.rows) json["rows"].push_back(row_json(counts, group, row));
+      json["groups"].push_back(group_json(group));
+    }
   }
   return json;
 }

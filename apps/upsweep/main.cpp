@@ -47,7 +47,9 @@ constexpr int kClosedPipe = 141;  // what a shell reports of a command that a br
 void add_common(CLI::App& app, Common& common) {
   app.add_option("--device", common.device, "auto, cpu or cuda; auto runs where the data lives");
   app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
-  app.add_option("--threads", common.threads, "threads (default: every core)");
+  if (app.get_option_no_throw("--threads") == nullptr) {
+    app.add_option("--threads", common.threads, "threads (default: every core)");
+  }
   app.add_flag("--json", common.json, "one JSON object on standard output, for errors too");
   app.add_flag("--quiet", common.quiet, "no progress, no summary beside -o");
 }
@@ -146,6 +148,10 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
       .add_option("--input", o.input,
                   fmt::format("climb on columns instead of generated data ({})", fmt::join(inputs, "; ")))
       ->expected(1, static_cast<int>(most_inputs));
+  command.add_option(
+      "--threads", o.threads,
+      "threads, 0 for every core, or several counts such as 1,2,4 for a table of how rungs scale (default: "
+      "every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
   for (const ProblemInfo& problem : problems()) {

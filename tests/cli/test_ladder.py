@@ -124,6 +124,123 @@ def test_no_time_at_all(upsweep):
 def test_threads(upsweep):
     rows = check_rows(upsweep.json("ladder", "scan", "--sizes", "1e4", "--types", "int64", "--threads", "1"), "scan")
     assert all(row["status"] == "verified" for row in rows)
+    for threads in ("0", "3"):
+        result = upsweep.json("ladder", "scan", "--sizes", "1e4", "--types", "int64", "--threads", threads)
+        cores = result["machine"]["threads"]
+        rows = check_rows(result, "scan")
+        there = {row["rung"]: row["threads"] for row in rows}
+        assert len(rows) == len(there) and set(there) >= set(RUNGS["scan"])
+        assert there["cpu.serial"] == there["cpu.simd"] == 1
+        assert there["cpu.chained"] == (int(threads) or cores) == result["groups"][0]["threads"]
+        assert there.get("cpu.std_par", cores) == cores
+
+
+# ------------------------------------------------------------------------------------------ several counts of threads
+
+ALONE = {"cpu.serial", "cpu.simd", "cpu.std_par", "cpu.table", "cpu.columns", "cpu.bits", "cpu.enumerate"}
+
+
+def check_counts(result, problem, counts):
+    """Every rung verified with each count, or once where it takes no notice of it."""
+    rows = check_rows(result, problem)
+    cores = result["machine"]["threads"]
+    assert [group["threads"] for group in result["groups"]] == counts * (len(result["groups"]) // len(counts))
+    assert all(group["copy_gbps"] > 0 for group in result["groups"])
+    for rung in RUNGS[problem]:
+        there = [row for row in rows if row["rung"] == rung]
+        places = {(row["type"], row["n"]) for row in there}
+        for place in places:
+            threads = [row["threads"] for row in there if (row["type"], row["n"]) == place]
+            assert sorted(set(threads)) == ([1] if rung in ALONE else counts), (rung, threads)
+    assert {row["threads"] for row in rows} <= {*counts, cores}
+    return rows
+
+
+def cores_of(upsweep):
+    args = ["ladder", "scan", "--sizes", "1", "--types", "int8", "--rung", "cpu.serial"]
+    return upsweep.json(*args)["machine"]["threads"]
+
+
+@pytest.mark.parametrize("problem", ["scan", "reduce", "ragged"])
+def test_several_counts_of_threads(upsweep, problem):
+    types = "int64" if problem == "ragged" else "int32,float64"
+    args = ["ladder", problem, "--sizes", "777,1e5", "--types", types, "--threads", "1,2,2^2,0"]
+    rows = check_counts(upsweep.json(*args), problem, sorted({1, 2, 4, cores_of(upsweep)}))
+    for place in {(row["type"], row["n"]) for row in rows}:
+        there = [row for row in rows if (row["type"], row["n"]) == place and row["rung"] == "cpu.serial"]
+        assert {row["speedup"] for row in there if row["median_s"]} == {1}
+    text = upsweep.text(*args)
+    check_text(text)
+    for word in ("rung", "threads", "time", "of copy", "speedup", "efficiency"):
+        assert word in text
+    assert text.count("cpu.serial") == len(types.split(",")) * 2 * (2 if problem == "ragged" else 1)
+
+
+def test_several_counts_of_threads_of_other_problems(upsweep):
+    args = ["ladder", "aggregate", "--sizes", "1e5", "--threads", "1,2"]
+    check_aggregate(check_counts(upsweep.json(*args), "aggregate", [1, 2]), 30, *kept_of(upsweep.json(*args)))
+    text = upsweep.text(*args)
+    check_text(text)
+    assert "of read" in text
+    args = ["ladder", "subset-sum", "--sizes", "10", "--largest", "1000", "--threads", "1,2"]
+    result = upsweep.json(*args)
+    assert set(check_subset(result, 10, 2500)) == set(RUNGS["subset-sum"])
+    assert {row["threads"] for row in result["rows"]} == {1, 2}
+    text = upsweep.text(*args)
+    check_text(text)
+    assert "  1 thread: the API decides by " in text and "  2 threads: the API decides by " in text
+
+
+def test_counts_of_threads_in_any_order(upsweep):
+    args = ["ladder", "scan", "--sizes", "1e5", "--types", "float32", "--rung", "cpu.chained", "--threads"]
+    rows = check_rows(upsweep.json(*args, "4,1,2,1"), "scan")
+    assert [(row["rung"], row["threads"]) for row in rows] == [("cpu.chained", threads) for threads in (1, 2, 4)]
+    assert rows[0]["speedup"] == 1
+    cores = cores_of(upsweep)
+    rows = upsweep.json(*args, f"0,{cores}")["rows"]
+    assert [row["threads"] for row in rows] == [cores]
+    text = upsweep.text(*args, f"2,{4 * cores}")
+    check_text(text)
+    assert f"{4 * cores}*" in text and f"  * more threads than cores: this process may use {cores}\n" in text
+    assert "  speedup and efficiency: over 2 threads\n" in text
+    assert "*" not in upsweep.text(*args, f"1,{cores}")
+
+
+def test_rows_beside_a_copy_on_other_threads(upsweep):
+    args = ["ladder", "scan", "--sizes", "1e5", "--types", "int32", "--threads", "2,4"]
+    rows = upsweep.json(*args)["rows"]
+    fractions = {(row["rung"], row["threads"]): row["fraction_of_copy"] for row in rows}
+    assert fractions["cpu.serial", 1] is None and fractions["cpu.simd", 1] is None
+    assert fractions["cpu.chained", 2] > 0 and fractions["cpu.chained", 4] > 0
+    assert all(row["speedup"] > 0 for row in rows)
+
+
+def test_counts_of_threads_for_a_rung_of_one(upsweep):
+    args = ["ladder", "scan", "--sizes", "1e5", "--types", "int32", "--rung", "cpu.simd", "--threads", "2,4"]
+    (row,) = check_rows(upsweep.json(*args), "scan")
+    assert (row["rung"], row["threads"]) == ("cpu.simd", 1)
+    check_text(upsweep.text(*args))
+
+
+def test_counts_of_threads_that_take_too_long(upsweep):
+    args = ["ladder", "scan", "--sizes", "1e5", "--types", "int32", "--threads", "1,2", "--max-seconds", "0"]
+    rows = check_rows(upsweep.json(*args), "scan")
+    assert {row["status"] for row in rows} == {"skipped"}
+    assert [row["threads"] for row in rows if row["rung"] == "cpu.threads"] == [1, 2]
+    text = upsweep.text(*args)
+    check_text(text)
+    assert text.count("cpu.threads") == 1 and "skipped: estimated " in text
+
+
+@pytest.mark.parametrize("threads", ["-1", "1,-1", "two", "1,two", ",", "1,,2", "1.5", "2^", "1;2", "1e30", "nan", "1 "])
+def test_bad_counts_of_threads(upsweep, threads):
+    error = upsweep.fails("invalid_argument", "ladder", "scan", f"--threads={threads}", "--sizes", "10")
+    assert "--threads" in error["message"]
+    upsweep.fails("invalid_argument", "ladder", f"--threads={threads}")
+
+
+def test_no_count_of_threads(upsweep):
+    upsweep.fails("invalid_argument", "ladder", "scan", "--threads", "", "--sizes", "10")
 
 
 def test_a_column_as_input(upsweep):
@@ -182,6 +299,10 @@ def check_aggregate(rows, limit, kept, n):
         # The keys, and whole lines of both payload columns.
         assert 4 * n <= row["bytes"] <= 4 * n + 2 * 64 * min(kept, n / 8 + 1), row
     assert {row["rung"] for row in rows} == set(RUNGS["aggregate"])
+
+
+def kept_of(result):
+    return result["rows"][0]["kept"], result["rows"][0]["n"]
 
 
 def test_aggregate_on_made_lineitems(upsweep):
