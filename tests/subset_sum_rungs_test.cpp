@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -11,10 +13,13 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "patterns.hpp"
 #include "rungs.hpp"
+#include "subset_sum/crew.hpp"
+#include "subset_sum/open_runs.hpp"
 #include "subset_sum/reference.hpp"
 #include "subset_sum/wavefront.hpp"
 #include "upsweep/ladder.hpp"
@@ -116,13 +121,14 @@ TEST(SubsetSumRungs, FillManyItemsInOnePass) {
 }
 
 using Words = std::vector<std::uint64_t>;
+using subset_sum::Wavefront;
 
-/// Each word's bits moved up by the items, one after the other, in the words from `low` on.
-void add_slowly(Words& sums, const Items& items, std::int64_t low) {
-  for (const std::int64_t item : items) {
-    const std::int64_t whole = item / 64;
-    const std::int64_t shift = item % 64;
-    for (std::int64_t w = std::ssize(sums) - 1; w >= std::max(low, whole); --w) {
+/// Each word's bits moved up by the items, one after the other, in the words low … top - 1.
+void add_slowly(Words& sums, const Wavefront::Pass& pass) {
+  for (std::int64_t j = 0; j < pass.count; ++j) {
+    const std::int64_t whole = pass.items[j] / 64;
+    const std::int64_t shift = pass.items[j] % 64;
+    for (std::int64_t w = pass.top - 1; w >= std::max(pass.low, whole); --w) {
       auto& word = sums[static_cast<std::size_t>(w)];
       word |= sums[static_cast<std::size_t>(w - whole)] << shift;
       if (shift > 0 && w > whole) word |= sums[static_cast<std::size_t>(w - whole - 1)] >> (64 - shift);
@@ -130,37 +136,232 @@ void add_slowly(Words& sums, const Items& items, std::int64_t low) {
   }
 }
 
+/// Few bits, so that nothing that gets lost at the border of a slice or block comes back by another way; and stretches
+/// with every bit, from a tile's first word, or the second, to the last, or the one before.
+Words random_sums(std::mt19937_64& random, std::int64_t words, std::int64_t stretches) {
+  Words sums(static_cast<std::size_t>(words));
+  for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
+  for (; stretches > 0; --stretches) {
+    const auto tile = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(words / 1024));
+    const std::int64_t first = tile * 1024 + static_cast<std::int64_t>(random() % 2);
+    const std::int64_t last =
+        (tile + 1 + static_cast<std::int64_t>(random() % 5)) * 1024 - static_cast<std::int64_t>(random() % 2);
+    std::fill(sums.begin() + first, sums.begin() + std::min(last, words), ~std::uint64_t{0});
+  }
+  return sums;
+}
+
+/// Up to `most` passes that begin and end ever higher.
+std::vector<Wavefront::Pass> passes_of(std::mt19937_64& random, const Wavefront& wavefront, const Items& items,
+                                       std::int64_t low, std::int64_t words, std::int64_t most) {
+  std::vector<Wavefront::Pass> passes;
+  std::int64_t top = words - static_cast<std::int64_t>(random() % 3) * (words - low) / 8;
+  for (std::int64_t j = 0; j < std::ssize(items) && std::ssize(passes) < most; j += passes.back().count) {
+    const std::int64_t* const next = items.data() + j;
+    passes.push_back({next, wavefront.items_of_pass(next, std::ssize(items) - j, top - low), low, top});
+    low = std::min(low + static_cast<std::int64_t>(random() % 25) * 8, top / 8 * 8);  // whole cache lines
+    top = std::min(top + static_cast<std::int64_t>(random() % 2000), words);
+  }
+  return passes;
+}
+
+/// As Wavefront::run(), on as many threads as there can be slices: all are there, however few the cores. Returns how many.
+int run_on_threads(Wavefront& wavefront, const std::vector<Wavefront::Pass>& passes, int most) {
+  const int slices = wavefront.begin(passes, most);
+  wavefront.reserve(slices);
+  wavefront.share(slices);
+  std::vector<std::thread> threads;
+  for (int seat = 0; seat < slices; ++seat) threads.emplace_back([&, seat] { wavefront.work(seat); });
+  for (auto& thread : threads) thread.join();
+  wavefront.end();
+  return slices;
+}
+
+/// All items, in regions of up to `passes` passes, against the same one after the other. Returns how many slices there were.
+int check_passes(std::mt19937_64& random, Words sums, const Items& items, std::int64_t low, int threads,
+                 std::int64_t passes, const std::string& what) {
+  const auto words = std::ssize(sums);
+  Words expected = sums;
+  Wavefront wavefront(sums.data(), words, *std::max_element(items.begin(), items.end()), Isa::best, threads);
+  int slices = 0;
+  for (Items left = items; !left.empty();) {
+    const auto region = passes_of(random, wavefront, left, low, words, passes);
+    slices = std::max(slices, run_on_threads(wavefront, region, threads));
+    std::int64_t done = 0;
+    for (const auto& pass : region) {
+      add_slowly(expected, pass);
+      done += pass.count;
+    }
+    const auto wrong = std::mismatch(sums.begin(), sums.end(), expected.begin()).first - sums.begin();
+    EXPECT_EQ(wrong, words) << what << ", threads " << threads << " slices " << slices << " low " << low
+                            << " region of " << region.size() << " passes and " << done << " items";
+    if (wrong != words) break;
+    left.erase(left.begin(), left.begin() + done);
+  }
+  return slices;
+}
+
 TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
-  // On random bitmaps with few bits, where nothing that gets lost at the border of a slice or block comes back by another
-  // way: slices of 4096 words on, blocks of 8192, halos from one word to half of a slice. Some have stretches with every
-  // bit, which tiles of 1024 words leave alone in a second pass.
+  // Slices of 4096 words on, blocks of 8192, halos from one word to half of a slice, up to four stretches of full tiles.
   std::mt19937_64 random(18);
-  for (int i = 0; i < (tests::kSanitized ? 20 : 200); ++i) {
+  for (int i = 0; i < (tests::kSanitized ? 30 : 300); ++i) {
     const std::int64_t words = 20000 + static_cast<std::int64_t>(random() % 40000);
     const std::int64_t low = i % 3 == 0 ? 0 : static_cast<std::int64_t>(random() % 1000) * 8;
-    Words sums(static_cast<std::size_t>(words));
-    for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
-    for (int stretch = 0; stretch < i % 4; ++stretch) {
-      // From a tile's first word, or the second, to the last, or the one before.
-      const auto first = static_cast<std::int64_t>(random() % 18) * 1024 + static_cast<std::int64_t>(random() % 2);
-      const auto last =
-          (first / 1024 + 1 + static_cast<std::int64_t>(random() % 5)) * 1024 - static_cast<std::int64_t>(random() % 2);
-      std::fill(sums.begin() + first, sums.begin() + std::min(last, words), ~std::uint64_t{0});
+    const Items items = random_items(random, 40, std::int64_t{1} << (3 + random() % 17));
+    check_passes(random, random_sums(random, words, i % 5), items, low, 1 + i % 9, 1 + i % 4, std::to_string(i));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SubsetSumRungs, PassesOfManyThreads) {
+  // Far more threads than cores: every slice has neighbours that wait for it without a core.
+  std::mt19937_64 random(24);
+  int most = 0;
+  for (const std::int64_t largest : {1, 63, 64, 700, 20000, 200000}) {
+    const std::int64_t words = 64 * 4096 + static_cast<std::int64_t>(random() % 3000);
+    for (const int threads : tests::kSanitized ? std::vector{9} : std::vector{9, 64}) {
+      const Items items = random_items(random, 24, largest);
+      const std::string what = "items up to " + std::to_string(largest);
+      most = std::max(most, check_passes(random, random_sums(random, words, 0), items, 0, threads, 8, what));
     }
-    const Items items = random_items(random, 32, std::int64_t{1} << (3 + random() % 17));
-    subset_sum::Wavefront wavefront(sums.data(), words, *std::max_element(items.begin(), items.end()), Isa::best,
-                                    1 + i % 5);
-    Words expected = sums;
-    std::int64_t done = 0;
-    for (int pass = 0; pass < 2; ++pass) {
-      const std::int64_t* const next = items.data() + done;
-      const std::int64_t count = wavefront.items_of_pass(next, 32 - done, words - low);
-      wavefront.pass(next, count, low, words);
-      add_slowly(expected, Items(next, next + count), low);
-      done += count;
-      const auto wrong = std::mismatch(sums.begin(), sums.end(), expected.begin());
-      ASSERT_EQ(wrong.first - sums.begin(), words)
-          << "pass " << pass << " of " << count << " items, low " << low << " threads " << 1 + i % 5;
+  }
+  EXPECT_EQ(most, tests::kSanitized ? 9 : 64);
+}
+
+TEST(SubsetSumRungs, PassesOverManyFullTiles) {
+  // Every other tile is full, or nearly all are: the threads share what is left, in runs of a tile or a few.
+  std::mt19937_64 random(25);
+  for (int i = 0; i < (tests::kSanitized ? 4 : 40); ++i) {
+    const std::int64_t words = 100000 + static_cast<std::int64_t>(random() % 100000);
+    Words sums = random_sums(random, words, i % 2 == 0 ? 300 : 0);
+    for (std::int64_t w = 0; w < words; ++w) {
+      if (i % 2 == 1 && w / 1024 % 2 == 0) sums[static_cast<std::size_t>(w)] = ~std::uint64_t{0};
+    }
+    const Items items = random_items(random, 20, std::int64_t{1} << (3 + random() % 18));
+    check_passes(random, sums, items, 0, 2 + i % 8, 1 + i % 3, std::to_string(i));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SubsetSumRungs, PassesOfItemsLongerThanASlice) {
+  // Up to a bitmap's length: then one slice. As long as a quarter: two at most, and each copies what is half of a slice.
+  std::mt19937_64 random(26);
+  for (const std::int64_t words : {20000, 40000, 70000}) {
+    for (const std::int64_t part : {1, 2, 3, 4, 5, 9, 20}) {
+      for (const std::int64_t more : {-64, -1, 0, 1, 64}) {
+        const Items items{1 + words * 64 / part / 2, std::max<std::int64_t>(words * 64 / part + more - 65, 1)};
+        const int slices = check_passes(random, random_sums(random, words, 1), items, 0, 9, 2, std::to_string(part));
+        EXPECT_LE(slices, std::max<std::int64_t>(part, 1));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(SubsetSumRungs, PassesGoTogetherWhereNothingFillsUp) {
+  const std::int64_t words = 100000;
+  Words sums(static_cast<std::size_t>(words));
+  Wavefront wavefront(sums.data(), words, 1000, Isa::best, 2);
+  const Items items{64, 640};
+  const Wavefront::Pass pass{items.data(), 2, 0, words};
+  const Wavefront::Pass low{items.data(), 2, 0, words / 2};
+  EXPECT_TRUE(wavefront.goes_with({pass}, pass));
+  EXPECT_FALSE(wavefront.goes_with(std::vector(16, pass), pass));
+  EXPECT_FALSE(wavefront.goes_with({low}, pass)) << "the sums reach twice as high";
+  EXPECT_FALSE(wavefront.goes_with({{items.data(), 2, 0, std::int64_t{1} << 40}}, pass)) << "seconds";
+  std::fill_n(sums.begin(), 2048, ~std::uint64_t{0});
+  wavefront.run({pass});  // finds a tile that is full
+  EXPECT_FALSE(wavefront.goes_with({pass}, pass));
+  wavefront.run({pass});  // and no other
+  EXPECT_TRUE(wavefront.goes_with({pass}, pass));
+  EXPECT_FALSE(Wavefront(sums.data(), words, 1000, Isa::best, 1).goes_with({pass}, pass)) << "nothing to begin";
+}
+
+TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {
+  std::mt19937_64 random(27);
+  for (int i = 0; i < 50; ++i) {
+    const auto words = static_cast<std::int64_t>(random() % 40000);
+    std::vector<std::uint8_t> is_full(static_cast<std::size_t>(words / subset_sum::kTile + 1));
+    subset_sum::OpenRuns open(words);
+    for (int step = 0; step < 4; ++step) {
+      for (auto& full : is_full) full |= static_cast<std::uint8_t>(random() % 3 == 0 ? 1 : 0);
+      open.remove([&](std::int64_t tile) { return is_full[static_cast<std::size_t>(tile)] != 0; });
+      const auto is_open = [&](std::int64_t w) {
+        return is_full[static_cast<std::size_t>(w / subset_sum::kTile)] == 0;
+      };
+      const auto first = static_cast<std::int64_t>(random() % 20000);
+      const auto last = std::min(words, first + static_cast<std::int64_t>(random() % 20000));
+      std::int64_t next = last;  // all words from here on have been met, if they are open
+      std::int64_t count = 0;
+      open.for_each_down(first, last, [&](std::int64_t begin, std::int64_t end) {
+        ASSERT_TRUE(first <= begin && begin < end && end <= next);
+        for (; next > end; --next) ASSERT_FALSE(is_open(next - 1)) << next - 1;
+        ASSERT_EQ(open.end_below(next), end);
+        for (; next > begin; --next) ASSERT_TRUE(is_open(next - 1)) << next - 1;
+        count += end - begin;
+      });
+      for (; next > first; --next) ASSERT_FALSE(is_open(next - 1)) << next - 1;
+      ASSERT_EQ(open.count(first, last), count);
+    }
+    open.remove([](std::int64_t) { return true; });
+    EXPECT_EQ(open.end_below(words), 0);
+    EXPECT_EQ(open.count(0, words), 0);
+  }
+}
+
+TEST(SubsetSumRungs, ACrewIsThoseWhoCameInTime) {
+  using subset_sum::Crew;
+  constexpr std::chrono::microseconds kForever{60'000'000};
+  for (const int most : {1, 2, 9}) {
+    Crew crew(most, kForever);
+    std::atomic<int> begun{0};
+    std::vector<int> seats(static_cast<std::size_t>(most));
+    std::vector<std::thread> threads;
+    for (int& seat : seats) {
+      threads.emplace_back([&] {
+        seat = crew.join([&](int size) { begun = size; });
+        EXPECT_EQ(begun, most) << "nobody begins before all are there";
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    std::sort(seats.begin(), seats.end());
+    for (int seat = 0; seat < most; ++seat) EXPECT_EQ(seats[static_cast<std::size_t>(seat)], seat);
+    EXPECT_EQ(crew.join([](int) { FAIL() << "it has begun"; }), Crew::kLate);
+  }
+  // Where nobody else comes, one begins alone.
+  Crew alone(64, std::chrono::microseconds{1000});
+  int size = 0;
+  EXPECT_EQ(alone.join([&](int come) { size = come; }), 0);
+  EXPECT_EQ(size, 1);
+  EXPECT_EQ(alone.join([](int) {}), Crew::kLate);
+}
+
+TEST(SubsetSumRungs, AnyNumberOfThreadsFillsAndFindsTheSame) {
+  // Random items fill most of the bitmap, even ones no tile of it: there, several passes go together; the last has both.
+  // With copies kept on the way, stopped early or not: passes together end where a copy is due.
+  std::mt19937_64 random(28);
+  const std::int64_t largest = tests::kSanitized ? 20000 : 200000;
+  for (const std::int64_t unit : {1, 2, 3}) {
+    Items items = random_items(random, 200, largest / unit);
+    for (auto& item : items) item *= unit;
+    if (unit == 3) items[17] += 1;
+    const std::int64_t limit = total(items) / 3;
+    Words expected(static_cast<std::size_t>(limit / 64 + 1));
+    (void)reachable_sums(seq.with_rung("cpu.bits"), items.data(), std::ssize(items), limit, expected.data());
+    const std::int64_t target = items[17] + items[3] + items[5] + limit / unit / 2 * unit;
+    SubsetSum first[2];
+    for (const int threads : tests::kSanitized ? std::vector{1, 2, 64} : std::vector{1, 2, 3, 9, 64}) {
+      const Policy policy = par.with_rung("cpu.bits_simd").with_threads(threads);
+      Words sums(expected.size());
+      (void)reachable_sums(policy, items.data(), std::ssize(items), limit, sums.data());
+      EXPECT_TRUE(sums == expected) << threads << " threads, unit " << unit;
+      for (const bool early_stop : {false, true}) {
+        const SubsetSum answer = find_subset(policy, items, target, {.reduce = false, .early_stop = early_stop});
+        SubsetSum& same = first[early_stop ? 1 : 0];
+        if (threads == 1) same = answer;
+        EXPECT_EQ(answer.sum, same.sum) << threads;
+        EXPECT_EQ(answer.indices, same.indices) << threads << " threads, unit " << unit;
+      }
     }
   }
 }

@@ -34,14 +34,16 @@ void in_parts(std::int64_t words, int threads, DoPart do_part) {
   });
 }
 
-/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Before
-/// every pass, `enough(added, prefix)`, called with the number of items added and their sum (or the limit), may end it.
-/// Returns how many it added, or -1 where it was interrupted.
-template <class Enough>
+/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Whenever
+/// `watch` says that it is due after so many items, and else now and then, it is asked whether the bitmap is enough: with
+/// the number of items added and their sum (or the limit). Returns how many it added, or -1 where it was interrupted.
+template <class Watch>
 std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
-                       std::int64_t least, std::int64_t limit, const Policy& policy, Enough enough) {
+                       std::int64_t least, std::int64_t limit, const Policy& policy, const Watch& watch) {
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
-  Wavefront wavefront(sums, words_of(limit), largest, policy.isa, policy.threads);
+  // More threads than cores would wait for each other.
+  const int threads = std::min(cpu::worker_count(policy.threads), cpu::hardware_threads());
+  Wavefront wavefront(sums, words_of(limit), largest, policy.isa, threads);
   const auto n = static_cast<std::int64_t>(items.size());
   Word total = 0;  // of as many items as there may be it can wrap around: then all sums are of interest, and least is 0
   for (const std::int64_t item : items) total += static_cast<Word>(item);
@@ -64,28 +66,41 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
   prefix = 0;    // of the items that are in
   rest = total;  // of the items to come
   std::int64_t j = 0;
-  while (j < n && !enough(j, prefix)) {
-    if (!go_on(call, std::min(done / work, 1.0))) return -1;
+  const auto next_pass = [&]() -> Wavefront::Pass {
     const std::int64_t* const next = items.data() + j;
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
-    const std::int64_t added = std::accumulate(next, next + count, std::int64_t{0});
-    prefix = std::min(limit, prefix + added);
+    const std::int64_t reached = std::min(limit, std::accumulate(next, next + count, prefix));
     // The first item of the pass is added to all that the others will read.
-    wavefront.pass(next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(prefix));
-    rest -= static_cast<Word>(added);
-    done += sums_between(rest, prefix) * static_cast<double>(count);
-    j += count;
+    return {next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(reached)};
+  };
+  std::vector<Wavefront::Pass> passes;  // that are done together
+  while (j < n && !watch.has_enough(j, prefix)) {
+    if (!go_on(call, std::min(done / work, 1.0))) return -1;
+    passes.clear();
+    do {
+      const Wavefront::Pass& pass = passes.emplace_back(next_pass());
+      const std::int64_t added = std::accumulate(pass.items, pass.items + pass.count, std::int64_t{0});
+      prefix = std::min(limit, prefix + added);
+      rest -= static_cast<Word>(added);
+      done += sums_between(rest, prefix) * static_cast<double>(pass.count);
+      j += pass.count;
+    } while (j < n && !watch.is_due(j) && wavefront.goes_with(passes, next_pass()));
+    wavefront.run(passes);
   }
   return j;
 }
+
+struct WatchNothing {
+  static bool is_due(std::int64_t) { return false; }
+  static bool has_enough(std::int64_t, std::int64_t) { return false; }
+};
 
 Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
   const auto items = ascending_items(call, call.target);
   in_parts(words_of(call.target), policy.threads,
            [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
   add(call.sums, 0);
-  const auto never = [](std::int64_t, std::int64_t) { return false; };
-  if (add_items(call, call.sums, items, 0, call.target, policy, never) < 0) return kInterrupted;
+  if (add_items(call, call.sums, items, 0, call.target, policy, WatchNothing{}) < 0) return kInterrupted;
   clear_past(call.sums, call.target);
   return {};
 }
@@ -97,6 +112,24 @@ Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int 
   return copy;
 }
 
+/// Ends a decision early, and keeps copies on the way.
+struct WatchDecision {
+  const detail::SubsetSumCall& call;
+  const Word* sums;
+  std::int64_t n;
+  int threads;
+
+  [[nodiscard]] bool copy_is_due(std::int64_t added) const {
+    return call.checkpoints != nullptr && call.checkpoints->is_due(added, n);
+  }
+  [[nodiscard]] bool is_due(std::int64_t added) const { return call.early_stop || copy_is_due(added); }
+  [[nodiscard]] bool has_enough(std::int64_t added, std::int64_t prefix) const {
+    if (call.early_stop && has(sums, call.target)) return true;
+    if (copy_is_due(added)) call.checkpoints->kept.push_back(copy_of(sums, added, prefix, threads));
+    return false;
+  }
+};
+
 Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   const std::int64_t limit = call.target + call.above;
   auto items = ascending_items(call, limit);
@@ -104,15 +137,8 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   if (call.early_stop) std::reverse(items.begin(), items.end());
   cpu::Pages<Word> sums(words_of(limit));
   add(sums.data(), 0);
-  const auto enough = [&](std::int64_t added, std::int64_t prefix) {
-    if (call.early_stop && has(sums.data(), call.target)) return true;
-    if (call.checkpoints != nullptr && call.checkpoints->is_due(added, std::ssize(items))) {
-      call.checkpoints->kept.push_back(copy_of(sums.data(), added, prefix, policy.threads));
-    }
-    return false;
-  };
-  const std::int64_t least = call.target - call.below;
-  const std::int64_t added = add_items(call, sums.data(), items, least, limit, policy, enough);
+  const WatchDecision watch{call, sums.data(), std::ssize(items), policy.threads};
+  const std::int64_t added = add_items(call, sums.data(), items, call.target - call.below, limit, policy, watch);
   if (added < 0) return kInterrupted;
   call.used = added;
   read_decision(call, sums.data());
