@@ -151,16 +151,16 @@ Words random_sums(std::mt19937_64& random, std::int64_t words, std::int64_t stre
   return sums;
 }
 
-/// Up to `most` passes that begin and end ever higher.
+/// Up to `most` passes that begin and end ever higher: some end at the border of a slice, or a little past it.
 std::vector<Wavefront::Pass> passes_of(std::mt19937_64& random, const Wavefront& wavefront, const Items& items,
                                        std::int64_t low, std::int64_t words, std::int64_t most) {
   std::vector<Wavefront::Pass> passes;
-  std::int64_t top = words - static_cast<std::int64_t>(random() % 3) * (words - low) / 8;
+  std::int64_t top = words - static_cast<std::int64_t>(random() % static_cast<std::uint64_t>((words - low) / 2));
   for (std::int64_t j = 0; j < std::ssize(items) && std::ssize(passes) < most; j += passes.back().count) {
     const std::int64_t* const next = items.data() + j;
     passes.push_back({next, wavefront.items_of_pass(next, std::ssize(items) - j, top - low), low, top});
     low = std::min(low + static_cast<std::int64_t>(random() % 25) * 8, top / 8 * 8);  // whole cache lines
-    top = std::min(top + static_cast<std::int64_t>(random() % 2000), words);
+    top = std::min(top + static_cast<std::int64_t>(random() % 8000), words);          // of the next slice, or not
   }
   return passes;
 }
@@ -218,7 +218,7 @@ TEST(SubsetSumRungs, PassesOfManyThreads) {
   std::mt19937_64 random(24);
   int most = 0;
   for (const std::int64_t largest : {1, 63, 64, 700, 20000, 200000}) {
-    const std::int64_t words = 64 * 4096 + static_cast<std::int64_t>(random() % 3000);
+    const std::int64_t words = 2 * 64 * 4096 + static_cast<std::int64_t>(random() % 3000);
     for (const int threads : tests::kSanitized ? std::vector{9} : std::vector{9, 64}) {
       const Items items = random_items(random, 24, largest);
       const std::string what = "items up to " + std::to_string(largest);
@@ -275,6 +275,23 @@ TEST(SubsetSumRungs, PassesGoTogetherWhereNothingFillsUp) {
   wavefront.run({pass});  // and no other
   EXPECT_TRUE(wavefront.goes_with({pass}, pass));
   EXPECT_FALSE(Wavefront(sums.data(), words, 1000, Isa::best, 1).goes_with({pass}, pass)) << "nothing to begin";
+}
+
+TEST(SubsetSumRungs, ThreadsShareTheWordsThatAreNotFull) {
+  // As many slices as there are open words for, wherever they are; full ones are found out by a pass over them.
+  const std::int64_t words = 256 * 1024;
+  const Items items{500};
+  const Wavefront::Pass pass{items.data(), 1, 0, words};
+  for (const std::int64_t open : {256, 64, 32, 4, 1}) {
+    Words sums(static_cast<std::size_t>(words), ~std::uint64_t{0});
+    for (std::int64_t w = 0; w < open * 1024; ++w) {
+      sums[static_cast<std::size_t>((w / 2048 * (256 / open) * 2048 + w % 2048) % words)] = 0;
+    }
+    Wavefront wavefront(sums.data(), words, 1000, Isa::best, 64);
+    EXPECT_EQ(wavefront.begin({pass}, 64), 64);
+    wavefront.run({pass});
+    EXPECT_EQ(wavefront.begin({pass}, 64), std::max<std::int64_t>(open / 4, 1)) << open << " tiles";
+  }
 }
 
 TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {

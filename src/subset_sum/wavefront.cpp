@@ -140,9 +140,9 @@ void Wavefront::share(int slices) noexcept {
   std::int64_t above = 0;  // open words above the run
   open_.for_each_down(low_, top_, [&](std::int64_t first, std::int64_t last) {
     for (; s > 0; --s) {
-      const std::int64_t share = open_words_ * (slices - s) / slices;  // of the slices from s on
-      if (share > above + last - first) break;
-      const std::int64_t border = std::max(first, (last - (share - above)) / kTile * kTile);
+      const std::int64_t words = open_words_ * (slices - s) / slices;  // of the slices from s on
+      if (words > above + last - first) break;
+      const std::int64_t border = std::max(first, (last - (words - above)) / kTile * kTile);
       slices_[static_cast<std::size_t>(s)].first = border;
       slices_[static_cast<std::size_t>(s - 1)].last = border;
     }
