@@ -171,6 +171,7 @@ int run_on_threads(Wavefront& wavefront, const std::vector<Wavefront::Pass>& pas
   wavefront.reserve(slices);
   wavefront.share(slices);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(slices));
   for (int seat = 0; seat < slices; ++seat) threads.emplace_back([&, seat] { wavefront.work(seat); });
   for (auto& thread : threads) thread.join();
   wavefront.end();
@@ -334,6 +335,7 @@ TEST(SubsetSumRungs, ACrewIsThoseWhoCameInTime) {
     std::atomic<int> begun{0};
     std::vector<int> seats(static_cast<std::size_t>(most));
     std::vector<std::thread> threads;
+    threads.reserve(seats.size());
     for (int& seat : seats) {
       threads.emplace_back([&] {
         seat = crew.join([&](int size) { begun = size; });

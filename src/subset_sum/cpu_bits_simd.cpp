@@ -2,10 +2,10 @@
 // subset_sum/cpu_bits_simd.cpp: the bitmap advanced in vectors, several items a pass, by every core, where sums can be.
 //
 // Idea   As cpu.bits, but 512 sums a step; items follow each other through a block while it is in cache (wavefront.hpp);
-//        threads take slices; and only the words are touched that some sum can be in: with the items in ascending order
-//        the first few reach only the lowest. To decide, also those from which the target can no longer be reached are
-//        skipped, large items come first, and the search ends once the target is reached. A tile of which every sum is
-//        reached is skipped from then on (wavefront.hpp): with many random items soon most of the bitmap.
+//        and only the words are touched that some sum can be in: with the items in ascending order the first few reach
+//        only the lowest. To decide, also those from which the target can no longer be reached are skipped, large items
+//        come first, and the search ends once the target is reached. A tile of which every sum is reached is skipped
+//        from then on: with many random items soon most of the bitmap. Threads take equal slices of the others.
 // Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
 // Needs  AVX2 or AVX-512; SSE2 else.
 // Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
