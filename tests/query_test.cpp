@@ -656,6 +656,121 @@ TEST(Query, ThreadsAndInstructionSetsDoNotMatter) {
   for (const int threads : {2, 5}) EXPECT_EQ(ask(keys, many.table, par.with_threads(threads)), sets);
 }
 
+/// Blocks of which half to all rows are kept, with keys of every sort and values with and without NULLs.
+struct Marked {
+  std::int64_t n = 100'001;
+  Longs day;
+  Longs number;
+  Longs x;
+  Longs y;
+  std::vector<double> f;
+  std::vector<std::int32_t> few;
+  std::vector<std::int32_t> two;
+  std::vector<std::int32_t> several;
+  std::vector<std::uint8_t> there;
+  MemoryTable table;
+
+  Marked() {
+    std::mt19937_64 random(17);
+    std::vector<bool> is_there;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto value = static_cast<std::int64_t>(random());
+      // Half of the rows of some stretches, and nearly all of others; a few stretches keep few or all.
+      day.push_back(static_cast<std::int64_t>(random() % (i % 20'000 < 15'000   ? 150
+                                                          : i % 20'000 < 18'000 ? 101
+                                                                                : 900)));
+      if (i / 1024 == 7) day.back() = 0;
+      number.push_back(static_cast<std::int64_t>(random() % (i < 40'000 ? 5 : 40)) - 3);
+      x.push_back(value >> (i / 1024 == 3 ? 0 : 44));  // of one block all 64 bits
+      y.push_back(static_cast<std::int64_t>(random()) >> 45);
+      f.push_back(static_cast<double>(random() >> 11) * 0x1p-30);
+      few.push_back(static_cast<std::int32_t>(random() % (i < 60'000 ? 2 : 3)));
+      two.push_back(static_cast<std::int32_t>(random() % 2));
+      several.push_back(static_cast<std::int32_t>(random() % 7));
+      is_there.push_back(random() % 9 != 0);
+    }
+    there = bits(is_there);
+    table.add("day", day)
+        .add("number", number)
+        .add_decimal("x", x, 2)
+        .add_decimal("y", y, 2)
+        .add(Field{.name = "z"}, y.data(), n, there.data())
+        .add("f", f)
+        .add_text("few", few, {"A", "N", "R"})
+        .add_text("two", two, {"F", "O"})
+        .add_text("several", several, {"a", "b", "c", "d", "e", "f", "g"});
+  }
+};
+
+// A condition that can fail keeps blocks from being computed whole: the answer is that of the rows that were moved together.
+TEST(Query, BlocksThatAreComputedWholeComeToTheSame) {
+  const Marked marked;
+  const std::string exact =
+      "COUNT(*), COUNT(z), SUM(x), SUM(y), AVG(z), SUM(x * (1 - y)), SUM(x * (1 - y) * (1 + z)), MIN(x), MAX(f), "
+      "MAX(several), SUM(CASE WHEN z > 0 THEN y ELSE 1 END), COUNT(1), SUM(2)";
+  // Floats too where no block keeps few rows: others are then not moved together with them.
+  const std::string all = exact + ", SUM(f), SUM(f * f), AVG(f + z), SUM(2.5e0)";
+  const std::vector<std::pair<std::string, std::string>> asked{
+      {exact, "day <= 100"},   {exact, "day <= 100 AND several <> 'c'"},
+      {exact, "day < 2000"},   {exact, "day <= 100 AND z < 15000"},
+      {all, "several <> 'c'"}, {all, "two = 'F' OR several < 'e'"}};
+  for (const std::string keys : {"", "few", "few, two", "few, two, several", "number"}) {
+    for (const auto& [values, where] : asked) {
+      const std::string select = "SELECT " + (keys.empty() ? "" : keys + ", ") + values + " FROM t WHERE " + where;
+      const std::string group = keys.empty() ? "" : " GROUP BY " + keys;
+      const std::string wanted = ask(select + " AND day / 1 >= 0" + group, marked.table, seq);
+      for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::best}) {
+        EXPECT_EQ(ask(select + group, marked.table, seq.with_isa(isa)), wanted) << where << group;
+      }
+      EXPECT_EQ(ask(select + group, marked.table, par.with_threads(3)), wanted) << where << group;
+    }
+  }
+}
+
+TEST(Query, BlocksThatAreComputedWholeMatchALoop) {
+  const Marked marked;
+  Int128 sums[6] = {};
+  std::int64_t counts[6] = {};
+  for (std::size_t i = 0; i < marked.day.size(); ++i) {
+    if (marked.day[i] > 100) continue;
+    const auto group = static_cast<std::size_t>(marked.few[i] * 2 + marked.two[i]);
+    sums[group] += Int128{marked.x[i]} * (100 - marked.y[i]);
+    ++counts[group];
+  }
+  std::string wanted;
+  for (std::size_t g = 0; g < 6; ++g) {
+    wanted += (g > 0 ? ";" : "") + std::string(1, "ANR"[g / 2]) + "|" + "FO"[g % 2] + "|" +
+              expression::to_text(sums[g], 4) + "|" + std::to_string(counts[g]);
+  }
+  EXPECT_EQ(
+      ask("SELECT few, two, SUM(x * (1 - y)), COUNT(*) FROM t WHERE day <= 100 GROUP BY few, two ORDER BY few, two",
+          marked.table),
+      wanted);
+}
+
+TEST(Query, WhatFailsInRowsThatAreNotKeptIsNoError) {
+  Longs x(20'000, 3);
+  Longs y(20'000, 1);
+  Longs kept(20'000, 1);
+  for (const std::size_t bad : {5'000U, 9'000U}) {
+    x[bad] = kMax;
+    y[bad] = 0;
+    kept[bad] = 0;
+  }
+  MemoryTable t;
+  t.add("x", x).add("y", y).add("kept", kept);
+  const std::string of_kept = " FROM t WHERE kept = 1";
+  for (const std::string& sql :
+       {"SELECT SUM(x + 1), COUNT(*)" + of_kept, "SELECT SUM(x + 1), COUNT(*)" + of_kept + " GROUP BY kept"}) {
+    EXPECT_EQ(ask(sql, t), "79992|19998");
+  }
+  EXPECT_EQ(ask("SELECT SUM(x / y)" + of_kept, t), "59994");
+  EXPECT_EQ(ask("SELECT y + 9, SUM(x), MIN(x / y)" + of_kept + " GROUP BY y + 9", t), "10|59994|3");
+  kept[9'000] = 1;
+  EXPECT_EQ(failure("SELECT SUM(x + 1)" + of_kept, t).index, 9'000);
+  EXPECT_EQ(failure("SELECT SUM(x / y)" + of_kept, t).code, Code::division_by_zero);
+}
+
 TEST(Query, TheEarliestErrorIsTheOneThatIsThrown) {
   Many many;
   for (const std::int64_t bad : {650000, 300000, 70000}) many.key[static_cast<std::size_t>(bad)] = 5000;

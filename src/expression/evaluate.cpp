@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -263,37 +264,89 @@ void Evaluator::keep(const Condition& condition) {
   for (const Node& node : condition.nodes) keep_true(node);
 }
 
+/// The values of a condition that has not one for all rows, as bytes that are 1 where it holds: NULL is not true.
+const std::uint8_t* Evaluator::certainly_true(const Node& condition) {
+  const Vector& holding = value(condition);
+  const auto* keep = holding.as<std::uint8_t>();
+  if (holding.nulls == nullptr) return keep;
+  auto* certain = slots_[static_cast<std::size_t>(condition->id)].room<std::uint8_t>();  // in place
+  for (int i = 0; i < count_; ++i) certain[i] = static_cast<std::uint8_t>(keep[i] & ~holding.nulls[i] & 1);
+  return certain;
+}
+
 void Evaluator::keep_true(const Node& condition) {
   const Vector& holding = value(condition);
   if (holding.one) {
     if (holding.at<std::uint8_t>(0) == 0 || null_at(holding, 0)) keep_rows({});
     return;
   }
-  const auto* keep = holding.as<std::uint8_t>();
-  if (holding.nulls != nullptr) {
-    auto* certain = slots_[static_cast<std::size_t>(condition->id)].room<std::uint8_t>();  // in place
-    for (int i = 0; i < count_; ++i) certain[i] = static_cast<std::uint8_t>(keep[i] & ~holding.nulls[i] & 1);
-    keep = certain;
-  }
-  const int kept = kernels_.places(keep, count_, places_.data());
+  const int kept = kernels_.places(certainly_true(condition), count_, places_.data());
   keep_rows({places_.data(), static_cast<std::size_t>(kept)});
 }
 
-/// On the column as it lies in memory; false where NULLs or its storage forbid that.
+void Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
+  const Vector& holding = value(condition);
+  if (!holding.one) return kernels_.mark_true(certainly_true(condition), count_, marks);
+  if (holding.at<std::uint8_t>(0) == 0 || null_at(holding, 0)) std::fill_n(marks, kBlockMarks, 0);
+}
+
+/// Whether bounds can be tried on the column as it lies in memory: neither NULLs nor its storage forbid that.
+bool Evaluator::is_plain(const ColumnBounds& bounds) const {
+  const auto column = static_cast<std::size_t>(bounds.column);
+  return kernels_.select[at(fields_[column].storage)] != nullptr && batch_->columns[column].validity == nullptr;
+}
+
+/// Of the block, from its first row on.
+const void* Evaluator::stored_values(int column) const {
+  const auto which = static_cast<std::size_t>(column);
+  const auto* values = static_cast<const std::byte*>(batch_->columns[which].values);
+  return values + first_ * (width_of(fields_[which].storage) / 8);
+}
+
+/// False where the bounds must be tried as any other condition.
 bool Evaluator::keep_range(const ColumnBounds& bounds) {
-  const ColumnData& data = batch_->columns[static_cast<std::size_t>(bounds.column)];
+  if (!is_plain(bounds)) return false;
   const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
-  const auto select = kernels_.select[at(storage)];
-  if (select == nullptr || data.validity != nullptr) return false;
   const auto stored = stored_bounds(bounds, storage);
   if (!stored) {
     keep_rows({});
     return true;
   }
-  const auto* values = static_cast<const std::byte*>(data.values) + first_ * (width_of(storage) / 8);
-  const int kept = select(values, rows_, count_, stored->least, stored->greatest, kept_.data());
+  const int kept = kernels_.select[at(storage)](stored_values(bounds.column), rows_, count_, stored->least,
+                                                stored->greatest, kept_.data());
   if (kept < count_) keep_first(kept);
   return true;
+}
+
+bool Evaluator::mark_range(const ColumnBounds& bounds, std::uint64_t* marks) {
+  if (!is_plain(bounds)) return false;
+  const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
+  const auto stored = stored_bounds(bounds, storage);
+  if (stored) {
+    kernels_.mark[at(storage)](stored_values(bounds.column), count_, stored->least, stored->greatest, marks);
+  } else {
+    std::fill_n(marks, kBlockMarks, 0);
+  }
+  return true;
+}
+
+int Evaluator::mark(std::span<const Condition> conditions, std::uint64_t* marks) {
+  for (int word = 0; word < kBlockMarks; ++word) {
+    const int rows = std::clamp(count_ - word * kMarksPerWord, 0, kMarksPerWord);
+    marks[word] = rows == 0 ? 0 : ~std::uint64_t{0} >> (kMarksPerWord - rows);
+  }
+  for (const Condition& condition : conditions) {
+    if (condition.bounds && mark_range(*condition.bounds, marks)) continue;
+    for (const Node& node : condition.nodes) mark_true(node, marks);
+  }
+  int kept = 0;
+  for (int word = 0; word < kBlockMarks; ++word) kept += std::popcount(marks[word]);
+  return kept;
+}
+
+void Evaluator::keep_marked(const std::uint64_t* marks) {
+  const int kept = kernels_.marked(marks, count_, kept_.data());
+  if (kept < count_) keep_first(kept);
 }
 
 const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_t> places) {
@@ -326,7 +379,11 @@ void Evaluator::load(const Expression& node, Slot& slot) {
   vector.bound = vector.form == Form::real || vector.form == Form::boolean ? 0 : bound_of(field.storage);
   if (vector.form == Form::text) {
     vector.dictionary = &column.dictionary;
-    gather(static_cast<const std::int32_t*>(column.values), slot.room<std::int32_t>());
+    if (rows_ == nullptr) {
+      vector.data = stored_values(node.column);
+    } else {
+      gather(static_cast<const std::int32_t*>(column.values), slot.room<std::int32_t>());
+    }
   } else if (vector.form == Form::boolean) {
     spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
                 slot.room<std::uint8_t>());
@@ -338,9 +395,8 @@ void Evaluator::load(const Expression& node, Slot& slot) {
   } else if (field.storage == Storage::uint64) {
     gather(static_cast<const std::uint64_t*>(column.values), slot.room<Int128>());
   } else {
-    const int bits = width_of(field.storage);
-    const auto* from = static_cast<const std::byte*>(column.values) + first_ * (bits / 8);
-    if (bits == 64 && rows_ == nullptr) {
+    const void* const from = stored_values(node.column);
+    if (width_of(field.storage) == 64 && rows_ == nullptr) {
       vector.data = from;
     } else {
       void* const to = vector.form == Form::real ? static_cast<void*>(slot.room<double>()) : slot.room<std::int64_t>();

@@ -22,6 +22,7 @@ namespace upsweep::expression {
 
 /// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the first-level cache.
 inline constexpr int kBlock = 1024;
+inline constexpr int kBlockMarks = kBlock / kMarksPerWord;  ///< words of marks
 
 /// Calls f with the type that values of a form have, as a std::type_identity.
 template <class F>
@@ -120,6 +121,11 @@ class Evaluator {
   void start(const Batch& batch, std::span<const std::int32_t> rows);
   /// Of the rows at hand, only those where the condition is true stay.
   void keep(const Condition& condition);
+  /// Which of the rows at hand fulfil all conditions, as bits, and how many: all of them stay at hand. The rows are a block's
+  /// from its first on; the conditions cannot fail.
+  int mark(std::span<const Condition> conditions, std::uint64_t* marks);
+  /// Of the rows at hand, only those that are marked stay.
+  void keep_marked(const std::uint64_t* marks);
   /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
 
@@ -141,6 +147,11 @@ class Evaluator {
   void keep_first(int kept);
   void keep_true(const Node& condition);
   bool keep_range(const ColumnBounds& bounds);
+  bool mark_range(const ColumnBounds& bounds, std::uint64_t* marks);
+  void mark_true(const Node& condition, std::uint64_t* marks);
+  [[nodiscard]] bool is_plain(const ColumnBounds& bounds) const;
+  [[nodiscard]] const void* stored_values(int column) const;
+  const std::uint8_t* certainly_true(const Node& condition);
   void compute(const Node& made, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);

@@ -7,8 +7,11 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
+
+#include "cpu/simd.hpp"
 
 #define UPSWEEP_KERNELS_NAME_2(isa) kernels_##isa
 #define UPSWEEP_KERNELS_NAME(isa) UPSWEEP_KERNELS_NAME_2(isa)
@@ -33,7 +36,7 @@ void take(const void* in, const std::int32_t* rows, int n, void* out) {
 
 // ------------------------------------------------------------------------------------------------------------ selections
 
-constexpr int kGroup = 64;  // rows whose bits make a word
+constexpr int kGroup = kMarksPerWord;
 
 /// Bit i: whether byte i is not 0.
 inline std::uint64_t bits_of(const std::uint8_t* bytes) {
@@ -93,6 +96,18 @@ int places(const std::uint8_t* keep, int n, std::int32_t* rows) {
   return static_cast<int>(to - rows);
 }
 
+int marked(const std::uint64_t* marks, int n, std::int32_t* rows) {
+  std::int32_t* to = rows;
+  for (int i = 0; i < n; i += kGroup) to = append_places(*marks++, i, to);
+  return static_cast<int>(to - rows);
+}
+
+void mark_true(const std::uint8_t* keep, int n, std::uint64_t* marks) {
+  int i = 0;
+  for (; i + kGroup <= n; i += kGroup) *marks++ &= bits_of(keep + i);
+  for (int j = 0; i + j < n; ++j) *marks &= ~(std::uint64_t{keep[i + j] == 0} << j);
+}
+
 /// From least to greatest is one comparison: of the distance from least, without a sign.
 template <class T>
 struct Range {
@@ -145,12 +160,32 @@ struct Range {
 
 constexpr int kAhead = 2048;  // bytes: the hardware's own prefetching stops at pages
 constexpr int kLine = 64;
+constexpr int kNextBlock = 8192;
 
 template <class T>
 Range<T> range_of(std::int64_t least, std::int64_t greatest) {
   using U = typename Range<T>::U;
   const auto low = static_cast<U>(least);
   return {low, static_cast<U>(static_cast<U>(greatest) - low)};
+}
+
+template <class T>
+inline void prefetch_ahead(const T* group) {
+  for (int line = 0; line < kGroup * static_cast<int>(sizeof(T)); line += kLine) {
+    _mm_prefetch(reinterpret_cast<const char*>(group) + kAhead + line, _MM_HINT_T0);
+  }
+}
+
+template <class T>
+void mark(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks) {
+  const auto* from = static_cast<const T*>(in);
+  const Range<T> range = range_of<T>(least, greatest);
+  int i = 0;
+  for (; i + kGroup <= n; i += kGroup) {
+    prefetch_ahead(from + i);
+    *marks++ &= range.bits(from + i);
+  }
+  for (int j = 0; i + j < n; ++j) *marks &= ~(std::uint64_t{!range.holds(from[i + j])} << j);
 }
 
 template <class T>
@@ -169,11 +204,8 @@ int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, 
   }
   int i = 0;
   for (; i + kGroup <= n; i += kGroup) {
-    const T* const group = from + i;
-    for (int line = 0; line < kGroup * static_cast<int>(sizeof(T)); line += kLine) {
-      _mm_prefetch(reinterpret_cast<const char*>(group) + kAhead + line, _MM_HINT_T0);
-    }
-    to = append_places(range.bits(group), i, to);
+    prefetch_ahead(from + i);
+    to = append_places(range.bits(from + i), i, to);
   }
   for (; i < n; ++i) {
     *to = i;
@@ -278,17 +310,119 @@ T extreme(const T* in, int n) {
 }
 
 std::uint64_t magnitude(const std::int64_t* in, int n) {
-  std::uint64_t all = 0;
-  for (int i = 0; i < n; ++i) all |= static_cast<std::uint64_t>(in[i] ^ (in[i] >> 63));
-  return all;
+  constexpr int kStep = cpu::kLanes<std::int64_t>;
+  auto all = cpu::splat<std::int64_t>(0);
+  int i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    _mm_prefetch(reinterpret_cast<const char*>(in + i) + kNextBlock, _MM_HINT_T1);
+    const auto values = cpu::load(in + i);
+    for (int r = 0; r < cpu::kRegisters; ++r) all.part[r] |= values.part[r] ^ (values.part[r] >> 63);
+  }
+  std::int64_t bits = 0;
+  for (int r = 0; r < cpu::kRegisters; ++r) {
+    for (int lane = 0; lane < cpu::kRegisterLanes<std::int64_t>; ++lane) bits |= all.part[r][lane];
+  }
+  for (; i < n; ++i) bits |= in[i] ^ (in[i] >> 63);
+  return static_cast<std::uint64_t>(bits);
 }
 
-/// One pass over the values per group, as vectors: no value waits for the one before it.
-void sum_few(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums) {
-  for (int g = 0; g < groups; ++g) {
-    std::int64_t total = 0;
-    for (int i = 0; i < n; ++i) total += group[i] == g ? in[i] : 0;
-    sums[g] += total;
+// ---------------------------------------------------------------------------------------------------------------- groups
+
+void append_digit(const std::int32_t* before, const std::int32_t* digit, std::int32_t size, int n,
+                  std::int32_t* number) {
+  for (int i = 0; i < n; ++i) number[i] = before[i] * size + digit[i];
+}
+
+bool look_up(const std::int32_t* groups, [[maybe_unused]] int size, const std::int32_t* number, int n,
+             std::int32_t unknown, std::int32_t* group) {
+  int i = 0;
+  bool any = false;
+#if defined(__AVX512F__)
+  if (size <= 16) {
+    const __m512i all = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1U << size) - 1), groups);
+    const __m512i none = _mm512_set1_epi32(unknown);
+    __mmask16 some = 0;
+    for (; i + 16 <= n; i += 16) {
+      const __m512i found = _mm512_permutexvar_epi32(_mm512_loadu_si512(number + i), all);
+      some |= _mm512_cmpeq_epi32_mask(found, none);
+      _mm512_storeu_si512(group + i, found);
+    }
+    any = some != 0;
+  }
+#endif
+  for (; i < n; ++i) {
+    group[i] = groups[number[i]];
+    any |= group[i] == unknown;
+  }
+  return any;
+}
+
+void drop(const std::uint64_t* marks, int n, std::int32_t* group) {
+  int i = 0;
+#if defined(__AVX512F__)
+  for (; i + kGroup <= n; i += kGroup, ++marks) {
+    for (int part = 0; part < kGroup; part += 16) {
+      _mm512_mask_storeu_epi32(group + i + part, static_cast<__mmask16>(~*marks >> part), _mm512_set1_epi32(kNoGroup));
+    }
+  }
+#endif
+  for (; i < n; i += kGroup, ++marks) {
+    for (int j = 0; j < kGroup && i + j < n; ++j) {
+      if (((*marks >> j) & 1) == 0) group[i + j] = kNoGroup;
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+/// Every group's sum in a register: no value waits for the one before it.
+template <std::size_t kGroups>
+void sum_masked(const std::int64_t* in, const std::int32_t* group, int n, std::int64_t* sums) {
+  constexpr int kWide = 8;
+  __m512i total[kGroups];
+  for (auto& sum : total) sum = _mm512_setzero_si512();
+  int i = 0;
+  for (; i + kWide <= n; i += kWide) {
+    const __m512i values = _mm512_loadu_si512(in + i);
+    const __m256i groups = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(group + i));
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      const __mmask8 mine = _mm256_cmpeq_epi32_mask(groups, _mm256_set1_epi32(static_cast<int>(g)));
+      total[g] = _mm512_mask_add_epi64(total[g], mine, total[g], values);
+    }
+  }
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    for (int lane = 0; lane < kWide; ++lane) sums[g] += total[g][lane];
+  }
+  for (; i < n; ++i) sums[group[i]] += in[i];
+}
+#else
+/// Four copies of the sums: no value waits for the one before it.
+template <std::size_t kGroups>
+void sum_masked(const std::int64_t* in, const std::int32_t* group, int n, std::int64_t* sums) {
+  constexpr int kCopies = 4;
+  std::int64_t copies[kCopies][kGroups + 1] = {};
+  int i = 0;
+  for (; i + kCopies <= n; i += kCopies) {
+    for (int c = 0; c < kCopies; ++c) copies[c][group[i + c] + 1] += in[i + c];
+  }
+  for (; i < n; ++i) copies[0][group[i] + 1] += in[i];
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    for (int c = 0; c < kCopies; ++c) sums[g] += copies[c][g + 1];
+  }
+}
+#endif
+
+void sum_groups(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums) {
+  constexpr decltype(&sum_masked<1>) kFew[kFewGroups] = {sum_masked<1>, sum_masked<2>, sum_masked<3>, sum_masked<4>,
+                                                         sum_masked<5>, sum_masked<6>, sum_masked<7>, sum_masked<8>};
+  if (groups <= kFewGroups) return kFew[groups - 1](in, group, n, sums);
+  for (int i = 0; i < n; ++i) sums[group[i]] += in[i];
+}
+
+void count_few(const std::int32_t* group, int n, int groups, std::int64_t* counts) {
+  for (std::int32_t g = 0; g < groups; ++g) {
+    std::int32_t rows = 0;
+    for (int i = 0; i < n; ++i) rows += group[i] == g ? 1 : 0;
+    counts[g] = rows;
   }
 }
 
@@ -312,14 +446,22 @@ constexpr Kernels kTable{
     .select = {select<std::int8_t>, select<std::int16_t>, select<std::int32_t>, select<std::int64_t>,
                select<std::uint8_t>, select<std::uint16_t>, select<std::uint32_t>, nullptr, nullptr, nullptr, nullptr,
                nullptr},
+    .mark = {mark<std::int8_t>, mark<std::int16_t>, mark<std::int32_t>, mark<std::int64_t>, mark<std::uint8_t>,
+             mark<std::uint16_t>, mark<std::uint32_t>, nullptr, nullptr, nullptr, nullptr, nullptr},
     .sum_in_range = {sum_in_range<std::int8_t>, sum_in_range<std::int16_t>, sum_in_range<std::int32_t>,
                      sum_in_range<std::int64_t>, sum_in_range<std::uint8_t>, sum_in_range<std::uint16_t>,
                      sum_in_range<std::uint32_t>, nullptr, nullptr, nullptr, nullptr, nullptr},
     .integers = kTyped<std::int64_t>,
     .reals = kTyped<double>,
     .places = places,
+    .mark_true = mark_true,
+    .marked = marked,
     .magnitude = magnitude,
-    .sum_few = sum_few};
+    .append_digit = append_digit,
+    .look_up = look_up,
+    .drop = drop,
+    .sum_groups = sum_groups,
+    .count_few = count_few};
 
 }  // namespace
 

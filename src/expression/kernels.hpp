@@ -44,6 +44,8 @@ struct Kernels {
   /// returns how many. `kept` may be `rows`. Empty but for integers of up to 64 bits, which hold both bounds.
   int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t least,
                                std::int64_t greatest, std::int32_t* kept);
+  /// Clears those of the n marks whose element is not in that range. Empty as `select` is.
+  void (*mark[kStorageCount])(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks);
   /// Σ left[i]·right[i], or Σ left[i] where `right` is null, over those of the n rows whose key is in that range. Empty as
   /// `select` is.
   RangeSum (*sum_in_range[kStorageCount])(const void* key, std::int64_t least, std::int64_t greatest,
@@ -52,11 +54,29 @@ struct Kernels {
   TypedKernels<double> reals;
   /// The places of bytes that are not 0, in order; returns how many.
   int (*places)(const std::uint8_t* keep, int n, std::int32_t* rows);
+  /// Clears those of the n marks whose byte is 0.
+  void (*mark_true)(const std::uint8_t* keep, int n, std::uint64_t* marks);
+  /// The places of the n rows that are marked, in order; returns how many. It may write up to 64 places past the last.
+  int (*marked)(const std::uint64_t* marks, int n, std::int32_t* rows);
   /// OR of x ^ (x >> 63): no |x| exceeds it by more than one.
   std::uint64_t (*magnitude)(const std::int64_t* in, int n);
-  /// sums[g] += the elements of group g, modulo 2^64. `groups`: at most kFewGroups.
-  void (*sum_few)(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums);
+  // Of groups: every row has the number of one, or kNoGroup.
+  /// number[i] ← before[i]·size + digit[i], in 32 bits; `number` may be `before`.
+  void (*append_digit)(const std::int32_t* before, const std::int32_t* digit, std::int32_t size, int n,
+                       std::int32_t* number);
+  /// group[i] ← groups[number[i]]; whether one of them is `unknown`. `size`: of `groups`.
+  bool (*look_up)(const std::int32_t* groups, int size, const std::int32_t* number, int n, std::int32_t unknown,
+                  std::int32_t* group);
+  /// Rows that are not marked have no group.
+  void (*drop)(const std::uint64_t* marks, int n, std::int32_t* group);
+  /// sums[g] += the elements of group g, modulo 2^64; what sums[kNoGroup] holds afterwards means nothing.
+  void (*sum_groups)(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums);
+  /// counts[g] = the rows of group g. `groups`: at most kFewGroups.
+  void (*count_few)(const std::int32_t* group, int n, int groups, std::int64_t* counts);
 };
+
+inline constexpr std::int32_t kNoGroup = -1;
+inline constexpr int kMarksPerWord = 64;  ///< marks of rows are bits, in words of 64
 
 inline constexpr int kFewGroups = 8;
 

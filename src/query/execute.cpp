@@ -223,6 +223,9 @@ class Executor {
 // A block with fewer rows left than that gives them away: what an operator costs per block, however few rows it has, is
 // then paid once for many blocks.
 constexpr int kFew = kBlock / 4;
+// A block with that many left is computed whole, and the rows that are not kept belong to no group: moving the others
+// together costs more than computing some in vain.
+constexpr int kMany = kBlock / 2;
 
 CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
     : plan_(plan),
@@ -233,6 +236,7 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
       dense_sums_(plan, conditions_, kernels) {
   // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
+  marks_rows_ = gathers_;
   const std::set<int> early = columns_of(plan.filters);
   for (int column = 0; column < std::ssize(plan.columns); ++column) {
     if (!early.contains(column)) later_columns_.push_back(column);
@@ -252,22 +256,39 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
 }
 
 void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
-  if (many_) {
+  if (kept_ >= kFew) {
     if (const auto kept = dense_sums_.add(batch, first, rows, groups)) {
-      many_ = *kept >= kFew;
+      kept_ = *kept;
       return;
     }
   }
   evaluator_.start(batch, first, rows);
-  for (const Condition& condition : conditions_) evaluator_.keep(condition);
-  many_ = evaluator_.count() >= kFew;
-  if (many_ || !gathers_) {
+  if (kept_ >= kMany && marks_rows_) {
+    kept_ = evaluator_.mark(conditions_, marks_);
+    if (kept_ >= kMany && kept_ < rows && add_marked(batch, groups)) return;
+    evaluator_.keep_marked(marks_);
+  } else {
+    for (const Condition& condition : conditions_) evaluator_.keep(condition);
+    kept_ = evaluator_.count();
+  }
+  if (kept_ >= kFew || !gathers_) {
     add_gathered(batch, groups);
     groups.add(evaluator_);
     return;
   }
   evaluator_.append_rows(rows_, later_columns_);
   if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
+}
+
+/// False, and nothing is added, where a row may have failed that is not kept.
+bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
+  add_gathered(batch, groups);
+  try {
+    groups.add(evaluator_, marks_);
+  } catch (const Error&) {
+    marks_rows_ = false;
+  }
+  return marks_rows_;
 }
 
 void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {

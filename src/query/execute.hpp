@@ -42,6 +42,7 @@ class CpuFolder final : public Folder {
 
  private:
   void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
+  bool add_marked(const Batch& batch, Groups& groups);
   void add_gathered(const Batch& batch, Groups& groups);
 
   const Plan& plan_;
@@ -53,7 +54,9 @@ class CpuFolder final : public Folder {
   std::vector<int> later_columns_;  ///< that no condition reads
   bool gathers_ = true;
   DenseSums dense_sums_;
-  bool many_ = false;  ///< kFew rows or more were kept of the last block
+  std::uint64_t marks_[kBlockMarks] = {};
+  bool marks_rows_ = true;  ///< where many are kept
+  int kept_ = 0;            ///< rows of the last block
 };
 
 /// How a table is folded.

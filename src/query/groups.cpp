@@ -14,6 +14,7 @@ namespace {
 
 // Combinations of entries up to which groups are looked up in a table.
 constexpr std::size_t kMostByEntries = 1 << 14;
+constexpr std::int32_t kUnmet = -2;  // combinations that no row has had
 
 std::uint64_t mixed(std::uint64_t x) {
   x ^= x >> 32;
@@ -26,6 +27,10 @@ bool is_better(Fold fold, const T& a, const T& b) {
   return fold == Fold::least ? is_less(a, b) : is_less(b, a);
 }
 
+bool is_marked(const std::uint64_t* marks, int i) {
+  return ((marks[i / kMarksPerWord] >> (i % kMarksPerWord)) & 1) != 0;
+}
+
 /// Whether a sum fits is asked when it is given out: what comes later may bring it back, and an average always fits.
 void add_up(State& sum, Int128 value) {
   if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.high += value < 0 ? -1 : 1;
@@ -34,7 +39,12 @@ void add_up(State& sum, Int128 value) {
 }  // namespace
 
 Groups::Groups(const Plan& plan, const Kernels& kernels)
-    : plan_(&plan), kernels_(&kernels), table_(64, -1), group_(kBlock, 0), translations_(plan.keys.size()) {
+    : plan_(&plan),
+      kernels_(&kernels),
+      table_(64, -1),
+      group_(kBlock, 0),
+      number_(kBlock),
+      translations_(plan.keys.size()) {
   if (!plan.grouped) (void)find(nullptr, nullptr);
 }
 
@@ -100,7 +110,13 @@ Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
   return to;
 }
 
-void Groups::assign(Evaluator& evaluator, int n) {
+void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
+  are_all_ = marks == nullptr;
+  if (plan_->keys.empty()) {
+    std::fill_n(group_.begin(), n, 0);
+    if (!are_all_) kernels_->drop(marks, n, group_.data());
+    return;
+  }
   const std::size_t width = plan_->keys.size();
   std::vector<const Vector*> keys;
   keys.reserve(width);
@@ -108,13 +124,17 @@ void Groups::assign(Evaluator& evaluator, int n) {
     const Vector& v = *keys.emplace_back(&evaluator.value(plan_->keys[k]));
     if (v.form == Form::text) translate(k, *v.dictionary);
   }
-  if (assign_by_entries(keys, n)) return;
+  if (assign_by_entries(keys, n, marks)) return;
   std::vector<Int128> key(width);
   std::vector<std::uint8_t> nulls(width);
   std::vector<Int128> last_key(width);
   std::vector<std::uint8_t> last_nulls(width);
   std::int64_t last = -1;
   for (int i = 0; i < n; ++i) {
+    if (!are_all_ && !is_marked(marks, i)) {
+      group_[static_cast<std::size_t>(i)] = kNoGroup;
+      continue;
+    }
     for (std::size_t k = 0; k < width; ++k) {
       nulls[k] = null_at(*keys[k], i) ? 1 : 0;
       key[k] = nulls[k] != 0 ? 0 : key_at(k, *keys[k], i);
@@ -129,26 +149,31 @@ void Groups::assign(Evaluator& evaluator, int n) {
 }
 
 /// Where all keys are text of small dictionaries, without NULLs: by a table over all their combinations.
-bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n) {
+bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks) {
   std::size_t combinations = 1;
   for (const Vector* key : keys) {
     if (key->form != Form::text || key->nulls != nullptr || key->one) return false;
     combinations *= std::max<std::size_t>((*key->dictionary)->size(), 1);
     if (combinations > kMostByEntries) return false;
   }
-  if (by_entries_.empty()) by_entries_.assign(combinations, -1);
-  std::int32_t* const group = group_.data();
-  std::fill(group, group + n, 0);
-  for (const Vector* v : keys) {
-    const auto size = static_cast<std::int32_t>((*v->dictionary)->size());
-    const auto* const entry = v->as<std::int32_t>();
-    for (int i = 0; i < n; ++i) group[i] = group[i] * size + entry[i];
+  if (by_entries_.empty()) by_entries_.assign(combinations, kUnmet);
+  const std::int32_t* number = keys[0]->as<std::int32_t>();
+  for (std::size_t k = 1; k < keys.size(); ++k) {
+    const auto size = static_cast<std::int32_t>((*keys[k]->dictionary)->size());
+    kernels_->append_digit(number, keys[k]->as<std::int32_t>(), size, n, number_.data());
+    number = number_.data();
   }
+  std::int32_t* const group = group_.data();
+  const bool any_unmet =
+      kernels_->look_up(by_entries_.data(), static_cast<int>(combinations), number, n, kUnmet, group);
+  if (marks != nullptr) kernels_->drop(marks, n, group);
+  if (!any_unmet) return true;
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
   for (int i = 0; i < n; ++i) {
-    std::int32_t& known = by_entries_[static_cast<std::size_t>(group[i])];
-    if (known < 0) {
+    if (group[i] != kUnmet) continue;
+    std::int32_t& known = by_entries_[static_cast<std::size_t>(number[i])];
+    if (known == kUnmet) {
       for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
       known = static_cast<std::int32_t>(find(key.data(), nulls.data()));
     }
@@ -159,14 +184,20 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n) {
 
 // ----------------------------------------------------------------------------------------------------------- what it adds
 
-void Groups::add(Evaluator& evaluator) {
+void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
   const int n = evaluator.count();
   if (n == 0) return;
-  if (!plan_->keys.empty()) assign(evaluator, n);
+  const auto& aggregates = plan_->aggregates;
+  if (marks != nullptr) {
+    for (const Aggregate& aggregate : aggregates) {
+      if (aggregate.input) (void)evaluator.value(aggregate.input);
+    }
+  }
+  assign(evaluator, n, marks);
   few_are_counted_ = false;
   const Vector never_null;  // what COUNT(*) counts
-  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-    const auto& [fold, input, type] = plan_->aggregates[a];
+  for (std::size_t a = 0; a < aggregates.size(); ++a) {
+    const auto& [fold, input, type] = aggregates[a];
     const Vector& v = input ? evaluator.value(input) : never_null;
     if (fold == Fold::least || fold == Fold::greatest) {
       include_extremes(a, v, n);
@@ -179,32 +210,25 @@ void Groups::add(Evaluator& evaluator) {
 
 /// The block's rows in each group, counted once for all aggregates.
 const std::int64_t* Groups::rows_of_few(int n) {
-  if (!few_are_counted_) {
-    const auto* const group = group_.data();
-    for (std::int32_t g = 0; g < static_cast<std::int32_t>(count_); ++g) {
-      std::int32_t rows = 0;
-      for (int i = 0; i < n; ++i) rows += group[i] == g ? 1 : 0;
-      rows_of_few_[g] = rows;
-    }
-    few_are_counted_ = true;
-  }
+  if (!few_are_counted_) kernels_->count_few(group_.data(), n, static_cast<int>(count_), rows_of_few_);
+  few_are_counted_ = true;
   return rows_of_few_;
 }
 
 void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
   if (v.one && null_at(v, 0)) return;
-  const bool all = v.one || v.nulls == nullptr;
-  if (count_ == 1 && all) {
+  const bool no_nulls = v.one || v.nulls == nullptr;
+  if (count_ == 1 && no_nulls && are_all_) {
     state(0, aggregate).count += n;
     return;
   }
   const auto* const group = group_.data();
-  if (count_ <= kFewGroups && all) {
+  if (count_ <= kFewGroups && no_nulls) {
     for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (all || v.nulls[i] == 0) ++state(group[i], aggregate).count;
+    if (group[i] != kNoGroup && (no_nulls || v.nulls[i] == 0)) ++state(group[i], aggregate).count;
   }
 }
 
@@ -214,31 +238,44 @@ void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
 }
 
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
+  if (v.form == Form::real) return include_reals(aggregate, v, n);
   const auto* const group = group_.data();
-  const bool plain = v.nulls == nullptr && !v.one;
-  if (v.form == Form::real) {
-    if (plain && count_ == 1) {
-      state(0, aggregate).real += kernels_->reals.sum(v.as<double>(), n);
-      return;
-    }
-    for (int i = 0; i < n; ++i) {
-      if (!null_at(v, i)) state(group[i], aggregate).real += v.at<double>(i);
-    }
-    return;
-  }
-  if (plain && v.form == Form::narrow && count_ <= kFewGroups && sum_fits(v.operand(), kBlock)) {
-    std::int64_t sums[kFewGroups] = {};
-    if (count_ == 1) {
+  const bool fits = v.form == Form::narrow && sum_fits(v.operand(), kBlock);
+  if (fits && v.nulls == nullptr && !v.one && count_ <= n) {
+    sums_.assign(static_cast<std::size_t>(count_) + 1, 0);
+    std::int64_t* const sums = sums_.data() + 1;  // after that of rows without group
+    if (count_ == 1 && are_all_) {
       sums[0] = kernels_->integers.sum(v.as<std::int64_t>(), n);
     } else {
-      kernels_->sum_few(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
+      kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
     for (std::int64_t g = 0; g < count_; ++g) add_up(state(g, aggregate), sums[g]);
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (!null_at(v, i)) add_up(state(group[i], aggregate), exact_at(v, i));
+    if (group[i] != kNoGroup && !null_at(v, i)) add_up(state(group[i], aggregate), exact_at(v, i));
   }
+}
+
+/// In an order that does not depend on whether rows without group are there.
+void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
+  const auto* const group = group_.data();
+  if (count_ > 1 || v.nulls != nullptr || v.one) {
+    for (int i = 0; i < n; ++i) {
+      if (group[i] != kNoGroup && !null_at(v, i)) state(group[i], aggregate).real += v.at<double>(i);
+    }
+    return;
+  }
+  const auto* values = v.as<double>();
+  if (!are_all_) {
+    reals_.clear();
+    for (int i = 0; i < n; ++i) {
+      if (group[i] != kNoGroup) reals_.push_back(values[i]);
+    }
+    values = reals_.data();
+    n = static_cast<int>(reals_.size());
+  }
+  state(0, aggregate).real += kernels_->reals.sum(values, n);
 }
 
 void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
@@ -257,7 +294,7 @@ void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind)
 void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
   const Fold fold = plan_->aggregates[aggregate].fold;
   const ValueKind kind = plan_->aggregates[aggregate].type.kind;
-  const bool whole = count_ == 1 && v.nulls == nullptr && !v.one;
+  const bool whole = count_ == 1 && are_all_ && v.nulls == nullptr && !v.one;
   const auto best_of = [&]<class T>(const TypedKernels<T>& kernels) {
     return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);
   };
@@ -273,8 +310,9 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (null_at(v, i)) continue;
-    State& best = state(group_[static_cast<std::size_t>(i)], aggregate);
+    const std::int32_t group = group_[static_cast<std::size_t>(i)];
+    if (group == kNoGroup || null_at(v, i)) continue;
+    State& best = state(group, aggregate);
     State other{.count = 1};
     if (kind == ValueKind::real) {
       other.real = v.at<double>(i);

@@ -30,8 +30,9 @@ class Groups {
  public:
   Groups(const Plan& plan, const Kernels& kernels);
 
-  /// The rows that an evaluator has at hand. Throws Error unsupported_sql (too many groups), and the evaluator's.
-  void add(Evaluator& evaluator);
+  /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error unsupported_sql (too
+  /// many groups), and the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
+  void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
   /// Rows that were summed elsewhere, to the only group of a query without GROUP BY.
   void add(std::size_t aggregate, std::int64_t sum, int rows);
   /// Groups of rows that come later. Throws Error unsupported_sql (too many groups), overflow (of a count of rows).
@@ -70,9 +71,10 @@ class Groups {
   [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
   void translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary);
   Int128 key_at(std::size_t which, const Vector& v, int i);
-  void assign(Evaluator& evaluator, int n);
-  bool assign_by_entries(const std::vector<const Vector*>& keys, int n);
+  void assign(Evaluator& evaluator, int n, const std::uint64_t* marks);
+  bool assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   void include_sums(std::size_t aggregate, const Vector& v, int n);
+  void include_reals(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, int n);
   const std::int64_t* rows_of_few(int n);
   void count_rows(std::size_t aggregate, const Vector& v, int n);
@@ -88,11 +90,15 @@ class Groups {
   std::vector<std::int32_t> table_;  ///< hash table of groups; -1: free
 
   // Of the block at hand.
-  std::vector<std::int32_t> group_;
+  std::vector<std::int32_t> group_;   ///< by row; kNoGroup: not marked
+  bool are_all_ = true;               ///< no row is without group
+  std::vector<std::int32_t> number_;  ///< by row: its keys' entries as one number
+  std::vector<std::int64_t> sums_;    ///< by group, from the second one on
+  std::vector<double> reals_;         ///< of rows that have a group
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
-  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; -1: not met yet; empty: of none
+  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; kUnmet; empty: of none
 };
 
 }  // namespace upsweep::query
