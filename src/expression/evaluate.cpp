@@ -21,6 +21,10 @@
 namespace upsweep::expression {
 namespace {
 
+// Lines that each operator asks for, into the second-level cache, of what the next block reads: the hardware's own prefetching
+// stops at pages, and all of them at once would hold up what is computed. TPC-H Q1 takes a tenth to a fifth less for it.
+constexpr int kLinesAhead = 64;
+constexpr int kLine = 64;           // bytes
 constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far past the last
 
 Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
@@ -153,7 +157,17 @@ void Evaluator::start(const Batch& batch, std::int64_t first, int count) {
   first_ = first;
   count_ = count;
   rows_ = nullptr;
+  ahead_.clear();
   ++now_;
+}
+
+void Evaluator::read_ahead() {
+  for (int line = 0; line < kLinesAhead && !ahead_.empty(); ++line) {
+    Stretch& next = ahead_.back();
+    __builtin_prefetch(next.at, 0, 2);
+    next.at += kLine;
+    if (next.at >= next.end) ahead_.pop_back();
+  }
 }
 
 void Evaluator::start(const Batch& batch, std::span<const std::int32_t> rows) {
@@ -179,6 +193,7 @@ const Vector& Evaluator::value(const Node& node) {
   Slot& slot = slots_[static_cast<std::size_t>(node->id)];
   if (known(*node) != nullptr) return slot.vector;
   slot.vector = {.form = form_of(*node)};
+  read_ahead();
   compute(node, slot);
   slot.filled = now_;
   return slot.vector;
@@ -284,10 +299,12 @@ void Evaluator::keep_true(const Node& condition) {
   keep_rows({places_.data(), static_cast<std::size_t>(kept)});
 }
 
-void Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
+/// Clears the marks of rows where it is not true; returns how many are left.
+int Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
   const Vector& holding = value(condition);
   if (!holding.one) return kernels_.mark_true(certainly_true(condition), count_, marks);
-  if (holding.at<std::uint8_t>(0) == 0 || null_at(holding, 0)) std::fill_n(marks, kBlockMarks, 0);
+  const std::vector<std::uint8_t> all(kBlock, holding.at<std::uint8_t>(0) != 0 && !null_at(holding, 0) ? 1 : 0);
+  return kernels_.mark_true(all.data(), count_, marks);
 }
 
 /// Whether bounds can be tried on the column as it lies in memory: neither NULLs nor its storage forbid that.
@@ -318,30 +335,27 @@ bool Evaluator::keep_range(const ColumnBounds& bounds) {
   return true;
 }
 
-bool Evaluator::mark_range(const ColumnBounds& bounds, std::uint64_t* marks) {
-  if (!is_plain(bounds)) return false;
+int Evaluator::mark_range(const ColumnBounds& bounds, std::uint64_t* marks) {
   const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
-  const auto stored = stored_bounds(bounds, storage);
-  if (stored) {
-    kernels_.mark[at(storage)](stored_values(bounds.column), count_, stored->least, stored->greatest, marks);
-  } else {
-    std::fill_n(marks, kBlockMarks, 0);
+  if (const auto stored = stored_bounds(bounds, storage)) {
+    return kernels_.mark[at(storage)](stored_values(bounds.column), count_, stored->least, stored->greatest, marks);
   }
-  return true;
+  std::fill_n(marks, kBlockMarks, 0);
+  return 0;
 }
 
-int Evaluator::mark(std::span<const Condition> conditions, std::uint64_t* marks) {
+void Evaluator::mark_all(std::uint64_t* marks) const {
   for (int word = 0; word < kBlockMarks; ++word) {
     const int rows = std::clamp(count_ - word * kMarksPerWord, 0, kMarksPerWord);
     marks[word] = rows == 0 ? 0 : ~std::uint64_t{0} >> (kMarksPerWord - rows);
   }
-  for (const Condition& condition : conditions) {
-    if (condition.bounds && mark_range(*condition.bounds, marks)) continue;
-    for (const Node& node : condition.nodes) mark_true(node, marks);
-  }
-  int kept = 0;
-  for (int word = 0; word < kBlockMarks; ++word) kept += std::popcount(marks[word]);
-  return kept;
+}
+
+int Evaluator::mark(const Condition& condition, std::uint64_t* marks) {
+  if (condition.bounds && is_plain(*condition.bounds)) return mark_range(*condition.bounds, marks);
+  int left = count_;
+  for (const Node& node : condition.nodes) left = mark_true(node, marks);
+  return left;
 }
 
 void Evaluator::keep_marked(const std::uint64_t* marks) {
@@ -368,6 +382,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
   const Field& field = fields_[static_cast<std::size_t>(node.column)];
   const ColumnData& column = batch_->columns[static_cast<std::size_t>(node.column)];
   Vector& vector = slot.vector;
+  const int width = width_of(field.storage);
   if (column.validity != nullptr &&
       !spread_bits(column.validity, column.offset + first_, rows_, count_, false, slot.null_room())) {
     vector.nulls = nullptr;
@@ -396,7 +411,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     gather(static_cast<const std::uint64_t*>(column.values), slot.room<Int128>());
   } else {
     const void* const from = stored_values(node.column);
-    if (width_of(field.storage) == 64 && rows_ == nullptr) {
+    if (width == 64 && rows_ == nullptr) {
       vector.data = from;
     } else {
       void* const to = vector.form == Form::real ? static_cast<void*>(slot.room<double>()) : slot.room<std::int64_t>();
@@ -405,6 +420,10 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     if (field.storage == Storage::int64) {
       vector.bound = UInt128{kernels_.magnitude(vector.as<std::int64_t>(), count_)} + 1;
     }
+  }
+  if (rows_ == nullptr && width >= 8) {
+    const auto* next = static_cast<const std::byte*>(stored_values(node.column)) + kBlock * width / 8;
+    ahead_.push_back({next, next + kBlock * width / 8});
   }
 }
 

@@ -121,9 +121,10 @@ class Evaluator {
   void start(const Batch& batch, std::span<const std::int32_t> rows);
   /// Of the rows at hand, only those where the condition is true stay.
   void keep(const Condition& condition);
-  /// Which of the rows at hand fulfil all conditions, as bits, and how many: all of them stay at hand. The rows are a block's
-  /// from its first on; the conditions cannot fail.
-  int mark(std::span<const Condition> conditions, std::uint64_t* marks);
+  // Marks are bits, one for each row of a block that is at hand as a whole.
+  void mark_all(std::uint64_t* marks) const;
+  /// Clears those of rows where the condition is not true; returns how many are left. All rows stay at hand.
+  int mark(const Condition& condition, std::uint64_t* marks);
   /// Of the rows at hand, only those that are marked stay.
   void keep_marked(const std::uint64_t* marks);
   /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
@@ -133,9 +134,16 @@ class Evaluator {
   /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero; index:
   /// the row.
   const Vector& value(const Node& node);
+  /// Asks for some of what the next block reads of the columns that this one has read. value() does too: for callers that
+  /// compute between its calls.
+  void read_ahead();
 
  private:
   struct Slot;
+  struct Stretch {
+    const std::byte* at;
+    const std::byte* end;
+  };
   struct Operands {
     const Vector& a;
     const Vector& b;
@@ -147,8 +155,8 @@ class Evaluator {
   void keep_first(int kept);
   void keep_true(const Node& condition);
   bool keep_range(const ColumnBounds& bounds);
-  bool mark_range(const ColumnBounds& bounds, std::uint64_t* marks);
-  void mark_true(const Node& condition, std::uint64_t* marks);
+  int mark_range(const ColumnBounds& bounds, std::uint64_t* marks);
+  int mark_true(const Node& condition, std::uint64_t* marks);
   [[nodiscard]] bool is_plain(const ColumnBounds& bounds) const;
   [[nodiscard]] const void* stored_values(int column) const;
   const std::uint8_t* certainly_true(const Node& condition);
@@ -195,6 +203,7 @@ class Evaluator {
   std::int64_t first_ = 0;
   int count_ = 0;
   const std::int32_t* rows_ = nullptr;  ///< which of the block's; null: all
+  std::vector<Stretch> ahead_;          ///< of columns, in the next block: not asked for yet
   std::vector<std::int32_t> kept_;
   std::vector<std::int32_t> places_;
   std::vector<Slot> slots_;  ///< by the ids of nodes

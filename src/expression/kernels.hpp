@@ -44,8 +44,8 @@ struct Kernels {
   /// returns how many. `kept` may be `rows`. Empty but for integers of up to 64 bits, which hold both bounds.
   int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t least,
                                std::int64_t greatest, std::int32_t* kept);
-  /// Clears those of the n marks whose element is not in that range. Empty as `select` is.
-  void (*mark[kStorageCount])(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks);
+  /// Clears those of the n marks whose element is not in that range; returns how many are left. Empty as `select` is.
+  int (*mark[kStorageCount])(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks);
   /// Σ left[i]·right[i], or Σ left[i] where `right` is null, over those of the n rows whose key is in that range. Empty as
   /// `select` is.
   RangeSum (*sum_in_range[kStorageCount])(const void* key, std::int64_t least, std::int64_t greatest,
@@ -54,8 +54,8 @@ struct Kernels {
   TypedKernels<double> reals;
   /// The places of bytes that are not 0, in order; returns how many.
   int (*places)(const std::uint8_t* keep, int n, std::int32_t* rows);
-  /// Clears those of the n marks whose byte is 0.
-  void (*mark_true)(const std::uint8_t* keep, int n, std::uint64_t* marks);
+  /// Clears those of the n marks whose byte is 0; returns how many are left.
+  int (*mark_true)(const std::uint8_t* keep, int n, std::uint64_t* marks);
   /// The places of the n rows that are marked, in order; returns how many. It may write up to 64 places past the last.
   int (*marked)(const std::uint64_t* marks, int n, std::int32_t* rows);
   /// OR of x ^ (x >> 63): no |x| exceeds it by more than one.

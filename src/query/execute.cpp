@@ -226,6 +226,8 @@ constexpr int kFew = kBlock / 4;
 // A block with that many left is computed whole, and the rows that are not kept belong to no group: moving the others
 // together costs more than computing some in vain.
 constexpr int kMany = kBlock / 2;
+// With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
+constexpr int kSome = kBlock / 16;
 
 CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
     : plan_(plan),
@@ -236,7 +238,6 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
       dense_sums_(plan, conditions_, kernels) {
   // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
-  marks_rows_ = gathers_;
   const std::set<int> early = columns_of(plan.filters);
   for (int column = 0; column < std::ssize(plan.columns); ++column) {
     if (!early.contains(column)) later_columns_.push_back(column);
@@ -263,14 +264,7 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
     }
   }
   evaluator_.start(batch, first, rows);
-  if (kept_ >= kMany && marks_rows_) {
-    kept_ = evaluator_.mark(conditions_, marks_);
-    if (kept_ >= kMany && kept_ < rows && add_marked(batch, groups)) return;
-    evaluator_.keep_marked(marks_);
-  } else {
-    for (const Condition& condition : conditions_) evaluator_.keep(condition);
-    kept_ = evaluator_.count();
-  }
+  if (mark_rows() && add_marked(batch, groups)) return;
   if (kept_ >= kFew || !gathers_) {
     add_gathered(batch, groups);
     groups.add(evaluator_);
@@ -280,15 +274,34 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
   if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
 }
 
-/// False, and nothing is added, where a row may have failed that is not kept.
+/// Tries the conditions: of all rows while many are left, and then of those. Whether the rows that are kept are marked, and all
+/// of the block stay at hand; else only those do.
+bool CpuFolder::mark_rows() {
+  const int rows = evaluator_.count();
+  auto next = conditions_.begin();
+  kept_ = rows;
+  if (gathers_) evaluator_.mark_all(marks_);
+  for (; gathers_ && next != conditions_.end() && kept_ >= (next->bounds ? kSome : kMany); ++next) {
+    kept_ = evaluator_.mark(*next, marks_);
+  }
+  if (next == conditions_.end() && kept_ >= kMany && kept_ < rows && marks_rows_) return true;
+  if (kept_ < rows) evaluator_.keep_marked(marks_);
+  for (; next != conditions_.end(); ++next) evaluator_.keep(*next);
+  kept_ = evaluator_.count();
+  return false;
+}
+
+/// False, and nothing is added, where a row has failed that may not be kept: then only those that are kept stay at hand.
 bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
   add_gathered(batch, groups);
   try {
     groups.add(evaluator_, marks_);
+    return true;
   } catch (const Error&) {
     marks_rows_ = false;
+    evaluator_.keep_marked(marks_);
+    return false;
   }
-  return marks_rows_;
 }
 
 void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {

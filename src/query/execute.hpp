@@ -42,6 +42,7 @@ class CpuFolder final : public Folder {
 
  private:
   void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
+  bool mark_rows();
   bool add_marked(const Batch& batch, Groups& groups);
   void add_gathered(const Batch& batch, Groups& groups);
 
@@ -55,7 +56,7 @@ class CpuFolder final : public Folder {
   bool gathers_ = true;
   DenseSums dense_sums_;
   std::uint64_t marks_[kBlockMarks] = {};
-  bool marks_rows_ = true;  ///< where many are kept
+  bool marks_rows_ = true;  ///< no row has failed that was not kept
   int kept_ = 0;            ///< rows of the last block
 };
 

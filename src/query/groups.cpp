@@ -199,6 +199,7 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
   for (std::size_t a = 0; a < aggregates.size(); ++a) {
     const auto& [fold, input, type] = aggregates[a];
     const Vector& v = input ? evaluator.value(input) : never_null;
+    evaluator.read_ahead();
     if (fold == Fold::least || fold == Fold::greatest) {
       include_extremes(a, v, n);
       continue;
