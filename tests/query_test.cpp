@@ -716,9 +716,12 @@ TEST(Query, BlocksThatAreComputedWholeComeToTheSame) {
       {all, "several <> 'c'"}, {all, "two = 'F' OR several < 'e'"}};
   for (const std::string keys : {"", "few", "few, two", "few, two, several", "number"}) {
     for (const auto& [values, where] : asked) {
-      const std::string select = "SELECT " + (keys.empty() ? "" : keys + ", ") + values + " FROM t WHERE " + where;
+      std::string select = "SELECT ";
+      select.append(keys).append(keys.empty() ? "" : ", ").append(values).append(" FROM t WHERE ").append(where);
       const std::string group = keys.empty() ? "" : " GROUP BY " + keys;
-      const std::string wanted = ask(select + " AND day / 1 >= 0" + group, marked.table, seq);
+      std::string moved = select;
+      moved.append(" AND day / 1 >= 0").append(group);
+      const std::string wanted = ask(moved, marked.table, seq);
       for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::best}) {
         EXPECT_EQ(ask(select + group, marked.table, seq.with_isa(isa)), wanted) << where << group;
       }
@@ -733,7 +736,7 @@ TEST(Query, BlocksThatAreComputedWholeMatchALoop) {
   std::int64_t counts[6] = {};
   for (std::size_t i = 0; i < marked.day.size(); ++i) {
     if (marked.day[i] > 100) continue;
-    const auto group = static_cast<std::size_t>(marked.few[i] * 2 + marked.two[i]);
+    const auto group = static_cast<std::size_t>(marked.few[i]) * 2 + static_cast<std::size_t>(marked.two[i]);
     sums[group] += Int128{marked.x[i]} * (100 - marked.y[i]);
     ++counts[group];
   }
