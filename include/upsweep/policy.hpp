@@ -23,7 +23,7 @@ enum class Isa : std::uint8_t {
 
 /// How to run a call. Copy one and change it: `upsweep::par.with_threads(4)`.
 struct Policy {
-  int threads = 0;             ///< 0: every core that this process may use
+  int threads = 0;             ///< 0: every core that this process may use: of its affinity mask, within its CPU quota
   std::string_view rung = {};  ///< empty: the top rung that fits; a rung asked for by name never falls back
   Overflow overflow = Overflow::wrap;
   Isa isa = Isa::best;

@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "core/cores.hpp"
 
 namespace upsweep {
 namespace {
@@ -73,7 +74,7 @@ int try_threads(int wanted, std::size_t stack_bytes) {
 }
 
 SpareThreads find_spare_threads() noexcept try {
-  const int wanted = static_cast<int>(std::thread::hardware_concurrency()) + kOfLibraries;
+  const int wanted = hardware_threads() + kOfLibraries;
   const int made = try_threads(wanted, address_space_is_limited() ? kStack + kHeap : kStack);
   return {made, made == wanted};
 } catch (const std::bad_alloc&) {

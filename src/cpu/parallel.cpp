@@ -3,7 +3,6 @@
 #include "cpu/parallel.hpp"
 
 #include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
@@ -66,11 +65,6 @@ Limit* limit_workers() {
 }  // namespace
 
 void keep_to_spare_threads() { [[maybe_unused]] static const Limit* const limit = limit_workers(); }
-
-int hardware_threads() noexcept {
-  static const int threads = std::max(1, oneapi::tbb::info::default_concurrency());
-  return threads;
-}
 
 int worker_count(int threads) noexcept { return std::min(threads > 0 ? threads : hardware_threads(), kMaxWorkers); }
 

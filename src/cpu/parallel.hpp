@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/cores.hpp"
+
 namespace upsweep::cpu {
 
-/// The cores that this process may use (its affinity mask counts).
-[[nodiscard]] int hardware_threads() noexcept;
+using upsweep::hardware_threads;
 
 /// The worker count for a policy's `threads`: at most kMaxWorkers, 0 means hardware_threads().
 [[nodiscard]] int worker_count(int threads) noexcept;
