@@ -18,18 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kV2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+constexpr const char* kV2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
 /// A folder with proc/ and sys/ of its own.
 class Cores : public testing::Test {
- protected:
+ public:
   Cores() {
     std::string pattern = (fs::temp_directory_path() / "upsweep-cores-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     root_ = pattern;
   }
   ~Cores() override { fs::remove_all(root_); }
+  Cores(const Cores&) = delete;
+  Cores& operator=(const Cores&) = delete;
 
+ protected:
   void put(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;

@@ -12,10 +12,10 @@
 #include <exception>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace upsweep {
@@ -112,18 +112,22 @@ double least_quota(const fs::path& root, const Hierarchy& in) {
   }
 }
 
-/// The process's mask, not the calling thread's, which the program may have bound to a core.
-int affinity_cores() noexcept try {
+/// The process's affinity mask, not the calling thread's, which the program may have bound to a core. Empty where it is not
+/// to be had.
+std::vector<cpu_set_t> process_mask() noexcept try {
   // The kernel refuses sets smaller than its own, which may have more than the usual 1024 processors.
   for (std::size_t sets = 1; sets <= 64; sets *= 2) {
     std::vector<cpu_set_t> mask(sets);
-    if (sched_getaffinity(getpid(), sets * sizeof(cpu_set_t), mask.data()) == 0) {
-      return CPU_COUNT_S(sets * sizeof(cpu_set_t), mask.data());
-    }
+    if (sched_getaffinity(getpid(), sets * sizeof(cpu_set_t), mask.data()) == 0) return mask;
   }
-  return static_cast<int>(std::thread::hardware_concurrency());
-} catch (const std::exception&) {
-  return 1;
+  return {};
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
+int affinity_cores() noexcept {
+  const std::vector<cpu_set_t> mask = process_mask();
+  return CPU_COUNT_S(mask.size() * sizeof(cpu_set_t), mask.data());
 }
 
 }  // namespace
@@ -134,6 +138,11 @@ int quota_cores(const fs::path& root) noexcept try {
   return least < INT_MAX ? static_cast<int>(std::ceil(least)) : INT_MAX;
 } catch (const std::exception&) {
   return INT_MAX;
+}
+
+void use_every_core() noexcept {
+  const std::vector<cpu_set_t> mask = process_mask();
+  sched_setaffinity(0, mask.size() * sizeof(cpu_set_t), mask.data());  // refused: it stays where it is
 }
 
 int hardware_threads() noexcept {

@@ -10,6 +10,9 @@ namespace upsweep {
 /// call.
 [[nodiscard]] int hardware_threads() noexcept;
 
+/// Lets the calling thread run on each of them, whatever core the thread that made it was bound to.
+void use_every_core() noexcept;
+
 /// The CPU quota of this process's control groups in cores, the least of its own group and of those above it; INT_MAX where
 /// there is none. Rounded up, as the runtimes of Java, .NET and Go do: with a quota of 1.5 cores a second thread can use the
 /// half. Control groups v1 and v2; what cannot be read or understood limits nothing. `root` is where proc/ and sys/ are.

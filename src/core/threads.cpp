@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <new>
@@ -17,8 +19,7 @@
 namespace upsweep {
 namespace {
 
-constexpr int kOfLibraries = 8;                       // as many as Arrow makes for reading
-constexpr std::size_t kStack = std::size_t{4} << 20;  // of oneTBB's workers
+constexpr int kOfLibraries = 8;  // as many as Arrow makes for reading
 // Where address space is short: what the C library maps when a thread allocates for the first time.
 constexpr std::size_t kHeap = std::size_t{128} << 20;
 
@@ -75,7 +76,7 @@ int try_threads(int wanted, std::size_t stack_bytes) {
 
 SpareThreads find_spare_threads() noexcept try {
   const int wanted = hardware_threads() + kOfLibraries;
-  const int made = try_threads(wanted, address_space_is_limited() ? kStack + kHeap : kStack);
+  const int made = try_threads(wanted, address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
   return {made, made == wanted};
 } catch (const std::bad_alloc&) {
   return {0, false};
@@ -83,9 +84,21 @@ SpareThreads find_spare_threads() noexcept try {
 
 }  // namespace
 
-const SpareThreads& spare_threads() noexcept {
-  static const SpareThreads found = find_spare_threads();
-  return found;
+SpareThreads spare_threads() noexcept {
+  // Not a guarded static: in a child forked during its initialisation the guard would stay taken.
+  constexpr SpareThreads kNotTried{-1, false};
+  static constinit std::atomic<SpareThreads> found{kNotTried};
+  SpareThreads spare = found.load();
+  if (spare.count == kNotTried.count) {
+    spare = find_spare_threads();
+    found.store(spare);
+  }
+  return spare;
+}
+
+int thread_limit() noexcept {
+  const SpareThreads spare = spare_threads();
+  return spare.enough ? hardware_threads() : std::min(hardware_threads(), 1 + spare.count / 2);
 }
 
 bool address_space_is_limited() noexcept {

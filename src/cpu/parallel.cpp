@@ -1,88 +1,314 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/parallel.cpp: the workers of run_workers on oneTBB.
+// cpu/parallel.cpp: the pool of threads that help the callers of run_workers.
+//
+// The library is a guest in programs that have threads of their own, often as many as there are cores, call it from several
+// of them at once, from tasks of oneTBB and OpenMP, under locks, in children of fork(), and unload it again. So:
+//   - A caller runs workers itself and never waits for a thread to begin, only for those that have begun. It takes up
+//     nothing but its own workers, so a lock that it holds does no harm.
+//   - All calls share one pool. Callers and threads that help are together no more than hardware_threads(), where callers
+//     alone are not more already; a thread that has helped goes on to a call that began alone.
+//   - Threads are made when they are needed first. They sleep between calls, end a second after their last one, and at
+//     once when the library is unloaded or the program ends.
+//   - A child of fork() has none of its parent's threads and makes its own.
+// Why not oneTBB: its threads stay for ever; a program crashes that unloads it while another thread lives that has used it,
+// and so do children of fork() as they end; and where a task of the program is cancelled, calls within it are left undone.
+// tests/guests_test.cpp and tests/unload_test.c are what a guest must do.
 #include "cpu/parallel.hpp"
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <chrono>
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include "core/threads.hpp"
-
-#ifdef UPSWEEP_THREAD_SANITIZER
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace upsweep::cpu {
 namespace {
 
-// oneTBB orders the caller's writes before the workers' reads, and theirs before the caller's return. Its library is
-// not instrumented, so the order is annotated for ThreadSanitizer; this file is compiled without it (src/CMakeLists.txt).
-void order_before([[maybe_unused]] void* point) {
-#ifdef UPSWEEP_THREAD_SANITIZER
-  __tsan_release(point);
-#endif
-}
-void order_after([[maybe_unused]] void* point) {
-#ifdef UPSWEEP_THREAD_SANITIZER
-  __tsan_acquire(point);
-#endif
+constexpr int kIdleSeconds = 1;
+/// Polls before a thread sleeps, 20 to 60 us of them: about what it takes to sleep and be woken. Waited for are the end of a
+/// call whose other workers are done, and the next call of a loop.
+constexpr int kPolls = 1000;
+
+class Semaphore {
+ public:
+  Semaphore() noexcept { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+
+  void post() noexcept { sem_post(&semaphore_); }
+  void wait() noexcept {
+    if (poll()) return;
+    while (sem_wait(&semaphore_) != 0) continue;  // a signal has come
+  }
+  /// False once the seconds are over.
+  bool wait_for(int seconds) noexcept {
+    if (poll()) return true;
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    int failed = 0;
+    do failed = sem_timedwait(&semaphore_, &until);
+    while (failed != 0 && errno == EINTR);
+    return failed == 0;
+  }
+
+ private:
+  bool poll() noexcept {
+    for (int polls = 1; polls <= kPolls; ++polls) {
+      if (sem_trywait(&semaphore_) == 0) return true;
+      if (polls % 128 == 0) std::this_thread::yield();  // whoever is waited for may have no core
+      pause();
+    }
+    return false;
+  }
+
+  sem_t semaphore_{};
+};
+
+struct Job;
+
+/// A thread of the pool. It belongs to a job from when it is lent until the job's caller gives it back; whether it comes
+/// in time to help is another matter.
+struct Helper {
+  Semaphore called;                // more often than there are jobs: `job` says whether there is one
+  std::atomic<Job*> job{nullptr};  // whoever takes it out, the helper or the caller who no longer needs it, decides
+  std::atomic<bool> ending{false};
+  Helper* next = nullptr;  // idle
+  pthread_t thread{};
+};
+
+/// A call of run_workers, on its caller's stack.
+struct Job {
+  // `helpers_` stays uninitialised on purpose: 8 KB.
+  Job(int count, void (*function)(void*, int), void* argument)  // NOLINT(cppcoreguidelines-pro-type-member-init)
+      : body(function), context(argument), workers(count) {}
+
+  void (*body)(void* context, int worker);
+  void* context;
+  int workers;
+  unsigned float_mode = _mm_getcsr();  // rounding and denormals: those of the caller hold on every thread
+  Job* next = nullptr;                 // open
+  int lent = 0;
+  int lent_at_first = 0;
+  alignas(64) std::atomic<int> begun{0};    // workers
+  alignas(64) std::atomic<int> called{0};   // of the helpers lent at first
+  alignas(64) std::atomic<int> present{1};  // the caller, and helpers that it has not taken the job back from
+  Semaphore done;
+  Helper*& helper(int i) { return helpers_[static_cast<std::size_t>(i)]; }
+
+ private:
+  std::array<Helper*, kMaxWorkers> helpers_;
+};
+
+void work(Job& job) {
+  while (job.begun.load(std::memory_order_relaxed) < job.workers) {
+    const int worker = job.begun.fetch_add(1, std::memory_order_relaxed);
+    if (worker < job.workers) job.body(job.context, worker);
+  }
 }
 
-/// Has oneTBB start its workers now, and waits for them, but not for long: it guarantees none. Meanwhile this thread
-/// takes up no other work, which might come here too.
-void start_workers(int workers) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-  std::atomic<int> arrived{0};
-  const auto arrive = [&](int) {
-    ++arrived;
-    while (arrived < workers && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+/// Calls up to `most` helpers that nobody has called yet. Those that come call others in turn; the caller does not rely on
+/// them, as a thread may get its core late.
+void call_helpers(Job& job, int most) {
+  for (; most > 0; --most) {
+    const int helper = job.called.fetch_add(1, std::memory_order_relaxed);
+    if (helper >= job.lent_at_first) return;
+    job.helper(helper)->called.post();
+  }
+}
+
+void help(Job& job) {
+  _mm_setcsr(job.float_mode);
+  call_helpers(job, 2);
+  work(job);
+  if (job.present.fetch_sub(1, std::memory_order_acq_rel) == 1) job.done.post();
+}
+
+/// Closes a job that is in no list: takes it back from helpers that have not come, and waits for the others.
+void wait_for_helpers(Job& job) {
+  int absent = 0;
+  for (int i = 0; i < job.lent; ++i) {
+    std::atomic<Job*>& given = job.helper(i)->job;
+    if (given.load(std::memory_order_relaxed) != nullptr && given.exchange(nullptr) != nullptr) ++absent;
+  }
+  if (job.present.fetch_sub(1 + absent, std::memory_order_acq_rel) > 1 + absent) job.done.wait();
+}
+
+/// Constant-initialised and never destroyed: there before every other object, and after.
+class Pool {
+ public:
+  void run(Job& job) {
+    open(job);
+    call_helpers(job, job.lent_at_first);
+    work(job);
+    close(job);
+  }
+
+  /// What a thread of the pool does.
+  void serve(Helper& self) {
+    use_every_core();
+    do {
+      while (self.called.wait_for(kIdleSeconds)) {
+        if (self.ending) return;
+        Job* const job = self.job.exchange(nullptr);
+        if (job != nullptr) help(*job);
+      }
+    } while (!leave(self));
+  }
+
+  /// Ends the threads that are idle, and waits for their end.
+  void end_idle() {
+    Helper* ending = nullptr;
+    {
+      const std::lock_guard locked(mutex_);
+      ending = std::exchange(idle_, nullptr);
+      join(std::exchange(left_, nullptr));
+    }
+    for (Helper* helper = ending; helper != nullptr; helper = helper->next) {
+      helper->ending = true;
+      helper->called.post();
+    }
+    while (ending != nullptr) join(std::exchange(ending, ending->next));
+  }
+
+ private:
+  /// Waits for a thread that is about to end.
+  static void join(Helper* helper) {
+    if (helper == nullptr) return;
+    pthread_join(helper->thread, nullptr);
+    delete helper;
+  }
+
+  void open(Job& job) {
+    const std::lock_guard locked(mutex_);
+    if (most_ == 0) most_ = std::min(thread_limit(), kMaxWorkers);
+    ++callers_;
+    Job** last = &open_;
+    while (*last != nullptr) last = &(*last)->next;
+    *last = &job;
+    job.lent_at_first = lend(job);
+    hand_to(job, 0);
+  }
+
+  void close(Job& job) {
+    {
+      const std::lock_guard locked(mutex_);
+      Job** at = &open_;
+      while (*at != &job) at = &(*at)->next;
+      *at = job.next;
+    }
+    wait_for_helpers(job);
+    const std::lock_guard locked(mutex_);
+    --callers_;
+    lent_ -= job.lent;
+    while (job.lent > 0) {
+      Helper* const helper = job.helper(--job.lent);
+      helper->next = idle_;
+      idle_ = helper;
+    }
+    for (Job* other = open_; other != nullptr; other = other->next) {
+      const int before = other->lent;
+      const int more = lend(*other);
+      hand_to(*other, before);
+      for (int i = 0; i < more; ++i) other->helper(before + i)->called.post();
+    }
+  }
+
+  /// Lends a job helpers for the workers that have not begun, as far as there are threads free; how many.
+  int lend(Job& job) {
+    const int waiting = job.workers - std::max(1, job.begun.load(std::memory_order_relaxed));  // the caller takes one
+    const int wanted = std::min({waiting, most_ - callers_ - lent_, kMaxWorkers - job.lent});
+    int count = 0;
+    for (; count < wanted; ++count) {
+      Helper* const helper = idle_ != nullptr ? std::exchange(idle_, idle_->next) : make();
+      if (helper == nullptr) break;
+      job.helper(job.lent++) = helper;
+    }
+    lent_ += count;
+    return count;
+  }
+
+  /// From here on those lent from `first` on may begin.
+  static void hand_to(Job& job, int first) {
+    job.present.fetch_add(job.lent - first, std::memory_order_relaxed);
+    for (int i = first; i < job.lent; ++i) {
+      job.helper(i)->job.store(&job, std::memory_order_release);
+    }
+  }
+
+  /// A new thread; null where the system makes none.
+  static Helper* make();
+
+  /// Takes an idle helper out of the pool; false where it has been lent meanwhile.
+  bool leave(Helper& self) {
+    Helper* before = nullptr;
+    {
+      const std::lock_guard locked(mutex_);
+      Helper** at = &idle_;
+      while (*at != nullptr && *at != &self) at = &(*at)->next;
+      if (*at == nullptr) return false;
+      *at = self.next;
+      before = std::exchange(left_, &self);
+    }
+    join(before);  // each its predecessor, so that all are, but the last
+    return true;
+  }
+
+  std::mutex mutex_;
+  int most_ = 0;     // threads that callers and helpers may be together; 0: not known yet
+  int callers_ = 0;  // that are in run()
+  int lent_ = 0;     // helpers
+  Job* open_ = nullptr;
+  Helper* idle_ = nullptr;
+  Helper* left_ = nullptr;  // has left the pool last, not joined yet
+};
+
+constinit Pool pool;
+
+/// Ends the threads where the library is unloaded or the program ends, and forgets them in a child of fork(), which has
+/// none. Nothing of the pool is locked around fork(): a child has no use for what was in it, whatever state that was in.
+struct Lifetime {
+  Lifetime() noexcept {
+    pthread_atfork(nullptr, nullptr, [] { new (&pool) Pool; });
+  }
+  ~Lifetime() { pool.end_idle(); }
+};
+const Lifetime lifetime;
+
+Helper* Pool::make() {
+  auto* const helper = new (std::nothrow) Helper;
+  pthread_attr_t attributes;
+  if (helper == nullptr || pthread_attr_init(&attributes) != 0) return nullptr;
+  const auto serve = [](void* self) -> void* {
+    pool.serve(*static_cast<Helper*>(self));
+    return nullptr;
   };
-  oneapi::tbb::this_task_arena::isolate(
-      [&] { oneapi::tbb::parallel_for(0, workers, arrive, oneapi::tbb::simple_partitioner{}); });
-}
-
-using Limit = oneapi::tbb::global_control;
-
-/// The limit on oneTBB's threads that the system's limits call for; null where all can be made. It is never lifted: at
-/// the program's end, too, oneTBB would then start the threads that it did without.
-Limit* limit_workers() {
-  const SpareThreads& spare = spare_threads();
-  if (spare.enough && !address_space_is_limited()) return nullptr;
-  // Where they are short, half of them are left to whatever else makes threads meanwhile.
-  const int most = spare.enough ? hardware_threads() : std::min(hardware_threads(), 1 + spare.count / 2);
-  auto* const limit = new Limit(Limit::max_allowed_parallelism, static_cast<std::size_t>(most));
-  // What the program allocates later may leave no memory for them.
-  start_workers(most);
-  return limit;
+  const bool made = pthread_attr_setstacksize(&attributes, kThreadStack) == 0 &&
+                    pthread_create(&helper->thread, &attributes, serve, helper) == 0;
+  pthread_attr_destroy(&attributes);
+  if (made) return helper;
+  delete helper;
+  return nullptr;
 }
 
 }  // namespace
 
-void keep_to_spare_threads() { [[maybe_unused]] static const Limit* const limit = limit_workers(); }
-
 int worker_count(int threads) noexcept { return std::min(threads > 0 ? threads : hardware_threads(), kMaxWorkers); }
 
 void run_workers_erased(int workers, void (*body)(void* context, int worker), void* context) {
-  keep_to_spare_threads();
-  int begun = 0;
-  int done = 0;
-  order_before(&begun);
-  // A range per worker that is never split further; not isolated in an arena of its own, so nested calls share threads.
-  oneapi::tbb::parallel_for(
-      0, workers,
-      [&](int worker) {
-        order_after(&begun);
-        body(context, worker);
-        order_before(&done);
-      },
-      oneapi::tbb::simple_partitioner{});
-  order_after(&done);
+  Job job(workers, body, context);
+  pool.run(job);
 }
 
 }  // namespace upsweep::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/parallel.hpp: runs a function once per worker on oneTBB's threads, and returns how many workers there are.
+// cpu/parallel.hpp: runs a function once per worker on the threads that there are, and returns how many workers a call has.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,12 @@ inline std::uint64_t cycles() noexcept { return __builtin_ia32_rdtsc(); }
 /// Non-temporal stores reach memory in any order: this puts them before whatever the thread does next.
 inline void finish_stores() noexcept { __builtin_ia32_sfence(); }
 
-/// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
-/// caller's alone. To be called before whatever else uses oneTBB.
-void keep_to_spare_threads();
-
 /// run_workers() with the type of its function erased.
 void run_workers_erased(int workers, void (*body)(void* context, int worker), void* context);
 
 /// Runs body(0) … body(workers - 1), each once, and returns when all are done: what they wrote is visible to the
 /// caller. They may run one after the other on fewer threads, so a worker must not wait for one that may not have
-/// started. `body` must not throw.
+/// started. `body` must not throw, nor return in a child that it has forked.
 template <class Body>
 void run_workers(int workers, Body&& body) {
   const auto run = [](void* context, int worker) {

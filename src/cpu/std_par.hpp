@@ -6,12 +6,15 @@
 #include <type_traits>
 
 #include "core/visit.hpp"
-#include "cpu/parallel.hpp"
 #include "cpu/refusals.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::cpu {
+
+/// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
+/// caller's alone. To be called before it is used.
+void keep_to_spare_threads();
 
 /// run(std::type_identity<T>{}, op) for the type and operator of a scan or reduction.
 template <class Call, class Run>

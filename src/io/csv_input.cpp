@@ -196,7 +196,7 @@ class CheckedCsv final : public arrow::RecordBatchReader {
 constexpr int kCsvThreads = 3;
 
 void require_csv_threads(const std::string& path) {
-  const SpareThreads& spare = spare_threads();
+  const SpareThreads spare = spare_threads();
   if (spare.enough) return;
   if (spare.count < kCsvThreads) {
     throw Error(Code::unreadable,
