@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/stress_test.cpp: every rung with more threads than cores: all of them on one core, and each held up now and then, as
+// by a host that takes a core away. A call must end, with the same bits as on one thread.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "lists.hpp"
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
+#include "upsweep/scan.hpp"
+
+/// In place of the C library's: the library is to have eight cores, whatever there is here.
+extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
+  CPU_ZERO_S(bytes, mask);
+  for (std::size_t core = 0; core < 8; ++core) CPU_SET_S(core, bytes, mask);
+  return 0;
+}
+
+namespace upsweep {
+namespace {
+
+/// Sleeps for one to five milliseconds where it interrupts a thread.
+void hold_up(int) {
+  static std::atomic<unsigned> count{0};
+  const int saved = errno;
+  const timespec pause{0, 1000000L * (1 + count++ % 5)};
+  nanosleep(&pause, nullptr);
+  errno = saved;
+}
+
+/// Binds every thread of this process to one core, new ones too, and holds up one of them now and then.
+class Disturbance {
+ public:
+  Disturbance() {
+    struct sigaction action{};
+    action.sa_handler = hold_up;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR1, &action, nullptr);
+    thread_ = std::thread([this] { disturb(); });
+  }
+  ~Disturbance() {
+    ended_ = true;
+    thread_.join();
+  }
+  Disturbance(const Disturbance&) = delete;
+  Disturbance& operator=(const Disturbance&) = delete;
+
+ private:
+  void disturb() {
+    std::mt19937 random(7);
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &core);
+    while (!ended_) {
+      std::vector<pid_t> threads;
+      for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        const pid_t thread = std::stoi(task.path().filename());
+        sched_setaffinity(thread, sizeof core, &core);  // fails where it has ended meanwhile
+        if (thread != gettid()) threads.push_back(thread);
+      }
+      syscall(SYS_tgkill, getpid(), threads[random() % threads.size()], SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    }
+  }
+
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
+/// Does it again and again for a while.
+template <class Act>
+void for_a_while(Act act) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+  do act();
+  while (std::chrono::steady_clock::now() < until && !testing::Test::HasFailure());
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+constexpr std::int64_t kCount = tests::kSanitized ? 300007 : 1200007;
+
+/// Scans of all kinds by every rung that gives the same bits always.
+template <class T, class Op>
+void stress_scans(const std::vector<T>& in, Op op, Overflow overflow) {
+  const Disturbance disturbance;
+  for (const auto& rung : tests::cpu_rungs("scan")) {
+    const Policy policy = par.with_rung(rung.id).with_overflow(overflow);
+    if (rung.determinism != Determinism::always) continue;
+    std::vector<T> expected(in.size());
+    const auto scan = [&](const Policy& how, const std::vector<T>& from, std::vector<T>& to) {
+      return tests::code_of([&] { inclusive_scan(how, from, to, op); });
+    };
+    if (scan(policy.with_threads(1), in, expected) == Code::unsupported) continue;
+    for_a_while([&] {
+      std::vector<T> out(in.size());
+      EXPECT_EQ(scan(policy, in, out), Code::ok) << rung.id;
+      EXPECT_TRUE(same_bits(out, expected)) << rung.id;
+      out = in;
+      const Code in_place = scan(policy, out, out);  // not every rung checks in place
+      EXPECT_TRUE(in_place == Code::unsupported || same_bits(out, expected)) << rung.id << " in place";
+    });
+  }
+}
+
+TEST(Stress, ScansOfIntegers) {
+  stress_scans(tests::make<std::int32_t>(tests::Pattern::random, kCount), add, Overflow::wrap);
+}
+
+TEST(Stress, CheckedScans) {
+  stress_scans(std::vector<std::int32_t>(kCount, 7), add, Overflow::checked);
+  const Disturbance disturbance;
+  std::vector<std::int32_t> in(kCount, 1);
+  in[kCount / 2] = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> out(in.size());
+  for (const auto& rung : tests::cpu_rungs("scan")) {
+    for_a_while([&] {
+      try {
+        inclusive_scan(par.with_rung(rung.id).with_overflow(Overflow::checked), in, out);
+        ADD_FAILURE() << rung.id;
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == Code::unsupported || error.index() == kCount / 2) << rung.id << error.what();
+      }
+    });
+  }
+}
+
+TEST(Stress, ScansOfFloats) { stress_scans(tests::rounded<double>(kCount, 5), add, Overflow::wrap); }
+
+TEST(Stress, ScansByAnyOperator) {
+  std::mt19937 random(3);
+  std::vector<tests::AffineMap> maps(kCount / 4);
+  for (auto& map : maps) map = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+  stress_scans(maps, tests::kCompose, Overflow::wrap);
+}
+
+template <class T>
+void stress_reductions(const std::vector<T>& in) {
+  const Disturbance disturbance;
+  for (const auto& rung : tests::cpu_rungs("reduce")) {
+    if (rung.determinism != Determinism::always) continue;
+    const T expected = reduce(seq.with_rung(rung.id), in);
+    for_a_while([&] { EXPECT_EQ(reduce(par.with_rung(rung.id), in).value, expected) << rung.id; });
+  }
+}
+
+TEST(Stress, Reductions) {
+  stress_reductions(tests::make<std::int32_t>(tests::Pattern::random, kCount));
+  stress_reductions(tests::rounded<double>(kCount, 5));
+}
+
+TEST(Stress, Offsets) {
+  const Disturbance disturbance;
+  for (const auto pattern : {tests::ListPattern::random, tests::ListPattern::packed}) {
+    for (const bool bad : {false, true}) {
+      auto lists = tests::make_lists<std::int64_t>(pattern, kCount);
+      if (bad) lists.stops[kCount / 3] = lists.starts[kCount / 3] - 1;
+      const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), kCount);
+      std::vector<std::int64_t> offsets(kCount + 1);
+      for (const auto& rung : tests::cpu_rungs("ragged")) {
+        for_a_while([&] {
+          tests::Outcome found;
+          try {
+            compact_offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
+          } catch (const Error& error) {
+            if (error.code() == Code::unsupported) return;
+            found = {error.code(), error.index()};
+          }
+          EXPECT_EQ(tests::complaint(expected, found, offsets.data()), "") << rung.id;
+        });
+      }
+    }
+  }
+}
+
+TEST(Stress, HasMoreThreadsThanCores) {
+  ASSERT_EQ(cpu::hardware_threads(), 8);
+  const Disturbance disturbance;
+  std::atomic<int> arrived{0};
+  cpu::run_workers(8, [&](int) {
+    ++arrived;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (arrived < 8 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 8);
+}
+
+}  // namespace
+}  // namespace upsweep
