@@ -80,7 +80,7 @@ Code Pieces::error_of(std::int64_t list) const {
   });
 }
 
-std::int64_t Pieces::block() const { return cpu::kBlockBytes / (2 * size_of(call_.type)); }
+std::int64_t Pieces::block() const { return cpu::kBlockBytes / 2 / size_of(call_.type); }
 
 std::int64_t Pieces::first_strip() const {
   return strip() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
