@@ -488,6 +488,27 @@ void check_as_the_loop(const std::vector<T>& in, Op op, const RungInfo& rung, bo
   }
 }
 
+TEST(ScanApi, ACheckedScanGoesOnWherePiecesLeaveTheTypeAndPrefixesDoNot) {
+  // All prefixes lie in -100 … 100; the elements in the middle alone add up to 200.
+  std::vector<std::int8_t> in(std::size_t{1} << 20, 0);
+  in[0] = -100;
+  std::fill_n(in.begin() + (1 << 17) + 33000, 200, std::int8_t{1});
+  std::vector<std::int8_t> out(in.size());
+  const std::vector<std::int8_t> more(10, 1);
+  for (const auto& rung : tests::cpu_rungs("scan")) {
+    if (rung.id == "cpu.std_par") continue;
+    for (const int threads : {1, 2, 3}) {
+      const Policy policy = par.with_rung(rung.id).with_threads(threads).with_overflow(Overflow::checked);
+      auto carry = empty_carry<std::int8_t>();
+      inclusive_scan(policy, in.data(), std::ssize(in), out.data(), add, carry);
+      EXPECT_EQ(out.back(), 100) << rung.id;
+      EXPECT_EQ(tests::code_of([&] { inclusive_scan(policy, more.data(), 10, out.data(), add, carry); }), Code::ok)
+          << rung.id << " on " << threads;
+      EXPECT_EQ(out[9], 110);
+    }
+  }
+}
+
 TYPED_TEST(ScanRungs, FloatsStayInRangeWhereTheLoopDoes) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
     for (const auto& rung : tests::cpu_rungs("scan")) {

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=build-bundle
 jobs=${JOBS:-$(nproc)}
-limit_mb=56 # without Arrow
+limit_mb=60 # without Arrow
 with_arrow=OFF
 [ "${BUNDLE_IO:-0}" != 1 ] || with_arrow=ON
 

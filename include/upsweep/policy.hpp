@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/policy.hpp: how a call runs (threads, rung, overflow, instruction set): its first argument.
 //
-// Threads   a call runs on its caller's thread, and on others that all calls of the process share: callers at the same time
-//           share the cores, and each gets on by itself where no core is free. Calls may come from any thread, from tasks
-//           of oneTBB and OpenMP, and under locks. The caller's rounding and denormal modes hold on every thread.
+// Threads   a call runs on its caller's thread, and on others that all calls into one copy of the library share: callers at
+//           the same time share the cores, and each gets on by itself where no core is free. Calls may come from any
+//           thread, from tasks of oneTBB and OpenMP, and under locks. The caller's rounding and denormal modes hold on
+//           every thread.
 // Between   calls, the shared threads sleep. They end a second after the last call that used them, and at once when the
 //           program ends or the library is unloaded, at which time no call may be running.
 // fork()    a child may make calls whatever its parent's threads were doing, and has threads of its own. (POSIX promises a

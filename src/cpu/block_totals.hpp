@@ -61,7 +61,7 @@ class BlockTotals {
   static constexpr std::uint64_t kWritten = 1;
   static constexpr std::uint64_t kKnown = 2;
   static constexpr std::uint64_t kHelper = 4;
-  // 64 blocks of small carries: asking for pages takes longer than scanning so few.
+  // 64 slots of small carries, of 32 blocks: asking for pages takes longer than scanning so few.
   static constexpr std::int64_t kFewBytes = 4096;
 
   std::byte* slots_at(std::int64_t bytes) {

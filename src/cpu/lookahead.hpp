@@ -182,7 +182,7 @@ class Lookahead {
   }
 
   /// `carry` is what the scan of the block left.
-  void hand_on(const Held& block, const Carry& before, Carry& carry) {
+  void hand_on(const Held& block, const Carry& before, const Carry& carry) {
     const bool scanned = pieces_.prefers_scan(before, block.total);
     if (scanned) totals_.publish(end_slot(block.index), &carry);
     if (block.index != count_ - 1) return;

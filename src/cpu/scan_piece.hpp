@@ -9,7 +9,7 @@
 namespace upsweep::cpu {
 
 /// The kernel's scan(). Vectors combine floats that do not follow each other, and the results may be too large or too
-/// small although no output is: the CPU's flags show it, at no cost, and such a piece is scanned again, those vectors one
+/// small although no output is: the results or the CPU's flags show it, and such a piece is scanned again, those vectors one
 /// element after the other. All others keep their bits.
 class ScanPiece {
  public:

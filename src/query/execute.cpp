@@ -247,6 +247,8 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
 Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups(plan_, kernels_);
   rows_.clear();  // of a piece that memory did not suffice for
+  // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone.
+  marks_rows_ = true;
   for (const Batch& batch : batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
@@ -274,8 +276,8 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
   if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
 }
 
-/// Tries the conditions: of all rows while many are left, and then of those. Whether the rows that are kept are marked, and all
-/// of the block stay at hand; else only those do.
+/// Tries the conditions: of all rows while many are left, and then of those. True: all rows stay at hand, and those that are
+/// kept are marked. False: only those that are kept are at hand.
 bool CpuFolder::mark_rows() {
   const int rows = evaluator_.count();
   auto next = conditions_.begin();
@@ -291,7 +293,8 @@ bool CpuFolder::mark_rows() {
   return false;
 }
 
-/// False, and nothing is added, where a row has failed that may not be kept: then only those that are kept stay at hand.
+/// False, and nothing of the block is added, where a row has failed that may not be kept: then only those that are kept stay
+/// at hand.
 bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
   add_gathered(batch, groups);
   try {

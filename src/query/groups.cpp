@@ -258,7 +258,7 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
   }
 }
 
-/// In an order that does not depend on whether rows without group are there.
+/// Rows without group do not change the order, where no value is NULL.
 void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   if (count_ > 1 || v.nulls != nullptr || v.one) {

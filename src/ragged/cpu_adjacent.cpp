@@ -5,7 +5,7 @@
 // Cost   One pass: n bounds read, n offsets written; 16 bytes per list of int64. Work 2n, depth 1. Checked all the
 //        same.
 // Needs  stops.data() == starts.data() + 1: both are views of one array.
-// Limit  The memory bandwidth of the machine, at two thirds of what cpu.chained moves.
+// Limit  The memory bandwidth of the machine, at two thirds of what cpu.lookahead moves.
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "ragged/pieces.hpp"

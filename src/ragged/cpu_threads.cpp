@@ -7,7 +7,7 @@
 // Cost   Two passes: 2n bounds read and n offsets written, then n read and written again: 40 bytes per list of int64.
 //        Work 3n, depth n/p + n/segment + 1.
 // Needs  Any CPU.
-// Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.chained needs those only.
+// Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.lookahead needs those only.
 // From   The split into differences and a scan of "scanCUDA" (A. Biswas 2020), on threads.
 #include "cpu/segments.hpp"
 #include "ragged/pieces.hpp"

@@ -6,7 +6,7 @@
 // Needs  Compiled operators with the same 4- or 8-byte type in and out, and wrap-around overflow; floats with add only
 //        (libstdc++ starts chunks of floats from zero whatever the operator); exclusive not in place (it reads what it
 //        has overwritten). It runs on every core, and float sums depend on how the work happened to be split.
-// Limit  Memory traffic, and a scalar loop per chunk. cpu.chained removes both.
+// Limit  Memory traffic, and a scalar loop per chunk. cpu.lookahead removes both.
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
 #include "cpu/std_par.hpp"
 

@@ -10,7 +10,7 @@
 //        what's wrong"). This is why: the second pass doubles the bytes, so p threads gain only where they have more
 //        than twice the bandwidth of one, and two threads of a desktop CPU do not; its prediction of 3/4 of the time on
 //        two threads counts additions, which cost nothing here. Where the operation itself is slow (floats, 4 cycles
-//        each) threads still pay. cpu.chained needs one pass only.
+//        each) threads still pay. cpu.chained and cpu.lookahead need one pass only.
 // From   "CPU parallelization" in "Parallel Prefix Scan".
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"

@@ -127,11 +127,13 @@ bool Pieces::spoiled(const Carry& carry) const {
 }
 
 Status Pieces::finish(std::int64_t bad, Carry& carry) const {
-  if (bad == kNoIndex) return {};
-  if (bad < call_.n) return {Code::overflow, bad};
-  // Only the total of an exclusive scan, which is no output, does not fit: that spoils what may follow.
-  visit_type(call_.out_type,
-             [&]<class Out>(std::type_identity<Out>) { reinterpret_cast<ScanCarry<Out>*>(carry.bytes)->wraps = 1; });
+  if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
+  if (!checked_ || call_.n == 0) return {};
+  // Where no prefix has left its type, totals of pieces may have, and a carry that they are merged into counts that. Where
+  // the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
+  visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
+    reinterpret_cast<ScanCarry<Out>*>(carry.bytes)->wraps = bad == kNoIndex ? 0 : 1;
+  });
   return {};
 }
 
