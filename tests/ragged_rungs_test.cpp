@@ -548,6 +548,12 @@ TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
   EXPECT_EQ(run({.starts_offset = 6, .stops_offset = 0, .length = 0}, 0), (Offsets{0}));
   EXPECT_EQ(run({.length = 1}, 1), (Offsets{0, 2}));  // lengths may differ where one is given
 
+  // No lists are left, and offsets follow in memory.
+  std::vector<std::int64_t> memory(5, 77);
+  const auto whole = std::span(memory);
+  compact_offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
+  EXPECT_EQ(memory.back(), 0);
+
   // i counts lists from the offsets on.
   const auto bad = outcome_of([&] { run({.starts_offset = 2, .stops_offset = 0, .length = 3}, 3); });
   EXPECT_EQ(bad.code, Code::stop_before_start);

@@ -97,7 +97,7 @@ inline bool runs_inline(const Policy& policy, std::int64_t n) {
 
 /// Whether two arrays are the same memory or do not overlap.
 inline bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out, std::int64_t out_bytes) noexcept {
-  if (in == out) return in_bytes == out_bytes;
+  if (in == out) return in_bytes == out_bytes || in_bytes == 0;  // what is empty may end where the other begins
   const auto a = reinterpret_cast<std::uintptr_t>(in);
   const auto b = reinterpret_cast<std::uintptr_t>(out);
   return a + static_cast<std::uintptr_t>(in_bytes) <= b || b + static_cast<std::uintptr_t>(out_bytes) <= a;
