@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <climits>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 #include "cpu/parallel.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace upsweep {
 namespace {
@@ -22,16 +21,6 @@ constexpr const char* kV2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cg
 
 /// A folder with proc/ and sys/ of its own.
 class Cores : public testing::Test {
- public:
-  Cores() {
-    std::string pattern = (fs::temp_directory_path() / "upsweep-cores-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    root_ = pattern;
-  }
-  ~Cores() override { fs::remove_all(root_); }
-  Cores(const Cores&) = delete;
-  Cores& operator=(const Cores&) = delete;
-
  protected:
   void put(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
@@ -48,7 +37,8 @@ class Cores : public testing::Test {
   }
   [[nodiscard]] int cores() const { return quota_cores(root_); }
 
-  fs::path root_;
+  tests::TemporaryFolder folder_;
+  const fs::path& root_ = folder_.path();
 };
 
 TEST_F(Cores, V2) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
 #include "upsweep/error.hpp"
 
 #if UPSWEEP_HAVE_ARROW
@@ -34,18 +34,6 @@ using namespace std::string_literals;
 
 class IoTest : public testing::Test {
  public:
-  IoTest() {
-    std::string pattern = (fs::temp_directory_path() / "upsweep-io-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  ~IoTest() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  IoTest(const IoTest&) = delete;
-  IoTest& operator=(const IoTest&) = delete;
-
  protected:
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
@@ -61,7 +49,8 @@ class IoTest : public testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  tests::TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 inline std::string slurp(const std::string& path) {

@@ -138,6 +138,8 @@ UPSWEEP_INLINE void store_part(T* to, std::int64_t count, const Vector<T>& v) {
 
 // ------------------------------------------------------------------------------------------------------------- scans
 
+// What a scan notes of its elements and results (ScanMode::note).
+
 /// OR of x ^ (x >> bits-1) over integers: see KernelTable::magnitude.
 template <class T>
 class Magnitude {
@@ -147,6 +149,7 @@ class Magnitude {
     constexpr bool kSigned = T(-1) < T(0);
     for (int r = 0; r < kRegisters; ++r) all_.part[r] |= kSigned ? x.part[r] ^ (x.part[r] >> kSignBit) : x.part[r];
   }
+  UPSWEEP_INLINE void see(const Vector<T>& x, const Vector<T>&) { add(x); }
   [[nodiscard]] UPSWEEP_INLINE std::uint64_t get() const {
     std::uint64_t any = 0;
     for (int r = 0; r < kRegisters; ++r) {
@@ -163,7 +166,7 @@ class Magnitude {
 template <class T>
 class NotFinite {
  public:
-  UPSWEEP_INLINE void add(const Vector<T>& result) {
+  UPSWEEP_INLINE void see(const Vector<T>&, const Vector<T>& result) {
     for (int r = 0; r < kRegisters; ++r) all_.part[r] += result.part[r] - result.part[r];  // 0 or NaN
   }
   [[nodiscard]] UPSWEEP_INLINE std::uint64_t get() const {
@@ -178,15 +181,7 @@ class NotFinite {
   Vector<T> all_ = splat(T{0});
 };
 
-// What a scan notes of its elements and results (ScanMode::note).
-template <class T>
-struct NoteMagnitude : Magnitude<T> {
-  UPSWEEP_INLINE void see(const Vector<T>& x, const Vector<T>&) { this->add(x); }
-};
-template <class T>
-struct NoteNotFinite : NotFinite<T> {
-  UPSWEEP_INLINE void see(const Vector<T>&, const Vector<T>& result) { this->add(result); }
-};
+/// Where nobody asks.
 template <class T>
 struct NoteNothing {
   UPSWEEP_INLINE void see(const Vector<T>&, const Vector<T>&) {}
@@ -266,7 +261,7 @@ struct SimdScan {
   static T scan_noting(const T* in, T* out, std::int64_t n, T before, const ScanMode& mode) {
     if constexpr (Op::kOperator == Operator::add) {
       if (mode.note != nullptr) {
-        std::conditional_t<T(0.5) == T(0), NoteMagnitude<T>, NoteNotFinite<T>> note;
+        std::conditional_t<T(0.5) == T(0), Magnitude<T>, NotFinite<T>> note;
         const T total = scan_either(in, out, n, before, mode, note);
         *mode.note |= note.get();
         return total;

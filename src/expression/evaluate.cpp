@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -303,7 +303,8 @@ void Evaluator::keep_true(const Node& condition) {
 int Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
   const Vector& holding = value(condition);
   if (!holding.one) return kernels_.mark_true(certainly_true(condition), count_, marks);
-  const std::vector<std::uint8_t> all(kBlock, holding.at<std::uint8_t>(0) != 0 && !null_at(holding, 0) ? 1 : 0);
+  std::array<std::uint8_t, kBlock> all;
+  all.fill(holding.at<std::uint8_t>(0) != 0 && !null_at(holding, 0) ? 1 : 0);
   return kernels_.mark_true(all.data(), count_, marks);
 }
 

@@ -93,7 +93,7 @@ class Groups {
   std::vector<std::int32_t> group_;   ///< by row; kNoGroup: not marked
   bool are_all_ = true;               ///< no row is without group
   std::vector<std::int32_t> number_;  ///< by row: its keys' entries as one number
-  std::vector<std::int64_t> sums_;    ///< by group, from the second one on
+  std::vector<std::int64_t> sums_;    ///< [g + 1]: of group g; [0]: of rows without group
   std::vector<double> reals_;         ///< of rows that have a group
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};

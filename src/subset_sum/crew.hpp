@@ -30,7 +30,8 @@ void wait_until(Done done) {
 class Crew {
  public:
   static constexpr int kLate = -1;
-  /// oneTBB's threads take 1 us when they still look for work, 25 to 35 us when they sleep (a virtual machine on an EPYC).
+  /// Threads take 1 us when they still look for work, 25 to 35 us when they sleep (oneTBB's, before they were our own, on a
+  /// virtual machine on an EPYC).
   static constexpr std::chrono::microseconds kPatience{50};
 
   explicit Crew(int most, std::chrono::microseconds patience = kPatience) : most_(most), patience_(patience) {}
