@@ -74,26 +74,27 @@ int try_threads(int wanted, std::size_t stack_bytes) {
   return static_cast<int>(made.size());
 }
 
-SpareThreads find_spare_threads() noexcept try {
-  const int wanted = hardware_threads() + kOfLibraries;
-  const int made = try_threads(wanted, address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
-  return {made, made == wanted};
+/// As many as there are cores, and those of libraries.
+int wanted_threads() noexcept { return hardware_threads() + kOfLibraries; }
+
+int find_spare_threads() noexcept try {
+  return try_threads(wanted_threads(), address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
 } catch (const std::bad_alloc&) {
-  return {0, false};
+  return 0;
 }
 
 }  // namespace
 
 SpareThreads spare_threads() noexcept {
   // Not a guarded static: in a child forked during its initialisation the guard would stay taken.
-  constexpr SpareThreads kNotTried{-1, false};
-  static constinit std::atomic<SpareThreads> found{kNotTried};
-  SpareThreads spare = found.load();
-  if (spare.count == kNotTried.count) {
-    spare = find_spare_threads();
-    found.store(spare);
+  constexpr int kNotTried = -1;
+  static constinit std::atomic<int> found{kNotTried};
+  int count = found.load();
+  if (count == kNotTried) {
+    count = find_spare_threads();
+    found.store(count);
   }
-  return spare;
+  return {count, count == wanted_threads()};
 }
 
 int thread_limit() noexcept {
