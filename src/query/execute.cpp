@@ -3,7 +3,7 @@
 //
 // A thread reads a part front to back and folds each piece at once: a batch, which then lies in cache, or for a GPU many.
 // Once every part is taken, threads that are free help with the parts still open, one reading while the others compute: so
-// a table of a single part, such as a CSV file, keeps all of them busy too. Pieces are folded alone and merged in order,
+// a table of a single part, such as an Arrow IPC stream, keeps all of them busy too. Pieces are folded alone and merged in order,
 // whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the earliest
 // piece is thrown.
 #include "query/execute.hpp"
@@ -91,6 +91,7 @@ struct Part {
   // Under the executor's lock:
   std::map<std::int64_t, Groups> waiting;  ///< of pieces whose predecessors are not merged
   std::int64_t merged = 0;
+  std::int64_t count = -1;  ///< of its pieces; -1: it has not ended
   std::optional<Groups> total;
 };
 
@@ -111,9 +112,6 @@ class Executor {
   Folded run(int workers) {
     cpu::run_workers(workers, [&](int) { work(); });
     if (error_) std::rethrow_exception(error_);
-    for (Part& part : parts_) {
-      if (part.total) total_.groups.merge(*part.total);
-    }
     return std::move(total_);
   }
 
@@ -165,6 +163,11 @@ class Executor {
     part.ended = ended;
     if (ended) part.reader.reset();
     if (!batches.empty()) ++part.pieces;
+    if (ended) {
+      const std::lock_guard merging(mutex_);
+      part.count = part.pieces;
+      add_parts();
+    }
     return batches;
   }
 
@@ -186,8 +189,18 @@ class Executor {
         part.total = std::move(next->second);
       }
     }
+    add_parts();
     total_.rows += rows;
     if (progress_) progress_(total_.rows);
+  }
+
+  /// Parts that are merged whole join the total, in the table's order: what is kept does not grow with their number.
+  void add_parts() {
+    for (; added_ < parts_.size() && parts_[added_].merged == parts_[added_].count; ++added_) {
+      std::optional<Groups>& total = parts_[added_].total;
+      if (total) total_.groups.merge(*total);
+      total.reset();
+    }
   }
 
   void fail(Place place, std::exception_ptr error) noexcept {
@@ -211,6 +224,7 @@ class Executor {
   Folded total_;
   std::vector<int> matching_;  ///< the parts that may have rows
   std::vector<Part> parts_;    ///< of these
+  std::size_t added_ = 0;      ///< parts that are in the total
   std::atomic<int> next_{0};
   std::mutex mutex_;
   std::atomic<bool> has_failed_{false};
