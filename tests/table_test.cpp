@@ -1065,6 +1065,87 @@ TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesColumnAndRow) {
   }
 }
 
+// Rows of a number and of text in quotes with many ends of lines, in more than one part, and what is in them.
+struct LongCsv {
+  std::string text = "x,y\n";
+  Optionals<std::int64_t> numbers;
+  Optionals<std::string> words;
+};
+
+LongCsv long_csv(const std::string& line_end, int lines) {
+  LongCsv csv;
+  for (std::int64_t row = 0; csv.text.size() < (9 << 20); ++row) {
+    std::string word = "word " + std::to_string(row % 100);
+    for (int line = 0; line < lines; ++line) word += line_end + "1,2";
+    csv.text += std::to_string(row) + ",\"" + word + "\"" + line_end;
+    if (row % 1000 == 0) csv.text += line_end;
+    csv.numbers.emplace_back(row);
+    csv.words.emplace_back(std::move(word));
+  }
+  return csv;
+}
+
+TEST_F(TableTest, PartsOfCsvAreCutBetweenRows) {
+  const std::pair<const char*, int> kinds[] = {{"\n", 0},   {"\r\n", 0},   {"\r", 1},
+                                               {"\n", 100}, {"\r\n", 100}, {"\n", 30'000}};
+  for (const auto& [line_end, lines] : kinds) {
+    const LongCsv csv = long_csv(line_end, lines);
+    const auto table = open_table(put("a.csv", csv.text), CsvCells::typed, 3);
+    EXPECT_EQ(table->parts(), 3) << lines;
+    EXPECT_EQ(table->rows(), -1);
+    EXPECT_TRUE(numbers<std::int64_t>(*table, "x") == csv.numbers) << lines;
+    EXPECT_TRUE(words(*table, "y") == csv.words) << lines;
+    std::int64_t row = 0;
+    for (int part = 0; part < table->parts(); ++part) {
+      each_batch(*table, part, {0}, [&](const Batch& batch) {
+        EXPECT_EQ(batch.first_row, row);
+        row += batch.rows;
+      });
+    }
+  }
+}
+
+TEST_F(TableTest, EmptyLinesOfTheOnlyColumnAreRowsOfEveryPart) {
+  std::string text = "\n\nx\n";
+  Optionals<std::int64_t> expected;
+  for (std::int64_t row = 0; text.size() < (9 << 20); ++row) {
+    const bool is_empty = row % 3 == 0;
+    text += is_empty ? "\n" : std::to_string(row) + "\n";
+    expected.push_back(is_empty ? std::nullopt : std::optional(row));
+  }
+  const auto table = open_table(put("a.csv", text));
+  EXPECT_EQ(table->parts(), 3);
+  EXPECT_TRUE(numbers<std::int64_t>(*table, "x") == expected);
+}
+
+TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryPart) {
+  for (const int lines : {0, 100}) {
+    const LongCsv csv = long_csv("\n", lines);
+    const auto row = std::ssize(csv.numbers);
+    const auto line = std::to_string(std::count(csv.text.begin(), csv.text.end(), '\n') + 1);
+    const std::pair<std::string, std::string> rows[] = {
+        {"1,\"a\n2,b\n", "line " + line + ", and no quote closes it before the end"},
+        {"1,\"a\"b\n2,b\n", "line " + line + ", and text follows"},
+        {"1,\"" + std::string(3 << 20, 'a') + "\"\n2,b\n",
+         "line " + line + ", and no quote closes it in 2097152 bytes"},
+        {"1," + std::string(3 << 20, 'a') + "\n2,b\n", "is longer than 2097152 bytes"},
+        {"1,2,3\n2,b\n", "Expected 2 columns, got 3"},
+        {"z,b\n2,b\n", ":x: row"},
+    };
+    for (const auto& [text, part] : rows) {
+      const Error error = error_of([&] { touch_all(put("a.csv", csv.text + text)); });
+      EXPECT_EQ(error.code(), Code::malformed);
+      EXPECT_EQ(error.index(), row) << error.what();
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(TableTest, AFaultyRowOfCsvIsReportedAheadOfALaterQuote) {
+  const Error error = error_of([&] { touch_all(put("a.csv", "x,y\n1,2,3\n1,\"a\n")); });
+  EXPECT_EQ(error.index(), 0) << error.what();
+}
+
 TEST_F(TableTest, BadCsvIsMalformed) {
   expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "\n")); });
   expect_error(Code::malformed, "Expected 2 columns, got 3", [&] { touch_all(put("a.csv", "x,y\n1,2\n1,2,3\n")); });

@@ -65,9 +65,9 @@ void skip_to(io::ColumnReader& column, std::int64_t offset) {
 /// Starts and stops from two columns.
 class TwoColumns : public BoundsReader {
  public:
-  explicit TwoColumns(const OffsetsOptions& options)
-      : starts_(io::open_column(options.starts)),
-        stops_(io::open_column(options.stops)),
+  TwoColumns(const OffsetsOptions& options, const Common& common)
+      : starts_(io::open_column(options.starts, common.threads)),
+        stops_(io::open_column(options.stops, common.threads)),
         options_(options),
         lists_(count_lists(starts_->info(), stops_->info(), options)) {
     skip_to(*starts_, options.starts_offset);
@@ -109,7 +109,7 @@ class TwoColumns : public BoundsReader {
 class OneColumn : public BoundsReader {
  public:
   OneColumn(const OffsetsOptions& options, const Common& common)
-      : column_(io::open_column(options.starts)), left_(options.length) {
+      : column_(io::open_column(options.starts, common.threads)), left_(options.length) {
     (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
     bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info()) + 1) * size_);
@@ -149,7 +149,7 @@ std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options, const C
   const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
                         options.stops_offset - options.starts_offset == 1;
   if (adjacent) return std::make_unique<OneColumn>(options, common);
-  return std::make_unique<TwoColumns>(options);
+  return std::make_unique<TwoColumns>(options, common);
 }
 
 Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, bool strict,

@@ -134,7 +134,7 @@ void remark_times(const Answer& answer) {
 int run_query(const Common& common, const QueryOptions& options) {
   const Policy policy = common.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_table(path_of(statement, options.tables));
+  const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, common.threads);
   const Query query(statement, *table);
   Answer answer;
   {

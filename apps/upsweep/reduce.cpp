@@ -53,7 +53,7 @@ Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo&
 }  // namespace
 
 int run_reduce(const Common& common, const ReduceOptions& options) {
-  const auto reader = io::open_column(options.input);
+  const auto reader = io::open_column(options.input, common.threads);
   const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Operator op = parse_op(options.op, info, type);

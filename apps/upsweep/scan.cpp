@@ -141,7 +141,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
 int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
   options.output = output_of(common, asked.output);
-  const auto reader = io::open_column(options.input);
+  const auto reader = io::open_column(options.input, common.threads);
   const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Type given = given_type(type, options.dtype);

@@ -229,7 +229,7 @@ class Labels {
  public:
   /// Of CSV a label is what the file says, as 007 is not 7. Throws as open_table() does; unknown_column, unsupported_type.
   Labels(std::string path, const std::string& column)
-      : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text)) {
+      : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text, 1)) {
     const std::vector<Field>& fields = table_->fields();
     const auto is_it = [&](const Field& field) { return field.name == column; };
     const auto found = std::find_if(fields.begin(), fields.end(), is_it);

@@ -27,12 +27,13 @@ enum class CsvCells : std::uint8_t {
 /// file without its folder and ending. The format is recognised by the first bytes; what has none of these is CSV where the
 /// name ends in .csv, else malformed. What becomes of which type stands in src/io/README.md. Columns of a type that is not
 /// computed with have their `Field::unsupported` set.
-/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file, 2 million rows of .npy; other files are one
-/// part. Open parts hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
+/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file, 2 million rows of .npy, 4 MiB of CSV; an Arrow
+/// IPC stream is one part. What opening CSV takes, a pass or two over the file, is done by at most so many `threads`; 0: one
+/// for each core. Open parts hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
 /// Ranges are known of Parquet only, where it has statistics: for integers, decimals, dates and floats. They leave NaN
 /// out of account.
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So
 /// does reading it; a file that is not any more what it was when it was opened is malformed.
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed);
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed, int threads = 0);
 
 }  // namespace upsweep::io

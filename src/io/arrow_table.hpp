@@ -14,12 +14,12 @@ namespace upsweep::io {
 /// As open_table(), for a format that is known; not_built where Arrow C++ is left out. `choose`, where there is one, sees the
 /// names of a CSV file's columns: of the others no type is found out, and the one that it chooses is of numbers or dates.
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
-                                        const ChooseColumn& choose);
+                                        const ChooseColumn& choose, int threads);
 
 // These throw what Arrow throws too.
 std::unique_ptr<Table> open_parquet_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_file_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_stream_table(const std::string& path);
-std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose);
+std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads);
 
 }  // namespace upsweep::io

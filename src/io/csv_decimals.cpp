@@ -15,10 +15,8 @@
 
 #include "core/decimal.hpp"
 #include "io/csv_quotes.hpp"
-#include "io/format.hpp"
 #include "io/number_lines.hpp"
 #include "io/posix.hpp"
-#include "io/source.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/table.hpp"
@@ -26,9 +24,8 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 20;      // of the file, read at once
-constexpr std::size_t kLongestCell = 128;     // that may be a number: 38 digits, zeros before and after them, blanks
-constexpr std::size_t kLongestRow = 1 << 21;  // Arrow takes none that is longer than two of its blocks
+constexpr std::int64_t kBlock = 1 << 18;   // of the file, read at once: stays in the cache of a core
+constexpr std::size_t kLongestCell = 128;  // that may be a number: 38 digits, zeros before and after them, blanks
 
 bool is_null(std::string_view cell) {
   return std::find(kNullCells.begin(), kNullCells.end(), cell) != kNullCells.end();
@@ -55,6 +52,13 @@ class Shape {
     const std::size_t zeros = std::min(number.whole.find_first_not_of('0'), number.whole.size());
     whole_ = std::max(whole_, number.whole.size() - zeros);
     decimals_ = std::max(decimals_, number.decimals.size());
+  }
+
+  // Those of another piece of the file.
+  void add(const Shape& other) {
+    plain_ = plain_ && other.plain_;
+    whole_ = std::max(whole_, other.whole_);
+    decimals_ = std::max(decimals_, other.decimals_);
   }
 
   [[nodiscard]] bool plain() const { return plain_; }
@@ -93,20 +97,20 @@ const char* cell_end(const char* at, const char* end) {
   return at;
 }
 
-// Goes through the cells of a CSV file, by the rules of Arrow's own reader, for the shapes of some columns.
+// Goes through the cells of whole rows, by the rules of Arrow's own reader, for the shapes of some columns.
 class Cells {
  public:
   explicit Cells(const std::vector<int>& columns) : places_(static_cast<std::size_t>(columns.back()) + 1, -1) {
     for (std::size_t i = 0; i < columns.size(); ++i)
       places_[static_cast<std::size_t>(columns[i])] = static_cast<int>(i);
     shapes_.resize(columns.size());
+    find_shape();
   }
 
   // Takes the cells that the text holds to their ends, and returns how many bytes they are. The last one need not end.
   std::size_t take(std::string_view text, bool last) {
     const char* const end = text.data() + text.size();
-    const char* at = text.data() + (begun_ ? 0 : size_of_mark(text));
-    begun_ = true;
+    const char* at = text.data();
     while (at < end) {
       const char* stop = skip_number(at, end);
       if (stop == at) {
@@ -115,7 +119,8 @@ class Cells {
         if (shape_ != nullptr) add({at, static_cast<std::size_t>(stop - at)});
       }
       if (stop == end) return text.size();
-      end_cell(*stop, stop == at);
+      column_ = *stop == ',' ? column_ + 1 : 0;
+      find_shape();
       at = stop + 1;
     }
     return static_cast<std::size_t>(at - text.data());
@@ -123,7 +128,7 @@ class Cells {
 
   [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
 
-  // Whether more of the file can make a difference.
+  // Whether more rows can make a difference.
   [[nodiscard]] bool undecided() const {
     return std::any_of(shapes_.begin(), shapes_.end(), [](const Shape& shape) { return shape.plain(); });
   }
@@ -145,7 +150,8 @@ class Cells {
       if (stop == decimals) return at;
     }
     const bool ends = stop < end && ends_field(*stop);
-    return ends && shape_->holds(digits, static_cast<std::size_t>(stop - decimals)) ? stop : at;
+    const std::size_t counted = digits - (*whole == '0' ? 1 : 0);  // so that 0.5 has no more than .5
+    return ends && shape_->holds(counted, static_cast<std::size_t>(stop - decimals)) ? stop : at;
   }
 
   void add(std::string_view cell) {
@@ -155,12 +161,8 @@ class Cells {
     shape_->add(cell, quoted);
   }
 
-  // The first line that holds anything is the one of names. Of it, and of columns that were not asked for, nothing is kept in
-  // mind.
-  void end_cell(char separator, bool is_empty) {
-    if (ends_line(separator)) is_header_ = is_header_ && column_ == 0 && is_empty;
-    column_ = separator == ',' ? column_ + 1 : 0;
-    const int place = column_ < places_.size() && !is_header_ ? places_[column_] : -1;
+  void find_shape() {
+    const int place = column_ < places_.size() ? places_[column_] : -1;
     shape_ = place < 0 ? nullptr : &shapes_[static_cast<std::size_t>(place)];
   }
 
@@ -168,24 +170,16 @@ class Cells {
   std::vector<Shape> shapes_;
   std::size_t column_ = 0;  // of the cell at hand
   Shape* shape_ = nullptr;  // of its column
-  bool is_header_ = true;
-  bool begun_ = false;
 };
 
-// read_pieces() of a CSV file.
-template <class Take>
-void read_file(const std::string& path, Take take) {
-  read_pieces(open_file(path).file.get(), kBlock, kLongestRow, path, take);
-}
-
-// Where there is none, which takes a tenth of the time to find, there is no need to look at cells.
-bool has_point(const std::string& path) {
-  bool found = false;
-  read_file(path, [&](std::string_view text, bool /*last*/) {
-    found = text.find('.') != std::string_view::npos;
-    return found ? std::string_view::npos : text.size();
-  });
-  return found;
+std::vector<Shape> shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
+                             const std::vector<int>& columns) {
+  Cells cells(columns);
+  CsvText source(file, piece.begin, piece.end, kBlock);
+  for (std::string_view text = source.next(); !text.empty() && cells.undecided(); text = source.next()) {
+    source.take(cells.take(text, source.last()));
+  }
+  return cells.shapes();
 }
 
 template <class Int>
@@ -220,19 +214,18 @@ arrow::Result<std::shared_ptr<arrow::Array>> convert(const arrow::StringArray& c
 
 }  // namespace
 
-std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::string& path, const std::vector<int>& columns,
-                                                            int most_digits) {
+std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::shared_ptr<const CsvFile>& file,
+                                                            const CsvRows& rows, const std::vector<int>& columns,
+                                                            int most_digits, int threads) {
   std::vector<std::shared_ptr<arrow::DataType>> types(columns.size());
-  if (columns.empty() || !has_point(path)) return types;
-  Cells cells(columns);
-  bool whole = false;
-  read_file(path, [&](std::string_view text, bool last) {
-    whole = last;
-    return cells.undecided() ? cells.take(text, last) : std::string_view::npos;
-  });
-  if (!whole) return types;  // none of them is a decimal, or a row is so long that reading it fails
-  std::transform(cells.shapes().begin(), cells.shapes().end(), types.begin(),
-                 [&](const Shape& shape) { return shape.type(most_digits); });
+  if (columns.empty() || !rows.has_point) return types;
+  std::vector<std::vector<Shape>> found(rows.pieces.size());
+  run_each(found.size(), threads, [&](std::size_t i) { found[i] = shapes_of(file, rows.pieces[i], columns); });
+  for (std::size_t column = 0; column < types.size(); ++column) {
+    Shape shape;
+    for (const auto& shapes : found) shape.add(shapes[column]);
+    types[column] = shape.type(most_digits);
+  }
   return types;
 }
 

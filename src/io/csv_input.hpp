@@ -1,40 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_input.hpp: a CSV file's bytes on their way to Arrow, which takes quotes as they come: they are checked here.
+// io/csv_input.hpp: rows of a CSV file through Arrow's parser and decoders, a block at a time, in the thread that asks.
 #pragma once
 
+#include <arrow/array/array_base.h>
+#include <arrow/csv/column_decoder.h>
+#include <arrow/csv/options.h>
+#include <arrow/csv/parser.h>
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
 #include <arrow/type.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "io/csv_rows.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
 
 namespace upsweep::io {
 
-using CsvReader = arrow::RecordBatchReader;
+/// How the rows of a file are read, and the cells in them: what all of its readers have in common.
+struct CsvFormat {
+  CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count, CsvCells cells);
 
-/// Opens the fields of a CSV file that are wanted, as what they are to be read; all of them where there are none, as what
-/// they look like in the first block. `one_column`: the file has no other, so that an empty line is a row of it.
-/// `cells`: whether text such as NA is NULL too.
-/// Opening or reading it fails where a quoted field is not closed by the end of the file, or where text
-/// follows its closing quote: Arrow would take all that stands between for one cell. So it does where a whole block lies
-/// within a field. The status names the row, as Arrow does, and the line where the quote opened. A quote within a field
-/// that does not begin with one is a letter.
-/// The last line gets an end where it has none: without it, Arrow takes an empty last field for a quoted one.
-arrow::Result<std::shared_ptr<CsvReader>> start_csv(const std::string& path, const arrow::FieldVector& fields,
-                                                    bool one_column = false, CsvCells cells = CsvCells::typed);
+  std::shared_ptr<const CsvFile> file;
+  int columns;
+  arrow::csv::ParseOptions parse;      ///< where a file has one column, an empty line is a row of it
+  arrow::csv::ConvertOptions convert;  ///< with CsvCells::typed, text such as NA is NULL too
+};
+
+/// Names of the columns, and where the rows begin.
+struct CsvNames {
+  std::vector<std::string> names;
+  std::int64_t end;
+};
+
+/// Throws malformed.
+CsvNames read_names(const CsvFile& file);
+
+using CsvBlock = std::shared_ptr<arrow::csv::BlockParser>;
+
+/// Rows of a file, parsed a block at a time. A failure names the row, as Arrow counts them.
+class CsvBlocks {
+ public:
+  /// `row`: the number, from 0, of the row that starts at `begin`.
+  CsvBlocks(std::shared_ptr<const CsvFormat> format, std::int64_t begin, std::int64_t end, std::int64_t row,
+            std::int64_t bytes);
+
+  /// A row at least; null at the end.
+  arrow::Result<CsvBlock> next();
+
+ private:
+  std::shared_ptr<const CsvFormat> format_;
+  CsvText text_;
+  std::int64_t row_;  // as Arrow counts them: from 1, with the line of names
+};
+
+/// A column of a block; `type` null: as what its cells look like. A failure names the row and the column's number.
+arrow::Result<std::shared_ptr<arrow::Array>> decode(const CsvFormat& format, const CsvBlock& block, int column,
+                                                    const std::shared_ptr<arrow::DataType>& type);
+
+/// Reads some columns of a piece of a file, as what they are to be read.
+class CsvReader {
+ public:
+  CsvReader(const std::shared_ptr<const CsvFormat>& format, const CsvPiece& piece, std::int64_t first_row);
+
+  /// Adds a column to those that are read.
+  arrow::Status add(int column, const std::shared_ptr<arrow::Field>& field);
+  /// The next rows; null at the end.
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
+
+ private:
+  std::shared_ptr<const CsvFormat> format_;
+  CsvBlocks blocks_;
+  arrow::FieldVector fields_;
+  std::vector<std::shared_ptr<arrow::csv::ColumnDecoder>> decoders_;
+};
 
 /// Whether Arrow could not read a CSV field as the type asked for.
 bool is_conversion(const arrow::Status& status);
+
+/// What comes first, if anything: a failure of Arrow that is about a row, or the quote that is out of order.
+arrow::Status first_of(const arrow::Status& status, const CsvRows& rows);
 
 /// Throws the Error for a failure of Arrow that is about a row of a CSV file.
 [[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice);
 
 /// Throws malformed where the first line has no comma, and as many semicolons, tabs or vertical bars as the second.
-void require_commas(const std::string& path);
+void require_commas(const CsvFile& file);
 
 }  // namespace upsweep::io

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.hpp: follows the quotes of CSV through text that comes in pieces.
+// io/csv_quotes.hpp: follows the quotes of CSV, and counts its rows, through text that comes in pieces.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include "io/format.hpp"
 
 namespace upsweep::io {
 
@@ -29,24 +27,35 @@ constexpr QuoteState after(QuoteState state, char last, char c) {
   return state == QuoteState::closed || ends_field(last) ? QuoteState::quoted : state;
 }
 
-/// Follows the quotes from the start of a file on.
+/// Follows the quotes from a place where a row starts, and counts the rows whose ends it passes.
 class CsvQuotes {
  public:
+  /// `begin`: that place, in bytes from the start of the file.
+  explicit CsvQuotes(std::int64_t begin = 0) : bytes_(begin) {}
+
   /// False where text follows a closing quote; then nothing more may be asked but opened().
   bool accept(std::string_view piece);
+  /// The same up to the end of the row at hand; returns the number of bytes, or npos in place of false. Only what follows
+  /// tells whether the row ends with the text: then that many are all.
+  std::size_t accept_row(std::string_view text);
 
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }    ///< accepted so far
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }    ///< the place in the file
   [[nodiscard]] std::int64_t opened() const { return opened_; }  ///< where the last quote is that opened a field
   [[nodiscard]] bool open() const { return state_ == QuoteState::quoted; }
   [[nodiscard]] char last() const { return last_; }
+  /// As Arrow counts them: empty lines are rows where a file has one column.
+  [[nodiscard]] std::int64_t rows(bool one_column) const { return one_column ? rows_ + empty_lines_ : rows_; }
 
  private:
-  bool accept_group(const char* bytes, std::int64_t place);
-  bool accept_each(std::string_view bytes, std::int64_t place);
+  bool accept_group(const char* bytes);
+  bool accept_each(std::string_view bytes);
+  void end_line(char c);
 
   QuoteState state_ = QuoteState::plain;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_;
   std::int64_t opened_ = 0;
+  std::int64_t rows_ = 0;
+  std::int64_t empty_lines_ = 0;
   char last_ = '\n';  // the byte before the one at hand
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_table.cpp: a CSV file as a table of one part; its columns have the types that its first block has, or are text;
-// those with a point anywhere are decimals.
+// io/csv_table.cpp: a CSV file as a table; its columns have the types that its first block has, or are text; those with a
+// point anywhere are decimals.
 #include <arrow/record_batch.h>
 #include <arrow/type_traits.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 #include <utility>
@@ -30,92 +31,117 @@ const arrow::Field* column_of(const arrow::Status& status, const arrow::FieldVec
   return column < fields.size() ? fields[column].get() : nullptr;
 }
 
+constexpr std::int64_t kFirstBlock = 1 << 20;  // bytes of rows that show what types columns have
+
 class CsvTable final : public ArrowTable {
  public:
-  CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose) : ArrowTable(path), cells_(cells) {
-    require_commas(path_);
-    auto reader = start_csv(path_, {});
-    if (!reader.ok()) throw_csv(path_, reader.status(), Code::malformed, "correct the row");
-    columns_ = (*reader)->schema()->fields();
-    fields_ = fields_of(*(*reader)->schema());
-    if (has_one_column()) reader = start_csv(path_, {}, true);
-    // What is wrong with the first rows is reported before what their types are not good for.
-    const arrow::Status first = reader.ok() ? (*reader)->Next().status() : reader.status();
-    if (!first.ok()) throw_csv(path_, first, Code::malformed, "correct the row");
+  CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads)
+      : ArrowTable(path), cells_(cells) {
+    const auto file = open_csv(path_);
+    require_commas(*file);
+    const CsvNames names = read_names(*file);
+    format_ = std::make_shared<CsvFormat>(file, static_cast<int>(names.names.size()), cells);
+    read_first_block(names);
     std::vector<int> wanted(columns_.size());
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted = {choose(fields_)};
-    set_types(wanted, choose ? kInt64Digits : arrow::Decimal128Type::kMaxPrecision, static_cast<bool>(choose));
+    set_types(wanted, static_cast<bool>(choose));
+    const CsvRows rows = find_rows(*file, names.end, file->size, has_one_column(), threads);
+    if (rows.fault) throw_csv(path_, first_of({}, rows), Code::malformed, "correct the row");
+    set_decimals(wanted, rows, choose ? kInt64Digits : arrow::Decimal128Type::kMaxPrecision, threads);
     fields_ = fields_of(*arrow::schema(columns_));
+    pieces_ = rows.pieces;
+    starts_ = {0};
+    read_to_count_ = true;
+    for (const CsvPiece& piece : pieces_) add_part(piece.rows);
   }
 
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    arrow::FieldVector wanted;
-    for (const int column : Selection(columns).columns) wanted.push_back(columns_[static_cast<std::size_t>(column)]);
-    if (wanted.empty()) wanted.push_back(columns_[0]);  // for its rows
-    auto source = [path = path_, fields = columns_, wanted, one = has_one_column(), cells = cells_,
-                   reader = std::shared_ptr<CsvReader>(), row = std::int64_t{0}]() mutable -> NextBatch {
-      if (!reader) {
-        auto started = start_csv(path, as_read(wanted), one, cells);
-        if (!started.ok()) refuse(started.status(), path, fields);
-        reader = *started;
-      }
-      auto batch = reader->Next();
-      if (!batch.ok()) refuse(batch.status(), path, fields);
+    std::vector<int> wanted = Selection(columns).columns;
+    if (wanted.empty()) wanted.push_back(0);  // for its rows
+    arrow::FieldVector fields;
+    for (const int column : wanted) fields.push_back(columns_[static_cast<std::size_t>(column)]);
+    auto reader = std::make_shared<CsvReader>(format_, pieces_[static_cast<std::size_t>(part)], start(part));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const arrow::Status added = reader->add(wanted[i], as_read(fields[i]));
+      if (!added.ok()) throw_status(path_, added);
+    }
+    auto source = [path = path_, all = columns_, fields, reader, row = start(part)]() mutable -> NextBatch {
+      auto batch = reader->next();
+      if (!batch.ok()) refuse(batch.status(), path, all);
       if (!*batch) return batch;
       row += (*batch)->num_rows();
-      return with_decimals(**batch, path, wanted, row - (*batch)->num_rows());
+      return with_decimals(**batch, path, fields, row - (*batch)->num_rows());
     };
     return read(part, columns, std::move(source));
   }
 
  private:
-  [[nodiscard]] bool has_one_column() const { return columns_.size() == 1; }
+  [[nodiscard]] bool has_one_column() const { return format_->columns == 1; }
+
+  // What is wrong with the first rows is reported before what their types are not good for.
+  void read_first_block(const CsvNames& names) {
+    const CsvFile& file = *format_->file;
+    const std::int64_t end = std::min(names.end + kFirstBlock, file.size);
+    const CsvRows rows = find_rows(file, names.end, end, has_one_column(), 1);
+    auto first = CsvBlocks(format_, names.end, file.size, 0, kFirstBlock).next();
+    const arrow::Status status = first_of(first.status(), rows);
+    if (!status.ok()) throw_csv(path_, status, Code::malformed, "correct the row");
+    first_block_ = *first;
+    for (int i = 0; i < format_->columns; ++i) {
+      auto type = arrow::null();
+      if (first_block_) type = checked(path_, [&] { return decode(*format_, first_block_, i, nullptr); })->type();
+      columns_.push_back(arrow::field(names.names[static_cast<std::size_t>(i)], type));
+    }
+    fields_ = fields_of(*arrow::schema(columns_));
+  }
 
   // Of what Arrow sees in the first block, what is computed with; the rest is text, or refused where numbers are wanted.
   // Without a value it is int64.
-  [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(const arrow::Field& field, bool numbers) const {
+  [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(int column, bool numbers) const {
     if (cells_ == CsvCells::text) return arrow::utf8();
+    const arrow::Field& field = *columns_[static_cast<std::size_t>(column)];
     const arrow::Type::type seen = field.type()->id();
     if (seen == arrow::Type::INT64 || seen == arrow::Type::NA) return arrow::int64();
     if (seen == arrow::Type::DATE32 || (seen == arrow::Type::BOOL && !numbers)) return field.type();
-    if (seen == arrow::Type::DOUBLE)
-      return try_type(field.name(), arrow::uint64()).ok() ? arrow::uint64() : field.type();
+    if (seen == arrow::Type::DOUBLE) return try_type(column, arrow::uint64()).ok() ? arrow::uint64() : field.type();
     if (!numbers) return arrow::dictionary(arrow::int32(), arrow::utf8());
-    const arrow::Status failure = try_type(field.name(), arrow::float64());
+    const arrow::Status failure = try_type(column, arrow::float64());
     if (failure.ok()) return arrow::float64();
-    if (!is_conversion(failure)) throw_csv(path_, failure, Code::malformed, "correct the row");
     throw_csv(full_name(path_, field.name()), failure, Code::unsupported_type,
               "upsweep computes with numbers, and dates written 2001-12-31");
   }
 
-  // Opening reads and converts the first block. Arrow takes integers past the signed ones for floats.
-  [[nodiscard]] arrow::Status try_type(const std::string& column, const std::shared_ptr<arrow::DataType>& type) const {
-    return start_csv(path_, {arrow::field(column, type)}, has_one_column()).status();
+  // Arrow takes integers past the signed ones for floats.
+  [[nodiscard]] arrow::Status try_type(int column, const std::shared_ptr<arrow::DataType>& type) const {
+    return decode(*format_, first_block_, column, type).status();
+  }
+
+  void set_types(const std::vector<int>& wanted, bool numbers) {
+    for (const int i : wanted) {
+      auto& column = columns_[static_cast<std::size_t>(i)];
+      column = column->WithType(type_of_column(i, numbers));
+    }
+    first_block_.reset();
   }
 
   // What the first block has of numbers, if any, does not show whether they are decimals, and of which scale.
-  void set_types(const std::vector<int>& wanted, int most_digits, bool numbers) {
+  void set_decimals(const std::vector<int>& wanted, const CsvRows& rows, int most_digits, int threads) {
     std::vector<int> numeric;
     for (const int i : wanted) {
-      auto& column = columns_[static_cast<std::size_t>(i)];
-      column = arrow::field(column->name(), type_of_column(*column, numbers));
-      const arrow::Type::type id = column->type()->id();
+      const arrow::Type::type id = columns_[static_cast<std::size_t>(i)]->type()->id();
       if (arrow::is_integer(id) || arrow::is_floating(id)) numeric.push_back(i);
     }
-    const auto types = find_decimals(path_, numeric, most_digits);
+    const auto types = find_decimals(format_->file, rows, numeric, most_digits, threads);
     for (std::size_t i = 0; i < types.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(numeric[i])];
-      if (types[i]) column = arrow::field(column->name(), types[i]);
+      if (types[i]) column = column->WithType(types[i]);
     }
   }
 
   // Decimals are read as text, and made of it by with_decimals().
-  static arrow::FieldVector as_read(arrow::FieldVector fields) {
-    for (auto& field : fields) {
-      if (arrow::is_decimal(field->type()->id())) field = field->WithType(arrow::utf8());
-    }
-    return fields;
+  static std::shared_ptr<arrow::Field> as_read(const std::shared_ptr<arrow::Field>& field) {
+    return arrow::is_decimal(field->type()->id()) ? field->WithType(arrow::utf8()) : field;
   }
 
   static arrow::Result<std::shared_ptr<arrow::RecordBatch>> with_decimals(const arrow::RecordBatch& batch,
@@ -142,13 +168,17 @@ class CsvTable final : public ArrowTable {
   }
 
   CsvCells cells_;
-  arrow::FieldVector columns_;  // as what they are to be read
+  std::shared_ptr<const CsvFormat> format_;
+  CsvBlock first_block_;          // while types are found out; null: there are no rows
+  arrow::FieldVector columns_;    // as what they are to be read
+  std::vector<CsvPiece> pieces_;  // the parts
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose) {
-  return std::make_unique<CsvTable>(path, cells, choose);
+std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose,
+                                      int threads) {
+  return std::make_unique<CsvTable>(path, cells, choose, threads);
 }
 
 }  // namespace upsweep::io

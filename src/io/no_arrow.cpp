@@ -11,7 +11,7 @@ namespace upsweep::io {
 bool arrow_built() noexcept { return false; }
 
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/,
-                                        const ChooseColumn& /*choose*/) {
+                                        const ChooseColumn& /*choose*/, int /*threads*/) {
   throw Error(
       Code::not_built,
       fmt::format("{}: {} is read through Arrow C++, which this build leaves out; build with UPSWEEP_ARROW=ON, or "

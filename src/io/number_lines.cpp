@@ -277,13 +277,14 @@ void append_cell(Numbers& numbers, std::string_view cell) {
 
 void read_cells(const TableColumn& csv, Numbers& numbers) {
   numbers.name = csv.name;
-  const auto reader = csv.table->open(0, {csv.column});
-  Batch batch;
-  while (reader->next(batch)) {
-    const ColumnData& data = batch.columns[0];
-    const auto* const indices = static_cast<const std::int32_t*>(data.values);
-    for (std::int64_t i = 0; i < batch.rows; ++i) {
-      append_cell(numbers, is_null(data, i) ? "" : (*data.dictionary)[static_cast<std::size_t>(indices[i])]);
+  for (int part = 0; part < csv.table->parts(); ++part) {
+    const auto reader = csv.table->open(part, {csv.column});
+    for (Batch batch; reader->next(batch);) {
+      const ColumnData& data = batch.columns[0];
+      const auto* const indices = static_cast<const std::int32_t*>(data.values);
+      for (std::int64_t i = 0; i < batch.rows; ++i) {
+        append_cell(numbers, is_null(data, i) ? "" : (*data.dictionary)[static_cast<std::size_t>(indices[i])]);
+      }
     }
   }
 }

@@ -33,14 +33,14 @@ constexpr std::size_t kListedColumns = 20;  // in a message that lists them
                           path));
 }
 
-std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvCells cells,
-                                    const ChooseColumn& choose) {
+std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvCells cells, const ChooseColumn& choose,
+                                    int threads) {
   if (file_state(opened.file, path).size == 0) {
     throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
   }
   if (opened.format == Format::zip || opened.format == Format::unknown) refuse_format(path, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
-  return open_arrow_table(opened.format, path, cells, choose);
+  return open_arrow_table(opened.format, path, cells, choose, threads);
 }
 
 std::string list_columns(const std::vector<Field>& fields) {
@@ -91,7 +91,8 @@ TableColumn open_npy_column(Opened opened, const Source& source) {
 }
 
 // `advice`: what else to do where a CSV file has no names.
-TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, std::string_view advice) {
+TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, int threads,
+                              std::string_view advice) {
   if (!opened.regular || opened.format == Format::npy) return open_npy_column(std::move(opened), source);
   const bool is_csv = opened.format == Format::csv;
   TableColumn result{nullptr, -1, {}};
@@ -102,30 +103,30 @@ TableColumn open_table_column(Opened opened, const Source& source, CsvCells cell
     result.name = full_name(source.path, name);
     return result.column;
   };
-  result.table = open_regular(std::move(opened), source.path, cells, choose);
+  result.table = open_regular(std::move(opened), source.path, cells, choose, threads);
   if (result.column < 0) choose(result.table->fields());
   return result;
 }
 
 }  // namespace
 
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells) {
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, int threads) {
   Opened opened = open_file(path);
   if (!opened.regular) {
     throw Error(Code::unreadable, fmt::format("{}: is no regular file, and tables are read from these only; save it to "
                                               "one",
                                               path));
   }
-  return open_regular(std::move(opened), path, cells, {});
+  return open_regular(std::move(opened), path, cells, {}, threads);
 }
 
-std::unique_ptr<ColumnReader> open_column(std::string_view source) {
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) {
   if (source == "-") {
     return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
   return std::make_unique<ColumnReader>(
-      open_table_column(open_file(found.path), found, CsvCells::typed, "or name the column as FILE:COLUMN"));
+      open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN"));
 }
 
 std::optional<TableColumn> open_csv_column(std::string_view source) {
@@ -133,7 +134,8 @@ std::optional<TableColumn> open_csv_column(std::string_view source) {
   if (!is_regular(found.path)) return std::nullopt;  // what writes to a pipe may not be there when it is opened again
   Opened opened = open_file(found.path);
   if (opened.format != Format::csv) return std::nullopt;
-  return open_table_column(std::move(opened), found, CsvCells::text,
+  constexpr int kThreads = 1;  // for the pass that opening takes, which is short beside reading
+  return open_table_column(std::move(opened), found, CsvCells::text, kThreads,
                            "name the file .txt for one number on each line, or the column as FILE:COLUMN");
 }
 

@@ -124,6 +124,19 @@ def test_a_long_csv_file(upsweep, arrow, big):
     assert result["last"] == rows
 
 
+def test_many_groups_of_a_long_csv_file(upsweep, arrow, big):
+    """Each part of the file has all of the groups: they are kept once, and not once for each part."""
+    groups, times = 100_000, 240
+    big.keep_track("t.csv")
+    with (upsweep.folder / "t.csv").open("wb") as file:
+        file.write(b"g,v\n")
+        for _ in range(times):
+            file.write(b"".join(b"%d,1\n" % g for g in range(groups)))
+    sql = "SELECT g, sum(v) FROM 't.csv' GROUP BY g ORDER BY 1 LIMIT 2"
+    result = upsweep.json("query", sql, "--threads", "2", **heap(250 * MB))
+    assert result["rows"] == [[0, times], [1, times]]
+
+
 # --------------------------------------------------------------------------------------------------------- the same bits
 
 

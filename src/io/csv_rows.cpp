@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_rows.cpp: where the rows of a CSV file lie, found on several threads; and its text, a block at a time.
+//
+// The file is cut at every 4 MiB. Whether such a place is within quotes only what precedes it tells; but the first end of a line
+// after it nearly always ends a row. So every piece is gone through from there at once, and then, in the file's order, those
+// whose start was not the end of the piece before them are gone through again.
+#include "io/csv_rows.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/threads.hpp"
+#include "io/csv_quotes.hpp"
+#include "io/format.hpp"
+#include "io/source.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int64_t kPieceBytes = std::int64_t{4}
+                                     << 20;             // some 10 ms of reading: threads end within that of each other
+constexpr std::int64_t kBlock = std::int64_t{1} << 18;  // read at once: stays in the cache of a core
+constexpr std::int64_t kEndOfRow = std::int64_t{1} << 12;  // read at once to find it
+
+struct Fault {
+  std::int64_t opened;  // the place of the quote
+  std::string what;
+};
+
+struct Scanned {
+  CsvPiece piece{-1, -1, 0};
+  bool has_point = false;
+  std::optional<Fault> fault;
+};
+
+// Goes through the rows that start in [begin, until).
+class Scan {
+ public:
+  Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column) : file_(file), quotes_(begin) {
+    result_.piece.begin = begin;
+    while (!result_.fault && at() < until) accept_block(std::min(kBlock, until - at()));
+    while (!result_.fault && !ended_ && at() < file_.size) accept_row(std::min(kEndOfRow, file_.size - at()));
+    if (!result_.fault && at() == file_.size) end_file();
+    result_.piece.end = std::min(at(), file_.size);
+    result_.piece.rows = quotes_.rows(one_column);
+  }
+
+  [[nodiscard]] const Scanned& result() const { return result_; }
+
+ private:
+  [[nodiscard]] std::int64_t at() const { return quotes_.bytes(); }
+
+  std::string_view read(std::int64_t bytes) {
+    buffer_.resize(static_cast<std::size_t>(std::max(bytes, std::ssize(buffer_))));
+    file_.read(buffer_.data(), bytes, at());
+    return {buffer_.data(), static_cast<std::size_t>(bytes)};
+  }
+
+  void accept_block(std::int64_t bytes) {
+    const std::string_view text = read(bytes);
+    result_.has_point = result_.has_point || text.find('.') != std::string_view::npos;
+    check(quotes_.accept(text));
+  }
+
+  void accept_row(std::int64_t bytes) {
+    const std::string_view text = read(bytes);
+    const std::size_t accepted = quotes_.accept_row(text);
+    result_.has_point = result_.has_point || text.substr(0, accepted).find('.') != std::string_view::npos;
+    ended_ = accepted < text.size();
+    check(accepted != std::string_view::npos);
+  }
+
+  void check(bool in_order) {
+    if (!in_order) {
+      result_.fault = {quotes_.opened(),
+                       "text follows the quote that closes it; within quotes, a quote is written twice"};
+    } else if (quotes_.open() && at() - quotes_.opened() > kLongestRow) {
+      result_.fault = {quotes_.opened(), fmt::format("no quote closes it in {} bytes", kLongestRow)};
+    }
+  }
+
+  void end_file() {
+    if (quotes_.open()) {
+      result_.fault = {quotes_.opened(), "no quote closes it before the end of the file"};
+    } else if (!ends_line(quotes_.last())) {
+      quotes_.accept("\n");
+    }
+  }
+
+  const CsvFile& file_;
+  CsvQuotes quotes_;
+  std::vector<char> buffer_;
+  bool ended_ = false;
+  Scanned result_;
+};
+
+// Where the line after the one at `from` starts, or -1; a row, where that end of a line is not within quotes.
+std::int64_t next_line(const CsvFile& file, std::int64_t from) {
+  std::vector<char> buffer(static_cast<std::size_t>(std::min(kBlock, file.size - from + 1)));
+  file.read(buffer.data(), std::ssize(buffer), from - 1);
+  const std::string_view text(buffer.data(), buffer.size());
+  const std::size_t end = text.find_first_of("\r\n");
+  if (end == std::string_view::npos) return -1;
+  return from + static_cast<std::int64_t>(end) + (text.substr(end).starts_with("\r\n") ? 1 : 0);
+}
+
+// Lines that end before `place`.
+std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
+  std::vector<char> buffer(kBlock);
+  std::int64_t lines = 0;
+  char last = '\n';
+  for (std::int64_t at = 0; at < place; at += kBlock) {
+    const std::int64_t bytes = std::min(kBlock, place - at);
+    file.read(buffer.data(), bytes, at);
+    for (std::int64_t i = 0; i < bytes; ++i) {
+      const char c = buffer[static_cast<std::size_t>(i)];
+      lines += c == '\r' || (c == '\n' && last != '\r') ? 1 : 0;
+      last = c;
+    }
+  }
+  return lines;
+}
+
+CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
+  CsvQuotes quotes(file.names);
+  std::vector<char> buffer(kBlock);
+  while (quotes.bytes() < fault.opened) {
+    const std::int64_t bytes = std::min(kBlock, fault.opened - quotes.bytes());
+    file.read(buffer.data(), bytes, quotes.bytes());
+    quotes.accept({buffer.data(), static_cast<std::size_t>(bytes)});
+  }
+  return {quotes.rows(one_column) + 1,
+          fmt::format("a quote opens in line {}, and {}", lines_before(file, fault.opened) + 1, fault.what)};
+}
+
+// Where the first line starts that is not empty.
+std::int64_t start_of_names(const CsvFile& file) {
+  std::vector<char> buffer(kBlock);
+  for (std::int64_t at = 0; at < file.size; at += kBlock) {
+    const std::int64_t bytes = std::min(kBlock, file.size - at);
+    file.read(buffer.data(), bytes, at);
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(bytes));
+    const std::size_t found = text.find_first_not_of("\r\n", at == 0 ? size_of_mark(text) : 0);
+    if (found != std::string_view::npos) return at + static_cast<std::int64_t>(found);
+  }
+  throw Error(Code::malformed, fmt::format("{}: has no line of names; a CSV file begins with one", file.path));
+}
+
+}  // namespace
+
+void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
+  if (read_fully_at(descriptor.get(), to, bytes, offset, path) == bytes) return;
+  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", path));
+}
+
+std::shared_ptr<const CsvFile> open_csv(const std::string& path) {
+  CsvFile file;
+  file.descriptor = open_file(path).file;
+  file.path = path;
+  file.size = file_state(file.descriptor, path).size;
+  file.names = start_of_names(file);
+  return std::make_shared<const CsvFile>(std::move(file));
+}
+
+CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
+  const std::int64_t first = begin / kPieceBytes;
+  const auto cut = [&](std::size_t piece) {
+    return std::clamp((first + static_cast<std::int64_t>(piece)) * kPieceBytes, begin, until);
+  };
+  std::vector<Scanned> found(
+      static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / kPieceBytes - first + 1, 1)));
+  run_each(found.size(), threads, [&](std::size_t i) {
+    const std::int64_t start = i == 0 ? begin : next_line(file, cut(i));
+    if (start >= 0) found[i] = Scan(file, start, cut(i + 1), one_column).result();
+  });
+  CsvRows rows;
+  std::int64_t at = begin;
+  for (std::size_t i = 0; i < found.size() && !rows.fault; ++i) {
+    if (found[i].piece.begin != at) found[i] = Scan(file, at, cut(i + 1), one_column).result();
+    if (found[i].fault) rows.fault = located(file, *found[i].fault, one_column);
+    rows.has_point = rows.has_point || found[i].has_point;
+    at = found[i].piece.end;
+    if (found[i].piece.rows > 0 || i == 0) rows.pieces.push_back(found[i].piece);
+  }
+  return rows;
+}
+
+void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto run = [&]() noexcept {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+  };
+  const auto wanted = [&] { return static_cast<std::size_t>(threads > 0 ? threads : thread_limit()); };
+  const std::size_t most = count > 1 ? std::min(count, wanted()) : 1;
+  {
+    std::vector<std::jthread> others;
+    while (others.size() + 1 < most) {
+      try {
+        others.emplace_back(run);
+      } catch (const std::system_error&) {
+        break;  // no more threads can be made: those that there are do all
+      }
+    }
+    run();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+std::string_view CsvText::next() {
+  const std::int64_t more = std::min(block_, end_ - at_);
+  const auto kept = static_cast<std::int64_t>(bytes_);
+  buffer_.reserve(kept + block_ + 1, file_->path);
+  auto* const text = reinterpret_cast<char*>(buffer_.data());
+  file_->read(text + bytes_, more, at_);
+  at_ += more;
+  bytes_ += static_cast<std::size_t>(more);
+  if (last() && bytes_ > 0 && !ends_line(text[bytes_ - 1])) text[bytes_++] = '\n';
+  return {text, bytes_};
+}
+
+void CsvText::take(std::size_t bytes) {
+  bytes_ -= bytes;
+  std::memmove(buffer_.data(), buffer_.data() + bytes, bytes_);
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_rows.hpp: where the rows of a CSV file lie, found on several threads; and its text, a block at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/posix.hpp"
+
+namespace upsweep::io {
+
+/// A row may be that long, quotes and the end of its line included.
+inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
+
+/// A CSV file that is open; any number of threads may read it.
+struct CsvFile {
+  Descriptor descriptor;
+  std::string path;
+  std::int64_t size = 0;
+  std::int64_t names = 0;  ///< where the first line is that is not empty
+
+  /// Throws upsweep::Error: unreadable; malformed where the file has no such bytes any more.
+  void read(char* to, std::int64_t bytes, std::int64_t offset) const;
+};
+
+/// Throws upsweep::Error: not_found, unreadable; malformed where there are empty lines only.
+std::shared_ptr<const CsvFile> open_csv(const std::string& path);
+
+/// Whole rows that follow each other.
+struct CsvPiece {
+  std::int64_t begin = 0;  ///< in bytes from the start of the file
+  std::int64_t end = 0;
+  std::int64_t rows = 0;
+};
+
+/// A quoted field that is not closed, by the end of the file or within kLongestRow, or with text after the closing quote. A
+/// quote within a field that does not begin with one is a letter.
+struct CsvFault {
+  std::int64_t row = 0;  ///< as Arrow counts them: from 1, with the line of names
+  std::string what;
+};
+
+struct CsvRows {
+  std::vector<CsvPiece> pieces;  ///< one at least; without the rows from the fault on
+  bool has_point = false;        ///< somewhere
+  std::optional<CsvFault> fault;
+};
+
+/// The rows that start in [begin, until), where one starts at `begin`, in pieces of some megabytes. Where pieces are cut
+/// depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
+CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
+
+/// Calls work(0) … work(count - 1), on so many threads at most, the caller's among them; 0: on as many as there are cores.
+/// Throws what one of them threw.
+void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+
+/// Bytes [begin, end) of a CSV file, front to back.
+class CsvText {
+ public:
+  CsvText(std::shared_ptr<const CsvFile> file, std::int64_t begin, std::int64_t end, std::int64_t block)
+      : file_(std::move(file)), at_(begin), end_(end), block_(block) {}
+
+  /// What take() left, and the next block after it; empty at the end. The last line gets an end where it has none: without
+  /// it, Arrow takes an empty last field for a quoted one. Throws as CsvFile::read() does.
+  std::string_view next();
+  /// So many bytes of what next() returned are done with.
+  void take(std::size_t bytes);
+  /// Whether next() has returned the end.
+  [[nodiscard]] bool last() const { return at_ == end_; }
+
+ private:
+  std::shared_ptr<const CsvFile> file_;
+  std::int64_t at_;
+  std::int64_t end_;
+  std::int64_t block_;
+  AlignedBuffer buffer_;
+  std::size_t bytes_ = 0;  // in the buffer
+};
+
+}  // namespace upsweep::io
