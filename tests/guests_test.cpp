@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_group.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -120,6 +122,21 @@ bool two_at_once() {
     if (arrived < 2) arrived = -2;
   });
   return arrived == 2;
+}
+
+/// Does `act` in a worker of a call that another thread than its caller runs; false where none comes in time.
+bool on_a_helper(const std::function<void()>& act) {
+  const auto caller = std::this_thread::get_id();
+  const auto deadline = Clock::now() + 5s;
+  std::atomic<bool> done{false};
+  cpu::run_workers(2, [&](int) {
+    if (std::this_thread::get_id() != caller) {
+      act();
+      done = true;
+    }
+    while (!done && Clock::now() < deadline) std::this_thread::sleep_for(100us);
+  });
+  return done;
 }
 
 /// Runs `act` in a child, which has half a minute for it. Its exit status, or 128 and what signal ended it.
@@ -278,19 +295,80 @@ TEST(Guests, ThreadsAreNotBoundToTheCoreOfWhoCallsFirst) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const auto caller = std::this_thread::get_id();
-    std::atomic<int> cores{0};
-    const auto deadline = Clock::now() + 5s;
-    cpu::run_workers(2, [&](int) {
-      if (std::this_thread::get_id() != caller) {
-        cpu_set_t mine;
-        sched_getaffinity(0, sizeof mine, &mine);
-        cores = CPU_COUNT(&mine);
-      }
-      while (cores == 0 && Clock::now() < deadline) std::this_thread::yield();
-    });
+    int cores = 0;
+    EXPECT_TRUE(on_a_helper([&] {
+      cpu_set_t mine;
+      sched_getaffinity(0, sizeof mine, &mine);
+      cores = CPU_COUNT(&mine);
+    }));
     EXPECT_EQ(cores, CPU_COUNT(&usual));
   }).join();
+}
+
+TEST(Guests, ThreadsAreNotOfTheRealTimeClassOfWhoCallsFirst) {
+  if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
+  static_cast<void>(threads_at_last(1));  // the next ones are new
+  bool refused = false;
+  int scheduling = -1;
+  std::thread([&] {
+    const sched_param lowest{.sched_priority = 1};
+    refused = sched_setscheduler(0, SCHED_FIFO, &lowest) != 0;
+    EXPECT_TRUE(refused || on_a_helper([&] { scheduling = sched_getscheduler(0); }));
+  }).join();
+  if (refused) GTEST_SKIP() << "the real-time classes are not to be had";
+  EXPECT_EQ(scheduling, SCHED_OTHER);
+}
+
+TEST(Guests, HandlersOfTheProgramRunOnItsOwnThreads) {
+  if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
+  static_cast<void>(threads_at_last(1));  // the next ones are new
+  const auto blocked = [] {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    std::set<int> signals;
+    for (int signal = 1; signal < 32; ++signal) {
+      if (sigismember(&mask, signal) == 1) signals.insert(signal);
+    }
+    return signals;
+  };
+  const std::set<int> before = blocked();
+  std::set<int> on_helper;
+  ASSERT_TRUE(on_a_helper([&] { on_helper = blocked(); }));
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGIO, SIGPIPE}) {
+    EXPECT_TRUE(on_helper.contains(signal)) << signal;
+  }
+  // What a thread's own instructions raise ends the program silently where it is blocked, and profilers sample every thread.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+    EXPECT_FALSE(on_helper.contains(signal)) << signal;
+  }
+  EXPECT_EQ(blocked(), before) << "of the caller";
+}
+
+TEST(Guests, ACancelledThreadEndsAfterItsCall) {
+  if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
+  if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
+  EXPECT_EQ(in_child([] {
+              static std::atomic<bool> waits{false};
+              static std::atomic<bool> returned{false};
+              const auto call = [](void*) -> void* {
+                on_a_helper([] {
+                  waits = true;
+                  std::this_thread::sleep_for(100ms);
+                });
+                returned = true;
+                pthread_testcancel();
+                return nullptr;
+              };
+              pthread_t caller{};
+              pthread_create(&caller, nullptr, call, nullptr);
+              while (!waits) std::this_thread::sleep_for(1ms);
+              std::this_thread::sleep_for(10ms);
+              pthread_cancel(caller);
+              void* result = nullptr;
+              pthread_join(caller, &result);
+              return returned && result == PTHREAD_CANCELED;
+            }),
+            0);
 }
 
 // ---- fork()

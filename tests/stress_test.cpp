@@ -3,17 +3,11 @@
 // by a host that takes a core away. A call must end, with the same bits as on one thread.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <limits>
 #include <random>
 #include <string>
@@ -21,6 +15,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "disturbance.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
@@ -37,54 +32,6 @@ extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noex
 
 namespace upsweep {
 namespace {
-
-/// Sleeps for one to five milliseconds where it interrupts a thread.
-void hold_up(int) {
-  static std::atomic<unsigned> count{0};
-  const int saved = errno;
-  const timespec pause{0, 1000000L * (1 + count++ % 5)};
-  nanosleep(&pause, nullptr);
-  errno = saved;
-}
-
-/// Binds every thread of this process to one core, new ones too, and holds up one of them now and then.
-class Disturbance {
- public:
-  Disturbance() {
-    struct sigaction action{};
-    action.sa_handler = hold_up;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGUSR1, &action, nullptr);
-    thread_ = std::thread([this] { disturb(); });
-  }
-  ~Disturbance() {
-    ended_ = true;
-    thread_.join();
-  }
-  Disturbance(const Disturbance&) = delete;
-  Disturbance& operator=(const Disturbance&) = delete;
-
- private:
-  void disturb() {
-    std::mt19937 random(7);
-    cpu_set_t core;
-    CPU_ZERO(&core);
-    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &core);
-    while (!ended_) {
-      std::vector<pid_t> threads;
-      for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-        const pid_t thread = std::stoi(task.path().filename());
-        sched_setaffinity(thread, sizeof core, &core);  // fails where it has ended meanwhile
-        if (thread != gettid()) threads.push_back(thread);
-      }
-      syscall(SYS_tgkill, getpid(), threads[random() % threads.size()], SIGUSR1);
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
-    }
-  }
-
-  std::atomic<bool> ended_{false};
-  std::thread thread_;
-};
 
 /// Does it again and again for a while.
 template <class Act>
@@ -104,7 +51,7 @@ constexpr std::int64_t kCount = tests::kSanitized ? 300007 : 1200007;
 /// Scans of all kinds by every rung that gives the same bits always.
 template <class T, class Op>
 void stress_scans(const std::vector<T>& in, Op op, Overflow overflow) {
-  const Disturbance disturbance;
+  const tests::Disturbance disturbance;
   for (const auto& rung : tests::cpu_rungs("scan")) {
     const Policy policy = par.with_rung(rung.id).with_overflow(overflow);
     if (rung.determinism != Determinism::always) continue;
@@ -130,7 +77,7 @@ TEST(Stress, ScansOfIntegers) {
 
 TEST(Stress, CheckedScans) {
   stress_scans(std::vector<std::int32_t>(kCount, 7), add, Overflow::checked);
-  const Disturbance disturbance;
+  const tests::Disturbance disturbance;
   std::vector<std::int32_t> in(kCount, 1);
   in[kCount / 2] = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> out(in.size());
@@ -157,7 +104,7 @@ TEST(Stress, ScansByAnyOperator) {
 
 template <class T>
 void stress_reductions(const std::vector<T>& in) {
-  const Disturbance disturbance;
+  const tests::Disturbance disturbance;
   for (const auto& rung : tests::cpu_rungs("reduce")) {
     if (rung.determinism != Determinism::always) continue;
     const T expected = reduce(seq.with_rung(rung.id), in);
@@ -171,7 +118,7 @@ TEST(Stress, Reductions) {
 }
 
 TEST(Stress, Offsets) {
-  const Disturbance disturbance;
+  const tests::Disturbance disturbance;
   for (const auto pattern : {tests::ListPattern::random, tests::ListPattern::packed}) {
     for (const bool bad : {false, true}) {
       auto lists = tests::make_lists<std::int64_t>(pattern, kCount);
@@ -196,7 +143,7 @@ TEST(Stress, Offsets) {
 
 TEST(Stress, HasMoreThreadsThanCores) {
   ASSERT_EQ(cpu::hardware_threads(), 8);
-  const Disturbance disturbance;
+  const tests::Disturbance disturbance;
   std::atomic<int> arrived{0};
   cpu::run_workers(8, [&](int) {
     ++arrived;

@@ -2,12 +2,27 @@
 // core/threads.hpp: whether the system lets this process make the threads that libraries under it will need.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 
 namespace upsweep {
 
+/// Puts off pthread_cancel() of the calling thread: it acts at the next cancellation point after the block. Within, waiting
+/// and reading files are such points, and being unwound there would end the program: most of the library is noexcept.
+class NotCancelled {
+ public:
+  NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 struct SpareThreads {
-  int count;    ///< that could be made at once
+  int count;    ///< that could be made at once, where not enough
   bool enough;  ///< as many as are wanted: a thread for each core, and some for libraries that read files
 };
 

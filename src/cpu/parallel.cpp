@@ -9,6 +9,9 @@
 //     alone are not more already; a thread that has helped goes on to a call that began alone.
 //   - Threads are made when they are needed first. They sleep between calls, end a second after their last one, and at
 //     once when the library is unloaded or the program ends.
+//   - A caller's thread may be cancelled (pthread_cancel): that waits for its next cancellation point after the call.
+//   - Signals of the program are not handled on the pool's threads, nor do those stay in a real-time class or on the core of
+//     the caller that made them.
 //   - A child of fork() has none of its parent's threads and makes its own.
 // Why not oneTBB: its threads stay for ever; a program crashes that unloads it while another thread lives that has used it,
 // and so do children of fork() as they end; and where a task of the program is cancelled, calls within it are left undone.
@@ -16,6 +19,7 @@
 #include "cpu/parallel.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <xmmintrin.h>
 
@@ -23,7 +27,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -55,10 +61,11 @@ class Semaphore {
   bool wait_for(int seconds) noexcept {
     if (poll()) return true;
     timespec until{};
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += seconds;
     int failed = 0;
-    do failed = sem_timedwait(&semaphore_, &until);
+    // ThreadSanitizer of GCC 12 and Clang 14 does not know it: whatever is waited for here is handed over by atomics.
+    do failed = sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until);
     while (failed != 0 && errno == EINTR);
     return failed == 0;
   }
@@ -145,6 +152,33 @@ void wait_for_helpers(Job& job) {
   if (job.present.fetch_sub(1 + absent, std::memory_order_acq_rel) > 1 + absent) job.done.wait();
 }
 
+/// Threads of the pool serve every caller: none stays in the real-time class of the one that made it. Not by the attributes
+/// that it is made with: SCHED_IDLE cannot be left, and then there would be no thread.
+void leave_real_time() noexcept {
+  const int made_in = sched_getscheduler(0);
+  if (made_in != SCHED_FIFO && made_in != SCHED_RR) return;
+  const sched_param usual{};
+  sched_setscheduler(0, SCHED_OTHER, &usual);
+}
+
+/// Threads made meanwhile take no signals: handlers of the program run on its own threads. Left are those that a thread's own
+/// instructions raise, which end the program silently where they are blocked, and that of profilers, which sample every thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t most;
+    sigfillset(&most);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) sigdelset(&most, signal);
+    pthread_sigmask(SIG_SETMASK, &most, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 /// Constant-initialised and never destroyed: there before every other object, and after.
 class Pool {
  public:
@@ -158,6 +192,7 @@ class Pool {
   /// What a thread of the pool does.
   void serve(Helper& self) {
     use_every_core();
+    leave_real_time();
     do {
       while (self.called.wait_for(kIdleSeconds)) {
         if (self.ending) return;
@@ -228,7 +263,8 @@ class Pool {
   /// Lends a job helpers for the workers that have not begun, as far as there are threads free; how many.
   int lend(Job& job) {
     const int waiting = job.workers - std::max(1, job.begun.load(std::memory_order_relaxed));  // the caller takes one
-    const int wanted = std::min({waiting, most_ - callers_ - lent_, kMaxWorkers - job.lent});
+    const int without = job.workers - 1 - job.lent;  // of those lent already some may not have come yet
+    const int wanted = std::min({waiting, without, most_ - callers_ - lent_});
     int count = 0;
     for (; count < wanted; ++count) {
       Helper* const helper = idle_ != nullptr ? std::exchange(idle_, idle_->next) : make();
@@ -282,24 +318,26 @@ struct Lifetime {
   Lifetime() noexcept {
     pthread_atfork(nullptr, nullptr, [] { new (&pool) Pool; });
   }
-  ~Lifetime() { pool.end_idle(); }
+  ~Lifetime() {
+    const NotCancelled until_joined;
+    pool.end_idle();
+  }
 };
 const Lifetime lifetime;
 
 Helper* Pool::make() {
-  auto* const helper = new (std::nothrow) Helper;
+  std::unique_ptr<Helper> helper(new (std::nothrow) Helper);
   pthread_attr_t attributes;
   if (helper == nullptr || pthread_attr_init(&attributes) != 0) return nullptr;
   const auto serve = [](void* self) -> void* {
     pool.serve(*static_cast<Helper*>(self));
     return nullptr;
   };
+  const SignalsBlocked while_made;
   const bool made = pthread_attr_setstacksize(&attributes, kThreadStack) == 0 &&
-                    pthread_create(&helper->thread, &attributes, serve, helper) == 0;
+                    pthread_create(&helper->thread, &attributes, serve, helper.get()) == 0;
   pthread_attr_destroy(&attributes);
-  if (made) return helper;
-  delete helper;
-  return nullptr;
+  return made ? helper.release() : nullptr;
 }
 
 }  // namespace
@@ -307,6 +345,7 @@ Helper* Pool::make() {
 int worker_count(int threads) noexcept { return std::min(threads > 0 ? threads : hardware_threads(), kMaxWorkers); }
 
 void run_workers_erased(int workers, void (*body)(void* context, int worker), void* context) {
+  const NotCancelled until_done;
   Job job(workers, body, context);
   pool.run(job);
 }
