@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cores_test.cpp: the cores that the quotas of control groups leave, from files as Linux shows them.
+// tests/cores_test.cpp: the cores that the quotas of control groups leave, from files as Linux shows them; those of affinity
+// masks; and what is found out at a process's first call.
 #include "core/cores.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "cpu/parallel.hpp"
+#include "patterns.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace upsweep {
@@ -136,6 +147,98 @@ TEST_F(Cores, V1AndV2AtOnce) {
   EXPECT_EQ(cores(), 5);
   put("sys/fs/cgroup/unified/b/cpu.max", "200000 100000\n");
   EXPECT_EQ(cores(), 2);
+}
+
+// ---- this process. In children, each of which finds out for itself: this program has made no call before.
+
+/// Whether `act` holds in a child.
+bool holds_in_child(const std::function<bool()>& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    std::exit(act() ? 0 : 1);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int cores_of_this_thread() {
+  cpu_set_t mask;
+  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
+}
+
+void bind_this_thread() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+class Affinity : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
+    if (usual_ < 2 || quota_cores("/") < 2) GTEST_SKIP() << "there is one core";
+  }
+  int usual_ = cores_of_this_thread();
+};
+
+TEST_F(Affinity, AProcessThatRestrictsItselfBeforeItsFirstCallStaysThere) {
+  EXPECT_TRUE(holds_in_child([] {
+    bind_this_thread();
+    return hardware_threads() == 1;
+  }));
+}
+
+TEST_F(Affinity, TheThreadThatCallsFirstSpeaksForTheProcessToo) {
+  EXPECT_TRUE(holds_in_child([&] {
+    std::atomic<bool> bound{false};
+    int found = 0;
+    std::thread caller([&] {
+      while (!bound) std::this_thread::yield();
+      found = hardware_threads();
+    });
+    bind_this_thread();
+    bound = true;
+    caller.join();
+    return found == std::min(usual_, quota_cores("/"));
+  }));
+}
+
+TEST_F(Affinity, IsFoundAtTheFirstCall) {
+  EXPECT_TRUE(holds_in_child([&] {
+    if (hardware_threads() != std::min(usual_, quota_cores("/"))) return false;
+    bind_this_thread();
+    use_every_core();
+    return cores_of_this_thread() == usual_;
+  }));
+}
+
+TEST_F(Affinity, AChildFindsItsOwn) {
+  EXPECT_TRUE(holds_in_child([] {
+    return hardware_threads() > 1 && holds_in_child([] {
+             bind_this_thread();
+             return hardware_threads() == 1;
+           });
+  }));
+}
+
+TEST(FirstCall, OfAThreadThatIsBeingCancelled) {
+  if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
+  EXPECT_TRUE(holds_in_child([] {
+    static std::atomic<int> ran{0};
+    const auto call = [](void*) -> void* {
+      pthread_cancel(pthread_self());
+      cpu::run_workers(hardware_threads() + 1, [](int) { ++ran; });
+      pthread_testcancel();
+      return nullptr;
+    };
+    pthread_t caller{};
+    pthread_create(&caller, nullptr, call, nullptr);
+    void* result = nullptr;
+    pthread_join(caller, &result);
+    return result == PTHREAD_CANCELED && ran == hardware_threads() + 1;
+  }));
 }
 
 TEST_F(Cores, OfThisProcess) {

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/cores.cpp: reads the affinity mask, and the quotas of control groups v1 and v2.
+// core/cores.cpp: reads affinity masks, and the quotas of control groups v1 and v2.
 #include "core/cores.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <climits>
 #include <cmath>
 #include <exception>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/threads.hpp"
 
 namespace upsweep {
 namespace {
@@ -112,23 +117,54 @@ double least_quota(const fs::path& root, const Hierarchy& in) {
   }
 }
 
-/// The process's affinity mask, not the calling thread's, which the program may have bound to a core. Empty where it is not
-/// to be had.
-std::vector<cpu_set_t> process_mask() noexcept try {
-  // The kernel refuses sets smaller than its own, which may have more than the usual 1024 processors.
-  for (std::size_t sets = 1; sets <= 64; sets *= 2) {
-    std::vector<cpu_set_t> mask(sets);
-    if (sched_getaffinity(getpid(), sets * sizeof(cpu_set_t), mask.data()) == 0) return mask;
-  }
-  return {};
-} catch (const std::bad_alloc&) {
-  return {};
+/// 8192 processors: Linux is built for no more, and refuses sets that are smaller than its own.
+using Mask = std::array<cpu_set_t, 8>;
+
+/// Adds the cores that a thread may run on; none where that is not to be had.
+void add_cores_of(pid_t thread, Mask& mask) noexcept {
+  Mask own{};
+  if (sched_getaffinity(thread, sizeof own, own.data()) != 0) return;
+  CPU_OR_S(sizeof own, mask.data(), mask.data(), own.data());
 }
 
-int affinity_cores() noexcept {
-  const std::vector<cpu_set_t> mask = process_mask();
-  return CPU_COUNT_S(mask.size() * sizeof(cpu_set_t), mask.data());
-}
+/// What is found out once. Constant-initialised; a child of fork() begins anew, whatever state it was in.
+class Cores {
+ public:
+  int count() noexcept {
+    const int known = count_.load(std::memory_order_acquire);
+    return known != 0 ? known : find();
+  }
+  const Mask& mask() noexcept {
+    count();
+    return mask_;
+  }
+
+ private:
+  int find() noexcept {
+    const NotCancelled until_found;
+    const std::lock_guard locked(finding_);
+    if (count_.load(std::memory_order_relaxed) == 0) {
+      add_cores_of(getpid(), mask_);  // the main thread
+      add_cores_of(0, mask_);
+      const int cores = std::min(CPU_COUNT_S(sizeof mask_, mask_.data()), quota_cores("/"));
+      count_.store(std::max(1, cores), std::memory_order_release);
+    }
+    return count_.load(std::memory_order_relaxed);
+  }
+
+  std::mutex finding_;
+  std::atomic<int> count_{0};  // not found yet
+  Mask mask_{};
+};
+
+constinit Cores cores;
+
+struct AtFork {
+  AtFork() noexcept {
+    pthread_atfork(nullptr, nullptr, [] { new (&cores) Cores; });
+  }
+};
+const AtFork at_fork;
 
 }  // namespace
 
@@ -141,19 +177,10 @@ int quota_cores(const fs::path& root) noexcept try {
 }
 
 void use_every_core() noexcept {
-  const std::vector<cpu_set_t> mask = process_mask();
-  sched_setaffinity(0, mask.size() * sizeof(cpu_set_t), mask.data());  // refused: it stays where it is
+  const Mask& mask = cores.mask();
+  sched_setaffinity(0, sizeof mask, mask.data());  // refused: it stays where it is
 }
 
-int hardware_threads() noexcept {
-  // Not a guarded static: in a child forked during its initialisation the guard would stay taken.
-  static constinit std::atomic<int> found{0};
-  int cores = found.load(std::memory_order_relaxed);
-  if (cores == 0) {
-    cores = std::max(1, std::min(affinity_cores(), quota_cores("/")));
-    found.store(cores, std::memory_order_relaxed);
-  }
-  return cores;
-}
+int hardware_threads() noexcept { return cores.count(); }
 
 }  // namespace upsweep

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -74,11 +75,14 @@ int try_threads(int wanted, std::size_t stack_bytes) {
   return static_cast<int>(made.size());
 }
 
-/// As many as there are cores, and those of libraries.
-int wanted_threads() noexcept { return hardware_threads() + kOfLibraries; }
+constexpr int kEnough = std::numeric_limits<int>::max();
 
+/// kEnough: as many as there are cores, and those of libraries.
 int find_spare_threads() noexcept try {
-  return try_threads(wanted_threads(), address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
+  const NotCancelled until_found;
+  const int wanted = hardware_threads() + kOfLibraries;
+  const int made = try_threads(wanted, address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
+  return made == wanted ? kEnough : made;
 } catch (const std::bad_alloc&) {
   return 0;
 }
@@ -94,7 +98,7 @@ SpareThreads spare_threads() noexcept {
     count = find_spare_threads();
     found.store(count);
   }
-  return {count, count == wanted_threads()};
+  return {count, count == kEnough};
 }
 
 int thread_limit() noexcept {
