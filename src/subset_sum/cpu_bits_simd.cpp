@@ -67,24 +67,27 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
   rest = total;  // of the items to come
   std::int64_t j = 0;
   const auto next_pass = [&]() -> Wavefront::Pass {
+    if (j == n) return {};
     const std::int64_t* const next = items.data() + j;
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
     const std::int64_t reached = std::min(limit, std::accumulate(next, next + count, prefix));
     // The first item of the pass is added to all that the others will read.
     return {next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(reached)};
   };
+  Wavefront::Pass next = next_pass();
   std::vector<Wavefront::Pass> passes;  // that are done together
   while (j < n && !watch.has_enough(j, prefix)) {
     if (!go_on(call, std::min(done / work, 1.0))) return -1;
     passes.clear();
     do {
-      const Wavefront::Pass& pass = passes.emplace_back(next_pass());
+      const Wavefront::Pass& pass = passes.emplace_back(next);
       const std::int64_t added = std::accumulate(pass.items, pass.items + pass.count, std::int64_t{0});
       prefix = std::min(limit, prefix + added);
       rest -= static_cast<Word>(added);
       done += sums_between(rest, prefix) * static_cast<double>(pass.count);
       j += pass.count;
-    } while (j < n && !watch.is_due(j) && wavefront.goes_with(passes, next_pass()));
+      next = next_pass();
+    } while (j < n && !watch.is_due(j) && wavefront.goes_with(passes, next));
     wavefront.run(passes);
   }
   return j;
