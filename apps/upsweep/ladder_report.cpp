@@ -159,12 +159,11 @@ std::string group_text(const Group& group) {
 
 // ------------------------------------------------------------------------------------------- several counts of threads
 
-std::string threads_text(int threads) { return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads"); }
-
 /// The times of something with one count of threads after the other.
 class Scaling {
  public:
-  Scaling(std::string_view name, bool scales) : name_(name), scales_(scales) {}
+  /// `lowest`: the count that all others are compared to, where it was timed.
+  Scaling(std::string_view name, bool scales, int lowest) : name_(name), scales_(scales), lowest_(lowest) {}
 
   void add(int threads, double seconds, std::string_view of_limit, std::string_view status) {
     if (text_.empty()) {
@@ -179,11 +178,15 @@ class Scaling {
     if (!status.empty()) text_ += fmt::format("  {}", status);
     text_ += "\n";
   }
-  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string text() const {
+    if (text_.empty() || !scales_ || fewest_ == lowest_) return text_;
+    return text_ + fmt::format("    speedup and efficiency: over {}\n", threads_text(fewest_));
+  }
 
  private:
   std::string_view name_;
   bool scales_;
+  int lowest_;
   int fewest_ = 0;
   double first_s_ = 0;  // with the fewest threads
   std::string text_;
@@ -194,7 +197,7 @@ double limit_rate(const Group& group) { return group.reads_only ? group.read_byt
 std::string of_limit_text(double fraction) { return fraction > 0 ? fmt::format("{:.2f}", fraction) : ""; }
 
 std::string limit_scaling(Counts counts) {
-  Scaling scaling(counts[0].reads_only ? "read" : "copy", true);
+  Scaling scaling(counts[0].reads_only ? "read" : "copy", true, counts[0].threads);
   for (const Group& group : counts) {
     const double limit = limit_rate(group);
     if (limit > 0) scaling.add(group.threads, group.limit_bytes / limit, rate(limit), "");
@@ -203,7 +206,7 @@ std::string limit_scaling(Counts counts) {
 }
 
 std::string api_scaling(Counts counts) {
-  Scaling scaling("the API", true);
+  Scaling scaling("the API", true, counts[0].threads);
   for (const Group& group : counts) {
     const double limit = limit_rate(group);
     if (group.api_s <= 0) continue;
@@ -221,7 +224,7 @@ struct AtCount {
 /// The counts that were timed, and below them why others were not. Where none was, one line for all: of a failure first.
 std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
   const RungInfo& info = rung[0].row->rung;
-  Scaling scaling(info.id, info.threads == Threads::asked);
+  Scaling scaling(info.id, info.threads == Threads::asked, counts[0].threads);
   std::string others;
   for (const auto& [group, row] : rung) {
     if (!is_timed(*row)) {

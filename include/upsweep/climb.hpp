@@ -53,6 +53,8 @@ struct ClimbRequest {
 
 enum class RowStatus : std::uint8_t { verified, failed, skipped };
 [[nodiscard]] std::string_view word(RowStatus status);
+/// "1 thread", "4 threads".
+[[nodiscard]] std::string threads_text(int threads);
 
 /// One way to launch a kernel, what the runtime says about it, and how long it takes.
 struct Variant {

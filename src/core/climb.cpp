@@ -42,8 +42,6 @@ struct Outputs {
 
 using PlaceOf = std::function<std::unique_ptr<Place>(Instance& instance, int threads)>;
 
-std::string threads_text(int threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
-
 class Climber {
  public:
   /// `threads`: the counts in ascending order.
@@ -329,6 +327,8 @@ std::string_view word(RowStatus status) {
   constexpr std::string_view kWords[] = {"verified", "failed", "skipped"};
   return kWords[static_cast<int>(status)];
 }
+
+std::string threads_text(int threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
 
 std::string estimated(double seconds) {
   std::array<char, 32> text{};
