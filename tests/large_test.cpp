@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/large_test.cpp: lengths past 2^31 and 2^32, in place and on 8-bit elements, so that they fit into 12 GB.
+// tests/large_test.cpp: lengths past 2^31 and 2^32, in place and on 8-bit elements, so that they fit into 12 GB; on two
+// threads, which have the longest shares, and on 64.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <vector>
 
 #include "cpu/pages.hpp"
+#include "cpu/parallel.hpp"
 #include "rungs.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/subset_sum.hpp"
+
+/// In place of the C library's: the library is to have 64 cores, whatever there is here.
+extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
+  CPU_ZERO_S(bytes, mask);
+  for (std::size_t core = 0; core < 64; ++core) CPU_SET_S(core, bytes, mask);
+  return 0;
+}
 
 namespace upsweep {
 namespace {
@@ -24,13 +36,42 @@ constexpr std::int64_t kPast32 = (std::int64_t{1} << 32) + 12345;
 
 std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + (i >> 13)); }
 
+/// Zeros, of which only what is written takes memory. The system gives them out where there is less: cpu::Pages it refuses.
+template <class T>
+class Sparse {
+ public:
+  explicit Sparse(std::int64_t count)
+      : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
+        memory_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    (void)madvise(memory_, bytes_, MADV_HUGEPAGE);  // of which one page of zeros is read, too
+  }
+  ~Sparse() { munmap(memory_, bytes_); }
+  Sparse(const Sparse&) = delete;
+  Sparse& operator=(const Sparse&) = delete;
+
+  [[nodiscard]] T* data() { return static_cast<T*>(memory_); }
+  T& operator[](std::int64_t i) { return data()[i]; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+TEST(Large, HasSixtyFourThreads) { ASSERT_EQ(cpu::hardware_threads(), 64) << "the system's quota is less"; }
+
+struct Size {
+  std::int64_t n;
+  int threads;
+};
+
 TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
-  for (const std::int64_t n : {kPast31, kPast32}) {
+  for (const auto& [n, threads] : {Size{kPast31, 64}, Size{kPast32, 2}}) {
     cpu::Pages<std::uint8_t> data(n);
     for (const auto& rung : tests::cpu_rungs("scan")) {
       if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
       for (std::int64_t i = 0; i < n; ++i) data[i] = element(i);
-      inclusive_scan(par.with_rung(rung.id), data.data(), n, data.data());
+      inclusive_scan(par.with_threads(threads).with_rung(rung.id), data.data(), n, data.data());
       std::uint8_t sum = 0;
       std::int64_t wrong = -1;
       for (std::int64_t i = 0; i < n && wrong < 0; ++i) {
@@ -70,29 +111,37 @@ TEST(Large, ReducesPastTheLimitsOf32Bits) {
   }
 }
 
-TEST(Large, OffsetsPastTheLimitsOf32Bits) {
-  // 3·2^29 elements in 2^29 lists: byte offsets pass 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
-  const std::int64_t n = (std::int64_t{1} << 29) + 77;
-  cpu::Pages<std::int32_t> bounds(n);
-  for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<std::int32_t>(i * 3);
+/// So many lists of so many elements each, on so many threads, by every rung.
+template <class T>
+void check_offsets(std::int64_t n, std::int64_t each, int threads) {
+  cpu::Pages<T> bounds(n + 1);
+  for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(i * each);
   cpu::Pages<std::int64_t> offsets(n + 1);
   for (const auto& rung : tests::cpu_rungs("ragged")) {
-    // int32 bounds: stops one place on are the adjacent case, which every rung must get right.
-    const auto result = compact_offsets(par.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, offsets.data());
-    EXPECT_EQ(result.total, 3 * n) << rung.id;
+    // Stops one place on are the adjacent case, which every rung must get right.
+    const Policy policy = par.with_threads(threads).with_rung(rung.id);
+    const auto result = compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
+    EXPECT_EQ(result.total, each * n) << rung.id;
     std::int64_t wrong = -1;
-    for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == 3 * i ? -1 : i;
+    for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == each * i ? -1 : i;
     EXPECT_EQ(wrong, -1) << rung.id;
   }
+}
+
+TEST(Large, OffsetsPastTheLimitsOf32Bits) {
+  // In 2^29 lists: byte offsets pass 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
+  constexpr std::int64_t kLists = (std::int64_t{1} << 29) + 77;
+  check_offsets<std::int32_t>(kLists, 3, 2);
+  check_offsets<std::uint32_t>(kLists, 5, 64);  // 2.7e9 elements
 }
 
 TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
   // Payload that is not written takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
   for (const std::int64_t n : {kPast31, kPast32}) {
     const bool few = n == kPast31;
-    cpu::Pages<std::uint32_t> key(n);
-    cpu::Pages<std::int64_t> quantity(n);
-    cpu::Pages<std::int64_t> price(n);
+    Sparse<std::uint32_t> key(n);
+    Sparse<std::int64_t> quantity(n);
+    Sparse<std::int64_t> price(n);
     if (few) std::fill_n(key.data(), n, 7U);
     std::int64_t expected = 0;
     for (const std::int64_t i : {std::int64_t{0}, std::int64_t{12345}, (std::int64_t{1} << 31) + 3, n - 2, n - 1}) {
