@@ -487,6 +487,33 @@ TEST(ReduceRungs, CheckedSumsConvertWithoutLosingAnything) {
   check_sum(std::vector<std::uint32_t>(70000, 0xFFFFFFFFU), std::int64_t{0});
 }
 
+/// Calls give no kernel more than a block: here it has as much as it takes to fill its accumulators again and again.
+TYPED_TEST(ReduceRungs, ExactSumKernelsLoseNothingWithEveryInstructionSet) {
+  using Limits = std::numeric_limits<TypeParam>;
+  for (const Isa isa : isas()) {
+    const auto exact_sum = cpu::kernels(isa).exact_sum[cpu::at(type_of<TypeParam>())];
+    ASSERT_EQ(exact_sum == nullptr, std::is_floating_point_v<TypeParam>);
+    if constexpr (std::is_integral_v<TypeParam>) {
+      const auto check = [&](const std::vector<TypeParam>& values) {
+        const auto n = std::ssize(values);
+        Guarded<TypeParam> in(n, n % 5);
+        std::copy(values.begin(), values.end(), in.data());
+        Int128 expected = 0;
+        for (const TypeParam x : values) expected += x;
+        EXPECT_TRUE(exact_sum(in.data(), n) == expected) << name(isa) << " n " << n;
+      };
+      for (const std::int64_t n : {0, 1, 2, 7, 8, 9, 31, 64, 65, 127, 16383, 16384, 16385, 16449, 32832}) {
+        for (const Pattern pattern : tests::kPatterns) check(tests::make<TypeParam>(pattern, n, 18));
+      }
+      const std::size_t many = std::size_t{5} << 20;
+      for (const TypeParam x : {Limits::max(), Limits::min(), static_cast<TypeParam>(-1)}) {
+        check(std::vector<TypeParam>(many + 3, x));
+      }
+      check(tests::make<TypeParam>(Pattern::random, many, 19));
+    }
+  }
+}
+
 TEST(ReduceRungs, CheckedConcernsIntegerAdditionOnly) {
   const Policy checked = par.with_overflow(Overflow::checked);
   const std::vector<std::int8_t> in(100, 127);

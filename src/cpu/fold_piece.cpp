@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "cpu/range_flags.hpp"
 
 namespace upsweep::cpu {
@@ -107,6 +108,15 @@ void multiply(const void* x, std::int64_t n, void* carry) {
   *static_cast<ScanCarry<T>*>(carry) = all[0];
 }
 
+/// carry ← a sum modulo 2^bits of an integer type.
+void put_sum(Type type, Int128 sum, void* carry) {
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      *static_cast<ScanCarry<T>*>(carry) = carry_of(static_cast<T>(sum));
+    }
+  });
+}
+
 }  // namespace
 
 FoldPiece::Multiply FoldPiece::product_of(Type type, bool vectors) {
@@ -123,13 +133,16 @@ void FoldPiece::fold(const void* x, std::int64_t n, void* carry) const {
   if (flags.raised()) multiply_(x, n, carry);
 }
 
-void FoldPiece::operator()(Range range, Carry& carry) const {
-  if (!elements_.converts()) return fold(elements_.at_index(range.first), range.count, carry.bytes);
+void FoldPiece::operator()(Range range, void* carry) const {
+  if (!elements_.converts()) return fold(elements_.at_index(range.first), range.count, carry);
+  if (exact_sum_ != nullptr) {
+    return put_sum(out_type_, exact_sum_(elements_.at_index(range.first), range.count), carry);
+  }
   clear(carry);
   elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
-    Carry part;
+    detail::CarryBytes part;
     fold(x, count, part.bytes);
-    merge(carry.bytes, part);
+    merge(carry, part.bytes);
   });
 }
 

@@ -16,15 +16,17 @@ namespace upsweep::cpu {
 /// limit. Its carry then has an exponent (ScanCarry::wraps).
 class FoldPiece {
  public:
-  using Carry = detail::CarryBytes;
-
   template <class Call>
   FoldPiece(const Call& call, const KernelTable& table)
       : kernel_(call.custom != nullptr ? *call.custom : table.scan[at(call.out_type)][at(call.op)]),
         merge_(call.custom != nullptr ? call.custom->merge
                                       : kernels_plain().scan[at(call.out_type)][at(call.op)].merge),
         op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
-        elements_(call) {
+        elements_(call),
+        out_type_(call.out_type) {
+    if (elements_.converts() && call.op == Operator::add && is_integer(call.in_type) && is_integer(call.out_type)) {
+      exact_sum_ = table.exact_sum[at(call.in_type)];
+    }
     if (call.custom != nullptr || call.op != Operator::mul || !is_float(call.out_type)) return;
     multiply_ = product_of(call.out_type, &table != &kernels_plain());
   }
@@ -36,11 +38,11 @@ class FoldPiece {
   [[nodiscard]] bool is_product() const { return multiply_ != nullptr; }
 
   /// carry ← the carry of no elements.
-  void clear(Carry& carry) const { kernel_.reduce(op_, nullptr, 0, carry.bytes); }
+  void clear(void* carry) const { kernel_.reduce(op_, nullptr, 0, carry); }
   /// left ← left ⊕ right, two carries.
-  void merge(void* left, const Carry& right) const { merge_(op_, left, right.bytes); }
+  void merge(void* left, const void* right) const { merge_(op_, left, right); }
   /// carry ← the fold of the range.
-  void operator()(Range range, Carry& carry) const;
+  void operator()(Range range, void* carry) const;
 
  private:
   using Multiply = void (*)(const void* x, std::int64_t n, void* carry);
@@ -55,7 +57,10 @@ class FoldPiece {
   void (*merge_)(const void* op, void* left, const void* right);
   const void* op_;
   Elements elements_;
+  Type out_type_;
   Multiply multiply_ = nullptr;
+  /// Sums of integers in another type: that of the elements as they are, cut to the type, needs no conversion of each.
+  Int128 (*exact_sum_)(const void* in, std::int64_t n) = nullptr;
 };
 
 }  // namespace upsweep::cpu

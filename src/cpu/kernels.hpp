@@ -11,6 +11,8 @@
 
 namespace upsweep::cpu {
 
+__extension__ using Int128 = __int128;
+
 /// Elements converted to another type, one by one: integers modulo 2^bits, to floats rounded to nearest.
 using Convert = void (*)(const void* in, void* out, std::int64_t n);
 
@@ -50,6 +52,8 @@ struct KernelTable {
   /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats. Sums find it on
   /// their way too (ScanMode::note).
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
+  /// The sum of the elements. Empty for floats.
+  Int128 (*exact_sum[kTypeCount])(const void* in, std::int64_t n);
   /// Copies past the caches.
   void (*copy)(void* to, const void* from, std::int64_t bytes);
   /// Reads and returns the exclusive or of all words, so that nothing is optimised away.

@@ -13,8 +13,6 @@
 
 namespace upsweep::cpu {
 
-__extension__ using Int128 = __int128;
-
 /// No |x| exceeds this, of elements of which KernelTable::magnitude is `any`.
 inline Int128 largest_magnitude(Type type, std::uint64_t any) {
   return Int128{any} + (is_signed(type) ? 1 : 0);  // -8 = ~7: a negative x is one further from 0 than its bits say

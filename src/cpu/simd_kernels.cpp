@@ -306,6 +306,86 @@ std::uint64_t magnitude(const void* in, std::int64_t n) {
   return all.get();
 }
 
+/// The unsigned type of so many bytes.
+template <int kBytes>
+using Unsigned =
+    std::conditional_t<kBytes == 8, std::uint64_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint16_t>>;
+
+/// Lane by lane the sums of the upper and of the lower halves of words, exact for kMost vectors. The lower ones' costs no
+/// instruction until it is asked for: it is what the upper ones' leaves of the sum of the words, modulo 2^bits.
+template <class Word>
+class HalfSums {
+ public:
+  static constexpr int kHalf = 4 * int{sizeof(Word)};
+  static constexpr std::int64_t kMost = std::int64_t{1} << kHalf;
+
+  UPSWEEP_INLINE void add(const Vector<Word>& x) {
+    for (int r = 0; r < kRegisters; ++r) {
+      words_.part[r] += x.part[r];
+      upper_.part[r] += x.part[r] >> kHalf;
+    }
+  }
+  [[nodiscard]] UPSWEEP_INLINE const Vector<Word>& upper() const { return upper_; }
+  [[nodiscard]] UPSWEEP_INLINE Vector<Word> lower() const {
+    Vector<Word> sums;
+    for (int r = 0; r < kRegisters; ++r) sums.part[r] = words_.part[r] - (upper_.part[r] << kHalf);
+    return sums;
+  }
+
+ private:
+  Vector<Word> words_ = splat(Word{0});
+  Vector<Word> upper_ = splat(Word{0});
+};
+
+/// What the lanes add up to.
+template <class Word>
+UPSWEEP_INLINE Int128 total_of(const Vector<Word>& v) {
+  Int128 total = 0;
+  if constexpr (sizeof(Word) < 8) {
+    using Wider = Unsigned<2 * sizeof(Word)>;
+    constexpr int kBits = 8 * int{sizeof(Word)};
+    Vector<Wider> pairs;
+    for (int r = 0; r < kRegisters; ++r) {
+      const auto both = (Register<Wider>)v.part[r];
+      pairs.part[r] = (both >> kBits) + (both << kBits >> kBits);
+    }
+    total = total_of(pairs);
+  } else {
+    for (int r = 0; r < kRegisters; ++r) {
+      for (int j = 0; j < kRegisterLanes<Word>; ++j) total += v.part[r][j];
+    }
+  }
+  return total;
+}
+
+/// The elements are added up as what they are above the least one of their type, so that no sum needs a sign. A word is
+/// two of them, or one of eight bytes.
+template <class T>
+Int128 exact_sum(const void* in, std::int64_t n) {
+  constexpr bool kWide = sizeof(T) == 8;
+  using Word = Unsigned<kWide ? 8 : 2 * sizeof(T)>;
+  constexpr std::int64_t kStep = kLanes<T>;
+  constexpr T kLeast = T(-1) < T(0) ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
+  const T* x = static_cast<const T*>(in);
+  const auto words_above = [](const Vector<T>& v) __attribute__((always_inline)) {
+    const Vector<T> least = splat(kLeast);
+    Vector<Word> words;
+    for (int r = 0; r < kRegisters; ++r) words.part[r] = (Register<Word>)(v.part[r] ^ least.part[r]);
+    return words;
+  };
+  Int128 sum = Int128{n} * kLeast;
+  for (std::int64_t i = 0; i < n;) {
+    constexpr std::int64_t kMost = kStep * HalfSums<Word>::kMost;
+    const std::int64_t end = n - i < kMost ? n : i + kMost;
+    HalfSums<Word> halves;
+    for (; i + kStep <= end; i += kStep) halves.add(words_above(load(x + i)));
+    if (i < end) halves.add(words_above(load_part(x + i, end - i, kLeast)));
+    i = end;
+    sum += total_of(halves.lower()) + (total_of(halves.upper()) << (kWide ? HalfSums<Word>::kHalf : 0));
+  }
+  return sum;
+}
+
 template <class In, class Out>
 void convert(const void* in, void* out, std::int64_t n) {
   const In* x = static_cast<const In*>(in);
@@ -607,7 +687,10 @@ constexpr void add_type(KernelTable& table) {
     if constexpr (kInteger || !(Out(0.5) == Out(0)))
       table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>;
   });
-  if constexpr (kInteger) table.magnitude[at(type_of<T>())] = &magnitude<T>;
+  if constexpr (kInteger) {
+    table.magnitude[at(type_of<T>())] = &magnitude<T>;
+    table.exact_sum[at(type_of<T>())] = &exact_sum<T>;
+  }
   if constexpr (is_list_bound(type_of<T>())) {
     table.ragged[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
   }

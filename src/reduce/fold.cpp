@@ -3,13 +3,12 @@
 #include "reduce/fold.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <vector>
 
 #include "core/visit.hpp"
-#include "cpu/elements.hpp"
 #include "cpu/fold_piece.hpp"
-#include "cpu/overflow.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/refusals.hpp"
 
@@ -43,44 +42,23 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
   const cpu::FoldPiece fold_piece(call, table);
   const auto total_of = [&](Range range) {
     detail::CarryBytes total;
-    fold_piece(range, total);
+    fold_piece(range, total.bytes);
     return total;
   };
   fold_blocks<detail::CarryBytes>(call.n, threads, total_of,
-                                  [&](const detail::CarryBytes& total) { fold_piece.merge(call.carry, total); });
-}
-
-/// The exact sum of a range: in 64 bits where its magnitudes allow that, else one by one in 128.
-template <class In>
-Int128 exact_sum(const In* x, std::int64_t n, const cpu::KernelTable& table) {
-  using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;
-  const Int128 magnitude = sizeof(In) < sizeof(Wide) ? cpu::largest_magnitude(type_of<In>())
-                                                     : cpu::largest_magnitude(table, type_of<In>(), x, n);
-  if (!cpu::all_fit<In, Wide>(0, n, magnitude)) {
-    Int128 sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<Int128>(x[i]);
-    return sum;
-  }
-  const auto& kernel = table.scan[cpu::at(type_of<Wide>())][cpu::at(Operator::add)];
-  Int128 sum = 0;
-  cpu::Elements(x, type_of<In>(), type_of<Wide>())
-      .for_each_chunk({0, n}, [&](const void* chunk, std::int64_t, std::int64_t count) {
-        auto part = empty_carry<Wide>();
-        kernel.reduce(nullptr, chunk, count, &part);
-        if (part.any) sum += static_cast<Int128>(part.total);
-      });
-  return sum;
+                                  [&](const detail::CarryBytes& total) { fold_piece.merge(call.carry, total.bytes); });
 }
 
 /// The sum in 128 bits; the carry keeps what of it does not fit, as later parts may bring it back.
-template <class In, class Out>
+template <class Out>
 void fold_checked(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
   auto& carry = *static_cast<ScanCarry<Out>*>(call.carry);
   constexpr Int128 kRange = static_cast<Int128>(1) << (8 * sizeof(Out));
-  const In* in = static_cast<const In*>(call.in);
+  const auto exact_sum = table.exact_sum[cpu::at(call.in_type)];
+  const auto* in = static_cast<const std::byte*>(call.in);
   Int128 sum = carry.any ? static_cast<Int128>(carry.total) + carry.wraps * kRange : 0;
   fold_blocks<Int128>(
-      call.n, threads, [&](Range range) { return exact_sum(in + range.first, range.count, table); },
+      call.n, threads, [&](Range range) { return exact_sum(in + range.first * call.in_size, range.count); },
       [&](Int128 total) { sum += total; });
   if (call.n == 0) return;
   carry = carry_of(static_cast<Out>(sum));
@@ -95,12 +73,8 @@ Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::Ker
     fold_typed(call, table, threads);
     return {};
   }
-  visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
-    visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
-      if constexpr (std::is_integral_v<In> && std::is_integral_v<Out>) {
-        fold_checked<In, Out>(call, cpu::kernels(policy.isa), threads);
-      }
-    });
+  visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
+    if constexpr (std::is_integral_v<Out>) fold_checked<Out>(call, cpu::kernels(policy.isa), threads);
   });
   return {};
 } catch (const std::bad_alloc&) {

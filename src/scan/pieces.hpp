@@ -25,11 +25,11 @@ class Pieces {
   Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table);
 
   /// carry ← the carry of no elements.
-  void clear(Carry& carry) const { fold_piece_.clear(carry); }
+  void clear(Carry& carry) const { fold_piece_.clear(carry.bytes); }
   /// left ← left ⊕ right.
-  void merge(Carry& left, const Carry& right) const { fold_piece_.merge(left.bytes, right); }
+  void merge(Carry& left, const Carry& right) const { fold_piece_.merge(left.bytes, right.bytes); }
   /// carry ← the fold of the range.
-  void reduce(cpu::Range range, Carry& carry) const { fold_piece_(range, carry); }
+  void reduce(cpu::Range range, Carry& carry) const { fold_piece_(range, carry.bytes); }
   /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
   /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
