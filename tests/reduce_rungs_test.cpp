@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,9 +15,11 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "core/cores.hpp"
 #include "core/visit.hpp"
 #include "cpu/kernels.hpp"
 #include "patterns.hpp"
@@ -342,6 +346,28 @@ TEST(ReduceRungs, CustomOperatorsSeeTheirCapturesAndConvert) {
     if (compiled_only(rung)) continue;
     EXPECT_EQ(reduce(par.with_rung(rung.id).with_threads(3), in, std::int64_t{1}, sum).value, expected) << rung.id;
   }
+}
+
+/// Somebody whose core is taken away for as long as the others take for the rest.
+TEST(ReduceRungs, AWorkerThatIsHeldUpKeepsNobodyElse) {
+  if (hardware_threads() < 2) GTEST_SKIP() << "one core has no other workers";
+  constexpr std::int64_t kElements = 1 << 20;
+  std::vector<std::int64_t> in(kElements, 1);
+  in[1] = 2;
+  std::atomic<std::int64_t> folded{0};
+  bool others_went_on = false;
+  const auto sum = [&](std::int64_t a, std::int64_t b) {
+    if (b == 2) {
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      const auto rest = [&] { return folded.load(std::memory_order_relaxed) > kElements * 7 / 8; };
+      while (!rest() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      others_went_on = rest();
+    }
+    folded.fetch_add(1, std::memory_order_relaxed);
+    return a + b;
+  };
+  EXPECT_EQ(reduce(par.with_rung("cpu.threads").with_threads(2), in, std::int64_t{0}, sum).value, kElements + 1);
+  EXPECT_TRUE(others_went_on) << "blocks wait for a worker that has another one to do";
 }
 
 TEST(ReduceRungs, ElementsMayHave112Bytes) {

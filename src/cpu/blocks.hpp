@@ -84,14 +84,15 @@ std::int64_t scan_in_order(const Pieces& pieces, std::int64_t n, typename Pieces
   return bad;
 }
 
-/// Runs work(range) on every block, in any order on any thread: for rungs whose blocks do not depend on each other.
+/// Runs work(range) on every block, in any order on any worker: for rungs whose blocks do not depend on each other. Whoever
+/// is done with one takes the next, so that a worker whose core is slow, or taken away, holds up no other block than its own.
 /// work returns the first bad index of its range or kNoIndex; so does this.
 template <class Work>
-std::int64_t for_each_block(std::int64_t n, std::int64_t block, int threads, Work work) {
+std::int64_t for_each_block_on(int workers, std::int64_t n, std::int64_t block, Work work) {
   const std::int64_t count = parts(n, block);
   std::atomic<std::int64_t> ticket{0};
   LowestIndex first_bad;
-  run_workers(block_workers(count, threads), [&](int) {
+  run_workers(workers, [&](int) {
     for (;;) {
       const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
       if (mine >= count) return;
@@ -99,6 +100,12 @@ std::int64_t for_each_block(std::int64_t n, std::int64_t block, int threads, Wor
     }
   });
   return first_bad.get();
+}
+
+/// The same on as many workers as blocks of about kBlockBytes are worth.
+template <class Work>
+std::int64_t for_each_block(std::int64_t n, std::int64_t block, int threads, Work work) {
+  return for_each_block_on(block_workers(parts(n, block), threads), n, block, work);
 }
 
 }  // namespace upsweep::cpu

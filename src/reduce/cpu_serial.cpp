@@ -33,10 +33,11 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .float_bound = kPlainBound},
                              .run = run};
 
-// cpu.threads: threads fold runs of blocks on their own; the block totals are folded in order.
+// cpu.threads: threads fold block after block; the block totals are folded in order.
 //
 // Idea   A reduction needs no broadcast, so threads cost no second pass. Blocks, not threads, decide where the array is
-//        cut: the bits of a float sum are the same for any number of threads.
+//        cut: the bits of a float sum are the same for any number of threads. Whoever is done takes the next block, so
+//        that a slow core holds up no other.
 // Cost   One pass: n read. Work n + n/2^16, depth n/p + n/2^16.
 // Needs  Any CPU, any associative operator.
 // Limit  The loop's latency again, on each thread. cpu.simd_threads removes it.

@@ -36,8 +36,8 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
 
 // cpu.simd_threads: the vector folds of cpu.simd on every core: reading at the speed of memory.
 //
-// Idea   Threads fold runs of blocks with four vector accumulators; the block totals are folded in order. The bits are
-//        those of cpu.simd, for any number of threads.
+// Idea   Threads take block after block and fold it with four vector accumulators; the block totals are folded in order.
+//        The bits are those of cpu.simd, for any number of threads.
 // Cost   One pass: n read. Work n + n/2^16, depth n/(4·w·p) + n/2^16.
 // Needs  A compiled operator.
 // Limit  The read bandwidth of the machine. Nothing that looks at every element is faster, and a reduction has no
