@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct Sums {
   std::int64_t scan(Range range, Carry& carry, Range = {0, 0}) const {
     for (std::int64_t i = range.first; i < range.first + range.count; ++i) out[i] = carry += in[i];
     return first_bad >= range.first && first_bad < range.first + range.count ? first_bad : kNoIndex;
+  }
+  std::int64_t scan_and_fold(Range range, Carry& carry, Range, Range folded, Carry& total) const {
+    const std::int64_t bad = scan(range, carry);
+    Carry part = 0;
+    reduce(folded, part);
+    merge(total, part);
+    return bad;
   }
   static constexpr std::int64_t block() { return kBlock; }
   static constexpr std::int64_t strip() { return kBlock / 2; }
@@ -153,20 +161,21 @@ TEST(Lookahead, TheFirstBadIndexOfAllWorkers) {
   }
 }
 
-TEST(BlockTotals, TheFirstToPublishDoes) {
+TEST(BlockTotals, OfEverySize) {
   for (const std::int64_t slots : {3, 3000}) {
-    upsweep::cpu::BlockTotals totals(slots, 8);
-    const std::int64_t one = 1;
-    const std::int64_t two = 2;
-    std::int64_t read = 0;
-    for (const std::int64_t b : {std::int64_t{0}, slots - 1}) {
-      EXPECT_FALSE(totals.read(b, &read));
-      totals.publish(b, &one);
-      totals.publish(b, &two);
-      ASSERT_TRUE(totals.read(b, &read));
-      EXPECT_EQ(read, 1);
-      EXPECT_FALSE(totals.begin_help(b, true));
-      EXPECT_TRUE(totals.is_left(b));
+    for (const std::int64_t bytes : {1, 8, 12, 24, 48, 60, 200}) {
+      upsweep::cpu::BlockTotals totals(slots, bytes);
+      for (const std::int64_t b : {std::int64_t{0}, std::int64_t{1}, slots - 1}) {
+        const std::string total(static_cast<std::size_t>(bytes), static_cast<char>('a' + b % 26));
+        std::string read(total.size() + 1, '-');
+        EXPECT_FALSE(totals.read(b, read.data()));
+        totals.publish(b, total.data());
+        totals.publish(b, total.data());
+        ASSERT_TRUE(totals.read(b, read.data()));
+        EXPECT_EQ(read, total + '-') << "of " << bytes << " bytes, not past its end";
+        EXPECT_FALSE(totals.begin_help(b, true));
+        EXPECT_TRUE(totals.is_left(b));
+      }
     }
   }
 }

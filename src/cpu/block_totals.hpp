@@ -2,6 +2,7 @@
 // cpu/block_totals.hpp: the totals of an array's blocks, each published once, by its owner or by somebody who helps.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,29 +13,39 @@
 namespace upsweep::cpu {
 
 /// A slot per block, in cache lines of its own: whoever waits for one block does not slow down those who publish others.
-/// A slot is a total, filled up, and a state: a flag that somebody writes or has written the total, one that it can be
-/// read, and the number of helpers that read the block to fold it in its owner's place.
+/// A slot is a total, filled up, whether it is known, and the number of helpers that read the block to fold it in its
+/// owner's place. Publishing is plain stores: a locked instruction would wait until all non-temporal stores have reached
+/// memory.
 class BlockTotals {
  public:
   /// Throws std::bad_alloc.
   BlockTotals(std::int64_t slots, std::int64_t total_bytes)
-      : total_bytes_(static_cast<std::size_t>(total_bytes)),
-        stride_((total_bytes + kStateBytes + kLine - 1) / kLine * kLine),
-        slots_(slots_at(slots * stride_)) {}
+      : words_((total_bytes + kWord - 1) / kWord),
+        total_bytes_(total_bytes),
+        stride_(((words_ + 2) * kWord + kLine - 1) / kLine * kLine / kWord),
+        slots_(slots_at(slots * stride_ * kWord)) {}
   BlockTotals(const BlockTotals&) = delete;
   BlockTotals& operator=(const BlockTotals&) = delete;
 
-  /// Of several who publish a block, who all have the same total, the first one does.
+  /// Several may publish a block, as they all have the same total.
   void publish(std::int64_t block, const void* total) {
-    if ((state(block).fetch_or(kWritten, std::memory_order_relaxed) & kWritten) != 0) return;
-    std::memcpy(slot(block), total, total_bytes_);
-    state(block).fetch_or(kKnown, std::memory_order_release);
+    const auto* from = static_cast<const std::byte*>(total);
+    for (std::int64_t w = 0; w < words_; ++w) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + w * kWord, bytes_of(w));
+      at(block, w).store(word, std::memory_order_relaxed);
+    }
+    known(block).store(1, std::memory_order_release);
   }
 
   /// The block's total, where it is known.
   bool read(std::int64_t block, void* total) const {
-    if ((state(block).load(std::memory_order_acquire) & kKnown) == 0) return false;
-    std::memcpy(total, slot(block), total_bytes_);
+    if (known(block).load(std::memory_order_acquire) == 0) return false;
+    auto* to = static_cast<std::byte*>(total);
+    for (std::int64_t w = 0; w < words_; ++w) {
+      const std::uint64_t word = at(block, w).load(std::memory_order_relaxed);
+      std::memcpy(to + w * kWord, &word, bytes_of(w));
+    }
     return true;
   }
   void fetch(std::int64_t block) const { __builtin_prefetch(slot(block)); }
@@ -42,43 +53,45 @@ class BlockTotals {
   /// Whether this thread may fold the block for its owner, who overwrites it in place only once end_help() was called:
   /// the total is missing, and nobody else helps, or this thread insists.
   [[nodiscard]] bool begin_help(std::int64_t block, bool insists) {
-    const std::uint64_t seen = state(block).load(std::memory_order_relaxed);
-    if ((seen & kKnown) != 0 || (seen >= kHelper && !insists)) return false;
-    if ((state(block).fetch_add(kHelper, std::memory_order_acq_rel) & kKnown) == 0) return true;
+    if (helpers(block).load(std::memory_order_relaxed) != 0 && !insists) return false;
+    helpers(block).fetch_add(1, std::memory_order_acq_rel);
+    if (known(block).load(std::memory_order_acquire) == 0) return true;
     end_help(block);
     return false;
   }
-  void end_help(std::int64_t block) { state(block).fetch_sub(kHelper, std::memory_order_release); }
+  void end_help(std::int64_t block) { helpers(block).fetch_sub(1, std::memory_order_release); }
 
-  /// Whether nobody reads the block any more to fold it, nor will.
-  [[nodiscard]] bool is_left(std::int64_t block) const {
-    return state(block).load(std::memory_order_acquire) == (kWritten | kKnown);
-  }
+  /// Whether nobody reads the block any more to fold it, nor will: for who has published its total. A read-modify-write
+  /// is before a helper's, who then sees that the total is known, or after it, and sees the helper.
+  [[nodiscard]] bool is_left(std::int64_t block) { return helpers(block).fetch_add(0, std::memory_order_acq_rel) == 0; }
 
  private:
   static constexpr std::int64_t kLine = 64;
-  static constexpr std::int64_t kStateBytes = sizeof(std::uint64_t);
-  static constexpr std::uint64_t kWritten = 1;
-  static constexpr std::uint64_t kKnown = 2;
-  static constexpr std::uint64_t kHelper = 4;
+  static constexpr std::int64_t kWord = sizeof(std::uint64_t);
   // 64 slots of small carries, of 32 blocks: asking for pages takes longer than scanning so few.
   static constexpr std::int64_t kFewBytes = 4096;
 
-  std::byte* slots_at(std::int64_t bytes) {
-    if (bytes <= kFewBytes) return static_cast<std::byte*>(std::memset(few_, 0, static_cast<std::size_t>(bytes)));
-    pages_ = Pages<std::byte>(bytes);
+  std::uint64_t* slots_at(std::int64_t bytes) {
+    if (bytes <= kFewBytes) return static_cast<std::uint64_t*>(std::memset(few_, 0, static_cast<std::size_t>(bytes)));
+    pages_ = Pages<std::uint64_t>(bytes / kWord);
     return pages_.data();
   }
-  [[nodiscard]] std::byte* slot(std::int64_t block) const { return slots_ + block * stride_; }
-  [[nodiscard]] std::atomic_ref<std::uint64_t> state(std::int64_t block) const {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(slot(block) + stride_ - kStateBytes));
+  [[nodiscard]] std::size_t bytes_of(std::int64_t word) const {
+    return static_cast<std::size_t>(std::min(kWord, total_bytes_ - word * kWord));
   }
+  [[nodiscard]] std::uint64_t* slot(std::int64_t block) const { return slots_ + block * stride_; }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> at(std::int64_t block, std::int64_t word) const {
+    return std::atomic_ref(slot(block)[word]);
+  }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> known(std::int64_t block) const { return at(block, words_); }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> helpers(std::int64_t block) const { return at(block, words_ + 1); }
 
-  std::size_t total_bytes_;
-  std::int64_t stride_;
-  alignas(kLine) std::byte few_[kFewBytes];
-  Pages<std::byte> pages_;
-  std::byte* slots_;
+  std::int64_t words_;  // of a total
+  std::int64_t total_bytes_;
+  std::int64_t stride_;  // words from slot to slot
+  alignas(kLine) std::uint64_t few_[kFewBytes / kWord];
+  Pages<std::uint64_t> pages_;
+  std::uint64_t* slots_;
 };
 
 }  // namespace upsweep::cpu

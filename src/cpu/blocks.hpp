@@ -42,18 +42,14 @@ class Strips {
   [[nodiscard]] std::int64_t end(std::int64_t at, std::int64_t count) const {
     return std::min(count, at == 0 ? first_ : at + each_);
   }
-  /// total ← total ⊕ the fold of the strip.
-  void add(Range strip, Carry& total) const {
-    Carry part;
-    pieces_.reduce(strip, part);
-    pieces_.merge(total, part);
-  }
   /// total ← the fold of the block.
   void fold(Range block, Carry& total) const {
     pieces_.clear(total);
     for (std::int64_t at = 0; at < block.count;) {
       const std::int64_t next = end(at, block.count);
-      add({block.first + at, next - at}, total);
+      Carry part;
+      pieces_.reduce({block.first + at, next - at}, part);
+      pieces_.merge(total, part);
       at = next;
     }
   }

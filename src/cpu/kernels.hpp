@@ -33,7 +33,8 @@ struct ListTotal {
 struct RaggedKernel {
   /// The sum of lengths, modulo 2^64; nothing is checked.
   std::int64_t (*reduce)(const Lists& lists, std::int64_t n);
-  /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used.
+  /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used. Of what
+  /// `mode` points to, starts are given: stops are as far from them as those of `lists`. Totals are int64.
   ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
   /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.

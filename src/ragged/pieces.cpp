@@ -35,8 +35,27 @@ cpu::Lists Pieces::lists(std::int64_t first) const {
 void Pieces::reduce(cpu::Range range, Carry& carry) const { carry = kernel_.reduce(lists(range.first), range.count); }
 
 std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+  return scan_as(range, carry, mode_for(ahead));
+}
+
+std::int64_t Pieces::scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded,
+                                   Carry& total) const {
+  Carry part = 0;
+  detail::ScanMode both = mode_for(ahead);
+  both.beside = lists(folded.first).starts;
+  both.beside_total = &part;
+  const std::int64_t bad = scan_as(range, carry, both);
+  merge(total, part);
+  return bad;
+}
+
+detail::ScanMode Pieces::mode_for(cpu::Range ahead) const {
   detail::ScanMode mode{.non_temporal = non_temporal_};
   if (ahead.count > 0) mode.next = lists(ahead.first).starts;
+  return mode;
+}
+
+std::int64_t Pieces::scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const {
   const Carry before = carry;
   const cpu::ListTotal sum = kernel_.scan(lists(range.first), range.count, output(range.first), before, mode);
   carry = sum.total;

@@ -23,6 +23,8 @@ class Pieces {
   void reduce(cpu::Range range, Carry& carry) const;
   /// Writes the offsets that follow the lists of the range, `carry` before them; returns the first bad list or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
+  /// The same, and total ← total ⊕ the fold of as many lists of `folded`.
+  std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const;
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const { return scan(range, carry); }
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
@@ -41,6 +43,8 @@ class Pieces {
   [[nodiscard]] Code error_of(std::int64_t list) const;
 
  private:
+  std::int64_t scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const;
+  [[nodiscard]] detail::ScanMode mode_for(cpu::Range ahead) const;
   [[nodiscard]] cpu::Lists lists(std::int64_t first) const;
   [[nodiscard]] std::int64_t find_bad(cpu::Range range, Carry before) const;
   [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }

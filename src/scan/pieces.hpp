@@ -33,6 +33,15 @@ class Pieces {
   /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
   /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
+  /// The same, and total ← total ⊕ the fold of `folded`: one after the other, as one loop for both takes doubles 1.2 times
+  /// as long on an EPYC and gains integers 3 %.
+  std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const {
+    const std::int64_t bad = scan(range, carry, ahead);
+    Carry part;
+    reduce(folded, part);
+    merge(total, part);
+    return bad;
+  }
   /// Writes the range as if nothing preceded it: what does is combined in by shift(), which also checks for overflow.
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const;
   std::int64_t shift(cpu::Range range, const Carry& carry) const;

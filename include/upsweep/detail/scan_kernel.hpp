@@ -20,6 +20,10 @@ struct ScanMode {
   /// Sums by SIMD kernels: of integers becomes itself | x ^ (x >> bits-1) of every element; of floats not 0 where an
   /// output is infinite or NaN. Or null.
   std::uint64_t* note = nullptr;
+  /// Ragged offsets by SIMD kernels: as many lists elsewhere, folded while stores wait for memory, and where their fold
+  /// goes. Or null.
+  const void* beside = nullptr;
+  void* beside_total = nullptr;
 };
 
 /// The operations on a piece of n elements that every rung is made of. Types are erased, so that a rung is compiled
