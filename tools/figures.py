@@ -155,6 +155,20 @@ def cpu_scan_gain():
 # ---- measured on the CPU
 
 
+def cpu_scaling():
+    """A line per count of threads: milliseconds, and fractions of the rate of a copy on as many."""
+    wanted = {
+        "scan, int32": ("xeon32-scan", "int32", None),
+        "scan, float64": ("xeon32-scan", "float64", None),
+        "offsets, int32": ("xeon32-ragged", "int32", None),
+        "offsets, int64": ("xeon32-ragged", "int64", None),
+        "`cpu.chained`, int32": ("xeon32-chained", "int32", None),
+    }
+    columns = [rows(name, type=t, input=source) for name, t, source in wanted.values()]
+    lines = [[str(found[0]["threads"]), *map(ms_of_copy, found)] for found in zip(*columns, strict=True)]
+    return table(["threads", *wanted], lines)
+
+
 def cpu_query():
     lines = []
     for query, name in QUERIES.items():
@@ -326,6 +340,7 @@ def headline():
         return [f"{query}, {place}; two cores", times[0], f"DuckDB {times[1]}, Polars {times[2]}"]
 
     gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
+    many = RECORDED["cpu_many_std_par"]["rows"][0]["value"]
     on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
     return table(["", "upsweep", "instead"], [
         h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
@@ -333,6 +348,7 @@ def headline():
         h200("h200-reduce", "Sum of 2^28 float32, which only reads; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
         ["Running sum of 10^8 int32; two cores", f"{cpu_scan_of('cpu.chained')[0]} ms",
          f"`std::inclusive_scan` on oneTBB {cpu_scan_of('cpu.std_par')[0]} ms"],
+        ["Running sum of 5·10^8 int32; 32 cores", f"{many[0]} ms; a copy {many[3]} ms", f"`std::inclusive_scan` on oneTBB {many[1]} ms"],
         query("TPC-H Q1", "memory"),
         query("TPC-H Q6", "memory"),
         query("TPC-H Q6", "Parquet"),
@@ -346,6 +362,7 @@ TABLES = {
     "headline": headline,
     "cpu_scan": cpu_scan,
     "cpu_scan_gain": cpu_scan_gain,
+    "cpu_scaling": cpu_scaling,
     "cpu_query": cpu_query,
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
