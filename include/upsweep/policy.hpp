@@ -4,8 +4,8 @@
 // Threads   a call runs on its caller's thread, and on others that all calls into one copy of the library share: callers at
 //           the same time share the cores, and each gets on by itself where no core is free. Calls may come from any
 //           thread, from tasks of oneTBB and OpenMP, and under locks. The caller's rounding and denormal modes hold on
-//           every thread; signals are handled on the program's own threads; pthread_cancel() of a caller acts after its
-//           call, where that does not read files.
+//           every thread; signals are handled on the program's own threads; pthread_cancel() of a caller acts after a
+//           call that runs on several threads and reads no files.
 // Cores     that a call may use are found out at the first one, in a child of fork() at its own: those that the main thread
 //           or the calling one may run on, within the CPU quota. A program that binds its main thread to a core, and calls
 //           from it, makes a call with `par` before it does (with OMP_PROC_BIND, OpenMP does as it is loaded).

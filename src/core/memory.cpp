@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "core/threads.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep {
@@ -53,7 +54,10 @@ std::int64_t free_in_group() {
 
 }  // namespace
 
-std::int64_t available_memory() { return std::min(free_in_system(), free_in_group()); }
+std::int64_t available_memory() {
+  const NotCancelled while_files_are_open;
+  return std::min(free_in_system(), free_in_group());
+}
 
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};

@@ -80,6 +80,7 @@ constexpr int kEnough = std::numeric_limits<int>::max();
 /// kEnough: as many as there are cores, and those of libraries.
 int find_spare_threads() noexcept try {
   const NotCancelled until_found;
+  const SignalsBlocked meanwhile;
   const int wanted = hardware_threads() + kOfLibraries;
   const int made = try_threads(wanted, address_space_is_limited() ? kThreadStack + kHeap : kThreadStack);
   return made == wanted ? kEnough : made;

@@ -4,7 +4,9 @@
 
 #include <pthread.h>
 
+#include <csignal>
 #include <cstddef>
+#include <initializer_list>
 
 namespace upsweep {
 
@@ -19,6 +21,24 @@ class NotCancelled {
 
  private:
   int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+/// Threads made meanwhile take no signals: handlers of the program run on its own threads. Left are those that a thread's own
+/// instructions raise, which end the program silently where they are blocked, and that of profilers, which sample every thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t most;
+    sigfillset(&most);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) sigdelset(&most, signal);
+    pthread_sigmask(SIG_SETMASK, &most, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
 };
 
 struct SpareThreads {

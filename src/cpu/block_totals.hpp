@@ -14,8 +14,8 @@ namespace upsweep::cpu {
 
 /// A slot per block, in cache lines of its own: whoever waits for one block does not slow down those who publish others.
 /// A slot is a total, filled up, whether it is known, and the number of helpers that read the block to fold it in its
-/// owner's place. Publishing is plain stores: a locked instruction would wait until all non-temporal stores have reached
-/// memory.
+/// owner's place. Publishing is plain stores: a locked instruction, as taking a block is, waits until all non-temporal stores
+/// have reached memory.
 class BlockTotals {
  public:
   /// Throws std::bad_alloc.
@@ -48,11 +48,12 @@ class BlockTotals {
     }
     return true;
   }
-  void fetch(std::int64_t block) const { __builtin_prefetch(slot(block)); }
+  void fetch(std::int64_t block) const { __builtin_prefetch(slot(block) + words_); }
 
   /// Whether this thread may fold the block for its owner, who overwrites it in place only once end_help() was called:
   /// the total is missing, and nobody else helps, or this thread insists.
   [[nodiscard]] bool begin_help(std::int64_t block, bool insists) {
+    if (known(block).load(std::memory_order_acquire) != 0) return false;
     if (helpers(block).load(std::memory_order_relaxed) != 0 && !insists) return false;
     helpers(block).fetch_add(1, std::memory_order_acq_rel);
     if (known(block).load(std::memory_order_acquire) == 0) return true;

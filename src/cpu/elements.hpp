@@ -15,7 +15,6 @@ namespace upsweep::cpu {
 /// they pass through a chunk on the stack, small enough to stay in first-level cache beside what it is made from.
 class Elements {
  public:
-  Elements(const void* data, Type in, Type out) : Elements(data, size_of(in), size_of(out), in, out) {}
   template <class Call>
   explicit Elements(const Call& call) : Elements(call.in, call.in_size, call.out_size, call.in_type, call.out_type) {}
 

@@ -111,7 +111,7 @@ class Lookahead {
       Carry total;
       if (!totals_.read(reader.next, &total)) await_total(reader, block, now + reader.patience, total);
       if (pieces_.prefers_scan(reader.prefix, total)) {
-        while (!totals_.read(end_slot(reader.next), &reader.prefix)) std::this_thread::yield();
+        for (GiveWay give_way; !totals_.read(end_slot(reader.next), &reader.prefix);) give_way();
       } else {
         pieces_.merge(reader.prefix, total);
       }
@@ -153,7 +153,7 @@ class Lookahead {
     const Held old = block;
     block.index = newest;
     // In place: a helper may still read what is overwritten now.
-    while (pieces_.in_place() && !totals_.is_left(old.index)) std::this_thread::yield();
+    for (GiveWay give_way; pieces_.in_place() && !totals_.is_left(old.index);) give_way();
     Carry carry = before;
     std::int64_t bad = kNoIndex;
     if (is_whole(newest)) {

@@ -27,7 +27,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 #include <memory>
 #include <mutex>
@@ -160,24 +159,6 @@ void leave_real_time() noexcept {
   const sched_param usual{};
   sched_setscheduler(0, SCHED_OTHER, &usual);
 }
-
-/// Threads made meanwhile take no signals: handlers of the program run on its own threads. Left are those that a thread's own
-/// instructions raise, which end the program silently where they are blocked, and that of profilers, which sample every thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t most;
-    sigfillset(&most);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) sigdelset(&most, signal);
-    pthread_sigmask(SIG_SETMASK, &most, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 /// Constant-initialised and never destroyed: there before every other object, and after.
 class Pool {

@@ -2,7 +2,9 @@
 // cpu/parallel.hpp: runs a function once per worker on the threads that there are, and returns how many workers a call has.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <type_traits>
 
 #include "core/cores.hpp"
@@ -18,6 +20,20 @@ inline constexpr int kMaxWorkers = 1024;
 
 /// The hint, to the pipeline and to the other thread of the core, that this thread spins.
 inline void pause() noexcept { __builtin_ia32_pause(); }
+
+/// Gives the core up, again and again, for a thread that this one waits for: by yielding, and after a while by sleeping, as a
+/// thread of a real-time class yields to none of another.
+class GiveWay {
+ public:
+  void operator()() noexcept {
+    if (++times_ <= kYields) return std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds{50});
+  }
+
+ private:
+  static constexpr int kYields = 1000;  // half a millisecond where nobody else wants the core
+  int times_ = 0;
+};
 
 /// A clock that is cheap to read and runs at one rate on all cores: some 2 to 4 per nanosecond.
 inline std::uint64_t cycles() noexcept { return __builtin_ia32_rdtsc(); }

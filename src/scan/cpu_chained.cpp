@@ -29,9 +29,10 @@ namespace {
 /// Waits for `turn` to reach `block`: it spins, as the wait is shorter than a system call, but gives the core up once
 /// in a while for the case that the thread it waits for has none.
 void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
+  cpu::GiveWay give_way;
   for (int spins = 0; turn.load(std::memory_order_acquire) != block; ++spins) {
     if (spins % 128 == 127) {
-      std::this_thread::yield();
+      give_way();
     } else {
       cpu::pause();
     }

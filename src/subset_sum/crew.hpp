@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "cpu/parallel.hpp"
 
@@ -18,11 +17,12 @@ namespace upsweep::subset_sum {
 template <class Done>
 void wait_until(Done done) {
   constexpr int kSpins = 64;
+  cpu::GiveWay give_way;
   for (int spins = 0; !done(); ++spins) {
     if (spins < kSpins) {
       cpu::pause();
     } else {
-      std::this_thread::yield();
+      give_way();
     }
   }
 }

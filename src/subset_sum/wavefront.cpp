@@ -35,8 +35,6 @@ constexpr std::int64_t kReach = 128 * 1024;
 constexpr std::size_t kMostPasses = 16;
 // Words times items of a region with several passes: 0.1 s of one core, so that progress is reported soon.
 constexpr std::int64_t kMostWork = std::int64_t{1} << 28;
-// Where others are called in vain, they are not called for the next region, then for the next 3, 7, … at most so many.
-constexpr int kMostAlone = 63;
 // Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
 constexpr std::int64_t kLine = 8;
 
@@ -95,10 +93,6 @@ void Wavefront::run(const std::vector<Pass>& passes) {
   for (const Pass& pass : passes) items += pass.count;
   int workers = begin(passes, static_cast<int>(slices_.size()));
   workers = static_cast<int>(std::clamp<std::int64_t>(open_words_ * items / kLeastWork, 1, workers));
-  if (workers > 1 && alone_ > 0) {
-    --alone_;
-    workers = 1;
-  }
   reserve(workers);
   if (workers == 1) {
     share(1);
@@ -109,9 +103,6 @@ void Wavefront::run(const std::vector<Pass>& passes) {
       const int seat = crew.join([&](int seats) { share(seats); });
       if (seat != Crew::kLate) work(seat);
     });
-    // Waiting in vain takes up to a quarter of what the shortest region does.
-    in_vain_ = seats_ > 1 ? 0 : std::min(2 * in_vain_ + 1, kMostAlone);
-    alone_ = in_vain_;
   }
   end();
 }

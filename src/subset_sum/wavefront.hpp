@@ -76,9 +76,7 @@ class Wavefront {
   OpenRuns open_;                      // as of the beginning of a region
   std::vector<std::uint8_t> is_full_;  // tiles of which every sum is reached
   bool fills_ = false;                 // a tile became full in the last region
-  int in_vain_ = 0;            // regions that one thread was to do alone when none had come to help; 0: some came
-  int alone_ = 0;              // … that are left of them
-  std::vector<Slice> slices_;  // one per thread
+  std::vector<Slice> slices_;          // one per thread
 
   // Of a region:
   std::vector<Pass> passes_;
