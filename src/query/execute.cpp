@@ -95,6 +95,10 @@ struct Part {
   std::optional<Groups> total;
 };
 
+/// Parts for each worker that may be taken ahead of the total: those that follow a large one are done meanwhile, and few
+/// totals wait for it.
+constexpr std::size_t kPartsAhead = 4;
+
 class Executor {
  public:
   Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress)
@@ -120,13 +124,28 @@ class Executor {
     const int count = static_cast<int>(parts_.size());
     try {
       const std::unique_ptr<Folder> folder = folding_.make_folder();
-      for (int part = next_.fetch_add(1); part < count; part = next_.fetch_add(1)) take_pieces(part, *folder);
+      for (int part = next_part(); part < count; part = next_part()) take_pieces(part, *folder);
       for (int part = 0; part < count; ++part) take_pieces(part, *folder);
       const std::lock_guard lock(mutex_);
       folder->add_cost(total_);
     } catch (...) {
       fail({}, std::current_exception());
     }
+  }
+
+  /// A new part; where many have been taken past the first that is not in the total, an earlier one that has pieces left, as
+  /// totals wait for those of all parts before them.
+  int next_part() {
+    const std::lock_guard lock(mutex_);
+    const auto unread = [](const Part& part) { return part.count < 0; };
+    const auto most = added_ + kPartsAhead * static_cast<std::size_t>(folding_.workers);
+    if (next_ > most && next_ < parts_.size() && !has_failed_) {
+      const auto begin = parts_.begin();
+      const auto end = begin + static_cast<std::ptrdiff_t>(next_);
+      const auto earlier = std::find_if(begin + static_cast<std::ptrdiff_t>(added_), end, unread);
+      if (earlier != end) return static_cast<int>(earlier - begin);
+    }
+    return static_cast<int>(std::min(next_++, parts_.size()));
   }
 
   void take_pieces(int number, Folder& folder) noexcept {
@@ -194,7 +213,7 @@ class Executor {
     if (progress_) progress_(total_.rows);
   }
 
-  /// Parts that are merged whole join the total, in the table's order: what is kept does not grow with their number.
+  /// Parts that are merged whole join the total, in the table's order.
   void add_parts() {
     for (; added_ < parts_.size() && parts_[added_].merged == parts_[added_].count; ++added_) {
       std::optional<Groups>& total = parts_[added_].total;
@@ -225,7 +244,7 @@ class Executor {
   std::vector<int> matching_;  ///< the parts that may have rows
   std::vector<Part> parts_;    ///< of these
   std::size_t added_ = 0;      ///< parts that are in the total
-  std::atomic<int> next_{0};
+  std::size_t next_ = 0;       ///< the first part that nobody has taken
   std::mutex mutex_;
   std::atomic<bool> has_failed_{false};
   Place failed_{};
