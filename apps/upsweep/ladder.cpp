@@ -59,6 +59,12 @@ std::vector<int> parse_threads(const std::string& text) {
   return counts;
 }
 
+/// The greatest of the counts; 0, which is all that there are, exceeds every other.
+int most_threads(const std::vector<int>& counts) {
+  const bool all = std::ranges::find(counts, 0) != counts.end();
+  return all ? 0 : *std::ranges::max_element(counts);
+}
+
 Setting parse_choice(const SettingInfo& info, const std::string& text) {
   const auto found = std::find(info.choices.begin(), info.choices.end(), text);
   if (found != info.choices.end()) return {found - info.choices.begin()};
@@ -106,8 +112,8 @@ std::pair<T*, std::shared_ptr<const void>> allocate(std::int64_t count) {
 }
 
 /// The whole column as it is.
-Column load(const std::string& source, io::ColumnInfo& info) {
-  const auto reader = io::open_column(source);
+Column load(const std::string& source, int threads, io::ColumnInfo& info) {
+  const auto reader = io::open_column(source, threads);
   info = reader->info();
   const io::Chunk all = reader->next(std::numeric_limits<std::int64_t>::max());
   const std::int64_t bytes = all.count * size_of(info.type);
@@ -136,9 +142,9 @@ T converted(In element, std::int64_t unit, const io::ColumnInfo& info, const Inp
 
 /// The column as T. Throws unsupported_type, and overflow for a value that T does not hold.
 template <class T>
-Column load_as(const std::string& source, const InputInfo& input, std::string_view problem) {
+Column load_as(const std::string& source, int threads, const InputInfo& input, std::string_view problem) {
   io::ColumnInfo info;
-  const Column column = load(source, info);
+  const Column column = load(source, threads, info);
   if (is_float(info.type) && std::is_integral_v<T>) {
     throw Error(Code::unsupported_type,
                 fmt::format("{} has {} elements: {} takes integers and decimals", info.name, name(info.type), problem));
@@ -164,7 +170,7 @@ Column load_numbers(const std::string& source) {
   return {.name = source, .type = Type::int64, .count = count, .data = std::move(owner), .scale = numbers.scale};
 }
 
-std::vector<Column> load_all(const std::vector<std::string>& sources, const ProblemInfo& problem) {
+std::vector<Column> load_all(const std::vector<std::string>& sources, const ProblemInfo& problem, int threads) {
   if (sources.empty()) return {};
   if (sources.size() != problem.inputs.size()) {
     std::vector<std::string_view> names;
@@ -180,10 +186,10 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
       columns.push_back(load_numbers(sources[i]));
     } else if (input.type) {
       visit_type(*input.type, [&]<class T>(std::type_identity<T>) {
-        columns.push_back(load_as<T>(sources[i], input, problem.name));
+        columns.push_back(load_as<T>(sources[i], threads, input, problem.name));
       });
     } else {
-      columns.push_back(load(sources[i], info));
+      columns.push_back(load(sources[i], threads, info));
     }
   }
   return columns;
@@ -205,7 +211,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
     request.settings[info.name] = parse_setting(info, text);
     needs_gpu = needs_gpu || info.backend == Backend::cuda;
   }
-  request.input = load_all(options.input, problem);
+  request.input = load_all(options.input, problem, most_threads(threads));
   request.threads = std::move(threads);
   request.on_cpu = common.device != "cuda" && !needs_gpu;
   request.on_gpu = common.device == "cuda" || common.rung.starts_with("cuda.") || needs_gpu ||
