@@ -25,6 +25,7 @@
 #if UPSWEEP_HAVE_ARROW
 #include <parquet/file_writer.h>
 
+#include "io/csv_rows.hpp"
 #include "io/parquet_range.hpp"
 #endif
 
@@ -1144,6 +1145,35 @@ TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryPart) {
 TEST_F(TableTest, AFaultyRowOfCsvIsReportedAheadOfALaterQuote) {
   const Error error = error_of([&] { touch_all(put("a.csv", "x,y\n1,2,3\n1,\"a\n")); });
   EXPECT_EQ(error.index(), 0) << error.what();
+}
+
+TEST_F(TableTest, ARowOfCsvWithoutAnEndIsRefusedAfterSomeMegabytes) {
+  const std::int64_t file_bytes = std::int64_t{256} << 20;
+  const std::string beginnings[] = {"", "a,", "\"", "a,\"", "a,b\n1.5,", "a,b\n1.5,2\n3.5,\""};
+  for (const std::string& text : beginnings) {
+    const std::string name = put("a.csv", text);
+    std::filesystem::resize_file(name, static_cast<std::uintmax_t>(file_bytes));  // zeros, which no disk holds
+    const auto start = std::chrono::steady_clock::now();
+    const Error error = error_of([&] { open_table(name); });
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << text;
+    EXPECT_EQ(error.code(), Code::malformed);
+    const std::int64_t row = std::count(text.begin(), text.end(), '\n') - 1;
+    EXPECT_EQ(error.index(), row < 0 ? kNoIndex : row) << error.what();
+    const std::string what = error.what();
+    EXPECT_NE(what.find(row < 0 ? "the line of names" : "row " + std::to_string(row)), std::string::npos) << what;
+    EXPECT_NE(what.find("2097152 bytes"), std::string::npos) << what;
+  }
+}
+
+TEST_F(TableTest, RowsOfCsvMayHaveTwoMebibytes) {
+  const std::string name(kLongestRow - 4, 'n');
+  const std::string quoted = "\"" + std::string(kLongestRow - 5, 'q') + "\"";
+  for (const std::string& field : {name, quoted}) {
+    const auto names = open_table(put("a.csv", field + ",x\n1,2\n"));
+    EXPECT_EQ(std::ssize(names->fields()), 2);
+    const auto rows = open_table(put("a.csv", "a,x\n" + field + ",2\n"));
+    EXPECT_EQ(numbers<std::int64_t>(*rows, "x"), (Optionals<std::int64_t>{2}));
+  }
 }
 
 TEST_F(TableTest, BadCsvIsMalformed) {

@@ -14,7 +14,6 @@
 // fork()    a child may make calls whatever its parent's threads were doing, and has threads of its own. (POSIX promises a
 //           child of a program with threads next to nothing before exec(); glibc, that it can allocate memory, and no more
 //           is needed.) Not: cpu.std_par, which is oneTBB's, and the call itself where its operator or callback forks.
-//           CSV files are read by Arrow's threads, which recent versions of Arrow make anew in a child.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,6 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 18;   // of the file, read at once: stays in the cache of a core
 constexpr std::size_t kLongestCell = 128;  // that may be a number: 38 digits, zeros before and after them, blanks
 
 bool is_null(std::string_view cell) {
@@ -175,7 +174,7 @@ class Cells {
 std::vector<Shape> shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
                              const std::vector<int>& columns) {
   Cells cells(columns);
-  CsvText source(file, piece.begin, piece.end, kBlock);
+  CsvText source(file, piece.begin, piece.end, kCsvBlock);
   for (std::string_view text = source.next(); !text.empty() && cells.undecided(); text = source.next()) {
     source.take(cells.take(text, source.last()));
   }

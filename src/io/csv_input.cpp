@@ -21,7 +21,6 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 18;       // decoded at once: stays, with its cells, in the cache of a core
 constexpr std::int64_t kFirstLines = 1 << 16;  // of a file, looked at for its separator
 
 // The row of a CSV file that a failure of Arrow is about, as Arrow counts them: from 1, with the line of names. Its message
@@ -97,6 +96,7 @@ CsvNames read_names(const CsvFile& file) {
   std::uint32_t used = 0;
   arrow::Status status = parser.Parse(line, &used);
   if (status.ok()) {
+    if (parser.num_rows() != 1) throw_changed(file.path);
     status = parser.VisitLastRow([&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
       names.names.emplace_back(reinterpret_cast<const char*>(data), size);
       return arrow::Status::OK();
@@ -139,7 +139,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> decode(const CsvFormat& format, con
 }
 
 CsvReader::CsvReader(const std::shared_ptr<const CsvFormat>& format, const CsvPiece& piece, std::int64_t first_row)
-    : format_(format), blocks_(format, piece.begin, piece.end, first_row, kBlock) {}
+    : format_(format), blocks_(format, piece.begin, piece.end, first_row, kCsvBlock) {}
 
 arrow::Status CsvReader::add(int column, const std::shared_ptr<arrow::Field>& field) {
   fields_.push_back(field);

@@ -6,7 +6,6 @@
 // whose start was not the end of the piece before them are gone through again.
 #include "io/csv_rows.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +13,9 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "core/threads.hpp"
+#include "cpu/parallel.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
@@ -28,13 +25,13 @@ namespace upsweep::io {
 namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{4}
-                                     << 20;             // some 10 ms of reading: threads end within that of each other
-constexpr std::int64_t kBlock = std::int64_t{1} << 18;  // read at once: stays in the cache of a core
+                                     << 20;  // some 10 ms of reading: threads end within that of each other
 constexpr std::int64_t kEndOfRow = std::int64_t{1} << 12;  // read at once to find it
 
 struct Fault {
-  std::int64_t opened;  // the place of the quote
+  std::int64_t place;  // within the row; that of the quote, where one is at fault
   std::string what;
+  bool is_quote = true;
 };
 
 struct Scanned {
@@ -46,11 +43,13 @@ struct Scanned {
 // Goes through the rows that start in [begin, until).
 class Scan {
  public:
-  Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column) : file_(file), quotes_(begin) {
+  Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column)
+      : file_(file), quotes_(begin), until_(until) {
     result_.piece.begin = begin;
-    while (!result_.fault && at() < until) accept_block(std::min(kBlock, until - at()));
+    while (!result_.fault && at() < until) accept_block(std::min(kCsvBlock, until - at()));
     while (!result_.fault && !ended_ && at() < file_.size) accept_row(std::min(kEndOfRow, file_.size - at()));
     if (!result_.fault && at() == file_.size) end_file();
+    if (result_.fault) return;
     result_.piece.end = std::min(at(), file_.size);
     result_.piece.rows = quotes_.rows(one_column);
   }
@@ -86,6 +85,8 @@ class Scan {
                        "text follows the quote that closes it; within quotes, a quote is written twice"};
     } else if (quotes_.open() && at() - quotes_.opened() > kLongestRow) {
       result_.fault = {quotes_.opened(), fmt::format("no quote closes it in {} bytes", kLongestRow)};
+    } else if (!ended_ && at() - std::max(result_.piece.begin, until_) > kLongestRow) {
+      result_.fault = {until_, fmt::format("is longer than {} bytes", kLongestRow), false};
     }
   }
 
@@ -99,6 +100,7 @@ class Scan {
 
   const CsvFile& file_;
   CsvQuotes quotes_;
+  std::int64_t until_;
   std::vector<char> buffer_;
   bool ended_ = false;
   Scanned result_;
@@ -106,7 +108,7 @@ class Scan {
 
 // Where the line after the one at `from` starts, or -1; a row, where that end of a line is not within quotes.
 std::int64_t next_line(const CsvFile& file, std::int64_t from) {
-  std::vector<char> buffer(static_cast<std::size_t>(std::min(kBlock, file.size - from + 1)));
+  std::vector<char> buffer(static_cast<std::size_t>(std::min(kCsvBlock, file.size - from + 1)));
   file.read(buffer.data(), std::ssize(buffer), from - 1);
   const std::string_view text(buffer.data(), buffer.size());
   const std::size_t end = text.find_first_of("\r\n");
@@ -116,11 +118,11 @@ std::int64_t next_line(const CsvFile& file, std::int64_t from) {
 
 // Lines that end before `place`.
 std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
-  std::vector<char> buffer(kBlock);
+  std::vector<char> buffer(kCsvBlock);
   std::int64_t lines = 0;
   char last = '\n';
-  for (std::int64_t at = 0; at < place; at += kBlock) {
-    const std::int64_t bytes = std::min(kBlock, place - at);
+  for (std::int64_t at = 0; at < place; at += kCsvBlock) {
+    const std::int64_t bytes = std::min(kCsvBlock, place - at);
     file.read(buffer.data(), bytes, at);
     for (std::int64_t i = 0; i < bytes; ++i) {
       const char c = buffer[static_cast<std::size_t>(i)];
@@ -133,21 +135,22 @@ std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
 
 CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   CsvQuotes quotes(file.names);
-  std::vector<char> buffer(kBlock);
-  while (quotes.bytes() < fault.opened) {
-    const std::int64_t bytes = std::min(kBlock, fault.opened - quotes.bytes());
+  std::vector<char> buffer(kCsvBlock);
+  while (quotes.bytes() < fault.place) {
+    const std::int64_t bytes = std::min(kCsvBlock, fault.place - quotes.bytes());
     file.read(buffer.data(), bytes, quotes.bytes());
     quotes.accept({buffer.data(), static_cast<std::size_t>(bytes)});
   }
-  return {quotes.rows(one_column) + 1,
-          fmt::format("a quote opens in line {}, and {}", lines_before(file, fault.opened) + 1, fault.what)};
+  const std::int64_t row = quotes.rows(one_column) + 1;
+  if (!fault.is_quote) return {row, fault.what};
+  return {row, fmt::format("a quote opens in line {}, and {}", lines_before(file, fault.place) + 1, fault.what)};
 }
 
 // Where the first line starts that is not empty.
 std::int64_t start_of_names(const CsvFile& file) {
-  std::vector<char> buffer(kBlock);
-  for (std::int64_t at = 0; at < file.size; at += kBlock) {
-    const std::int64_t bytes = std::min(kBlock, file.size - at);
+  std::vector<char> buffer(kCsvBlock);
+  for (std::int64_t at = 0; at < file.size; at += kCsvBlock) {
+    const std::int64_t bytes = std::min(kCsvBlock, file.size - at);
     file.read(buffer.data(), bytes, at);
     const std::string_view text(buffer.data(), static_cast<std::size_t>(bytes));
     const std::size_t found = text.find_first_not_of("\r\n", at == 0 ? size_of_mark(text) : 0);
@@ -160,7 +163,7 @@ std::int64_t start_of_names(const CsvFile& file) {
 
 void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
   if (read_fully_at(descriptor.get(), to, bytes, offset, path) == bytes) return;
-  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", path));
+  throw_changed(path);
 }
 
 std::shared_ptr<const CsvFile> open_csv(const std::string& path) {
@@ -185,9 +188,12 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
   });
   CsvRows rows;
   std::int64_t at = begin;
-  for (std::size_t i = 0; i < found.size() && !rows.fault; ++i) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].piece.begin != at) found[i] = Scan(file, at, cut(i + 1), one_column).result();
-    if (found[i].fault) rows.fault = located(file, *found[i].fault, one_column);
+    if (found[i].fault) {
+      rows.fault = located(file, *found[i].fault, one_column);
+      break;
+    }
     rows.has_point = rows.has_point || found[i].has_point;
     at = found[i].piece.end;
     if (found[i].piece.rows > 0 || i == 0) rows.pieces.push_back(found[i].piece);
@@ -198,29 +204,23 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
+  std::size_t failed = count;
   std::exception_ptr error;
-  const auto run = [&]() noexcept {
+  const auto attempt = [&](std::size_t i) noexcept {
     try {
-      for (std::size_t i = next++; i < count; i = next++) work(i);
+      work(i);
     } catch (...) {
       next = count;
       const std::lock_guard lock(mutex);
+      if (i > failed) return;
+      failed = i;
       error = std::current_exception();
     }
   };
-  const auto wanted = [&] { return static_cast<std::size_t>(threads > 0 ? threads : thread_limit()); };
-  const std::size_t most = count > 1 ? std::min(count, wanted()) : 1;
-  {
-    std::vector<std::jthread> others;
-    while (others.size() + 1 < most) {
-      try {
-        others.emplace_back(run);
-      } catch (const std::system_error&) {
-        break;  // no more threads can be made: those that there are do all
-      }
-    }
-    run();
-  }
+  const auto most = static_cast<std::size_t>(cpu::worker_count(threads));
+  cpu::run_workers(static_cast<int>(std::min(count, most)), [&](int) {
+    for (std::size_t i = next++; i < count; i = next++) attempt(i);
+  });
   if (error) std::rethrow_exception(error);
 }
 

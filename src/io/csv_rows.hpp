@@ -15,8 +15,11 @@
 
 namespace upsweep::io {
 
-/// A row may be that long, quotes and the end of its line included.
+/// A row may be that long, quotes and the end of its line included; a longer one may be refused.
 inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
+
+/// Bytes of a file that are read at once: they stay in the cache of a core, with the cells that they become.
+inline constexpr std::int64_t kCsvBlock = std::int64_t{1} << 18;
 
 /// A CSV file that is open; any number of threads may read it.
 struct CsvFile {
@@ -39,15 +42,15 @@ struct CsvPiece {
   std::int64_t rows = 0;
 };
 
-/// A quoted field that is not closed, by the end of the file or within kLongestRow, or with text after the closing quote. A
-/// quote within a field that does not begin with one is a letter.
+/// A quoted field that is not closed, by the end of the file or within kLongestRow, or with text after the closing quote; or
+/// a row that is longer. A quote within a field that does not begin with one is a letter.
 struct CsvFault {
   std::int64_t row = 0;  ///< as Arrow counts them: from 1, with the line of names
   std::string what;
 };
 
 struct CsvRows {
-  std::vector<CsvPiece> pieces;  ///< one at least; without the rows from the fault on
+  std::vector<CsvPiece> pieces;  ///< one at least; where there is a fault, those before the one that it is in
   bool has_point = false;        ///< somewhere
   std::optional<CsvFault> fault;
 };
@@ -57,7 +60,7 @@ struct CsvRows {
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
 
 /// Calls work(0) … work(count - 1), on so many threads at most, the caller's among them; 0: on as many as there are cores.
-/// Throws what one of them threw.
+/// Of what they throw, throws that of the lowest number; those after it may be left out.
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 /// Bytes [begin, end) of a CSV file, front to back.

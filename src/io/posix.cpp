@@ -86,7 +86,11 @@ FileState file_state(const Descriptor& file, std::string_view name) {
 }
 
 void require_unchanged(const FileState& before, const FileState& now, std::string_view name) {
-  if (now != before) throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
+  if (now != before) throw_changed(name);
+}
+
+void throw_changed(std::string_view name) {
+  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }

@@ -69,6 +69,7 @@ FileState file_state(const Descriptor& file, std::string_view name);
 
 /// Throws malformed where the file is not in the state any more that it was in before.
 void require_unchanged(const FileState& before, const FileState& now, std::string_view name);
+[[noreturn]] void throw_changed(std::string_view name);
 
 /// What an errno value means, as text.
 std::string reason(int error);
