@@ -137,6 +137,23 @@ def test_many_groups_of_a_long_csv_file(upsweep, arrow, big):
     assert result["rows"] == [[0, times], [1, times]]
 
 
+def test_many_groups_in_row_groups_after_a_long_one(upsweep, arrow, big):
+    """They wait for the first one's total: threads help with that before they take many."""
+    import pyarrow.parquet
+
+    groups, times, others = 50_000, 120, 60
+    big.keep_track("t.parquet")
+    table = arrow.table({"g": np.arange(groups), "v": np.ones(groups, "int64")})
+    long = arrow.concat_tables([table] * times).combine_chunks()
+    with pyarrow.parquet.ParquetWriter(upsweep.folder / "t.parquet", table.schema, use_dictionary=False) as file:
+        file.write_table(long, row_group_size=len(long))
+        for _ in range(others):
+            file.write_table(table, row_group_size=groups)
+    sql = "SELECT g, sum(v) FROM 't.parquet' GROUP BY g ORDER BY 1 LIMIT 2"
+    result = upsweep.json("query", sql, "--threads", "4", **heap(200 * MB))
+    assert result["rows"] == [[0, times + others], [1, times + others]]
+
+
 # --------------------------------------------------------------------------------------------------------- the same bits
 
 
