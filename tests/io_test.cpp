@@ -1018,7 +1018,9 @@ TEST(CsvQuotes, CountRows) {
     for (int row = 0; row < 60; ++row) {
       const bool is_empty = random() % 8 == 0;
       const std::string word(random() % 40, 'a');
-      if (!is_empty) text += random() % 3 == 0 ? "\"" + word + end + end + "\"\"\"" : "b" + word;
+      const bool is_quoted = random() % 3 == 0;
+      if (!is_empty) text.append(is_quoted ? "\"" : "b").append(word);
+      if (!is_empty && is_quoted) text.append(end).append(end).append("\"\"\"");
       text += end;
       expected.first += is_empty ? 0 : 1;
       ++expected.second;

@@ -1078,7 +1078,7 @@ LongCsv long_csv(const std::string& line_end, int lines) {
   for (std::int64_t row = 0; csv.text.size() < (9 << 20); ++row) {
     std::string word = "word " + std::to_string(row % 100);
     for (int line = 0; line < lines; ++line) word += line_end + "1,2";
-    csv.text += std::to_string(row) + ",\"" + word + "\"" + line_end;
+    csv.text.append(std::to_string(row)).append(",\"").append(word).append("\"").append(line_end);
     if (row % 1000 == 0) csv.text += line_end;
     csv.numbers.emplace_back(row);
     csv.words.emplace_back(std::move(word));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ragged/cpu_lookahead.cpp: differences, validation and scan in one pass, in blocks folded well before they are scanned.
 //
-// Idea   As scan's cpu.lookahead, over two input arrays. Checks cost no branch: what is wrong with a list sets a sign
-//        bit that is looked at once per strip; only a strip that has one is searched for its first bad list.
+// Idea   As scan's cpu.lookahead, over two input arrays; one loop scans a strip and folds one of another block. Checks
+//        cost no branch: what is wrong with a list sets a sign bit that is looked at once per strip; only a strip that
+//        has one is searched for its first bad list.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n + n·log2 8, depth n/(8p) + blocks.
 // Needs  Any CPU.
 // Limit  The memory bandwidth of the machine. Where stops are the starts one place on, cpu.adjacent reads them once.
