@@ -24,8 +24,8 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kPieceBytes = std::int64_t{4}
-                                     << 20;  // some 10 ms of reading: threads end within that of each other
+// Some 10 ms of reading: threads end within that of each other.
+constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kEndOfRow = std::int64_t{1} << 12;  // read at once to find it
 
 struct Fault {
