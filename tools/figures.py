@@ -155,16 +155,15 @@ def cpu_scan_gain():
 # ---- measured on the CPU
 
 
-def cpu_scaling():
+def cpu_scaling(machine, more=None):
     """A line per count of threads: milliseconds, and fractions of the rate of a copy on as many."""
     wanted = {
-        "scan, int32": ("xeon32-scan", "int32", None),
-        "scan, float64": ("xeon32-scan", "float64", None),
-        "offsets, int32": ("xeon32-ragged", "int32", None),
-        "offsets, int64": ("xeon32-ragged", "int64", None),
-        "`cpu.chained`, int32": ("xeon32-chained", "int32", None),
-    }
-    columns = [rows(name, type=t, input=source) for name, t, source in wanted.values()]
+        "scan, int32": (f"{machine}-scan", "int32"),
+        "scan, float64": (f"{machine}-scan", "float64"),
+        "offsets, int32": (f"{machine}-ragged", "int32"),
+        "offsets, int64": (f"{machine}-ragged", "int64"),
+    } | (more or {})
+    columns = [rows(name, type=t, input=None) for name, t in wanted.values()]
     lines = [[str(found[0]["threads"]), *map(ms_of_copy, found)] for found in zip(*columns, strict=True)]
     return table(["threads", *wanted], lines)
 
@@ -362,7 +361,8 @@ TABLES = {
     "headline": headline,
     "cpu_scan": cpu_scan,
     "cpu_scan_gain": cpu_scan_gain,
-    "cpu_scaling": cpu_scaling,
+    "cpu_scaling": lambda: cpu_scaling("xeon32", {"`cpu.chained`, int32": ("xeon32-chained", "int32")}),
+    "cpu_scaling_epyc": lambda: cpu_scaling("epyc"),
     "cpu_query": cpu_query,
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
