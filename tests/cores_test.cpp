@@ -6,20 +6,17 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <climits>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <thread>
 
 #include "cpu/parallel.hpp"
+#include "in_child.hpp"
 #include "patterns.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -151,17 +148,6 @@ TEST_F(Cores, V1AndV2AtOnce) {
 
 // ---- this process. In children, each of which finds out for itself: this program has made no call before.
 
-/// Whether `act` holds in a child.
-bool holds_in_child(const std::function<bool()>& act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    std::exit(act() ? 0 : 1);
-  }
-  int status = 0;
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 int cores_of_this_thread() {
   cpu_set_t mask;
   return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
@@ -184,61 +170,66 @@ class Affinity : public testing::Test {
 };
 
 TEST_F(Affinity, AProcessThatRestrictsItselfBeforeItsFirstCallStaysThere) {
-  EXPECT_TRUE(holds_in_child([] {
-    bind_this_thread();
-    return hardware_threads() == 1;
-  }));
+  EXPECT_EQ(tests::in_child([] {
+              bind_this_thread();
+              return hardware_threads() == 1;
+            }),
+            0);
 }
 
 TEST_F(Affinity, TheThreadThatCallsFirstSpeaksForTheProcessToo) {
-  EXPECT_TRUE(holds_in_child([&] {
-    std::atomic<bool> bound{false};
-    int found = 0;
-    std::thread caller([&] {
-      while (!bound) std::this_thread::yield();
-      found = hardware_threads();
-    });
-    bind_this_thread();
-    bound = true;
-    caller.join();
-    return found == std::min(usual_, quota_cores("/"));
-  }));
+  EXPECT_EQ(tests::in_child([&] {
+              std::atomic<bool> bound{false};
+              int found = 0;
+              std::thread caller([&] {
+                while (!bound) std::this_thread::yield();
+                found = hardware_threads();
+              });
+              bind_this_thread();
+              bound = true;
+              caller.join();
+              return found == std::min(usual_, quota_cores("/"));
+            }),
+            0);
 }
 
 TEST_F(Affinity, IsFoundAtTheFirstCall) {
-  EXPECT_TRUE(holds_in_child([&] {
-    if (hardware_threads() != std::min(usual_, quota_cores("/"))) return false;
-    bind_this_thread();
-    use_every_core();
-    return cores_of_this_thread() == usual_;
-  }));
+  EXPECT_EQ(tests::in_child([&] {
+              if (hardware_threads() != std::min(usual_, quota_cores("/"))) return false;
+              bind_this_thread();
+              use_every_core();
+              return cores_of_this_thread() == usual_;
+            }),
+            0);
 }
 
 TEST_F(Affinity, AChildFindsItsOwn) {
-  EXPECT_TRUE(holds_in_child([] {
-    return hardware_threads() > 1 && holds_in_child([] {
-             bind_this_thread();
-             return hardware_threads() == 1;
-           });
-  }));
+  EXPECT_EQ(tests::in_child([] {
+              return hardware_threads() > 1 && tests::in_child([] {
+                                                 bind_this_thread();
+                                                 return hardware_threads() == 1;
+                                               }) == 0;
+            }),
+            0);
 }
 
 TEST(FirstCall, OfAThreadThatIsBeingCancelled) {
   if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
-  EXPECT_TRUE(holds_in_child([] {
-    static std::atomic<int> ran{0};
-    const auto call = [](void*) -> void* {
-      pthread_cancel(pthread_self());
-      cpu::run_workers(hardware_threads() + 1, [](int) { ++ran; });
-      pthread_testcancel();
-      return nullptr;
-    };
-    pthread_t caller{};
-    pthread_create(&caller, nullptr, call, nullptr);
-    void* result = nullptr;
-    pthread_join(caller, &result);
-    return result == PTHREAD_CANCELED && ran == hardware_threads() + 1;
-  }));
+  EXPECT_EQ(tests::in_child([] {
+              static std::atomic<int> ran{0};
+              const auto call = [](void*) -> void* {
+                pthread_cancel(pthread_self());
+                cpu::run_workers(hardware_threads() + 1, [](int) { ++ran; });
+                pthread_testcancel();
+                return nullptr;
+              };
+              pthread_t caller{};
+              pthread_create(&caller, nullptr, call, nullptr);
+              void* result = nullptr;
+              pthread_join(caller, &result);
+              return result == PTHREAD_CANCELED && ran == hardware_threads() + 1;
+            }),
+            0);
 }
 
 TEST_F(Cores, OfThisProcess) {

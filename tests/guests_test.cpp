@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <xmmintrin.h>
 
@@ -17,7 +16,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -31,6 +29,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "in_child.hpp"
 #include "patterns.hpp"
 #include "upsweep/query.hpp"
 #include "upsweep/ragged.hpp"
@@ -137,18 +136,6 @@ bool on_a_helper(const std::function<void()>& act) {
     while (!done && Clock::now() < deadline) std::this_thread::sleep_for(100us);
   });
   return done;
-}
-
-/// Runs `act` in a child, which has half a minute for it. Its exit status, or 128 and what signal ended it.
-int in_child(const std::function<bool()>& act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    std::exit(act() ? 0 : 1);
-  }
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /// So many threads, which are waited for at the end of the block, if not before.
@@ -347,7 +334,7 @@ TEST(Guests, HandlersOfTheProgramRunOnItsOwnThreads) {
 TEST(Guests, ACancelledThreadEndsAfterItsCall) {
   if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
   if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
-  EXPECT_EQ(in_child([] {
+  EXPECT_EQ(tests::in_child([] {
               static std::atomic<bool> waits{false};
               static std::atomic<bool> returned{false};
               const auto call = [](void*) -> void* {
@@ -376,10 +363,10 @@ TEST(Guests, ACancelledThreadEndsAfterItsCall) {
 TEST(Guests, AChildComputesOnThreadsOfItsOwn) {
   if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
   ASSERT_TRUE(calls().right());
-  EXPECT_EQ(in_child([] { return calls().right() && calls().right(par.with_threads(7)); }), 0);
-  EXPECT_TRUE(cpu::hardware_threads() == 1 || in_child(two_at_once) == 0);
-  EXPECT_EQ(in_child([] {  // a grandchild, while the child has threads
-              return calls().right() && in_child([] { return calls().right(); }) == 0 && calls().right();
+  EXPECT_EQ(tests::in_child([] { return calls().right() && calls().right(par.with_threads(7)); }), 0);
+  EXPECT_TRUE(cpu::hardware_threads() == 1 || tests::in_child(two_at_once) == 0);
+  EXPECT_EQ(tests::in_child([] {  // a grandchild, while the child has threads
+              return calls().right() && tests::in_child([] { return calls().right(); }) == 0 && calls().right();
             }),
             0);
   EXPECT_TRUE(calls().right());
@@ -390,14 +377,14 @@ TEST(Guests, AChildForkedWhileOtherThreadsAreInCalls) {
   const std::vector<double> values(kCount / 4, 1.0);
   const auto sum = [&] { return sum_of(par.with_threads(7), values) == static_cast<double>(values.size()); };
   const Meanwhile others(3, sum);
-  for (int child = 0; child < 100; ++child) ASSERT_EQ(in_child([&] { return sum() && sum(); }), 0) << child;
-  ASSERT_EQ(in_child([] { return calls().right(); }), 0);
+  for (int child = 0; child < 100; ++child) ASSERT_EQ(tests::in_child([&] { return sum() && sum(); }), 0) << child;
+  ASSERT_EQ(tests::in_child([] { return calls().right(); }), 0);
 }
 
 TEST(Guests, AProgramMayEndWhileAThreadIsInACall) {
   if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
   for (int again = 0; again < 20; ++again) {
-    ASSERT_EQ(in_child([] {
+    ASSERT_EQ(tests::in_child([] {
                 const auto* const values = new std::vector<double>(kCount / 4, 1.0);  // outlives everything
                 for (int t = 0; t < 2; ++t) {
                   std::thread([values] {
@@ -442,7 +429,7 @@ TEST(Guests, AfterTheLastCallTheThreadsEnd) {
     return;
   }
   // Not in this process: what else it tests may leave threads of oneTBB and OpenMP.
-  EXPECT_EQ(in_child([] {
+  EXPECT_EQ(tests::in_child([] {
               const bool begun = cpu::hardware_threads() == 1 || two_at_once();
               return begun && calls().right(par.with_threads(7)) && threads_at_last(1) == 1;
             }),

@@ -510,8 +510,9 @@ struct SimdLists {
     return total;
   }
 
-  /// A thread alone (else it folds other lists beside) reads two arrays in order: an EPYC's own prefetchers follow both, and prefetch instructions take the
-  /// places of loads (int64: 1.4 of the copy's time, without them 1.1); a Xeon needs them (1.0, without 1.2).
+  /// A thread alone (else it folds other lists beside) reads two arrays in order: an EPYC's own prefetchers follow both, and
+  /// prefetch instructions take the places of loads (int64: 1.4 of the copy's time, without them 1.1); a Xeon needs them (1.0,
+  /// without 1.2).
   static bool fetches(const ScanMode& mode) { return mode.beside != nullptr || !__builtin_cpu_is("amd"); }
 
   template <class Beside>

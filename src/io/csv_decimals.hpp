@@ -29,8 +29,8 @@ std::vector<std::shared_ptr<arrow::DataType>> find_decimals(const std::shared_pt
                                                             const CsvRows& rows, const std::vector<int>& columns,
                                                             int most_digits, int threads);
 
-/// The cells, read as text, as elements of the decimal type. Throws malformed for a cell that is none, as may be where the file has changed
-/// since find_decimals(); `name` and `first_row`, the number of the first cell's row, are for messages.
+/// The cells, read as text, as elements of the decimal type. Throws malformed for a cell that is none, as may be where the
+/// file has changed since find_decimals(); `name` and `first_row`, the number of the first cell's row, are for messages.
 arrow::Result<std::shared_ptr<arrow::Array>> decimals_of(const arrow::Array& cells,
                                                          const std::shared_ptr<arrow::DataType>& type,
                                                          const std::string& name, std::int64_t first_row);

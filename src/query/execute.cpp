@@ -3,9 +3,9 @@
 //
 // A thread reads a part front to back and folds each piece at once: a batch, which then lies in cache, or for a GPU many.
 // Once every part is taken, threads that are free help with the parts still open, one reading while the others compute: so
-// a table of a single part, such as an Arrow IPC stream, keeps all of them busy too. Pieces are folded alone and merged in order,
-// whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the earliest
-// piece is thrown.
+// a table of a single part, such as an Arrow IPC stream, keeps all of them busy too. Pieces are folded alone and merged in
+// order, whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the
+// earliest piece is thrown.
 #include "query/execute.hpp"
 
 #include <algorithm>
