@@ -37,7 +37,9 @@ enum class Isa : std::uint8_t {
 
 /// How to run a call. Copy one and change it: `upsweep::par.with_threads(4)`.
 struct Policy {
-  int threads = 0;             ///< 0: every core that this process may use: of its affinity mask, within its CPU quota
+  /// At most so many; calls on few bytes take fewer. 0: every core that this process may use: of its affinity mask, within
+  /// its CPU quota.
+  int threads = 0;
   std::string_view rung = {};  ///< empty: the top rung that fits; a rung asked for by name never falls back
   Overflow overflow = Overflow::wrap;
   Isa isa = Isa::best;
@@ -66,7 +68,7 @@ struct Policy {
 
 /// One thread.
 inline constexpr Policy seq{.threads = 1};
-/// Every core.
+/// Every core that the call's bytes are worth.
 inline constexpr Policy par{};
 
 }  // namespace upsweep
