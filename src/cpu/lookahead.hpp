@@ -204,13 +204,43 @@ class Lookahead {
   alignas(64) std::atomic<std::int64_t> ticket_{0};
 };
 
+/// One worker, with the bits that several leave: every strip is folded, and scanned at once, while it is in the core's first
+/// cache. Returns the first bad index or kNoIndex; carry becomes what precedes the next element.
+template <class Pieces>
+std::int64_t fold_and_scan_in_order(const Pieces& pieces, std::int64_t n, typename Pieces::Carry& carry) {
+  const Strips<Pieces> strips(pieces);
+  std::int64_t bad = kNoIndex;
+  for (std::int64_t first = 0; first < n; first += pieces.block()) {
+    const std::int64_t count = std::min(pieces.block(), n - first);
+    typename Pieces::Carry scanned = carry;
+    typename Pieces::Carry total;
+    pieces.clear(total);
+    for (std::int64_t at = 0; at < count;) {
+      const std::int64_t end = strips.end(at, count);
+      const Range strip{first + at, end - at};
+      typename Pieces::Carry part;
+      pieces.reduce(strip, part);
+      pieces.merge(total, part);
+      bad = first_index(bad, pieces.scan(strip, scanned, {first + end, std::min(end - at, n - first - end)}));
+      at = end;
+    }
+    if (pieces.prefers_scan(carry, total)) {
+      carry = scanned;
+    } else {
+      pieces.merge(carry, total);
+    }
+  }
+  finish_stores();
+  return bad;
+}
+
 /// Scans n elements of `pieces`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
 /// bad index or kNoIndex. `Pieces` is what a problem does to a range: see scan/pieces.hpp. Throws std::bad_alloc.
 template <class Pieces>
 std::int64_t scan_lookahead(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
   const int workers = block_workers(parts(n, pieces.block()), threads);
-  // One worker needs no totals, if scanning alone gives the same bits.
-  if (workers == 1 && pieces.exact()) return scan_in_order(pieces, n, carry);
+  // One worker needs no totals where scanning alone leaves the same bits.
+  if (workers == 1) return pieces.exact() ? scan_in_order(pieces, n, carry) : fold_and_scan_in_order(pieces, n, carry);
   Lookahead<Pieces> schedule(pieces, n, carry);
   LowestIndex first_bad;
   run_workers(workers, [&](int) { first_bad.add(schedule.work()); });

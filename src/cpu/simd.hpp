@@ -110,6 +110,20 @@ UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) 
   return v;
 }
 
+/// a·b + c of floats, in one instruction with AVX-512, rounded once then: only where no result depends on that.
+template <class T>
+UPSWEEP_INLINE Register<T> multiply_add(Register<T> a, Register<T> b, Register<T> c) {
+#if UPSWEEP_REGISTER_BYTES == 64
+  if constexpr (sizeof(T) == 4) {
+    return _mm512_fmadd_ps(a, b, c);
+  } else {
+    return _mm512_fmadd_pd(a, b, c);
+  }
+#else
+  return a * b + c;
+#endif
+}
+
 template <class T, auto kIndex, int... kLane>
 UPSWEEP_INLINE Register<T> shuffle(Register<T> a, Register<T> b, std::integer_sequence<int, kLane...>) {
   return __builtin_shufflevector(a, b, kIndex(kLane)...);
