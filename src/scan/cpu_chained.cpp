@@ -6,15 +6,15 @@
 //        While it scans, a thread fetches the block it does next.
 // Cost   One pass: n read, n written: the traffic of a copy. Work n + n·log2 w, depth n/(p·w) + blocks.
 // Needs  Any CPU, any associative operator; compiled operators run on SIMD, others on the plain loop.
-// Limit  The chain, on many cores. All of them poll one word, so that each hand-over takes 3 us on 64 cores, and the chain
-//        stops while the core of the one thread that holds it is taken away; on a virtual machine of 64 cores it scans more
-//        slowly than with 16. Up to 16, the memory bandwidth of the machine. cpu.lookahead waits for nobody.
+// Limit  The chain, on many cores. All of them poll one word, so that each hand-over takes 3 us on 64 cores of a Xeon, a
+//        virtual machine, and the chain stops while the core of the one thread that holds it is taken away: with 64 threads
+//        it scans more slowly there than with 16. Up to 16, the memory bandwidth of the machine. cpu.lookahead waits for
+//        nobody.
 // From   S. Yan, G. Long, Y. Zhang, "StreamScan", PPoPP 2013, and D. Merrill, M. Garland, NVR-2016-002, for GPUs; I. de
 //        Wolff et al., PMAM 2024, for CPUs. The carry of float sums keeps what rounding lost, so blocks do not add up
 //        errors.
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
@@ -27,7 +27,9 @@ namespace upsweep::scan {
 namespace {
 
 /// Waits for `turn` to reach `block`: it spins, as the wait is shorter than a system call, but gives the core up once
-/// in a while for the case that the thread it waits for has none.
+/// in a while for the case that the thread it waits for has none. Not at every look after a while, as subset_sum's
+/// wait_until(): here long waits are the rule on many cores, and who is in a system call when its turn comes holds up every
+/// block after its own.
 void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
   cpu::GiveWay give_way;
   for (int spins = 0; turn.load(std::memory_order_acquire) != block; ++spins) {

@@ -16,7 +16,7 @@ namespace upsweep::subset_sum {
 /// as the thread that it waits for may have none.
 template <class Done>
 void wait_until(Done done) {
-  constexpr int kSpins = 64;
+  constexpr int kSpins = 64;  // not measured against other counts
   cpu::GiveWay give_way;
   for (int spins = 0; !done(); ++spins) {
     if (spins < kSpins) {
