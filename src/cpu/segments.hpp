@@ -54,14 +54,13 @@ class LowestIndex {
 template <class Pieces>
 std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
   const std::int64_t count = parts(n, kSegment);
-  const int workers = static_cast<int>(std::clamp<std::int64_t>(count, 1, worker_count(threads)));
   std::vector<typename Pieces::Carry> carries(static_cast<std::size_t>(count));
   LowestIndex first_bad;
   const auto carry_of = [&](std::int64_t segment) ->
       typename Pieces::Carry& { return carries[static_cast<std::size_t>(segment)]; };
 
   // ---- Phase 1: every segment is scanned as if nothing preceded it; its last value is its total.
-  for_each_share(count, workers, [&](std::int64_t s) {
+  for_each_piece(count, threads, [&](std::int64_t s) {
     pieces.clear(carry_of(s));
     first_bad.add(pieces.scan_alone(part_of(n, kSegment, s), carry_of(s)));
   });
@@ -74,7 +73,7 @@ std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, ty
   }
 
   // ---- Phase 3: what precedes a segment is combined into all of it.
-  for_each_share(count, workers,
+  for_each_piece(count, threads,
                  [&](std::int64_t s) { first_bad.add(pieces.shift(part_of(n, kSegment, s), carry_of(s))); });
   return first_bad.get();
 }

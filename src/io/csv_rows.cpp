@@ -217,8 +217,7 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
       error = std::current_exception();
     }
   };
-  const auto most = static_cast<std::size_t>(cpu::worker_count(threads));
-  cpu::run_workers(static_cast<int>(std::min(count, most)), [&](int) {
+  cpu::run_workers(cpu::workers_for(static_cast<std::int64_t>(count), 1, threads), [&](int) {
     for (std::size_t i = next++; i < count; i = next++) attempt(i);
   });
   if (error) std::rethrow_exception(error);

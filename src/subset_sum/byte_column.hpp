@@ -36,22 +36,21 @@ inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
   }
 }
 
-// A thread's share of a column that is worth waking it for: 10 us of work.
+// Rows of a column that are worth a thread: 10 us of work. One column follows another, so that threads still poll
+// (cpu::run_workers).
 inline constexpr std::int64_t kLeastShare = 1 << 17;
 
 /// Two columns take turns, and threads take a share of each.
 inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
   return fill_or_decide(call, [&](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;
-    const int workers = static_cast<int>(std::clamp<std::int64_t>(length / kLeastShare, 1, cpu::worker_count(threads)));
     cpu::Pages<std::uint8_t> column(length);
     cpu::Pages<std::uint8_t> before(length);
     first_column(column.data(), fill);
     for (std::int64_t j = 1; j < fill.n; ++j) {
       if (!go_on(fill, j, fill.n)) return kInterrupted;
       std::swap(column, before);
-      cpu::run_workers(workers, [&](int worker) {
-        const cpu::Share share = cpu::share_of(length, worker, workers);
+      cpu::for_each_share(length, kLeastShare, threads, [&](cpu::Share share) {
         next_column(column.data(), before.data(), fill.items[j], share.first, share.last);
       });
     }

@@ -26,10 +26,8 @@ namespace {
 /// do_part(first, last) for parts of so many words, by as many threads as that is worth.
 template <class DoPart>
 void in_parts(std::int64_t words, int threads, DoPart do_part) {
-  constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us
-  const int workers = static_cast<int>(std::clamp<std::int64_t>(words / kLeastShare, 1, cpu::worker_count(threads)));
-  cpu::run_workers(workers, [&](int worker) {
-    const cpu::Share share = cpu::share_of(words, worker, workers);
+  constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us: about what waking a thread takes (cpu::run_workers)
+  cpu::for_each_share(words, kLeastShare, threads, [&](cpu::Share share) {
     do_part(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
   });
 }

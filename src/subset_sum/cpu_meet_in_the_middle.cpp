@@ -20,12 +20,9 @@
 namespace upsweep::subset_sum {
 namespace {
 
-// Sums that are worth a thread: 64 KB, 10 us of merging.
+// Sums that are worth a thread: 64 KB, 10 us of merging. One merge follows another, so that threads still poll
+// (cpu::run_workers).
 constexpr std::int64_t kLeastShare = 1 << 13;
-
-int workers_for(std::int64_t count, int threads) {
-  return static_cast<int>(std::clamp<std::int64_t>(count / kLeastShare, 1, cpu::worker_count(threads)));
-}
 
 /// Of the first `rank` sums of a list merged with itself moved up by `item`: how many are not moved.
 std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t rank) {
@@ -89,11 +86,8 @@ std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int 
   for (std::int64_t j = 0; j < n; ++j) {
     if (!ask()) return -1;
     const auto item = static_cast<Sum>(items[j]);
-    const int workers = workers_for(2 * count, threads);
-    cpu::run_workers(workers, [&](int worker) {
-      const cpu::Share share = cpu::share_of(2 * count, worker, workers);
-      merge_share(list, count, item, share.first, share.last, next);
-    });
+    cpu::for_each_share(2 * count, kLeastShare, threads,
+                        [&](cpu::Share share) { merge_share(list, count, item, share.first, share.last, next); });
     count = std::upper_bound(next, next + 2 * count, most) - next;
     next[count] = kPastEnd;
     std::swap(list, next);
@@ -148,7 +142,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
                                 [&] { return go_on(call, 1, 3); });
   if (lists.right_count < 0 || !go_on(call, 2, 3)) return kInterrupted;
 
-  const int workers = workers_for(lists.left_count, policy.threads);
+  const int workers = cpu::workers_for(lists.left_count, kLeastShare, policy.threads);
   std::vector<Nearest> found(static_cast<std::size_t>(workers), Nearest(call));
   std::atomic<int> exact_by{workers};  // the lowest worker with the target itself: those above it may stop
   std::atomic<bool> interrupted{false};

@@ -30,9 +30,9 @@ void wait_until(Done done) {
 class Crew {
  public:
   static constexpr int kLate = -1;
-  /// A thread of the pool takes 0.3 to 1 us to come where it still polls, 20 to 50 where it sleeps. Of 1968 regions on two cores
-  /// of an EPYC (a virtual machine) one thread was left alone in 24 with 5 us of patience, in 26 with 10, 7 with 20, 5 with 50,
-  /// 7 with 100 and 16 with 200; times differed less than from run to run.
+  /// As long as waking a thread takes (cpu::run_workers). Of 1968 regions on two cores of an EPYC (a virtual machine) one
+  /// thread was left alone in 24 with 5 us of patience, in 26 with 10, 7 with 20, 5 with 50, 7 with 100 and 16 with 200; times
+  /// differed less than from run to run.
   static constexpr std::chrono::microseconds kPatience{50};
 
   explicit Crew(int most, std::chrono::microseconds patience = kPatience) : most_(most), patience_(patience) {}

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kBlock = 8192;
 // Open words of a slice: four tiles, as borders are rounded to one.
 constexpr std::int64_t kLeastSlice = 4 * kTile;
-// Words times items that are worth a thread: 100 us at 0.4 ns each. A thread that sleeps takes 25 to 35 us to wake up, and
+// Words times items that are worth a thread: 100 us at 0.4 ns each. To wake one may take half of that (cpu::run_workers), and
 // what it writes is then in another core's cache: with half of this, the ten items of "Notes on GPU Programming with
 // Julia" take 0.5 to 0.9 ms on two threads, on one 0.45.
 constexpr std::int64_t kLeastWork = 1 << 18;
