@@ -14,8 +14,7 @@
 namespace upsweep::cpu {
 namespace {
 
-constexpr std::size_t kVectorBytes = 64;  // of simd_kernels.cpp, and its accumulators
-constexpr std::size_t kAccumulators = 4;
+constexpr std::size_t kAccumulators = 4;  // of simd_kernels.cpp
 
 /// kChains products, of the elements whose indices are equal modulo kChains. Exact powers of two apart they are rounded as
 /// if multiplied one by one, so the bits are those of the kernels wherever these stay in range.

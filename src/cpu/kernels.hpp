@@ -13,6 +13,9 @@ namespace upsweep::cpu {
 
 __extension__ using Int128 = __int128;
 
+/// A vector of the SIMD kernels, for every instruction set (simd.hpp).
+inline constexpr int kVectorBytes = 64;
+
 /// Elements converted to another type, one by one: integers modulo 2^bits, to floats rounded to nearest.
 using Convert = void (*)(const void* in, void* out, std::int64_t n);
 

@@ -12,7 +12,6 @@
 namespace upsweep::cpu {
 namespace {
 
-constexpr std::size_t kVectorBytes = 64;       // of simd_kernels.cpp
 constexpr std::size_t kSavedBytes = 8 * 1024;  // of the input where it is overwritten
 
 /// scan_vector() of simd.hpp.

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/kernels.hpp"
+
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define UPSWEEP_REGISTER_BYTES 64
 #elif defined(__AVX2__)
@@ -27,7 +29,6 @@
 namespace upsweep::cpu {
 namespace {
 
-constexpr int kVectorBytes = 64;
 constexpr int kRegisterBytes = UPSWEEP_REGISTER_BYTES;
 constexpr int kRegisters = kVectorBytes / kRegisterBytes;
 constexpr int kLaneBytes = 16;  // what an in-lane shuffle stays within, on every ISA
