@@ -111,6 +111,9 @@ class Filter {
   std::vector<Word> words_;
 };
 
+// Pairs that are worth a thread: 50 us, no less than waking it takes (cpu::run_workers).
+constexpr std::int64_t kLeastShare = 1 << 13;
+
 constexpr Sum kNoClass = ~Sum{0};
 
 /// What every thread reads.
@@ -127,6 +130,10 @@ struct Search {
         modulus(m),
         quarter{part(call, 0, m), part(call, 1, m), part(call, 2, m), part(call, 3, m)} {}
 
+  /// Pairs of two quarters, of the half that has more.
+  [[nodiscard]] std::size_t pairs() const {
+    return std::max(quarter[0].size() * quarter[1].size(), quarter[2].size() * quarter[3].size());
+  }
   /// Whether the remainders are spread so that no class is much larger than the others.
   [[nodiscard]] bool is_even() const {
     // Of as many sums as remainders the most frequent one has about ten.
@@ -189,10 +196,7 @@ std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists)
 /// The left sum of the first solution that this worker meets. Classes are taken in order, so that the lowest with a solution
 /// is found on any number of threads.
 std::optional<Sum> take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
-  Lists lists(std::max(search.quarter[0].size() * search.quarter[1].size(),
-                       search.quarter[2].size() * search.quarter[3].size()) /
-                  search.modulus +
-              16);
+  Lists lists(search.pairs() / search.modulus + 16);
   std::optional<Sum> first;
   for (;;) {
     const Sum c = search.next.fetch_add(1, std::memory_order_relaxed);
@@ -220,8 +224,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
     made = std::make_unique<Search>(call, modulus);
   }
   Search& search = *made;
-  // Worth a thread: 2^14 pairs, 100 us.
-  const int workers = call.n < 28 ? 1 : cpu::worker_count(policy.threads);
+  const int workers = cpu::workers_for(static_cast<std::int64_t>(search.pairs()), kLeastShare, policy.threads);
   std::vector<std::optional<Sum>> lefts(static_cast<std::size_t>(workers));
   std::atomic<bool> no_memory{false};
   cpu::run_workers(workers, [&](int worker) {
