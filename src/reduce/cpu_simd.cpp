@@ -7,6 +7,7 @@
 // Needs  A compiled operator (all of them commute, which this order needs). The vector is 64 bytes for every
 //        instruction set, so floats have the same bits on each.
 // Limit  One core's share of the memory bandwidth. cpu.simd_threads takes all of it.
+// From   Several accumulators: R. Bryant, D. O'Hallaron, "Computer Systems: A Programmer's Perspective", section 5.9.
 #include "cpu/kernels.hpp"
 #include "reduce/fold.hpp"
 #include "reduce/rung.hpp"
@@ -42,6 +43,7 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
 // Needs  A compiled operator.
 // Limit  The read bandwidth of the machine. Nothing that looks at every element is faster, and a reduction has no
 //        output whose carries would need chaining: this is the top of the ladder.
+// From   The first half of "SIMD + Multi-threading" in the list of "Parallel Prefix Scan".
 extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
                                             .idea = "vector folds of blocks on every core",
                                             .needs = "compiled operator; AVX2, AVX-512 or baseline",

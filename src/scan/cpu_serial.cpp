@@ -46,7 +46,7 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
 //        carry after it is carry ⊕ last: vectors wait for one operation of the one before, not for w of them.
 // Cost   One pass: n read, n written, past the caches where the output is large. Work n·log2 w, depth n/w + log2 w.
 // Needs  A compiled operator. The vector is 64 bytes for every instruction set, so floats have the same bits on each.
-// Limit  One core's share of the memory bandwidth, which two threads (cpu.chained) double on most machines. The
+// Limit  One core's share of the memory bandwidth, which two threads (cpu.lookahead) double on most machines. The
 //        2x of the source for int32 on AVX2 is reached while data stay in cache, or where one core can move more bytes
 //        than the loop does.
 // From   The list of SIMD versions in "Parallel Prefix Scan"; W. Zhang, Y. Wang, K. A. Ross, "Parallel prefix sum with
