@@ -5,12 +5,10 @@
 // warp or its block, then the next does. That finds wrong answers, not races: no two threads ever run at a time.
 #include <dlfcn.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -24,6 +22,7 @@
 #include "cuda/nvrtc.hpp"
 #include "cuda/program.hpp"
 #include "cuda/staging.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace upsweep::gpu {
 namespace {
@@ -210,11 +209,9 @@ struct Program::State {
 
   explicit State(std::string source) {
     if (std::getenv("UPSWEEP_TEST_NVRTC") != nullptr) (void)compiled(source, 9, 0);
-    static int number = 0;
-    const auto stem = std::filesystem::temp_directory_path() /
-                      ("upsweep-emulated-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
-    const std::string file = stem.string() + ".cpp";
-    const std::string object = stem.string() + ".so";
+    const tests::TemporaryFolder folder;
+    const std::string file = folder.path() / "program.cpp";
+    const std::string object = folder.path() / "program.so";
     replace(source, "extern __shared__", "extern");
     replace(source, "__shared__", "static");
     std::ofstream(file) << kPrelude << source;
@@ -222,12 +219,10 @@ struct Program::State {
     const std::string command = std::string(compiler != nullptr ? compiler : "c++") +
                                 " -std=c++20 -O0 -w -ffp-contract=off -fwrapv -fPIC -shared -o " + object + " " + file;
     // NOLINTNEXTLINE(bugprone-command-processor): the compiler that built this test
-    if (std::system(command.c_str()) != 0) throw std::runtime_error("not compiled: " + file);
+    if (std::system(command.c_str()) != 0) throw std::runtime_error("not compiled: " + source);
     library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     *find<Runtime>("runtime") = Runtime{};
-    std::filesystem::remove(file);
-    std::filesystem::remove(object);
   }
   template <class T>
   [[nodiscard]] T* find(const char* name) const {

@@ -3,7 +3,6 @@
 #include "cuda/nvrtc.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -24,8 +24,7 @@ constexpr const char* kSource = R"(extern "C" __global__ void one(int* out) { *o
 class NvrtcTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("upsweep-nvrtc-" + std::to_string(::getpid()));
-    ASSERT_EQ(::setenv("UPSWEEP_CACHE", folder_.c_str(), 1), 0);
+    ASSERT_EQ(::setenv("UPSWEEP_CACHE", cache_.c_str(), 1), 0);
     try {
       code_ = gpu::compiled(kSource, 9, 0);
     } catch (const Error& error) {
@@ -33,13 +32,10 @@ class NvrtcTest : public testing::Test {
       throw;
     }
   }
-  void TearDown() override {
-    fs::remove_all(folder_);
-    (void)::unsetenv("UPSWEEP_CACHE");
-  }
+  void TearDown() override { (void)::unsetenv("UPSWEEP_CACHE"); }
 
   [[nodiscard]] fs::path file() const {
-    std::vector<fs::path> all(fs::directory_iterator(folder_), {});
+    std::vector<fs::path> all(fs::directory_iterator(cache_), {});
     return all.size() == 1 ? all[0] : fs::path();
   }
   [[nodiscard]] std::string content() const {
@@ -48,7 +44,8 @@ class NvrtcTest : public testing::Test {
   }
   void replace(const std::string& content) const { std::ofstream(file(), std::ios::binary) << content; }
 
-  fs::path folder_;
+  tests::TemporaryFolder folder_;
+  const fs::path cache_ = folder_.path() / "not yet there";
   std::string code_;
 };
 
