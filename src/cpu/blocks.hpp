@@ -26,9 +26,7 @@ inline std::int64_t before_line(const void* out) {
 }
 
 /// Waking a thread takes about as long as it takes a core to do four blocks, so there are at most that many per worker.
-inline int block_workers(std::int64_t blocks, int threads) {
-  return static_cast<int>(std::clamp<std::int64_t>(blocks / 4, 1, worker_count(threads)));
-}
+inline int block_workers(std::int64_t blocks, int threads) { return workers_for(blocks, 4, threads); }
 
 /// The strips of a block: what is folded or scanned at a time. While one is in work the next one is fetched.
 template <class Pieces>

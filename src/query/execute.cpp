@@ -255,9 +255,7 @@ class Executor {
 /// One for each batch, if it is known how many there are. A batch takes a core 20 us where few rows are kept, and 400 us for
 /// TPC-H Q1 (Xeon): as long as a thread takes to wake, or longer.
 int batch_workers(std::int64_t rows, int threads) {
-  const int workers = cpu::worker_count(threads);
-  if (rows < 0) return workers;
-  return static_cast<int>(std::clamp<std::int64_t>(cpu::parts(rows, kBatchRows), 1, workers));
+  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::parts(rows, kBatchRows), 1, threads);
 }
 
 }  // namespace
