@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "core/quota.hpp"
 #include "cpu/parallel.hpp"
 #include "in_child.hpp"
 #include "patterns.hpp"

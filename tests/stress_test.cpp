@@ -6,14 +6,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/quota.hpp"
 #include "cpu/parallel.hpp"
 #include "disturbance.hpp"
 #include "lists.hpp"
@@ -23,12 +26,13 @@
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 
-/// In place of the C library's: the library is to have eight cores, whatever there is here.
+// The library is to have eight cores, whatever there is here: these are in place of the C library's and its own.
 extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
   CPU_ZERO_S(bytes, mask);
   for (std::size_t core = 0; core < 8; ++core) CPU_SET_S(core, bytes, mask);
   return 0;
 }
+int upsweep::quota_cores(const std::filesystem::path&) noexcept { return INT_MAX; }
 
 namespace upsweep {
 namespace {
