@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/ladder_report_test.cpp: what a table of several counts of threads says where not all of them were timed.
+// tests/ladder_report_test.cpp: what a table of several counts of threads says, also where not all of them were timed.
 #include "apps/upsweep/ladder_report.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace upsweep::command {
 namespace {
 
-/// One rung with 1, 2 and 4 threads, in 12, 6 and 3 seconds; with the first `skipped` of them not at all.
+/// One rung with 1, 2 and 4 threads, in 12, 8 and 6 seconds; with the first `skipped` of them not at all.
 std::vector<Group> groups(int skipped) {
   std::vector<Group> all;
   for (const int threads : {1, 2, 4}) {
@@ -19,7 +19,7 @@ std::vector<Group> groups(int skipped) {
     if (std::ssize(all) >= skipped) {
       row.status = RowStatus::verified;
       row.reason.clear();
-      row.median_s = 12.0 / threads;
+      row.median_s = 4 + 8.0 / threads;
     }
     group.rows.push_back(row);
     all.push_back(group);
@@ -28,6 +28,16 @@ std::vector<Group> groups(int skipped) {
 }
 
 bool has(const std::string& text, const std::string& line) { return text.find(line) != std::string::npos; }
+
+TEST(LadderReport, SpeedupIsOverTheFewestThreadsAndEfficiencyPerThread) {
+  const std::string all = climb_text(groups(0));
+  EXPECT_TRUE(has(all, "12 s       0.08   1.00x       1.00  verified\n")) << all;
+  EXPECT_TRUE(has(all, "8 s       0.12   1.50x       0.75  verified\n")) << all;
+  EXPECT_TRUE(has(all, "6 s       0.17   2.00x       0.50  verified\n")) << all;
+  const std::string most = climb_text(groups(1));
+  EXPECT_TRUE(has(most, "8 s       0.12   1.00x       1.00  verified\n")) << most;
+  EXPECT_TRUE(has(most, "6 s       0.17   1.33x       0.67  verified\n")) << most;
+}
 
 TEST(LadderReport, SaysWhatSpeedupAndEfficiencyAreOver) {
   const std::string all = climb_text(groups(0));
