@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
+#include "workers.hpp"
 
 namespace upsweep {
 namespace {
@@ -26,11 +28,13 @@ using tests::make_rows;
 using tests::RowPattern;
 using tests::Rows;
 
-// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), a block (32768) and eight blocks, from where on
-// there are two threads.
-constexpr std::int64_t kSizes[] = {0,    1,    2,    7,     8,     9,     15,    16,    17,    31,
-                                   32,   63,   64,   65,    127,   129,   4095,  4096,  4097,  4160,
-                                   8191, 8192, 8193, 12289, 32767, 32768, 32769, 65537, 300001};
+/// Rows that so many threads share: that many 512 KB of keys, and of whatever else is counted.
+constexpr std::int64_t rows_for(int threads) { return tests::elements_for(threads, sizeof(std::uint32_t)) + 1; }
+
+// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), a block (32768), and several blocks on three threads.
+constexpr std::int64_t kSizes[] = {0,    1,    2,    7,     8,     9,     15,    16,    17,         31,
+                                   32,   63,   64,   65,    127,   129,   4095,  4096,  4097,       4160,
+                                   8191, 8192, 8193, 12289, 32767, 32768, 32769, 65537, rows_for(3)};
 
 template <class Call>
 Code code_of(Call call) {
@@ -91,7 +95,7 @@ TEST(AggregateRungs, EverySizePatternAndLimitMatchesTheReference) {
 
 TEST(AggregateRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference) {
   for (const RowPattern pattern : tests::kRowPatterns) {
-    for (const std::int64_t n : {0, 1, 100, 4200, 300001}) {
+    for (const std::int64_t n : std::initializer_list<std::int64_t>{0, 1, 100, 4200, rows_for(4)}) {
       const Rows rows = make_rows(pattern, n, 7);
       for (const std::int64_t misaligned : {0, 1, 3}) {
         Placed placed(rows, misaligned);

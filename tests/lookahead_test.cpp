@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "workers.hpp"
+
 namespace {
 
 using upsweep::kNoIndex;
@@ -171,6 +173,18 @@ TEST(Lookahead, TheFirstBadIndexOfAllWorkers) {
     sums.first_bad = bad;
     std::int64_t carry = 0;
     EXPECT_EQ(upsweep::cpu::scan_lookahead(sums, std::ssize(in), 3, carry), bad);
+  }
+}
+
+TEST(BlockWorkers, AreAsManyAsTestsCountOn) {
+  using upsweep::cpu::kBlockBytes;
+  for (const int workers : {2, 3, 8}) {
+    const auto workers_for = [&](std::int64_t n) {
+      return upsweep::cpu::block_workers(upsweep::cpu::parts(n, kBlockBytes / 4), 64);
+    };
+    const std::int64_t n = upsweep::tests::elements_for(workers, 4);
+    EXPECT_EQ(workers_for(n), workers);
+    EXPECT_EQ(workers_for(n - kBlockBytes / 4), workers - 1);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <random>
@@ -28,6 +29,7 @@
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/reduce.hpp"
+#include "workers.hpp"
 
 namespace upsweep {
 namespace {
@@ -40,8 +42,10 @@ using tests::isas;
 using tests::kCompose;
 using tests::Pattern;
 
-// Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536) and several blocks.
-constexpr std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, 300001};
+// Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536), and several blocks on three threads.
+template <class T>
+constexpr std::int64_t kSizes[] = {
+    0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, tests::elements_for(3, sizeof(T)) + 1};
 
 /// What a ladder's row states about the calls that its rung refuses.
 bool compiled_only(const RungInfo& rung) { return rung.needs.starts_with("compiled operator"); }
@@ -125,7 +129,7 @@ TYPED_TEST_SUITE(ReduceRungs, tests::ElementTypes);
 
 TYPED_TEST(ReduceRungs, EveryOperatorMatchesTheReferenceAtEverySizeAndPattern) {
   for (const Pattern pattern : tests::kPatterns) {
-    for (const std::int64_t n : kSizes) {
+    for (const std::int64_t n : kSizes<TypeParam>) {
       const auto values = tests::make<TypeParam>(pattern, n, static_cast<unsigned>(n));
       // Poison around the elements: a rung that reads it gets another value.
       Guarded<TypeParam> in(n, n % 7);
@@ -137,11 +141,12 @@ TYPED_TEST(ReduceRungs, EveryOperatorMatchesTheReferenceAtEverySizeAndPattern) {
 }
 
 TYPED_TEST(ReduceRungs, EveryInstructionSetAndThreadCountMatchesTheReference) {
-  const auto values = tests::make<TypeParam>(Pattern::random, 300001, 7);
+  constexpr std::int64_t kMost = tests::elements_for(7, sizeof(TypeParam)) + 1;
+  const auto values = tests::make<TypeParam>(Pattern::random, kMost, 7);
   for (const Isa isa : isas()) {
     for (const int threads : {1, 2, 3, 7}) {
-      for (const std::int64_t n : {0, 1, 100, 70001, 300001}) {
-        check_operators(par.with_isa(isa).with_threads(threads), values.data() + (300001 - n), n);
+      for (const std::int64_t n : std::initializer_list<std::int64_t>{0, 1, 100, 70001, kMost}) {
+        check_operators(par.with_isa(isa).with_threads(threads), values.data() + (kMost - n), n);
       }
     }
   }
@@ -157,7 +162,8 @@ TYPED_TEST(ReduceRungs, OneElementAnywhereCounts) {
       x = TypeParam{100};
     }
   }
-  std::vector<TypeParam> in(200000, TypeParam{100});
+  const std::int64_t shared = std::max<std::int64_t>(200000, tests::elements_for(2, sizeof(TypeParam)));
+  std::vector<TypeParam> in(static_cast<std::size_t>(shared), TypeParam{100});
   for (const std::int64_t at : {0, 65535, 65536, 131071, 131072, 196607, 196608, 199999}) {
     in[static_cast<std::size_t>(at)] = TypeParam{1};
     check_rungs(par.with_threads(2), in.data(), std::ssize(in), TypeParam{100}, min, TypeParam{1});
@@ -166,7 +172,7 @@ TYPED_TEST(ReduceRungs, OneElementAnywhereCounts) {
 }
 
 TYPED_TEST(ReduceRungs, WithoutAnOperatorSumsInTheElementType) {
-  for (const std::int64_t n : kSizes) {
+  for (const std::int64_t n : kSizes<TypeParam>) {
     const auto in = tests::make<TypeParam>(Pattern::random, n, 8);
     EXPECT_EQ(reduce(par, in).value, reference(in.data(), n, TypeParam{}, add));
     const TypeParam value = reduce(par, in, TypeParam{3}, max);  // a Reduction converts to its value
@@ -315,13 +321,13 @@ std::vector<AffineMap> affine_maps(std::int64_t n) {
 }
 
 TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
-  for (const std::int64_t n : kSizes) {
+  for (const std::int64_t n : kSizes<AffineMap>) {
     const auto in = affine_maps(n);
     AffineMap expected{3, 1};
     for (const AffineMap& f : in) expected = kCompose(expected, f);
     int ran = 0;
     for (const auto& rung : tests::cpu_rungs("reduce")) {
-      for (const int threads : {1, 2, 3, 7}) {
+      for (const int threads : {1, 2, 3, 4}) {
         Reduction<AffineMap> result{};
         const Code code = code_of(
             [&] { result = reduce(par.with_rung(rung.id).with_threads(threads), in, AffineMap{3, 1}, kCompose); });
@@ -562,7 +568,8 @@ bool same_bits(T a, T b) {
 
 TYPED_TEST(ReduceRungs, SameBitsForAnyThreadsAlignmentAndInstructionSet) {
   if constexpr (std::is_floating_point_v<TypeParam>) {
-    for (const std::int64_t n : {1000, 65537, 700001}) {
+    for (const std::int64_t n :
+         std::initializer_list<std::int64_t>{1000, 65537, tests::elements_for(7, sizeof(TypeParam)) + 1}) {
       const auto in = tests::rounded<TypeParam>(n, 14);
       const auto all_same = [&](const RungInfo& rung, auto op, TypeParam init) {
         const TypeParam first = reduce(seq.with_rung(rung.id), in, init, op);

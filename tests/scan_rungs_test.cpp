@@ -3,19 +3,23 @@
 // alignment, in place, inclusive and exclusive, threads and instruction sets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "cpu/overflow.hpp"
+#include "cpu/segments.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/scan.hpp"
+#include "workers.hpp"
 
 namespace upsweep {
 namespace {
@@ -27,9 +31,16 @@ using tests::kCompose;
 using tests::kSanitized;
 using tests::Pattern;
 
-// Around a vector (16 int32), a page (1024), a block (32768 int32) and several blocks on several threads.
+/// An odd number of elements that so many workers share, in blocks, and two at least in segments.
+template <class T>
+constexpr std::int64_t shared_by(int workers) {
+  return std::max(tests::elements_for(workers, sizeof(T)), cpu::kSegment) + 1;
+}
+
+// Around a vector (16 int32), a page (1024), a block (32768 int32), and several blocks on three threads.
+template <class T>
 constexpr std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
-                                   1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, 300001};
+                                   1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, shared_by<T>(3)};
 
 /// Runs `scan()`; false where the rung says that it cannot.
 template <class Scan>
@@ -69,7 +80,7 @@ TYPED_TEST(ScanRungs, AddMatchesTheReferenceAtEverySizeAndPattern) {
   for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const Pattern pattern : tests::kPatterns) {
       if (kSanitized && pattern != Pattern::random) continue;
-      for (const std::int64_t n : kSizes) {
+      for (const std::int64_t n : kSizes<TypeParam>) {
         const auto in = tests::make<TypeParam>(pattern, n);
         for (const bool exclusive : {false, true}) {
           check(par.with_rung(rung.id).with_threads(3), in, add, exclusive, n % 3);
@@ -112,7 +123,7 @@ TYPED_TEST(ScanRungs, EveryOperatorMatchesTheReference) {
   };
   for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const Isa isa : isas()) {
-      for (const std::int64_t n : {0, 1, 100, 5000, 270000}) {
+      for (const std::int64_t n : std::initializer_list<std::int64_t>{0, 1, 100, 5000, shared_by<TypeParam>(2)}) {
         if (kSanitized && n == 5000) continue;
         const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
         for (const bool exclusive : {false, true}) {
@@ -137,7 +148,7 @@ TYPED_TEST(ScanRungs, ProductsOfSignsAreExactInFloats) {
 TYPED_TEST(ScanRungs, WorksInPlace) {
   for (const auto& rung : tests::cpu_rungs("scan")) {
     for (const bool exclusive : {false, true}) {
-      for (const std::int64_t n : {1, 17, 1024, 40000, 300001}) {
+      for (const std::int64_t n : std::initializer_list<std::int64_t>{1, 17, 1024, 40000, shared_by<TypeParam>(2)}) {
         const auto in = tests::make<TypeParam>(Pattern::random, n, 3);
         Guarded<TypeParam> data(n, 1);
         std::copy(in.begin(), in.end(), data.data());
@@ -246,7 +257,7 @@ TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
     using Limits = std::numeric_limits<TypeParam>;
     for (const auto& rung : tests::cpu_rungs("scan")) {
       const Policy policy = par.with_rung(rung.id).with_threads(2).with_overflow(Overflow::checked);
-      for (const std::int64_t n : {1, 100, 40000, 700001}) {
+      for (const std::int64_t n : std::initializer_list<std::int64_t>{1, 100, 40000, shared_by<TypeParam>(2)}) {
         for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
           // Full to the brim from the start; one more at `at` is too much, and so may be what follows.
           std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{0});
@@ -357,7 +368,7 @@ TEST(ScanRungsDeathTest, AnOperatorThatThrowsEndsTheProgramAtEveryLength) {
 }
 
 TEST(ScanRungs, CustomOperatorsNeedNotCommute) {
-  for (const std::int64_t n : kSizes) {
+  for (const std::int64_t n : kSizes<AffineMap>) {
     std::vector<AffineMap> in(static_cast<std::size_t>(n));
     std::mt19937 random(1);
     for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
