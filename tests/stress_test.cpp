@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/stress_test.cpp: every rung with more threads than cores: all of them on one core, and each held up now and then, as
-// by a host that takes a core away. A call must end, with the same bits as on one thread.
+// tests/stress_test.cpp: every rung of scans, reductions, offsets and filtered sums, and the wavefront of subset sums, on eight
+// threads of which all are on one core and each is held up now and then, as by a host that takes a core away. A call must end,
+// with the same bits as on one thread. Not queries, whose threads wait for each other at locks only.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -21,10 +22,14 @@
 #include "disturbance.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
+#include "rows.hpp"
 #include "rungs.hpp"
+#include "upsweep/aggregate.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
+#include "upsweep/subset_sum.hpp"
+#include "workers.hpp"
 
 // The library is to have eight cores, whatever there is here: these are in place of the C library's and its own.
 extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
@@ -50,7 +55,10 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-constexpr std::int64_t kCount = tests::kSanitized ? 300007 : 1200007;
+/// Elements that eight workers share.
+template <class T>
+constexpr std::int64_t kElements = tests::elements_for(8, sizeof(T)) + 7;
+constexpr std::int64_t kCount = kElements<std::int32_t>;
 
 /// Scans of all kinds by every rung that gives the same bits always.
 template <class T, class Op>
@@ -101,7 +109,7 @@ TEST(Stress, ScansOfFloats) { stress_scans(tests::rounded<double>(kCount, 5), ad
 
 TEST(Stress, ScansByAnyOperator) {
   std::mt19937 random(3);
-  std::vector<tests::AffineMap> maps(kCount / 4);
+  std::vector<tests::AffineMap> maps(kElements<tests::AffineMap>);
   for (auto& map : maps) map = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
   stress_scans(maps, tests::kCompose, Overflow::wrap);
 }
@@ -142,6 +150,44 @@ TEST(Stress, Offsets) {
         });
       }
     }
+  }
+}
+
+TEST(Stress, FilteredSums) {
+  const tests::Disturbance disturbance;
+  const tests::Rows rows = tests::make_rows(tests::RowPattern::lineitem, kElements<std::uint32_t>);
+  const std::int64_t expected = rows.sum(2000);
+  for (const auto& rung : tests::cpu_rungs("aggregate")) {
+    const Policy policy = par.with_rung(rung.id);
+    for_a_while(
+        [&] { EXPECT_EQ(select_sum(policy, rows.key, rows.quantity, rows.price, 2000).sum, expected) << rung.id; });
+  }
+}
+
+struct Bitmap {
+  int items;
+  std::int64_t largest;
+  std::int64_t limit;
+};
+
+TEST(Stress, SubsetSums) {
+  const tests::Disturbance disturbance;
+  // Many small items fill tiles up. Few large ones leave three sums of four out, so that nothing fills up, threads do several
+  // passes in which they wait for their neighbours only, and an item that is added twice to a word shows.
+  constexpr Bitmap kFull{500, 20000, std::int64_t{1} << 23};
+  constexpr Bitmap kSparse{24, std::int64_t{1} << 22, 50000000};
+  const Policy policy = par.with_rung("cpu.bits_simd");
+  for (const Bitmap& bitmap : {kFull, kSparse}) {
+    std::mt19937 random(4);
+    std::vector<std::int64_t> items(static_cast<std::size_t>(bitmap.items));
+    for (auto& item : items) item = 1 + static_cast<std::int64_t>(random()) % bitmap.largest;
+    const auto sums = [&](const Policy& how) {
+      std::vector<std::uint64_t> bits(static_cast<std::size_t>(bitmap.limit / 64 + 1));
+      reachable_sums(how, items.data(), std::ssize(items), bitmap.limit, bits.data());
+      return bits;
+    };
+    const auto expected = sums(policy.with_threads(1));
+    for_a_while([&] { EXPECT_TRUE(same_bits(sums(policy), expected)) << bitmap.items << " items"; });
   }
 }
 
