@@ -52,9 +52,15 @@ def api_rung(name, **wanted):
     return group["api_rung"]
 
 
-def query_peers(query, where):
-    (found,) = [r for r in ladder("xeon-query-peers")["milliseconds"] if (r["query"], r["from"]) == (query, where)]
+def query_peers(query, where, name="epyc-query-peers"):
+    (found,) = [r for r in ladder(name)["milliseconds"] if (r["query"], r["from"]) == (query, where)]
     return found
+
+
+def query_seconds(name, query):
+    """By threads, in ascending order."""
+    lines = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
+    return [line["seconds"] for line in lines if line["query"] == query]
 
 
 def gpu_query(query, copies=10, by="upsweep"):
@@ -131,59 +137,93 @@ def origin(name):
     return f"On {RECORDED['machines'][record['machine']]}{made_by}; noted on {record['date']} in commit {record['commit']}."
 
 
-def cpu_scan():
-    record = RECORDED["cpu_scan"]
+# ---- measured on the CPU
+
+
+def on_two_cores(name, **wanted):
+    """The rows of two threads, and of rungs that run on one."""
+    found = rows(name, **wanted)
+    most = {(r["rung"], r["type"]): r["threads"] for r in found}  # counts ascend
+    return [r for r in found if r["threads"] == most[r["rung"], r["type"]]]
+
+
+def cpu_ladder(name, types, api, **wanted):
+    """A table of rungs and types on two cores: milliseconds, and fractions of the rate of a copy on as many threads."""
+    found = on_two_cores(name, **wanted)
     lines = []
-    for line in record["rows"]:
-        api = line["rung"] == "cpu.chained"
-        cells = [f"{ms} ({of:.2f})" for ms, of in zip(line["ms"], line["of_copy"], strict=True)]
-        lines.append([strong(cell, api) for cell in [f"`{line['rung']}`", *cells]])
-    lines.append(["a copy of as many bytes", *map(str, record["copy_ms"])])
-    return table(["rung", *record["columns"]], lines) + "\n\n" + origin("cpu_scan")
+    for rung in dict.fromkeys(r["rung"] for r in found):
+        at = {r["type"]: r for r in found if r["rung"] == rung}
+        lines.append([strong(f"`{rung}`", rung == api), *(strong(ms_of_copy(at[t]), rung == api) for t in types)])
+    return table(["rung", *types], lines)
 
 
-def cpu_scan_of(rung):
-    (found,) = [line for line in RECORDED["cpu_scan"]["rows"] if line["rung"] == rung]
-    return found["ms"]
+def cpu_seconds(rung, type_name):
+    (found,) = [r for r in on_two_cores("epyc-scan", type=type_name) if r["rung"] == rung]
+    return found["median_s"]
 
 
 def cpu_scan_gain():
-    times = zip(cpu_scan_of("cpu.std_par"), cpu_scan_of("cpu.chained"), strict=True)
-    return span([library / ours for library, ours in times], lambda x: f"{x:.1f}")
-
-
-# ---- measured on the CPU
+    return span([cpu_seconds("cpu.std_par", t) / cpu_seconds("cpu.lookahead", t) for t in TYPES], lambda x: f"{x:.1f}")
 
 
 def cpu_scaling(machine, more=None):
     """A line per count of threads: milliseconds, and fractions of the rate of a copy on as many."""
-    wanted = {
-        "scan, int32": (f"{machine}-scan", "int32"),
-        "scan, float64": (f"{machine}-scan", "float64"),
-        "offsets, int32": (f"{machine}-ragged", "int32"),
-        "offsets, int64": (f"{machine}-ragged", "int64"),
-    } | (more or {})
-    columns = [rows(name, type=t, input=None) for name, t in wanted.values()]
-    lines = [[str(found[0]["threads"]), *map(ms_of_copy, found)] for found in zip(*columns, strict=True)]
-    return table(["threads", *wanted], lines)
+    wanted = {f"scan, {t}": (f"{machine}-scan", "cpu.lookahead", t) for t in TYPES}
+    wanted |= {f"offsets, {t}": (f"{machine}-ragged", "cpu.lookahead", t) for t in ("int32", "int64")} | (more or {})
+    columns = [rows(name, rung=rung, type=t, input=None) for name, rung, t in wanted.values()]
+    checked = [number(r["checked_s"] * MS) for r in columns[0]]
+    lines = [
+        [str(found[0]["threads"]), ms_of_copy(found[0]), with_checks, *map(ms_of_copy, found[1:])]
+        for with_checks, *found in zip(checked, *columns, strict=True)
+    ]
+    first, *others = wanted
+    return table(["threads", first, "the same, checked", *others], lines)
 
 
-def cpu_query():
+def cpu_many():
+    """Milliseconds by threads: what the ladders and query_bench measured, and below it what was noted."""
+
+    def ms(seconds):
+        return [number(s * MS) for s in seconds]
+
+    def timed(name, field="median_s", **wanted):
+        return ms([r[field] for r in rows(name, **wanted)])
+
+    read = [g["read_gbps"] for g in ladder("xeon32-reduce")["groups"] if g["type"] == "int32"]
+    rows_of = "Filtered sum of 6·10^7 rows by `select_sum`"
+    lines = [
+        ["Reading 2 GB", *ms([2 / gbps for gbps in read])],
+        ["Sum of 5·10^8 int32", *timed("xeon32-reduce", type="int32")],
+        ["The same, checked for overflow", *timed("xeon32-reduce", "checked_s", type="int32")],
+        ["Sum of 5·10^8 float64, 4 GB", *timed("xeon32-reduce", type="float64")],
+        [f"{rows_of}, Z = 30", *timed("xeon32-aggregate-z30")],
+        ["The same, Z = 5000", *timed("xeon32-aggregate-z5000")],
+        ["The same, all rows", *timed("xeon32-aggregate-z10001")],
+        *[[f"{QUERIES[query]} of 6·10^6 rows as a query, in memory", *ms(query_seconds("xeon32-query", query))]
+          for query in ("filtered sum, Z = 30", "filtered sum, Z = 10001", "TPC-H Q6", "TPC-H Q1")],
+        ["All subset sums up to 10^9 of a thousand items", *timed("xeon32-subset-sum")],
+        ["The same of even items, where nothing fills up", *timed("xeon32-subset-sum-even")],
+        *[[item["what"], *item["value"]] for item in RECORDED["cpu_many"]["rows"]],
+    ]
+    return table(["", *RECORDED["cpu_many"]["columns"]], lines) + "\n\n" + origin("cpu_many")
+
+
+def cpu_query(name="epyc-query-peers"):
     lines = []
-    for query, name in QUERIES.items():
-        memory, file = query_peers(query, "memory"), query_peers(query, "Parquet")
+    for query, words in QUERIES.items():
+        memory, file = query_peers(query, "memory", name), query_peers(query, "Parquet", name)
         engines = ("upsweep", "duckdb", "polars")
         cells = [
             strong(number(found[engine]), found[engine] == min(found[e] for e in engines))
             for found in (memory, file)
             for engine in engines
         ]
-        lines.append([name, *cells[:3], f"{memory['read'] / memory['upsweep']:.2f}", *cells[3:]])
+        lines.append([words, *cells[:3], f"{memory['read'] / memory['upsweep']:.2f}", *cells[3:]])
     return table(["", "memory: upsweep", "DuckDB", "Polars", "of the read rate", "Parquet: upsweep", "DuckDB", "Polars"], lines)
 
 
 def cpu_query_versions():
-    peers = ladder("xeon-query-peers")
+    peers = ladder("epyc-query-peers")
     return f"DuckDB {peers['duckdb']} and Polars {peers['polars']}"
 
 
@@ -345,8 +385,8 @@ def headline():
         h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
         h200("h200-ragged", "Offsets of 10^8 lists, validated; H200", "cuda.lookahead", dict(gpu), type="int64", n=10**8, input=None),
         h200("h200-reduce", "Sum of 2^28 float32, which only reads; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
-        ["Running sum of 10^8 int32; two cores", f"{cpu_scan_of('cpu.chained')[0]} ms",
-         f"`std::inclusive_scan` on oneTBB {cpu_scan_of('cpu.std_par')[0]} ms"],
+        ["Running sum of 10^8 int32; two cores", time(cpu_seconds("cpu.lookahead", "int32")),
+         f"`std::inclusive_scan` on oneTBB {time(cpu_seconds('cpu.std_par', 'int32'))}"],
         ["Running sum of 5·10^8 int32; 32 cores", f"{many[0]} ms; a copy {many[3]} ms", f"`std::inclusive_scan` on oneTBB {many[1]} ms"],
         query("TPC-H Q1", "memory"),
         query("TPC-H Q6", "memory"),
@@ -359,11 +399,15 @@ def headline():
 
 TABLES = {
     "headline": headline,
-    "cpu_scan": cpu_scan,
+    "cpu_scan": lambda: cpu_ladder("epyc-scan", TYPES, "cpu.lookahead"),
     "cpu_scan_gain": cpu_scan_gain,
-    "cpu_scaling": lambda: cpu_scaling("xeon32", {"`cpu.chained`, int32": ("xeon32-chained", "int32")}),
+    "cpu_offsets": lambda: cpu_ladder("epyc-ragged", ("int32", "int64"), "cpu.lookahead", input=None),
+    "cpu_offsets_adjacent": lambda: cpu_ladder("epyc-ragged", ("int32", "int64"), "cpu.adjacent", input="adjacent lists"),
+    "cpu_scaling": lambda: cpu_scaling("xeon32", {"`cpu.chained`, int32": ("xeon32-chained", "cpu.chained", "int32")}),
     "cpu_scaling_epyc": lambda: cpu_scaling("epyc"),
+    "cpu_many": cpu_many,
     "cpu_query": cpu_query,
+    "cpu_query_sf10": lambda: cpu_query("epyc-query-peers-sf10"),
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
     "cpu_subset_sum_solved": cpu_subset_sum_solved,
@@ -382,7 +426,7 @@ TABLES = {
     "published_select_sum": published_select_sum,
     "published_subset_sum": published_subset_sum,
 } | {name: (lambda name=name: noted(name)) for name, record in RECORDED.items()
-     if isinstance(record, dict) and any("what" in line for line in record.get("rows", []))}  # fmt: skip
+     if isinstance(record, dict) and name != "cpu_many" and any("what" in line for line in record.get("rows", []))}  # fmt: skip
 
 # ---- the chart: title, file, type, length, input of each panel
 

@@ -28,8 +28,12 @@ constexpr std::int64_t kRowBytes = 12;
 
 /// Every block by `kernel`, over `threads` threads (0: every core).
 Status sum_blocks(const detail::AggregateCall& call, cpu::SelectSum kernel, int threads) noexcept {
-  std::atomic<std::uint64_t> sum{0};
   const int workers = cpu::block_workers(cpu::parts(call.n, cpu::kBlockBytes / kRowBytes), threads);
+  if (workers == 1) {
+    *call.out = static_cast<std::int64_t>(kernel(call.key, call.quantity, call.price, call.n, call.limit));
+    return {};
+  }
+  std::atomic<std::uint64_t> sum{0};
   cpu::for_each_block_on(workers, call.n, kBlockRows, [&](cpu::Range range) {
     const std::uint64_t part =
         kernel(call.key + range.first, call.quantity + range.first, call.price + range.first, range.count, call.limit);
