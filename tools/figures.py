@@ -208,9 +208,9 @@ def cpu_many():
     return table(["", *RECORDED["cpu_many"]["columns"]], lines) + "\n\n" + origin("cpu_many")
 
 
-def cpu_query(name="epyc-query-peers"):
+def cpu_query(name="epyc-query-peers", names=QUERIES):
     lines = []
-    for query, words in QUERIES.items():
+    for query, words in names.items():
         memory, file = query_peers(query, "memory", name), query_peers(query, "Parquet", name)
         engines = ("upsweep", "duckdb", "polars")
         cells = [
@@ -407,7 +407,7 @@ TABLES = {
     "cpu_scaling_epyc": lambda: cpu_scaling("epyc"),
     "cpu_many": cpu_many,
     "cpu_query": cpu_query,
-    "cpu_query_sf10": lambda: cpu_query("epyc-query-peers-sf10"),
+    "cpu_query_sf10": lambda: cpu_query("epyc-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
     "cpu_subset_sum_solved": cpu_subset_sum_solved,
