@@ -252,15 +252,10 @@ class Executor {
   std::exception_ptr error_;
 };
 
-// Batches that are worth a thread. Without groups a batch takes a core 20 us where few rows are kept (Xeon), less than a
-// thread takes to wake; those of TPC-H Q1 take 400 us.
-constexpr std::int64_t kLeastUngrouped = 4;
-constexpr std::int64_t kLeastGrouped = 1;
-
-/// By the number of batches, if it is known.
-int workers_of(const Plan& plan, std::int64_t rows, int threads) {
-  const std::int64_t least = plan.grouped ? kLeastGrouped : kLeastUngrouped;
-  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::parts(rows, kBatchRows), least, threads);
+/// One for each batch, if it is known how many there are. In memory a batch takes a core 20 us where few rows are kept
+/// (Xeon), as long as a thread takes to wake, and 400 us for TPC-H Q1; from Parquet more than 2 ms.
+int workers_of(std::int64_t rows, int threads) {
+  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::parts(rows, kBatchRows), 1, threads);
 }
 
 }  // namespace
@@ -268,9 +263,9 @@ int workers_of(const Plan& plan, std::int64_t rows, int threads) {
 // A block with fewer rows left than that gives them away: what an operator costs per block, however few rows it has, is
 // then paid once for many blocks.
 constexpr int kFew = kBlock / 4;
-// Sums that need no list of rows are added up over whole blocks where the last one had that many left: all lines are read
-// then. Of 6·10^6 rows 5, 15 and 50 % take 5.3, 9 and 4 ms by lists of rows and whole on two cores of an EPYC; on one of a
-// Xeon, where whole blocks take 10.9 ms, lists take 6.5 and 11.3.
+// Sums that need no list of rows are added up over whole blocks where the last one had that many left: nearly all lines are
+// read then. Of 6·10^6 rows, on two cores of an EPYC, lists take 5.3 ms where 5 % are kept and 9 where 15 % are, whole blocks
+// 4; on one core of a Xeon 6 and 11, and 9 to 11. A twelfth is in between.
 constexpr int kDense = kBlock / 12;
 // A block with that many left is computed whole, and the rows that are not kept belong to no group: moving the others
 // together costs more than computing some in vain.
@@ -296,7 +291,8 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
 Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups(plan_, kernels_);
   rows_.clear();  // of a piece that memory did not suffice for
-  // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone.
+  // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone. Only
+  // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
@@ -371,7 +367,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
   require_policy(policy);
   const Kernels& best = kernels(policy.isa);
   const Folding folding{
-      .kernels = best, .workers = workers_of(plan, table.rows(), policy.threads), .batches = 1, .make_folder = [&] {
+      .kernels = best, .workers = workers_of(table.rows(), policy.threads), .batches = 1, .make_folder = [&] {
         return std::make_unique<CpuFolder>(plan, best);
       }};
   return execute(plan, table, folding, progress);
