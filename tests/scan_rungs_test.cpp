@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/overflow.hpp"
@@ -18,6 +20,7 @@
 #include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
+#include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 #include "workers.hpp"
 
@@ -328,6 +331,37 @@ TYPED_TEST(ScanRungs, CarriesOfPartsMakeTheWhole) {
     }
     EXPECT_EQ(whole, parts) << rung.id;
     EXPECT_EQ(detail::value_of(carry), whole.back()) << rung.id;
+  }
+}
+
+TEST(ScanRungs, AWrappingScanLeavesNothingThatStopsACheckedOne) {
+  const std::vector<std::int32_t> in(1 << 20, 4096);
+  const std::vector<std::int32_t> zeros(4);
+  for (const auto& rung : tests::cpu_rungs("scan")) {
+    for (const int threads : {1, 2, 4}) {
+      std::vector<std::int32_t> out(in.size());
+      auto carry = empty_carry<std::int32_t>();
+      const Policy policy = par.with_rung(rung.id).with_threads(threads);
+      inclusive_scan(policy, in.data(), std::ssize(in), out.data(), add, carry);
+      EXPECT_EQ(carry.wraps, 0) << rung.id << ", " << threads;
+      inclusive_scan(par.with_overflow(Overflow::checked), zeros.data(), 4, out.data(), add, carry);
+      EXPECT_EQ(out[3], 0) << rung.id << ", " << threads;  // 2^32, wrapped around
+    }
+  }
+}
+
+TEST(ScanRungs, ATotalPastAnExclusiveScanIsCountedWithItsSign) {
+  constexpr auto kLeast = std::numeric_limits<std::int32_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  for (const auto& [in, wraps] : {std::pair{std::vector{kMost, 1}, 1}, {std::vector{kLeast, -1}, -1}}) {
+    std::vector<std::int32_t> out(2);
+    auto carry = carry_of<std::int32_t>(0);
+    exclusive_scan(par.with_overflow(Overflow::checked), in.data(), 2, out.data(), add, carry);
+    EXPECT_EQ(carry.wraps, wraps);
+    const std::int32_t back = -5 * wraps;
+    reduce_into(par.with_overflow(Overflow::checked), &back, 1, add, carry);
+    EXPECT_EQ(carry.wraps, 0);
+    EXPECT_EQ(std::int64_t{carry.total}, std::int64_t{in[0]} - 4 * wraps);
   }
 }
 

@@ -57,6 +57,7 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
       if (!std::isnormal(part.total)) part = detail::product_of<Out>(in, n);
     }
     detail::merge(op, carry, part);
+    if (std::is_integral_v<Out>) carry.wraps = 0;  // only calls that wrap around run here
     return detail::kInlineRung;
   }
   detail::ReduceCall call;

@@ -61,6 +61,10 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
   const cpu::FoldPiece fold_piece(call, table);
   fold_blocks(call.n, workers, call.carry_size, fold_piece,
               [&](const std::byte* total) { fold_piece.merge(call.carry, total); });
+  if (!is_integer(call.out_type)) return;
+  // Merging counts how often sums of blocks wrap around, not those of elements: that is no count.
+  visit_type(call.out_type,
+             [&]<class Out>(std::type_identity<Out>) { static_cast<ScanCarry<Out>*>(call.carry)->wraps = 0; });
 }
 
 /// The sum in 128 bits; the carry keeps what of it does not fit, as later parts may bring it back.

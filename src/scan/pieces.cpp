@@ -128,11 +128,15 @@ bool Pieces::spoiled(const Carry& carry) const {
 
 Status Pieces::finish(std::int64_t bad, Carry& carry) const {
   if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
-  if (!checked_ || call_.n == 0) return {};
+  if (call_.n == 0 || call_.op != Operator::add || !is_integer(call_.out_type)) return {};
   // Where no prefix has left its type, totals of pieces may have, and a carry that they are merged into counts that. Where
   // the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
   visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
-    reinterpret_cast<ScanCarry<Out>*>(carry.bytes)->wraps = bad == kNoIndex ? 0 : 1;
+    auto& end = *reinterpret_cast<ScanCarry<Out>*>(carry.bytes);
+    end.wraps = 0;
+    if (!checked_ || bad == kNoIndex) return;
+    const auto before = *static_cast<const Out*>(output(call_.n - 1));
+    end.wraps = end.total < before ? 1 : -1;  // what leaves the type at its upper end comes in at its lower one
   });
   return {};
 }

@@ -17,9 +17,8 @@ template <class T>
 struct ScanCarry {
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
   T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)
-  /// Checked sums of integers: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit. After a
-  /// checked scan: 1 where the total does not fit, else 0. Products of floats: the product is total · 2^wraps; 0 where
-  /// `total` can hold it. Without a meaning for anything else.
+  /// Checked sums of integers: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit. Products
+  /// of floats: the product is total · 2^wraps; 0 where `total` can hold it. 0 for anything else.
   std::int64_t wraps;
   bool any;  ///< false: nothing came before
 };
