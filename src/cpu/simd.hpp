@@ -111,17 +111,18 @@ UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) 
   return v;
 }
 
-/// a·b + c of floats, in one instruction with AVX-512, rounded once then: only where no result depends on that.
+/// Lane by lane not finite if `seen` is, or x is infinite; else finite. Where x is NaN, `seen` may stay.
 template <class T>
-UPSWEEP_INLINE Register<T> multiply_add(Register<T> a, Register<T> b, Register<T> c) {
+UPSWEEP_INLINE Register<T> see_infinity(Register<T> seen, Register<T> x) {
 #if UPSWEEP_REGISTER_BYTES == 64
+  constexpr int kLargerMagnitude = 0b1011;
   if constexpr (sizeof(T) == 4) {
-    return _mm512_fmadd_ps(a, b, c);
+    return _mm512_range_ps(seen, x, kLargerMagnitude);
   } else {
-    return _mm512_fmadd_pd(a, b, c);
+    return _mm512_range_pd(seen, x, kLargerMagnitude);
   }
 #else
-  return a * b + c;
+  return seen + (x - x);
 #endif
 }
 
