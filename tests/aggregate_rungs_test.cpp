@@ -28,13 +28,14 @@ using tests::make_rows;
 using tests::RowPattern;
 using tests::Rows;
 
-/// Rows that so many threads share: that many 512 KB of keys, and of whatever else is counted.
+/// Rows enough for so many threads, by their keys alone.
 constexpr std::int64_t rows_for(int threads) { return tests::elements_for(threads, sizeof(std::uint32_t)) + 1; }
 
-// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), a block (32768), and several blocks on three threads.
+// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), the last of five blocks (2^14) of two threads, and several
+// blocks on three.
 constexpr std::int64_t kSizes[] = {0,    1,    2,    7,     8,     9,     15,    16,    17,         31,
                                    32,   63,   64,   65,    127,   129,   4095,  4096,  4097,       4160,
-                                   8191, 8192, 8193, 12289, 32767, 32768, 32769, 65537, rows_for(3)};
+                                   8191, 8192, 8193, 12289, 65537, 81919, 81920, 81921, rows_for(3)};
 
 template <class Call>
 Code code_of(Call call) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/stress_test.cpp: every rung of scans, reductions, offsets and filtered sums, and the wavefront of subset sums, on eight
-// threads of which all are on one core and each is held up now and then, as by a host that takes a core away. A call must end,
-// with the same bits as on one thread. Not queries, whose threads wait for each other at locks only.
+// tests/stress_test.cpp: scans, reductions, offsets, filtered and subset sums on eight threads that share one core.
+//
+// Every rung of theirs; of subset sums the wavefront. Each thread is held up now and then, as by a host that takes a core away.
+// A call must end, with the same bits as on one thread. Not queries, whose threads wait for each other at locks only.
 #include <gtest/gtest.h>
 #include <sched.h>
 
