@@ -199,7 +199,7 @@ def cpu_many():
         [f"{rows_of}, Z = 30", *timed("xeon32-aggregate-z30")],
         ["The same, Z = 5000", *timed("xeon32-aggregate-z5000")],
         ["The same, all rows", *timed("xeon32-aggregate-z10001")],
-        *[[f"{QUERIES[query]} of 6·10^6 rows as a query, in memory", *ms(query_seconds("xeon32-query", query))]
+        *[[f"Query of 6·10^6 rows in memory: {QUERIES[query]}", *ms(query_seconds("xeon32-query", query))]
           for query in ("filtered sum, Z = 30", "filtered sum, Z = 10001", "TPC-H Q6", "TPC-H Q1")],
         ["All subset sums up to 10^9 of a thousand items", *timed("xeon32-subset-sum")],
         ["The same of even items, where nothing fills up", *timed("xeon32-subset-sum-even")],

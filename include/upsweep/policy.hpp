@@ -37,7 +37,7 @@ enum class Isa : std::uint8_t {
 
 /// How to run a call. Copy one and change it: `upsweep::par.with_threads(4)`.
 struct Policy {
-  /// At most so many; calls on few bytes take fewer. 0: every core that this process may use: of its affinity mask, within
+  /// At most so many; calls with little work take fewer. 0: every core that this process may use: of its affinity mask, within
   /// its CPU quota.
   int threads = 0;
   std::string_view rung = {};  ///< empty: the top rung that fits; a rung asked for by name never falls back
@@ -68,7 +68,7 @@ struct Policy {
 
 /// One thread.
 inline constexpr Policy seq{.threads = 1};
-/// Every core that the call's bytes are worth.
+/// Every core that the call is worth.
 inline constexpr Policy par{};
 
 }  // namespace upsweep

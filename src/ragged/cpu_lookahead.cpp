@@ -7,7 +7,7 @@
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 3n + n·log2 8, depth n/(8p) + blocks: a merge each.
 // Needs  Any CPU.
 // Limit  The memory bandwidth of the machine; with 2 and 4 threads that of each core, to which reading a block again,
-//        from its second cache, adds: int64 takes 1.20 and 1.25 of a copy's time (32 cores of a Xeon). Where stops are
+//        from its second cache, adds: int64 takes 1.18 and 1.23 of a copy's time (32 cores of a Xeon). Where stops are
 //        the starts one place on, cpu.adjacent reads them once.
 // From   Own: difference and scan in one pass; the schedule is that of scan/cpu_lookahead.cpp.
 #include "cpu/kernels.hpp"
