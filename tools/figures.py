@@ -151,7 +151,7 @@ def cpu_ladder(name, types, api, **wanted):
     """A table of rungs and types on two cores: milliseconds, and fractions of the rate of a copy on as many threads."""
     found = on_two_cores(name, **wanted)
     lines = []
-    for rung in dict.fromkeys(r["rung"] for r in found):
+    for rung in dict.fromkeys(r["rung"] for r in rows(name, **wanted)):
         at = {r["type"]: r for r in found if r["rung"] == rung}
         lines.append([strong(f"`{rung}`", rung == api), *(strong(ms_of_copy(at[t]), rung == api) for t in types)])
     return table(["rung", *types], lines)
