@@ -31,7 +31,7 @@ struct Sums {
       : in(x.data()), out(y.data()), folds((x.size() + kBlock - 1) / kBlock) {}
 
   static void clear(Carry& carry) { carry = 0; }
-  static void merge(Carry& left, const Carry& right) { left += right; }
+  void merge(Carry& left, const Carry& right) const { left += right + (rounds ? (left ^ right) % 3 : 0); }
   void reduce(Range range, Carry& carry) const {
     carry = in[range.first];
     if (while_folding && range.first % kBlock == 0) {
@@ -63,6 +63,7 @@ struct Sums {
   std::int64_t* out;
   Hook while_folding;
   std::int64_t preferred = -1;  // the total of blocks that hand on the carry of their scan
+  bool rounds = false;          // merging leaves other bits than scanning does, as that of floats
   std::int64_t first_bad = kNoIndex;
   mutable std::vector<std::atomic<int>> folds;
 };
@@ -220,34 +221,21 @@ TEST(BlockTotals, OneHelpsUnlessAnotherInsists) {
   EXPECT_TRUE(totals.is_left(1));
 }
 
-/// Sums whose merging leaves other bits than scanning does, as that of floats.
-struct Rounded : Sums {
-  using Sums::Sums;
-  static void merge(Carry& left, const Carry& right) { left += right + (left ^ right) % 3; }
-  std::int64_t scan_and_fold(Range range, Carry& carry, Range, Range folded, Carry& total) const {
-    const std::int64_t bad = scan(range, carry);
-    Carry part = 0;
-    reduce(folded, part);
-    merge(total, part);
-    return bad;
-  }
-};
-
 TEST(Lookahead, OneThreadLeavesTheBitsOfSeveral) {
   for (std::int64_t n = 0; n < 40; ++n) {
     const std::vector<std::int64_t> x = numbers(n);
+    std::vector<std::int64_t> alone(x.size());
+    std::vector<std::int64_t> company(x.size());
+    Sums one(x, alone);
+    Sums several(x, company);
+    one.rounds = several.rounds = true;
     std::int64_t of_second_block = 0;
-    for (std::size_t at = 4; n > 8 && at < 8; at += 2) Rounded::merge(of_second_block, x[at] + x[at + 1]);
+    for (std::size_t at = 4; n > 8 && at < 8; at += 2) one.merge(of_second_block, x[at] + x[at + 1]);
     for (const std::int64_t preferred : {std::int64_t{-1}, of_second_block}) {
-      std::vector<std::int64_t> in = x;
-      std::vector<std::int64_t> alone(x.size());
-      Rounded one(in, alone);
-      std::vector<std::int64_t> company(x.size());
-      Rounded several(in, company);
       one.preferred = several.preferred = preferred;
       std::int64_t carry = 1000;
       EXPECT_EQ(upsweep::cpu::fold_and_scan_in_order(one, n, carry), kNoIndex);
-      upsweep::cpu::Lookahead<Rounded> schedule(several, n, 1000);
+      upsweep::cpu::Lookahead<Sums> schedule(several, n, 1000);
       EXPECT_EQ(schedule.work(), kNoIndex);
       EXPECT_EQ(alone, company) << n;
       EXPECT_EQ(carry, schedule.end()) << n;

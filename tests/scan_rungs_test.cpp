@@ -361,7 +361,7 @@ TEST(ScanRungs, ATotalPastAnExclusiveScanIsCountedWithItsSign) {
     const std::int32_t back = -5 * wraps;
     reduce_into(par.with_overflow(Overflow::checked), &back, 1, add, carry);
     EXPECT_EQ(carry.wraps, 0);
-    EXPECT_EQ(std::int64_t{carry.total}, std::int64_t{in[0]} - 4 * wraps);
+    EXPECT_EQ(carry.total, in[0] - 4 * wraps);
   }
 }
 
