@@ -66,17 +66,17 @@ void scan_again(const T* x, T* y, std::int64_t n, ScanCarry<T>& carry, bool excl
   carry = carry_of(total);
 }
 
-/// Runs the kernel, and returns whether no vector left its range. Where a sum does, an output is infinite or NaN, which the
-/// kernel sees, unless they all are. The CPU's flags show it always, but to ask for them it finishes all instructions
+/// Runs the kernel, and returns whether no vector left its range. Where a sum does, an output is infinite, which the
+/// kernel sees, or the carry is not finite. The CPU's flags show it always, but to ask for them it finishes all instructions
 /// before, which costs small pieces up to a fifth.
 template <class T, class Op>
 bool scan_in_range(const detail::ScanKernel& kernel, const T* in, T* out, std::int64_t n, ScanCarry<T>& carry,
                    detail::ScanMode mode) {
   if (Op::kOperator == Operator::add && std::isfinite(detail::value_of(carry))) {
-    std::uint64_t not_finite = 0;
-    mode.note = &not_finite;
+    std::uint64_t infinite = 0;
+    mode.note = &infinite;
     kernel.scan(nullptr, in, out, n, &carry, mode);
-    return not_finite == 0 && std::isfinite(carry.total);
+    return infinite == 0 && std::isfinite(carry.total);
   }
   const RangeFlags flags;
   kernel.scan(nullptr, in, out, n, &carry, mode);

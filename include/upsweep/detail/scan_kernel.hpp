@@ -18,7 +18,7 @@ struct ScanMode {
   /// null.
   const void* next = nullptr;
   /// Sums by SIMD kernels: of integers becomes itself | x ^ (x >> bits-1) of every element; of floats not 0 where an
-  /// output is infinite or NaN. Or null.
+  /// output is infinite. Or null.
   std::uint64_t* note = nullptr;
   /// Ragged offsets by SIMD kernels: as many lists elsewhere, folded while stores wait for memory, and where their fold
   /// goes. Or null.
