@@ -13,16 +13,18 @@ namespace upsweep {
 enum class Code : std::uint8_t {
   ok,
   // The content is bad (exit status 1).
-  overflow,           ///< a value does not fit the output type; index: the first such output
-  stop_before_start,  ///< stops[i] < starts[i]; index: the first such list
-  negative_start,     ///< starts[i] < 0 under strict validation; index: the first such list
-  unequal_lengths,    ///< arrays that must have one length do not, or are shorter than asked for
-  null_value,         ///< a missing value in a column; index: its row
-  empty,              ///< the minimum or maximum of no elements
-  malformed,          ///< a file that is not what it claims to be, or that ends too early
-  unsupported_type,   ///< a file's or column's type that upsweep does not compute with
-  division_by_zero,   ///< in a query; index: the row
-  not_positive,       ///< an item of a subset sum that is zero or negative; index: the first such
+  overflow,            ///< a value does not fit the output type; index: the first such output
+  stop_before_start,   ///< stops[i] < starts[i]; index: the first such list
+  negative_start,      ///< starts[i] < 0 under strict validation; index: the first such list
+  stop_past_end,       ///< a list ends past its content; index: the first such list
+  index_out_of_range,  ///< an index that names no element, or list; its position is the error's index
+  unequal_lengths,     ///< arrays that must have one length do not, or are shorter than asked for
+  null_value,          ///< a missing value in a column; index: its row
+  empty,               ///< the minimum or maximum of no elements
+  malformed,           ///< a file that is not what it claims to be, or that ends too early
+  unsupported_type,    ///< a file's or column's type that upsweep does not compute with
+  division_by_zero,    ///< in a query; index: the row
+  not_positive,        ///< an item of a subset sum that is zero or negative; index: the first such
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
   unknown_rung,      ///< no rung of that name on this ladder

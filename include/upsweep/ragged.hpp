@@ -23,6 +23,7 @@
 
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/scan.hpp"
 
@@ -41,9 +42,6 @@ struct OffsetsResult {
   std::int64_t total;     ///< the last offset: elements in all lists
   std::string_view rung;  ///< the id of the rung that ran
 };
-
-template <class T>
-concept ListBound = std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t>;
 
 namespace detail {
 

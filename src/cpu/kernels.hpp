@@ -20,7 +20,7 @@ inline constexpr int kVectorBytes = 64;
 using Convert = void (*)(const void* in, void* out, std::int64_t n);
 
 /// The lists of one ragged column: list i is starts[i] … stops[i].
-struct Lists {
+struct ListBounds {
   const void* starts;
   const void* stops;
   bool strict;  ///< negative starts are errors too
@@ -35,13 +35,14 @@ struct ListTotal {
 /// Ragged offsets over a piece of n lists. Types: int32, uint32, int64.
 struct RaggedKernel {
   /// The sum of lengths, modulo 2^64; nothing is checked.
-  std::int64_t (*reduce)(const Lists& lists, std::int64_t n);
+  std::int64_t (*reduce)(const ListBounds& lists, std::int64_t n);
   /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used. Of what
   /// `mode` points to, starts are given: stops are as far from them as those of `lists`. Totals are int64.
-  ListTotal (*scan)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+  ListTotal (*scan)(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
   /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.
-  ListTotal (*difference)(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base, bool non_temporal);
+  ListTotal (*difference)(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t base,
+                          bool non_temporal);
 };
 
 /// Σ quantity[i]·price[i] over the rows with key[i] < limit, modulo 2^64.

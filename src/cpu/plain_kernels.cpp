@@ -21,7 +21,7 @@ void merge(const void*, void* left, const void* right) {
 /// List i as the reference kernel sees it; the difference is taken in 64 bits, where only int64 bounds can overflow.
 template <class T>
 struct PlainLists {
-  static bool length_of(const Lists& lists, std::int64_t i, std::int64_t& length) {
+  static bool length_of(const ListBounds& lists, std::int64_t i, std::int64_t& length) {
     const T start = static_cast<const T*>(lists.starts)[i];
     const T stop = static_cast<const T*>(lists.stops)[i];
     const bool overflow =
@@ -29,7 +29,7 @@ struct PlainLists {
     return stop >= start && !overflow && !(lists.strict && start < T{0});
   }
 
-  static ListTotal scan(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+  static ListTotal scan(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                         const detail::ScanMode&) {
     ListTotal sum{before, false};
     for (std::int64_t i = 0; i < n; ++i) {

@@ -417,7 +417,7 @@ struct SimdLists {
   bool strict;
   Offsets bad = splat(std::int64_t{0});
 
-  UPSWEEP_INLINE explicit SimdLists(const Lists& lists)
+  UPSWEEP_INLINE explicit SimdLists(const ListBounds& lists)
       : starts(static_cast<const T*>(lists.starts)), stops(static_cast<const T*>(lists.stops)), strict(lists.strict) {}
 
   /// Eight bounds as int64, whatever the input type.
@@ -469,7 +469,7 @@ struct SimdLists {
   /// The sum of lengths, modulo 2^64, unchecked.
   class Sum {
    public:
-    UPSWEEP_INLINE explicit Sum(const Lists& lists) : lists_(lists) {}
+    UPSWEEP_INLINE explicit Sum(const ListBounds& lists) : lists_(lists) {}
     UPSWEEP_INLINE void add(std::int64_t i) { add(lists_.bounds(i)); }
     UPSWEEP_INLINE void add(std::int64_t i, std::int64_t count) { add(lists_.bounds(i, count)); }
     [[nodiscard]] UPSWEEP_INLINE std::int64_t get() const { return last_of(scan_vector<std::int64_t>(kAdd, sum_)); }
@@ -486,7 +486,7 @@ struct SimdLists {
     UPSWEEP_INLINE void add(std::int64_t, std::int64_t) {}
   };
 
-  static std::int64_t reduce(const Lists& lists, std::int64_t n) {
+  static std::int64_t reduce(const ListBounds& lists, std::int64_t n) {
     Sum sum(lists);
     std::int64_t i = 0;
     for (; i + kStep <= n; i += kStep) sum.add(i);
@@ -495,12 +495,12 @@ struct SimdLists {
   }
 
   /// Those of as many lists from `first` on, which belong to the arrays of `lists`.
-  static Lists lists_from(const Lists& lists, const void* first) {
+  static ListBounds lists_from(const ListBounds& lists, const void* first) {
     const auto distance = static_cast<const T*>(first) - static_cast<const T*>(lists.starts);
     return {first, static_cast<const T*>(lists.stops) + distance, lists.strict};
   }
 
-  static ListTotal scan(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+  static ListTotal scan(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                         const ScanMode& mode) {
     if (mode.beside == nullptr) {
       NoSum none;
@@ -518,7 +518,7 @@ struct SimdLists {
   static bool fetches(const ScanMode& mode) { return mode.beside != nullptr || !__builtin_cpu_is("amd"); }
 
   template <class Beside>
-  UPSWEEP_INLINE static ListTotal scan(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
+  UPSWEEP_INLINE static ListTotal scan(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                                        const ScanMode& mode, Beside& beside) {
     SimdLists run(lists);
     Offsets carry = splat(before);
@@ -552,7 +552,7 @@ struct SimdLists {
     return {last_of(carry), any_negative(run.bad)};
   }
 
-  static ListTotal difference(const Lists& lists, std::int64_t n, std::int64_t* out, std::int64_t base,
+  static ListTotal difference(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t base,
                               bool non_temporal) {
     SimdLists run(lists);
     const Offsets left = splat(base);

@@ -33,21 +33,21 @@ void fill_adjacent(T* bounds, std::int64_t n) {
 }
 
 /// Adjacent lists have one array of bounds; their stops are its elements from the second on.
-enum class Lists : std::uint8_t { anywhere, adjacent };
+enum class Placement : std::uint8_t { anywhere, adjacent };
 
 template <class T>
 class OffsetsInstance final : public Instance {
  public:
-  OffsetsInstance(Elements<T> starts, Elements<T> stops, std::int64_t n, const std::string& input, Lists lists)
-      : starts_(std::move(starts)), stops_(std::move(stops)), lists_(lists), offsets_(n + 1) {
+  OffsetsInstance(Elements<T> starts, Elements<T> stops, std::int64_t n, const std::string& input, Placement placement)
+      : starts_(std::move(starts)), stops_(std::move(stops)), placement_(placement), offsets_(n + 1) {
     group.title = "ragged of " + grouped(n) + " lists, bounds " + std::string(name(type_of<T>()));
-    group.input = lists == Lists::adjacent ? "adjacent lists" : input;
+    group.input = placement == Placement::adjacent ? "adjacent lists" : input;
     group.type = type_of<T>();
     group.n = n;
     // Bounds that starts and stops share are read once.
-    group.bytes = static_cast<double>(n) * ((lists == Lists::adjacent ? 1.0 : 2.0) * sizeof(T) + 8.0);
+    group.bytes = static_cast<double>(n) * ((placement == Placement::adjacent ? 1.0 : 2.0) * sizeof(T) + 8.0);
     if (!starts_.is_generated()) return;
-    if (lists == Lists::adjacent) {
+    if (placement == Placement::adjacent) {
       fill_adjacent(starts_.data(), n);
     } else {
       fill_lists(starts_.data(), stops_.data(), n);
@@ -56,7 +56,7 @@ class OffsetsInstance final : public Instance {
 
   [[nodiscard]] std::vector<HostArray> arrays() override {
     const std::int64_t one = sizeof(T);
-    const bool adjacent = lists_ == Lists::adjacent;
+    const bool adjacent = placement_ == Placement::adjacent;
     return {{starts_.data(), (group.n + (adjacent ? 1 : 0)) * one, false},
             {stops_.data(), adjacent ? 0 : group.n * one, false},
             {offsets_.data(), (group.n + 1) * std::int64_t{sizeof(std::int64_t)}, true},
@@ -95,12 +95,12 @@ class OffsetsInstance final : public Instance {
  private:
   [[nodiscard]] static const T* starts(Arrays at) { return static_cast<const T*>(at[0]); }
   [[nodiscard]] const T* stops(Arrays at) const {
-    return lists_ == Lists::adjacent ? starts(at) + 1 : static_cast<const T*>(at[1]);
+    return placement_ == Placement::adjacent ? starts(at) + 1 : static_cast<const T*>(at[1]);
   }
 
   Elements<T> starts_;
   Elements<T> stops_;
-  Lists lists_;
+  Placement placement_;
   cpu::Pages<std::int64_t> offsets_;
   gpu::OffsetsStatus status_{};
 };
@@ -121,7 +121,7 @@ void visit_lists(const std::vector<Column>& input, const Problem::Visit& visit) 
   }
   visit_list_bound(starts.type, [&]<class T>(std::type_identity<T>) {
     OffsetsInstance<T> instance(Elements<T>(starts), Elements<T>(stops), n, starts.name + " " + stops.name,
-                                Lists::anywhere);
+                                Placement::anywhere);
     visit(instance);
   });
 }
@@ -132,11 +132,11 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
       visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-        OffsetsInstance<T> anywhere(Elements<T>{n}, Elements<T>{n}, n, "", Lists::anywhere);
+        OffsetsInstance<T> anywhere(Elements<T>{n}, Elements<T>{n}, n, "", Placement::anywhere);
         visit(anywhere);
       });
       visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-        OffsetsInstance<T> adjacent(Elements<T>{n + 1}, Elements<T>{0}, n, "", Lists::adjacent);
+        OffsetsInstance<T> adjacent(Elements<T>{n + 1}, Elements<T>{0}, n, "", Placement::adjacent);
         visit(adjacent);
       });
     }

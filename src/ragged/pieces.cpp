@@ -26,7 +26,7 @@ Pieces::Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table)
 
 void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
 
-cpu::Lists Pieces::lists(std::int64_t first) const {
+cpu::ListBounds Pieces::lists(std::int64_t first) const {
   const std::int64_t bytes = first * size_of(call_.type);
   return {static_cast<const std::byte*>(call_.starts) + bytes, static_cast<const std::byte*>(call_.stops) + bytes,
           call_.strict};

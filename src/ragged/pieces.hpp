@@ -45,7 +45,7 @@ class Pieces {
  private:
   std::int64_t scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const;
   [[nodiscard]] detail::ScanMode mode_for(cpu::Range ahead) const;
-  [[nodiscard]] cpu::Lists lists(std::int64_t first) const;
+  [[nodiscard]] cpu::ListBounds lists(std::int64_t first) const;
   [[nodiscard]] std::int64_t find_bad(cpu::Range range, Carry before) const;
   [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }
 

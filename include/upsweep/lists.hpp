@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/lists.hpp: how calls are given lists in an array of content, and booleans: views, which copy nothing.
+//
+// Lists     of a content array: list i holds the elements starts[i] … stops[i] - 1. Given by offsets (n + 1 of them; stops are
+//           the starts one place on), by starts and stops (lists in any order, overlapping, with gaps), or all of one size.
+// Types     offsets, starts and stops are int32, uint32 or int64.
+// Nulls     a list whose validity is false is null: it is taken as empty, and its bounds are not looked at.
+// Errors    calls check lists as they come to them and report the first bad one: stop_before_start (of offsets: they
+//           decrease), negative_start, stop_past_end (of the content). Bounds of an empty list may be anything that is equal.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+template <class T>
+concept ListBound = std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t>;
+
+namespace detail {
+
+template <class R>
+concept BoundArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     ListBound<std::remove_cv_t<std::ranges::range_value_t<R>>>;
+template <class R>
+concept BooleanArray =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && sizeof(std::ranges::range_value_t<R>) == 1;
+
+/// The number of lists that so many offsets give. Throws unequal_lengths where there is not even one offset.
+std::int64_t lists_of_offsets(std::int64_t offsets);
+/// Throws unequal_lengths.
+void require_as_many_stops(std::int64_t starts, std::int64_t stops);
+
+}  // namespace detail
+
+/// Booleans: a byte each (0 is false), or a bit each, the least significant bit of a byte first, as Arrow has them.
+struct Mask {
+  const std::uint8_t* data = nullptr;  ///< null: there is no mask
+  std::int64_t length = 0;
+  std::int64_t first_bit = 0;  ///< of a bitmap: bits before the first boolean
+  bool is_bitmap = false;
+
+  constexpr Mask() = default;
+  template <detail::BooleanArray R>
+  Mask(const R& booleans)  // NOLINT(google-explicit-constructor): an array of booleans is a mask
+      : Mask(bytes(std::ranges::data(booleans), std::ssize(booleans))) {}
+
+  static Mask bytes(const void* data, std::int64_t length) {
+    Mask mask;
+    mask.data = static_cast<const std::uint8_t*>(data);
+    mask.length = length;
+    return mask;
+  }
+  static Mask bits(const void* data, std::int64_t length, std::int64_t first_bit = 0) {
+    Mask mask = bytes(data, length);
+    mask.first_bit = first_bit;
+    mask.is_bitmap = true;
+    return mask;
+  }
+
+  [[nodiscard]] constexpr bool is_given() const { return data != nullptr; }
+  [[nodiscard]] constexpr bool operator[](std::int64_t i) const {
+    if (!is_bitmap) return data[i] != 0;
+    const std::int64_t bit = first_bit + i;
+    return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
+  }
+};
+
+/// Lists in an array of content.
+struct Lists {
+  const void* starts = nullptr;
+  const void* stops = nullptr;  ///< of offsets: the starts one place on
+  Type type = Type::int64;      ///< of starts and stops
+  std::int64_t count = 0;
+  bool has_size = false;  ///< they have no bounds, but are all of one size, one after the other
+  std::int64_t size = 0;  ///< elements of each, then
+  Mask valid = {};        ///< false where a list is null; not given: none is
+
+  constexpr Lists() = default;
+  /// The lists between n + 1 offsets.
+  template <detail::BoundArray R>
+  Lists(const R& offsets)  // NOLINT(google-explicit-constructor): offsets are lists
+      : Lists(by_offsets(std::ranges::data(offsets), detail::lists_of_offsets(std::ssize(offsets)))) {}
+  /// The lists between as many starts and stops.
+  template <detail::BoundArray R, detail::BoundArray S>
+    requires std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>
+  Lists(const R& each_start, const S& each_stop)
+      : Lists(by_bounds(std::ranges::data(each_start), std::ranges::data(each_stop), std::ssize(each_start))) {
+    detail::require_as_many_stops(std::ssize(each_start), std::ssize(each_stop));
+  }
+
+  /// `count` lists between count + 1 offsets.
+  template <ListBound T>
+  static Lists by_offsets(const T* offsets, std::int64_t count) {
+    return by_bounds(offsets, offsets == nullptr ? nullptr : offsets + 1, count);
+  }
+  /// `count` lists between starts and stops.
+  template <ListBound T>
+  static Lists by_bounds(const T* starts, const T* stops, std::int64_t count) {
+    Lists lists;
+    lists.starts = starts;
+    lists.stops = stops;
+    lists.type = type_of<T>();
+    lists.count = count;
+    return lists;
+  }
+  /// `count` lists of `size` elements each, one after the other.
+  static constexpr Lists of_size(std::int64_t count, std::int64_t size) {
+    Lists lists;
+    lists.count = count;
+    lists.has_size = true;
+    lists.size = size;
+    return lists;
+  }
+
+  /// The same, some of them null.
+  [[nodiscard]] Lists with_validity(const Mask& mask) const {
+    Lists lists = *this;
+    lists.valid = mask;
+    return lists;
+  }
+
+  /// Whether they are given by offsets or are of one size, and so lie one after the other.
+  [[nodiscard]] bool are_adjacent() const {
+    return has_size || stops == static_cast<const std::byte*>(starts) + size_of(type);
+  }
+};
+
+namespace detail {
+
+/// What a call needs to know about lists before it comes to their bounds. Throws invalid_argument for a negative count or
+/// size and for null pointers where there are lists; unequal_lengths for a validity of another length, and where lists of one
+/// size need more than `content` elements; overflow where these do not fit int64.
+void require_lists(const Lists& lists, std::int64_t content);
+/// Throws invalid_argument, unequal_lengths for a mask that is given but not of that length.
+void require_mask(const Mask& mask, std::int64_t length, const char* what);
+
+}  // namespace detail
+}  // namespace upsweep

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/lists.cpp: what is wrong with lists and masks that a call is given, and how an Error says it.
+#include "core/lists.hpp"
+
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+
+std::int64_t detail::lists_of_offsets(std::int64_t offsets) {
+  if (offsets > 0) return offsets - 1;
+  throw Error(Code::unequal_lengths, "offsets of n lists take n + 1 elements: there is not even one");
+}
+
+void detail::require_as_many_stops(std::int64_t starts, std::int64_t stops) {
+  if (starts == stops) return;
+  throw Error(Code::unequal_lengths,
+              "there are " + std::to_string(starts) + " starts, but " + std::to_string(stops) + " stops");
+}
+
+void detail::require_mask(const Mask& mask, std::int64_t length, const char* what) {
+  if (mask.data == nullptr && mask.length == 0) return;
+  if (mask.first_bit < 0) {
+    throw Error(Code::invalid_argument, std::string(what) + ": its first bit is before its bitmap begins");
+  }
+  require_array(mask.data, mask.length, what);
+  if (mask.length == length) return;
+  throw Error(Code::unequal_lengths,
+              std::string(what) + " has " + std::to_string(mask.length) + " booleans, not " + std::to_string(length));
+}
+
+void detail::require_lists(const Lists& lists, std::int64_t content) {
+  if (lists.count < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
+  require_mask(lists.valid, lists.count, "the validity of the lists");
+  if (!lists.has_size) {
+    if (!is_list_bound(lists.type)) {
+      throw Error(Code::unsupported_type,
+                  "bounds of lists are int32, uint32 or int64, not " + std::string(name(lists.type)));
+    }
+    require_array(lists.starts, lists.count, "starts");
+    require_array(lists.stops, lists.count, "stops");
+    return;
+  }
+  if (lists.size < 0) throw Error(Code::invalid_argument, "the size of the lists must not be negative");
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(lists.count, lists.size, &elements)) {
+    throw Error(Code::overflow, std::to_string(lists.count) + " lists of " + std::to_string(lists.size) +
+                                    " elements are more than int64 counts");
+  }
+  if (elements <= content) return;
+  throw Error(Code::unequal_lengths, std::to_string(lists.count) + " lists of " + std::to_string(lists.size) +
+                                         " elements take " + std::to_string(elements) + ", but the content has " +
+                                         std::to_string(content));
+}
+
+Code check_list(const Lists& lists, std::int64_t i, std::int64_t content) {
+  return visit_bounds(lists, [&](auto bounds) { return check_list(bounds.start(i), bounds.stop(i), content); });
+}
+
+void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t content) {
+  const std::string which = "list " + std::to_string(list);
+  const std::string from = std::to_string(start);
+  const std::string to = std::to_string(stop);
+  switch (code) {
+    case Code::stop_before_start:
+      throw Error(code, which + " stops at " + to + ", before its start " + from, list);
+    case Code::negative_start:
+      throw Error(code, which + " starts at " + from + ": before the content", list);
+    default:
+      throw Error(code,
+                  which + ", from " + from + " to " + to + ", goes past the end of the content, which has " +
+                      std::to_string(content) + " elements",
+                  list);
+  }
+}
+
+void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content) {
+  visit_bounds(lists, [&](auto bounds) {
+    const std::int64_t start = bounds.start(list);
+    const std::int64_t stop = bounds.stop(list);
+    throw_bad_list(check_list(start, stop, content), list, start, stop, content);
+  });
+  detail::no_such_value();
+}
+
+}  // namespace upsweep

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/lists.hpp: bounds of lists by their type, what is wrong with those of one list, and how an Error says it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/visit.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/lists.hpp"
+
+namespace upsweep {
+
+/// Bounds in memory.
+template <class T>
+struct GivenBounds {
+  const T* starts;
+  const T* stops;
+
+  [[nodiscard]] std::int64_t start(std::int64_t i) const { return static_cast<std::int64_t>(starts[i]); }
+  [[nodiscard]] std::int64_t stop(std::int64_t i) const { return static_cast<std::int64_t>(stops[i]); }
+};
+
+/// Bounds of lists that are all of one size.
+struct SizedBounds {
+  std::int64_t size;
+
+  [[nodiscard]] std::int64_t start(std::int64_t i) const { return i * size; }
+  [[nodiscard]] std::int64_t stop(std::int64_t i) const { return (i + 1) * size; }
+};
+
+/// f(bounds) of a GivenBounds or of SizedBounds. Validity is not looked at.
+template <class F>
+decltype(auto) visit_bounds(const Lists& lists, F&& f) {
+  if (lists.has_size) return f(SizedBounds{lists.size});
+  return visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
+    return f(GivenBounds<T>{static_cast<const T*>(lists.starts), static_cast<const T*>(lists.stops)});
+  });
+}
+
+/// What is wrong with the bounds of a list in `content` elements; ok where they are equal, whatever they are.
+constexpr Code check_list(std::int64_t start, std::int64_t stop, std::int64_t content) {
+  if (start == stop) return Code::ok;
+  if (stop < start) return Code::stop_before_start;
+  if (start < 0) return Code::negative_start;
+  return stop > content ? Code::stop_past_end : Code::ok;
+}
+
+/// The same of list i, null or not.
+Code check_list(const Lists& lists, std::int64_t i, std::int64_t content);
+
+/// Throws the Error of a bad list, whose bounds are in host memory; `code` is what check_list() says.
+[[noreturn]] void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
+                                 std::int64_t content);
+/// The same, with the bounds read from host memory.
+[[noreturn]] void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content);
+
+}  // namespace upsweep
