@@ -39,7 +39,7 @@ Code code_of(const ClimbRequest& request) {
 
 TEST(Problems, SayWhatTheyAre) {
   std::set<std::string_view> names;
-  std::set<std::string_view> settings;  // of all problems: they are options of one command
+  std::map<std::string_view, std::string_view> settings;  // of all problems: they are options of one command
   for (const ProblemInfo& one : problems()) {
     EXPECT_TRUE(names.insert(one.name).second) << one.name;
     EXPECT_FALSE(one.inputs.empty()) << one.name;
@@ -49,7 +49,7 @@ TEST(Problems, SayWhatTheyAre) {
     for (const RungInfo& rung : one.rungs) EXPECT_TRUE(ids.insert(rung.id).second) << one.name << ' ' << rung.id;
     for (const SettingInfo& setting : one.settings) {
       EXPECT_FALSE(setting.help.empty()) << setting.name;
-      EXPECT_TRUE(settings.insert(setting.name).second) << setting.name;
+      EXPECT_EQ(settings.emplace(setting.name, setting.help).first->second, setting.help) << setting.name;
     }
     EXPECT_EQ(&problem(one.name), &one);
   }

@@ -86,12 +86,16 @@ std::string given(const LadderOptions& options, const SettingInfo& info) {
   return found == options.settings.end() ? "" : found->second;
 }
 
+bool has_setting(const ProblemInfo& problem, std::string_view name) {
+  return std::ranges::find(problem.settings, name, &SettingInfo::name) != problem.settings.end();
+}
+
 /// Whether the options are those of the problem and the device.
 void require_settings(const ProblemInfo& problem, const Common& common, const LadderOptions& options) {
   for (const ProblemInfo& other : problems()) {
     for (const SettingInfo& info : other.settings) {
       if (given(options, info).empty()) continue;
-      if (other.name != problem.name) refuse("--{} is an option of the {} ladder", info.name, other.name);
+      if (!has_setting(problem, info.name)) refuse("--{} is an option of the {} ladder", info.name, other.name);
       if (info.backend == Backend::cuda && (common.device == "cpu" || common.rung.starts_with("cpu."))) {
         refuse("--{} concerns a GPU: it says nothing about the CPU's rungs", info.name);
       }

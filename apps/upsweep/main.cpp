@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -154,10 +155,16 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
       "every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
+  std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may have one setting
+  for (const ProblemInfo& problem : problems()) {
+    for (const SettingInfo& setting : problem.settings) having[setting.name].push_back(problem.name);
+  }
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) {
       const std::string name(setting.name);
-      command.add_option("--" + name, o.settings[name], fmt::format("{}: {}", problem.name, setting.help));
+      if (o.settings.contains(name)) continue;
+      command.add_option("--" + name, o.settings[name],
+                         fmt::format("{}: {}", fmt::join(having[setting.name], ", "), setting.help));
     }
   }
 }
