@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -39,6 +40,11 @@ inline constexpr SettingInfo kListSetting{
 /// The pattern that the request asks for.
 inline ListPattern list_pattern(const ClimbRequest& request) {
   return static_cast<ListPattern>(setting(request, kListSetting.name).value_or(Setting{}).value);
+}
+
+/// "lists: pareto": what an instance of generated lists says of them.
+inline std::string pattern_name(ListPattern pattern) {
+  return "lists: " + std::string(kListPatterns[static_cast<int>(pattern)]);
 }
 
 /// Lengths of a pattern, one after the other.

@@ -18,6 +18,9 @@ extern const Problem kProblem;
 namespace ragged {
 extern const Problem kProblem;
 }
+namespace segmented {
+extern const Problem kProblem;
+}
 namespace aggregate {
 extern const Problem kProblem;
 }
@@ -27,8 +30,8 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &aggregate::kProblem,
-                                        &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem, &ragged::kProblem,
+                                        &segmented::kProblem, &aggregate::kProblem, &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

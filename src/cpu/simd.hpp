@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "cpu/kernels.hpp"
+#include "upsweep/operators.hpp"
 
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define UPSWEEP_REGISTER_BYTES 64
@@ -125,6 +126,31 @@ UPSWEEP_INLINE Register<T> see_infinity(Register<T> seen, Register<T> x) {
   return seen + (x - x);
 #endif
 }
+
+/// An operator on registers. Its own code, as Op's is an inline function of another header.
+template <class Op>
+struct VectorOp {
+  template <class R>
+  UPSWEEP_INLINE R operator()(R a, R b) const {
+    constexpr Operator kOp = Op::kOperator;
+    if constexpr (kOp == Operator::add) {
+      return a + b;
+    } else if constexpr (kOp == Operator::mul) {
+      return a * b;
+    } else if constexpr (kOp == Operator::min) {
+      return ((b < a) | (b != b)) ? b : a;
+    } else if constexpr (kOp == Operator::max) {
+      return ((a < b) | (b != b)) ? b : a;
+    } else if constexpr (kOp == Operator::bit_and) {
+      return a & b;
+    } else if constexpr (kOp == Operator::bit_or) {
+      return a | b;
+    } else {
+      static_assert(kOp == Operator::bit_xor, "a new operator needs its vector form here");
+      return a ^ b;
+    }
+  }
+};
 
 template <class T, auto kIndex, int... kLane>
 UPSWEEP_INLINE Register<T> shuffle(Register<T> a, Register<T> b, std::integer_sequence<int, kLane...>) {

@@ -21,31 +21,6 @@ namespace {
 
 using detail::ScanMode;
 
-/// An operator on registers. Its own code, as Op's is an inline function of another header.
-template <class Op>
-struct VectorOp {
-  template <class R>
-  UPSWEEP_INLINE R operator()(R a, R b) const {
-    constexpr Operator kOp = Op::kOperator;
-    if constexpr (kOp == Operator::add) {
-      return a + b;
-    } else if constexpr (kOp == Operator::mul) {
-      return a * b;
-    } else if constexpr (kOp == Operator::min) {
-      return ((b < a) | (b != b)) ? b : a;
-    } else if constexpr (kOp == Operator::max) {
-      return ((a < b) | (b != b)) ? b : a;
-    } else if constexpr (kOp == Operator::bit_and) {
-      return a & b;
-    } else if constexpr (kOp == Operator::bit_or) {
-      return a | b;
-    } else {
-      static_assert(kOp == Operator::bit_xor, "a new operator needs its vector form here");
-      return a ^ b;
-    }
-  }
-};
-
 void copy(void* to, const void* from, std::int64_t bytes) {
   auto* out = static_cast<unsigned char*>(to);
   const auto* in = static_cast<const unsigned char*>(from);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/segmented_call.hpp: a reduction of every list as the compiled library receives it, with the types erased.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/lists.hpp"
+
+namespace upsweep {
+
+/// What becomes of a list's elements.
+enum class Reducer : std::uint8_t {
+  fold,           ///< init ⊕ x0 ⊕ …, by an operator
+  any,            ///< whether one of them is not zero
+  all,            ///< whether none of them is zero
+  count,          ///< how many there are
+  count_nonzero,  ///< how many are not zero
+  argmin,         ///< the position in its list of the first smallest one; -1 where there is none
+  argmax,         ///< the same of the greatest
+};
+
+namespace gpu {
+
+/// How a call on lists ended that does not wait, in device memory.
+struct ListsStatus {
+  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
+  Code code;               ///< what is wrong with it: stop_before_start, negative_start or stop_past_end; else ok
+};
+
+}  // namespace gpu
+
+namespace detail {
+
+/// The folds of lists by a custom operator or type, one after the other.
+struct SegmentedKernel {
+  /// out[i] ← *init ⊕ the elements starts[i] … stops[i] - 1 of content; without init lists are not empty. Elements from
+  /// `end` on must not be read.
+  void (*fold)(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
+               const std::int64_t* stops, std::int64_t lists, const void* init, void* out);
+  /// The same of elements of the output type.
+  void (*fold_totals)(const void* op, const void* totals, std::int64_t end, const std::int64_t* starts,
+                      const std::int64_t* stops, std::int64_t lists, const void* init, void* out);
+};
+
+/// One element after the other.
+template <class In, class Out, class Op>
+struct PlainFold {
+  static void lists(const void* op, const void* content, std::int64_t /*end*/, const std::int64_t* starts,
+                    const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
+    const Op& combine = *static_cast<const Op*>(op);
+    const In* const x = static_cast<const In*>(content);
+    for (std::int64_t i = 0; i < lists; ++i) {
+      std::int64_t j = starts[i];
+      Out total = init != nullptr ? *static_cast<const Out*>(init) : static_cast<Out>(x[j++]);
+      for (; j < stops[i]; ++j) total = combine(total, static_cast<Out>(x[j]));
+      static_cast<Out*>(out)[i] = total;
+    }
+  }
+};
+
+template <class In, class Out, class Op>
+inline constexpr SegmentedKernel kCustomFold{&PlainFold<In, Out, Op>::lists, &PlainFold<Out, Out, Op>::lists};
+
+/// `in` is the content of `n` elements; `out` has an element per list.
+struct SegmentedCall : ElementsCall {
+  Lists lists = {};
+  Reducer reducer = Reducer::fold;
+  const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
+  Mask valid = {};             ///< false where an element is null, and skipped
+  const SegmentedKernel* custom_fold = nullptr;
+  gpu::ListsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
+};
+
+/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+std::string_view run_segmented(const Policy& policy, const SegmentedCall& call);
+
+}  // namespace detail
+}  // namespace upsweep

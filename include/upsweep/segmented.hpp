@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/segmented.hpp: reduces every list of a ragged array by itself.
+//
+//   segmented_reduce  out[i] = init ⊕ x0 ⊕ x1 …  of the elements x of list i, for any associative ⊕ (it need not commute),
+//   or whether any or all of them are not zero, how many there are or are not zero, or where the smallest or greatest is.
+//
+// Shapes    lists: see lists.hpp; they are of `content`, and `out` has one element per list.
+// Types     as in scan.hpp: the element type of `out` is the one that is computed in. any and all write bool or uint8, the
+//           others int64. Content of bool is content of uint8.
+// Empty     lists give init, which is the operator's identity unless another is asked for (of sums 0, of minima the
+//           greatest value or infinity), any false, all true, and argmin and argmax -1.
+// Nulls     lists that are null give what empty ones do; elements that are null are skipped, but count as positions.
+// NaN       min and max propagate it; argmin and argmax give the first one; it is not zero.
+// Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are cut every
+//           4,096 elements, and the folds of these blocks are folded in order. The bits do not depend on the threads, the
+//           alignment, the instruction set and the lists around. On a GPU the order is another, and always the same.
+// Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list whose exact sum
+//           does not fit.
+// Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
+//           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
+// In place  `out` must not overlap any input.
+// Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
+//           computing", 1990; Awkward Array's awkward_reduce_*.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+
+#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+/// What segmented_reduce() takes in the place of an operator.
+template <Reducer kKind>
+struct ReducerOf {
+  static constexpr Reducer kReducer = kKind;
+};
+inline constexpr ReducerOf<Reducer::any> any{};
+inline constexpr ReducerOf<Reducer::all> all{};
+inline constexpr ReducerOf<Reducer::count> count{};
+inline constexpr ReducerOf<Reducer::count_nonzero> count_nonzero{};
+inline constexpr ReducerOf<Reducer::argmin> argmin{};
+inline constexpr ReducerOf<Reducer::argmax> argmax{};
+
+/// "fold", "any", "all", "count", …
+[[nodiscard]] constexpr std::string_view name(Reducer reducer) {
+  constexpr std::string_view kNames[] = {"fold", "any", "all", "count", "count_nonzero", "argmin", "argmax"};
+  return kNames[static_cast<int>(reducer)];
+}
+
+/// The result of a call that writes something for every list.
+struct SegmentedResult {
+  std::int64_t lists;     ///< how many there are
+  std::string_view rung;  ///< the id of the rung that ran
+};
+
+namespace detail {
+
+template <class Op>
+concept NamedReducer = requires { Op::kReducer; };
+
+/// bool as the bytes that it is.
+template <class T>
+using ElementType = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
+/// What a list's fold begins with unless another value is asked for: of sums 0, so that of floats no sum is -0.0.
+template <class Out, class Op>
+constexpr Out usual_init() {
+  constexpr Operator kOp = operator_of<Op, Out>();
+  static_assert(kOp != Operator::custom, "an operator of your own needs an init: what an empty list gives");
+  return kOp == Operator::add ? Out{0} : identity<Out>(kOp);
+}
+
+template <class In>
+SegmentedCall segmented_call(const Lists& lists, const In* content, std::int64_t n, void* out, const Mask& valid) {
+  SegmentedCall call;
+  call.lists = lists;
+  call.in = content;
+  call.n = n;
+  call.out = out;
+  call.valid = valid;
+  return call;
+}
+
+}  // namespace detail
+
+/// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                 Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+  using Element = detail::ElementType<In>;
+  auto call = detail::segmented_call(lists, content, n, out, valid);
+  detail::describe_elements<Element, Out>(call, op);
+  if constexpr (detail::kCompiledOperator<Element, Out, Op> == Operator::custom) {
+    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
+    call.custom_fold = &detail::kCustomFold<Element, Out, Op>;
+  }
+  call.init = std::addressof(init);
+  return {lists.count, detail::run_segmented(policy, call)};
+}
+
+/// The same, beginning with the operator's identity: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
+template <class In, class Out, class Op = Add>
+  requires(!detail::NamedReducer<Op>)
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                 Op op = {}) {
+  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>());
+}
+
+/// any, all, count, count_nonzero, argmin or argmax of every list.
+template <class In, class Out, detail::NamedReducer Op>
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                 Op, const Mask& valid = {}) {
+  using Element = detail::ElementType<In>;
+  constexpr bool kIsBoolean = Op::kReducer == Reducer::any || Op::kReducer == Reducer::all;
+  static_assert(kIsBoolean ? std::is_same_v<detail::ElementType<Out>, std::uint8_t> : std::is_same_v<Out, std::int64_t>,
+                "any and all write bool or uint8, counts and positions are int64");
+  static_assert(type_of<Element>() != Type::custom, "elements must be of a type of types.hpp, or bool");
+  auto call = detail::segmented_call(lists, content, n, out, valid);
+  call.reducer = Op::kReducer;
+  call.in_type = type_of<Element>();
+  call.in_size = sizeof(Element);
+  call.out_type = type_of<detail::ElementType<Out>>();
+  call.out_size = sizeof(Out);
+  return {lists.count, detail::run_segmented(policy, call)};
+}
+
+/// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`.
+template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                 Op op = {}) {
+  detail::require_equal_lengths(lists.count, std::ssize(out));
+  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op);
+}
+
+}  // namespace upsweep

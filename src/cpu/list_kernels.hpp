@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/list_kernels.hpp: kernels on short lists: a list per vector lane; of plain loops, and compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/kernels.hpp"
+#include "upsweep/detail/segmented_call.hpp"
+
+namespace upsweep::cpu {
+
+/// Folds of lists; see SegmentedKernel::fold.
+using FoldLists = decltype(detail::SegmentedKernel::fold);
+/// out[i] ← the position in list i of its first smallest or greatest element, NaN before all; -1 for an empty list.
+using PickLists = void (*)(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
+                           std::int64_t lists, std::int64_t* out);
+
+/// What is known of a few lists once their bounds were read.
+struct ListsSeen {
+  std::int64_t bad;      ///< below 0 where some list is not within the content
+  std::int64_t longest;  ///< unspecified then
+};
+/// Bounds as int64, those of an empty list 0. Types: int32, uint32, int64.
+using ReadBounds = ListsSeen (*)(const void* starts, const void* stops, std::int64_t lists, std::int64_t content,
+                                 std::int64_t* from, std::int64_t* to);
+
+/// Whether bits [starts[i], stops[i]) of a bitmap are set: any of them, all of them, or how many. Seven bytes past the last
+/// bit's may be read.
+struct BitListKernels {
+  void (*any)(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
+              std::uint8_t* out);
+  void (*all)(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
+              std::uint8_t* out);
+  void (*count)(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
+                std::int64_t* out);
+};
+
+struct ListKernels {
+  FoldLists fold[kTypeCount][kOperatorCount];  ///< of types of 4 and 8 bytes; empty where there is no such operator
+  PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes
+  PickLists argmax[kTypeCount];
+  ReadBounds read_bounds[kTypeCount];  ///< empty but for is_list_bound
+  /// Bit i % 8 of bits[i / 8] ← whether x[i] is not zero; the last byte is filled up with zeros.
+  void (*nonzero[kTypeCount])(const void* x, std::int64_t n, std::uint8_t* bits);
+  BitListKernels bits;
+  bool is_wide;  ///< lists of like lengths are done side by side
+};
+
+const ListKernels& list_kernels_plain() noexcept;
+const ListKernels& list_kernels_baseline() noexcept;
+const ListKernels& list_kernels_avx2() noexcept;
+const ListKernels& list_kernels_avx512() noexcept;
+
+/// Those of an instruction set that the CPU has.
+inline const ListKernels& list_kernels(Isa isa) noexcept {
+  return table_for(isa, &list_kernels_baseline, &list_kernels_avx2, &list_kernels_avx512);
+}
+
+/// How many lists the kernels do side by side: those that are done together should be of like lengths.
+constexpr int lists_abreast(Type type) { return kVectorBytes / size_of(type); }
+
+}  // namespace upsweep::cpu

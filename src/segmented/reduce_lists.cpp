@@ -1,0 +1,825 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented/reduce_lists.cpp: lists in batches: bounds read and checked, content converted where it must be, kernels run.
+#include "segmented/reduce_lists.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/lists.hpp"
+#include "core/visit.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/refusals.hpp"
+#include "cpu/segments.hpp"
+#include "upsweep/operators.hpp"
+
+namespace upsweep::segmented {
+namespace {
+
+using cpu::Int128;
+using cpu::ListKernels;
+
+/// Lists of a batch: its bounds, of 4 KB, stay in the core's first cache.
+constexpr std::int64_t kBatch = 256;
+/// Lists that are longer are done beside others of about their length, wherever these are.
+constexpr std::int64_t kShort = 32;
+/// Elements that are converted or gathered at a time: eight blocks, in the core's second cache.
+constexpr std::int64_t kStaged = 8 * kBlock;
+/// Blocks of long lists that a worker takes at a time: as many as the kernels do side by side.
+constexpr std::int64_t kBlocksAtOnce = 16;
+
+struct LongList {
+  std::int64_t list;
+  std::int64_t start;
+  std::int64_t stop;
+  std::int64_t first_block = 0;
+
+  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(stop - start, kBlock); }
+};
+
+/// Bounds of lists that are done together, in content or in what was staged of it.
+struct Bounds {
+  alignas(64) std::array<std::int64_t, kBatch> from;
+  alignas(64) std::array<std::int64_t, kBatch> to;
+};
+
+/// What the kernels are given of the content.
+struct Content {
+  const std::byte* data;
+  std::int64_t end;  // elements from there on must not be read
+};
+
+/// The type that kernels fold elements of a type in: those of 1 and 2 bytes in 4.
+constexpr Type computed_in(Type type) {
+  if (type == Type::custom || size_of(type) >= 4) return type;
+  return is_signed(type) ? Type::int32 : Type::uint32;
+}
+
+/// One element as another type has it.
+void convert_one(Type from, Type to, const void* in, void* out) {
+  if (from == to) {
+    std::memcpy(out, in, static_cast<std::size_t>(size_of(from)));
+  } else {
+    cpu::kernels(Isa::best).convert[cpu::at(from)][cpu::at(to)](in, out, 1);
+  }
+}
+
+/// What a call's lists are reduced by: the same for every worker.
+class Plan {
+ public:
+  Plan(const detail::SegmentedCall& call, const Policy& policy, const ListKernels& kernels)
+      : call_(call), kernels_(kernels), table_(cpu::kernels(Isa::best)) {
+    const bool folds = call.reducer == Reducer::fold;
+    is_checked_ = folds && cpu::is_checked(call, policy);
+    is_bits_ = call.reducer == Reducer::any || call.reducer == Reducer::all || call.reducer == Reducer::count_nonzero;
+    is_pick_ = call.reducer == Reducer::argmin || call.reducer == Reducer::argmax;
+    computed_ = is_pick_ ? computed_in(call.in_type) : folds ? computed_in(call.out_type) : call.in_type;
+    result_size_ = is_pick_ ? std::int64_t{sizeof(std::int64_t)}
+                            : std::int64_t{computed_ == Type::custom ? call.out_size : size_of(computed_)};
+    converts_ = computed_ != call.in_type && computed_ != Type::custom;
+    const bool contiguous = call.lists.are_adjacent() && !call.lists.valid.is_given();
+    folds_runs_ = folds && computed_ == Type::custom && call.valid.is_given();
+    gathers_ = !folds_runs_ && (call.valid.is_given() || (!contiguous && (converts_ || is_bits_ || is_checked_)));
+    part_size_ = is_checked_ ? std::int64_t{sizeof(Int128)}
+                 : is_bits_  ? std::int64_t{sizeof(std::int64_t)}
+                             : result_size_;
+    if (folds && computed_ != Type::custom) {
+      convert_one(call.out_type, computed_, call.init, init_.data());
+      visit_type(computed_, [&]<class T>(std::type_identity<T>) {
+        const T value = identity<T>(call.op);
+        std::memcpy(identity_.data(), &value, sizeof value);
+      });
+    }
+  }
+
+  [[nodiscard]] const detail::SegmentedCall& call() const { return call_; }
+  [[nodiscard]] const ListKernels& kernels() const { return kernels_; }
+  [[nodiscard]] const cpu::KernelTable& table() const { return table_; }
+  [[nodiscard]] bool is_checked() const { return is_checked_; }
+  [[nodiscard]] bool is_bits() const { return is_bits_; }
+  [[nodiscard]] bool is_pick() const { return is_pick_; }
+  [[nodiscard]] bool converts() const { return converts_; }
+  [[nodiscard]] bool gathers() const { return gathers_; }
+  [[nodiscard]] bool stages() const { return converts_ || gathers_ || is_bits_; }
+  /// Whether elements between null ones are folded where they are: an operator of one's own may have no identity.
+  [[nodiscard]] bool folds_runs() const { return folds_runs_; }
+  [[nodiscard]] Type computed() const { return computed_; }
+  [[nodiscard]] std::int64_t staged_size() const {
+    return computed_ == Type::custom ? call_.in_size : size_of(computed_);
+  }
+  [[nodiscard]] std::int64_t result_size() const { return result_size_; }
+  /// Bytes of what a block of a long list comes to.
+  [[nodiscard]] std::int64_t part_size() const { return part_size_; }
+  /// Whether results are converted to the output's type.
+  [[nodiscard]] bool narrows() const {
+    return call_.reducer == Reducer::fold && computed_ != call_.out_type && computed_ != Type::custom;
+  }
+  [[nodiscard]] int abreast() const { return computed_ == Type::custom ? 1 : cpu::lists_abreast(computed_); }
+  [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
+
+  /// What a fold begins with, and one that goes on from others; null: with its first element.
+  [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.data(); }
+  [[nodiscard]] const void* neutral() const { return computed_ == Type::custom ? nullptr : identity_.data(); }
+
+  /// The kernel on lists of the content: results of result_size() each.
+  void run(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
+           const void* begin, void* out) const {
+    const int type = cpu::at(computed_);
+    if (is_pick_) {
+      const auto pick = call_.reducer == Reducer::argmin ? kernels_.argmin[type] : kernels_.argmax[type];
+      pick(content.data, content.end, from, to, lists, static_cast<std::int64_t*>(out));
+      return;
+    }
+    const auto fold = computed_ == Type::custom ? call_.custom_fold->fold : kernels_.fold[type][cpu::at(call_.op)];
+    fold(call_.op_object, content.data, content.end, from, to, lists, begin, out);
+  }
+
+  /// out ← begin ⊕ totals, in order.
+  void fold_totals(const std::byte* totals, std::int64_t count, void* out) const {
+    const std::int64_t from = 0;
+    const auto fold = computed_ == Type::custom ? call_.custom_fold->fold_totals
+                                                : cpu::list_kernels_plain().fold[cpu::at(computed_)][cpu::at(call_.op)];
+    fold(call_.op_object, totals, count, &from, &count, 1, neutral(), out);
+  }
+
+ private:
+  const detail::SegmentedCall& call_;
+  const ListKernels& kernels_;
+  const cpu::KernelTable& table_;
+  bool is_checked_ = false;
+  bool is_bits_ = false;
+  bool is_pick_ = false;
+  bool converts_ = false;
+  bool gathers_ = false;
+  bool folds_runs_ = false;
+  Type computed_ = Type::custom;
+  std::int64_t result_size_ = 0;
+  std::int64_t part_size_ = 0;
+  alignas(8) std::array<std::byte, 8> init_{};
+  alignas(8) std::array<std::byte, 8> identity_{};
+};
+
+/// The exact sum of elements first … last - 1 that are not null.
+Int128 exact_sum(const detail::SegmentedCall& call, std::int64_t first, std::int64_t last) {
+  return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) -> Int128 {
+    const T* const x = static_cast<const T*>(call.in);
+    Int128 sum = 0;
+    if constexpr (std::is_integral_v<T>) {
+      for (std::int64_t j = first; j < last; ++j) {
+        if (!call.valid.is_given() || call.valid[j]) sum += x[j];
+      }
+    }
+    return sum;
+  });
+}
+
+/// The place in the content of the k-th element that is not null, from `start` on.
+std::int64_t place_of(const detail::SegmentedCall& call, std::int64_t start, std::int64_t k) {
+  if (!call.valid.is_given()) return start + k;
+  for (std::int64_t j = start;; ++j) {
+    if (call.valid[j] && k-- == 0) return j;
+  }
+}
+
+/// init + sum as an output, or false where it does not fit.
+bool put_sum(const detail::SegmentedCall& call, Int128 sum, std::int64_t list) {
+  return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      const Int128 total = sum + *static_cast<const T*>(call.init);
+      static_cast<T*>(call.out)[list] = static_cast<T>(total);
+      return total >= std::numeric_limits<T>::min() && total <= std::numeric_limits<T>::max();
+    }
+    return true;
+  });
+}
+
+/// What one worker has in hand.
+class Worker {
+ public:
+  explicit Worker(const Plan& plan) : plan_(plan), call_(plan.call()) {
+    if (!plan.stages()) return;
+    if (plan.gathers()) gathered_ = room(call_.in_size);
+    if (plan.converts()) converted_ = room(plan.staged_size());
+    if (plan.is_bits()) bits_ = std::make_unique_for_overwrite<std::uint8_t[]>(kStaged / 8 + 8);
+  }
+
+  /// Lists [lists.first, lists.last), but those of more than a block, which it notes. Returns the first bad one or kNoIndex.
+  std::int64_t run(cpu::Share lists);
+  [[nodiscard]] const std::vector<LongList>& long_lists() const { return long_lists_; }
+
+  /// parts ← what blocks `first` and on of a long list come to, part_size() bytes each: folds, exact sums of checked ones,
+  /// how many elements are not zero (of `all` less how many there are), or the place of the smallest or greatest in content.
+  void reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts);
+
+ private:
+  [[nodiscard]] static std::unique_ptr<std::byte[]> room(std::int64_t element) {
+    return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kStaged * element));
+  }
+
+  std::int64_t read(std::int64_t first, std::int64_t count);
+  bool read_valid(std::int64_t first, std::int64_t count);
+  std::int64_t find_bad(std::int64_t first, std::int64_t count) const;
+  std::int64_t lists_that_fit(std::int64_t at, std::int64_t count) const;
+  Content stage(std::int64_t at, std::int64_t count);
+  const std::byte* gather(std::int64_t at, std::int64_t count);
+  std::int64_t reduce(std::int64_t first, std::int64_t count);
+  void fold_runs(std::int64_t first, std::int64_t count);
+  void place_picks(std::int64_t first, std::int64_t count) const;
+  void take_blocks(const LongList& list, std::int64_t first, std::int64_t count);
+  void reduce_some_blocks(std::int64_t count, bool begins, std::byte* parts);
+  void reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count);
+  void reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
+  void count_elements(std::int64_t first, std::int64_t count) const;
+  std::int64_t check_sums(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
+  [[nodiscard]] bool sums_fit(std::int64_t at, std::int64_t count, const Content& content) const;
+  std::int64_t take_longer(std::int64_t at, std::int64_t count);
+  void enqueue(std::int64_t list, std::int64_t from, std::int64_t to, const Content& content);
+  void flush(std::size_t queue, const Content& content);
+  void flush_all(const Content& content);
+  void put(const std::byte* results, std::int64_t count, std::int64_t first) const;
+
+  const Plan& plan_;
+  const detail::SegmentedCall& call_;
+  Bounds bounds_{};
+  std::int64_t longest_ = 0;
+  std::int64_t elements_ = 0;  // that are staged
+  std::vector<LongList> long_lists_;
+  std::unique_ptr<std::byte[]> gathered_;
+  std::unique_ptr<std::byte[]> converted_;
+  std::unique_ptr<std::uint8_t[]> bits_;
+
+  /// Lists of a batch that are not done with the others of it.
+  struct Longer {
+    std::int64_t from;
+    std::int64_t to;
+    std::int64_t at;
+  };
+  std::array<Longer, kBatch> longer_;
+
+  // Lists that wait for others of about their length, by the number of bits in it.
+  struct Queue {
+    std::array<std::int64_t, 16> from;
+    std::array<std::int64_t, 16> to;
+    std::array<std::int64_t, 16> list;
+    int count = 0;
+  };
+  std::array<Queue, 16> queues_{};
+};
+
+// ---- Bounds.
+
+/// Of lists some of which are null: their bounds are not looked at. False where one of the others is bad.
+bool Worker::read_valid(std::int64_t first, std::int64_t count) {
+  longest_ = 0;
+  return visit_bounds(call_.lists, [&](auto bounds) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto& from = bounds_.from[static_cast<std::size_t>(i)];
+      auto& to = bounds_.to[static_cast<std::size_t>(i)];
+      from = to = 0;
+      if (!call_.lists.valid[first + i]) continue;
+      const std::int64_t start = bounds.start(first + i);
+      const std::int64_t stop = bounds.stop(first + i);
+      if (check_list(start, stop, call_.n) != Code::ok) return false;
+      if (start == stop) continue;
+      from = start;
+      to = stop;
+      longest_ = std::max(longest_, stop - start);
+    }
+    return true;
+  });
+}
+
+std::int64_t Worker::find_bad(std::int64_t first, std::int64_t count) const {
+  for (std::int64_t i = first; i < first + count; ++i) {
+    if (call_.lists.valid.is_given() && !call_.lists.valid[i]) continue;
+    if (check_list(call_.lists, i, call_.n) != Code::ok) return i;
+  }
+  return kNoIndex;
+}
+
+/// The bounds of a batch; those of long lists are noted and become empty. Returns the first bad list or kNoIndex.
+std::int64_t Worker::read(std::int64_t first, std::int64_t count) {
+  const Lists& lists = call_.lists;
+  if (lists.valid.is_given()) {
+    if (!read_valid(first, count)) return find_bad(first, count);
+  } else if (lists.has_size) {
+    longest_ = lists.size;
+    for (std::int64_t i = 0; i < count; ++i) {
+      bounds_.from[static_cast<std::size_t>(i)] = (first + i) * lists.size;
+      bounds_.to[static_cast<std::size_t>(i)] = (first + i + 1) * lists.size;
+    }
+  } else {
+    const std::int64_t bytes = first * size_of(lists.type);
+    const auto seen = plan_.kernels().read_bounds[cpu::at(lists.type)](
+        static_cast<const std::byte*>(lists.starts) + bytes, static_cast<const std::byte*>(lists.stops) + bytes, count,
+        call_.n, bounds_.from.data(), bounds_.to.data());
+    if (seen.bad < 0) return find_bad(first, count);
+    longest_ = seen.longest;
+  }
+  if (longest_ <= kBlock || call_.reducer == Reducer::count || plan_.folds_runs()) return kNoIndex;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto& from = bounds_.from[static_cast<std::size_t>(i)];
+    auto& to = bounds_.to[static_cast<std::size_t>(i)];
+    if (to - from <= kBlock) continue;
+    long_lists_.push_back({first + i, from, to});
+    from = to = 0;
+  }
+  longest_ = kBlock;
+  return kNoIndex;
+}
+
+// ---- Content.
+
+std::int64_t Worker::lists_that_fit(std::int64_t at, std::int64_t count) const {
+  if (!plan_.stages()) return count;
+  std::int64_t elements = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    elements += bounds_.to[static_cast<std::size_t>(at + i)] - bounds_.from[static_cast<std::size_t>(at + i)];
+    if (elements > kStaged) return i;
+  }
+  return count;
+}
+
+/// The elements of the lists that are not null, one after the other; bounds become theirs.
+const std::byte* Worker::gather(std::int64_t at, std::int64_t count) {
+  const auto size = static_cast<std::size_t>(call_.in_size);
+  const auto* const in = static_cast<const std::byte*>(call_.in);
+  std::byte* to = gathered_.get();
+  const auto place = [&] { return (to - gathered_.get()) / call_.in_size; };
+  for (std::int64_t i = at; i < at + count; ++i) {
+    auto& first = bounds_.from[static_cast<std::size_t>(i)];
+    auto& last = bounds_.to[static_cast<std::size_t>(i)];
+    const std::int64_t begin = place();
+    if (call_.valid.is_given()) {
+      for (std::int64_t j = first; j < last; ++j) {
+        if (!call_.valid[j]) continue;
+        std::memcpy(to, in + j * call_.in_size, size);
+        to += size;
+      }
+    } else if (first < last) {
+      const auto bytes = static_cast<std::size_t>(last - first) * size;
+      std::memcpy(to, in + first * call_.in_size, bytes);
+      to += bytes;
+    }
+    first = begin;
+    last = place();
+  }
+  elements_ = place();
+  return gathered_.get();
+}
+
+/// What the kernels read: the content itself, or the lists' elements where they are converted or gathered.
+Content Worker::stage(std::int64_t at, std::int64_t count) {
+  const auto* data = static_cast<const std::byte*>(call_.in);
+  if (!plan_.stages()) return {data, call_.n};
+  if (plan_.gathers()) {
+    data = gather(at, count);
+  } else {  // adjacent lists: their elements are
+    std::int64_t first = 0;
+    elements_ = 0;
+    for (std::int64_t i = at; i < at + count; ++i) {
+      auto& from = bounds_.from[static_cast<std::size_t>(i)];
+      auto& to = bounds_.to[static_cast<std::size_t>(i)];
+      if (from == to) continue;
+      if (elements_ == 0) first = from;
+      elements_ += to - from;
+      from -= first;
+      to -= first;
+    }
+    data += first * call_.in_size;
+  }
+  if (!plan_.converts()) return {data, elements_};
+  plan_.table().convert[cpu::at(call_.in_type)][cpu::at(plan_.computed())](data, converted_.get(), elements_);
+  return {converted_.get(), elements_};
+}
+
+// ---- Results.
+
+/// Results of lists `first` and on to the output.
+void Worker::put(const std::byte* results, std::int64_t count, std::int64_t first) const {
+  const std::int64_t size = call_.out_size;
+  std::byte* const out = static_cast<std::byte*>(call_.out) + first * size;
+  if (plan_.narrows()) {
+    plan_.table().convert[cpu::at(plan_.computed())][cpu::at(call_.out_type)](results, out, count);
+  } else {
+    std::memcpy(out, results, static_cast<std::size_t>(count * size));
+  }
+}
+
+void Worker::flush(std::size_t queue, const Content& content) {
+  Queue& q = queues_[queue];
+  if (q.count == 0) return;
+  const int lanes = plan_.abreast();
+  for (int k = q.count; k < lanes; ++k) q.from[static_cast<std::size_t>(k)] = q.to[static_cast<std::size_t>(k)] = 0;
+  alignas(64) std::array<std::byte, 128> results;
+  plan_.run(content, q.from.data(), q.to.data(), lanes, plan_.init(), results.data());
+  for (int k = 0; k < q.count; ++k) {
+    put(results.data() + k * plan_.result_size(), 1, q.list[static_cast<std::size_t>(k)]);
+  }
+  q.count = 0;
+}
+
+void Worker::enqueue(std::int64_t list, std::int64_t from, std::int64_t to, const Content& content) {
+  const auto queue = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(to - from)));
+  Queue& q = queues_[queue];
+  const auto place = static_cast<std::size_t>(q.count++);
+  q.from[place] = from;
+  q.to[place] = to;
+  q.list[place] = list;
+  if (q.count == plan_.abreast()) flush(queue, content);
+}
+
+void Worker::flush_all(const Content& content) {
+  for (std::size_t q = 0; q < queues_.size(); ++q) flush(q, content);
+}
+
+void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content) {
+  const std::int64_t put_aside = plan_.is_wide() && longest_ > kShort ? take_longer(at, count) : 0;
+  const std::int64_t* const from = bounds_.from.data() + at;
+  const std::int64_t* const to = bounds_.to.data() + at;
+  if (plan_.narrows()) {
+    alignas(64) std::array<std::byte, kBatch * 4> results;
+    plan_.run(content, from, to, count, plan_.init(), results.data());
+    put(results.data(), count, first);
+  } else {
+    plan_.run(content, from, to, count, plan_.init(), static_cast<std::byte*>(call_.out) + first * call_.out_size);
+  }
+  // Only now, as the others' results would take the place of theirs.
+  for (std::int64_t k = 0; k < put_aside; ++k) {
+    const Longer& one = longer_[static_cast<std::size_t>(k)];
+    enqueue(first + one.at - at, one.from, one.to, content);
+  }
+  if (put_aside > 0 && plan_.stages()) flush_all(content);  // what is staged does not stay
+}
+
+/// Lists longer than kShort become empty; how many they are.
+std::int64_t Worker::take_longer(std::int64_t at, std::int64_t count) {
+  std::size_t taken = 0;
+  for (std::int64_t i = at; i < at + count; ++i) {
+    auto& from = bounds_.from[static_cast<std::size_t>(i)];
+    auto& to = bounds_.to[static_cast<std::size_t>(i)];
+    if (to - from <= kShort) continue;
+    longer_[taken++] = {from, to, i};
+    from = to = 0;
+  }
+  return static_cast<std::int64_t>(taken);
+}
+
+void Worker::reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count) {
+  const auto& kernels = plan_.kernels().bits;
+  const std::int64_t* const from = bounds_.from.data() + at;
+  const std::int64_t* const to = bounds_.to.data() + at;
+  if (call_.reducer == Reducer::count_nonzero) {
+    kernels.count(bits_.get(), from, to, count, static_cast<std::int64_t*>(call_.out) + first);
+  } else {
+    (call_.reducer == Reducer::any ? kernels.any : kernels.all)(bits_.get(), from, to, count,
+                                                                static_cast<std::uint8_t*>(call_.out) + first);
+  }
+}
+
+void Worker::count_elements(std::int64_t first, std::int64_t count) const {
+  auto* const out = static_cast<std::int64_t*>(call_.out) + first;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t from = bounds_.from[static_cast<std::size_t>(i)];
+    const std::int64_t to = bounds_.to[static_cast<std::size_t>(i)];
+    out[i] = to - from;
+    if (!call_.valid.is_given()) continue;
+    for (std::int64_t j = from; j < to; ++j) out[i] -= call_.valid[j] ? 0 : 1;
+  }
+}
+
+// ---- Sums that are checked.
+
+/// Whether no list's sum can leave the type that it is computed in, nor the output's: by the largest element there is.
+bool Worker::sums_fit(std::int64_t at, std::int64_t count, const Content& content) const {
+  if (plan_.narrows()) return false;
+  const bool from_signed = is_signed(call_.in_type);
+  if (from_signed && !is_signed(call_.out_type)) return false;
+  const int bits = 8 * size_of(call_.out_type) - (is_signed(call_.out_type) ? 1 : 0);
+  const Int128 most = (Int128{1} << bits) - 1;
+  const Int128 begin = visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) -> Int128 {
+    if constexpr (std::is_integral_v<T>) {
+      const Int128 init = *static_cast<const T*>(call_.init);
+      return init < 0 ? -init : init;
+    }
+    return 0;
+  });
+  const int element_bits = 8 * size_of(call_.in_type) - (from_signed ? 1 : 0);
+  if (((Int128{1} << element_bits) * longest_) + begin <= most) return true;
+  // Lists that lie apart have been gathered: what lies between the first and the last is theirs.
+  std::int64_t first = content.end;
+  std::int64_t last = 0;
+  for (std::int64_t i = at; i < at + count; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (bounds_.from[k] == bounds_.to[k]) continue;
+    first = std::min(first, bounds_.from[k]);
+    last = std::max(last, bounds_.to[k]);
+  }
+  if (first >= last) return begin <= most;
+  const bool is_converted = plan_.converts();
+  const Type type = is_converted ? plan_.computed() : call_.in_type;
+  if (is_converted && size_of(call_.in_type) > size_of(type)) return false;  // the conversion may have cut elements off
+  const auto largest = plan_.table().magnitude[cpu::at(type)](content.data + first * size_of(type), last - first);
+  return (static_cast<Int128>(largest) + 1) * longest_ + begin <= most;
+}
+
+/// The first list whose sum does not fit or kNoIndex.
+std::int64_t Worker::check_sums(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content) {
+  if (sums_fit(at, count, content)) return kNoIndex;
+  for (std::int64_t list = first; list < first + count; ++list) {
+    if (call_.lists.valid.is_given() && !call_.lists.valid[list]) continue;
+    const auto [start, stop] =
+        visit_bounds(call_.lists, [&](auto bounds) { return std::pair(bounds.start(list), bounds.stop(list)); });
+    if (stop - start > kBlock) continue;  // later, with the long ones
+    if (!put_sum(call_, exact_sum(call_, start, stop), list)) return list;
+  }
+  return kNoIndex;
+}
+
+// ---- The work.
+
+/// Lists first … first + count - 1, whose bounds have been read. Returns the first bad one or kNoIndex.
+std::int64_t Worker::reduce(std::int64_t first, std::int64_t count) {
+  if (call_.reducer == Reducer::count) {
+    count_elements(first, count);
+    return kNoIndex;
+  }
+  if (plan_.folds_runs()) {
+    fold_runs(first, count);
+    return kNoIndex;
+  }
+  for (std::int64_t at = 0; at < count;) {
+    const std::int64_t some = lists_that_fit(at, count - at);
+    const Content content = stage(at, some);
+    if (plan_.is_checked()) {
+      const std::int64_t overflow = check_sums(first + at, at, some, content);
+      if (overflow != kNoIndex) return overflow;
+    }
+    if (plan_.is_bits()) {
+      plan_.kernels().nonzero[cpu::at(call_.in_type)](content.data, content.end, bits_.get());
+      reduce_bits(first + at, at, some);
+    } else {
+      reduce_values(first + at, at, some, content);
+    }
+    at += some;
+  }
+  if (plan_.is_pick() && call_.valid.is_given()) place_picks(first, count);
+  return kNoIndex;
+}
+
+/// Positions among the elements that are not null become positions in the list.
+void Worker::place_picks(std::int64_t first, std::int64_t count) const {
+  auto* const out = static_cast<std::int64_t*>(call_.out);
+  visit_bounds(call_.lists, [&](auto bounds) {
+    for (std::int64_t list = first; list < first + count; ++list) {
+      if (out[list] < 0) continue;
+      const std::int64_t start = bounds.start(list);
+      out[list] = place_of(call_, start, out[list]) - start;
+    }
+  });
+}
+
+void Worker::fold_runs(std::int64_t first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::byte* const total = static_cast<std::byte*>(call_.out) + (first + i) * call_.out_size;
+    std::memcpy(total, call_.init, static_cast<std::size_t>(call_.out_size));
+    const std::int64_t stop = bounds_.to[static_cast<std::size_t>(i)];
+    for (std::int64_t j = bounds_.from[static_cast<std::size_t>(i)]; j < stop;) {
+      std::int64_t end = j;
+      while (end < stop && call_.valid[end]) ++end;
+      if (j < end) call_.custom_fold->fold(call_.op_object, call_.in, call_.n, &j, &end, 1, total, total);
+      j = end + 1;
+    }
+  }
+}
+
+std::int64_t Worker::run(cpu::Share lists) {
+  for (std::int64_t first = lists.first; first < lists.last; first += kBatch) {
+    const std::int64_t count = std::min(kBatch, lists.last - first);
+    const std::int64_t bad = read(first, count);
+    // Of the lists before a bad one the sum may not fit.
+    const std::int64_t good = bad == kNoIndex ? count : bad - first;
+    if (bad != kNoIndex && read(first, good) != kNoIndex) return bad;
+    const std::int64_t overflow = reduce(first, good);
+    if (overflow != kNoIndex || bad != kNoIndex) return cpu::first_index(overflow, bad);
+  }
+  flush_all({static_cast<const std::byte*>(call_.in), call_.n});
+  return kNoIndex;
+}
+
+// ---- Long lists.
+
+/// The bounds of blocks `first` and on of a list.
+void Worker::take_blocks(const LongList& list, std::int64_t first, std::int64_t count) {
+  for (std::int64_t b = 0; b < count; ++b) {
+    const std::int64_t from = list.start + (first + b) * kBlock;
+    bounds_.from[static_cast<std::size_t>(b)] = from;
+    bounds_.to[static_cast<std::size_t>(b)] = std::min(from + kBlock, list.stop);
+  }
+}
+
+void Worker::reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts) {
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t some = std::min(count - done, kStaged / kBlock);
+    take_blocks(list, first + done, some);
+    reduce_some_blocks(some, first + done == 0, parts + done * plan_.part_size());
+    done += some;
+  }
+}
+
+/// Parts of the blocks whose bounds are there; `begins`: the first one is its list's first.
+void Worker::reduce_some_blocks(std::int64_t count, bool begins, std::byte* parts) {
+  if (plan_.is_checked()) {
+    for (std::int64_t b = 0; b < count; ++b) {
+      const auto k = static_cast<std::size_t>(b);
+      reinterpret_cast<Int128*>(parts)[b] = exact_sum(call_, bounds_.from[k], bounds_.to[k]);
+    }
+    return;
+  }
+  const Bounds blocks = bounds_;  // staging moves them
+  const Content content = stage(0, count);
+  const std::int64_t* const from = bounds_.from.data();
+  const std::int64_t* const to = bounds_.to.data();
+  if (plan_.is_bits()) {
+    plan_.kernels().nonzero[cpu::at(call_.in_type)](content.data, content.end, bits_.get());
+    plan_.kernels().bits.count(bits_.get(), from, to, count, reinterpret_cast<std::int64_t*>(parts));
+    if (call_.reducer != Reducer::all) return;
+    for (std::int64_t b = 0; b < count; ++b) reinterpret_cast<std::int64_t*>(parts)[b] -= to[b] - from[b];
+    return;
+  }
+  if (!plan_.is_pick() && begins) {
+    plan_.run(content, from, to, 1, plan_.init(), parts);
+    if (count == 1) return;
+    plan_.run(content, from + 1, to + 1, count - 1, plan_.neutral(), parts + plan_.part_size());
+    return;
+  }
+  plan_.run(content, from, to, count, plan_.neutral(), parts);
+  if (!plan_.is_pick()) return;
+  for (std::int64_t b = 0; b < count; ++b) {  // from positions in blocks to those in the content
+    auto& position = reinterpret_cast<std::int64_t*>(parts)[b];
+    if (position >= 0) position = place_of(call_, blocks.from[static_cast<std::size_t>(b)], position);
+  }
+}
+
+/// The lists that all workers have set aside: their blocks, in any order, then what these come to, in order.
+class LongLists {
+ public:
+  LongLists(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers) : plan_(plan) {
+    for (const auto& worker : workers) {
+      if (worker != nullptr) lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
+    }
+    for (LongList& list : lists_) {
+      list.first_block = blocks_;
+      blocks_ += list.blocks();
+    }
+    parts_ = std::make_unique_for_overwrite<cpu::Int128[]>(
+        static_cast<std::size_t>(cpu::parts(blocks_ * plan.part_size(), sizeof(Int128))));
+  }
+
+  /// Returns the first list whose sum does not fit or kNoIndex.
+  std::int64_t run(int workers) {
+    if (lists_.empty()) return kNoIndex;
+    std::atomic<std::int64_t> ticket{0};
+    const std::int64_t tickets = cpu::parts(blocks_, kBlocksAtOnce);
+    cpu::run_workers(static_cast<int>(std::min<std::int64_t>(workers, tickets)), [&](int) {
+      Worker worker(plan_);
+      for (;;) {
+        const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+        if (mine >= tickets) return;
+        reduce(worker, cpu::part_of(blocks_, kBlocksAtOnce, mine));
+      }
+    });
+    std::int64_t bad = kNoIndex;
+    for (const LongList& list : lists_) {
+      if (!finish(list)) bad = cpu::first_index(bad, list.list);
+    }
+    return bad;
+  }
+
+ private:
+  [[nodiscard]] std::byte* part(std::int64_t block) const {
+    return reinterpret_cast<std::byte*>(parts_.get()) + block * plan_.part_size();
+  }
+
+  /// Blocks of one list or of several.
+  void reduce(Worker& worker, cpu::Range blocks) const {
+    auto list = std::upper_bound(lists_.begin(), lists_.end(), blocks.first,
+                                 [](std::int64_t block, const LongList& one) { return block < one.first_block; }) -
+                1;
+    const std::int64_t end = blocks.first + blocks.count;
+    for (std::int64_t block = blocks.first; block < end; ++list) {
+      const std::int64_t some = std::min(end, list->first_block + list->blocks()) - block;
+      worker.reduce_blocks(*list, block - list->first_block, some, part(block));
+      block += some;
+    }
+  }
+
+  /// Whether the list's result fits.
+  bool finish(const LongList& list) const {
+    const detail::SegmentedCall& call = plan_.call();
+    std::byte* const parts = part(list.first_block);
+    std::byte* const out = static_cast<std::byte*>(call.out) + list.list * call.out_size;
+    if (plan_.is_checked()) {
+      Int128 sum = 0;
+      for (std::int64_t b = 0; b < list.blocks(); ++b) sum += reinterpret_cast<const Int128*>(parts)[b];
+      return put_sum(call, sum, list.list);
+    }
+    if (plan_.is_bits()) {
+      std::int64_t count = 0;
+      for (std::int64_t b = 0; b < list.blocks(); ++b) count += reinterpret_cast<const std::int64_t*>(parts)[b];
+      if (call.reducer == Reducer::count_nonzero) {
+        std::memcpy(out, &count, sizeof count);
+      } else {
+        *out = static_cast<std::byte>(call.reducer == Reducer::any ? count != 0 : count == 0);
+      }
+    } else if (plan_.is_pick()) {
+      const std::int64_t place = pick(list, reinterpret_cast<const std::int64_t*>(parts));
+      const std::int64_t position = place < 0 ? -1 : place - list.start;
+      std::memcpy(out, &position, sizeof position);
+    } else {
+      alignas(64) detail::CarryBytes total;
+      plan_.fold_totals(parts, list.blocks(), total.bytes);
+      if (plan_.narrows()) {
+        convert_one(plan_.computed(), call.out_type, total.bytes, out);
+      } else {
+        std::memcpy(out, total.bytes, static_cast<std::size_t>(call.out_size));
+      }
+    }
+    return true;
+  }
+
+  /// The place of the first smallest or greatest of the elements at these places; below 0: none.
+  [[nodiscard]] std::int64_t pick(const LongList& list, const std::int64_t* places) const {
+    const detail::SegmentedCall& call = plan_.call();
+    return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) {
+      const T* const x = static_cast<const T*>(call.in);
+      std::int64_t best = -1;
+      for (std::int64_t b = 0; b < list.blocks(); ++b) {
+        if (places[b] < 0) continue;
+        if (best < 0 || precedes(x[best], x[places[b]])) best = places[b];
+      }
+      return best;
+    });
+  }
+  template <class T>
+  [[nodiscard]] bool precedes(T a, T b) const {
+    if (a != a) return false;
+    return b != b || (plan_.call().reducer == Reducer::argmin ? b < a : a < b);
+  }
+
+  const Plan& plan_;
+  std::vector<LongList> lists_;
+  std::int64_t blocks_ = 0;
+  std::unique_ptr<Int128[]> parts_;
+};
+
+/// What is wrong with a list that was found bad.
+Code code_of(const detail::SegmentedCall& call, std::int64_t list) {
+  const Code code = check_list(call.lists, list, call.n);
+  return code == Code::ok ? Code::overflow : code;
+}
+
+}  // namespace
+
+int workers_for(const detail::SegmentedCall& call, int threads) {
+  const std::int64_t bytes = call.n * call.in_size + call.lists.count * (2 * std::int64_t{sizeof(std::int64_t)});
+  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+}
+
+Ranges even_ranges(const detail::SegmentedCall& call, int workers) {
+  return {workers, [lists = call.lists.count, workers](std::int64_t range) {
+            return cpu::share_of(lists, static_cast<int>(range), workers);
+          }};
+}
+
+Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, const cpu::ListKernels& kernels,
+                    int workers, const Ranges& ranges) noexcept try {
+  const Plan plan(call, policy, kernels);
+  std::vector<std::unique_ptr<Worker>> all(static_cast<std::size_t>(workers));
+  for (auto& worker : all) worker = std::make_unique<Worker>(plan);
+  cpu::LowestIndex first_bad;
+  std::atomic<std::int64_t> ticket{0};
+  cpu::run_workers(workers, [&](int w) {
+    for (;;) {
+      const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+      if (mine >= ranges.count) return;
+      first_bad.add(all[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
+    }
+  });
+  first_bad.add(LongLists(plan, all).run(workers));
+  const std::int64_t bad = first_bad.get();
+  if (bad == kNoIndex) return {};
+  return {code_of(call, bad), bad};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::segmented

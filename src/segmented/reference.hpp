@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented/reference.hpp: the answers that every rung's are compared with: plain loops over a list, one element at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "upsweep/operators.hpp"
+
+namespace upsweep::segmented {
+
+/// Elements that are folded one after the other, before the list is cut.
+inline constexpr std::int64_t kSerialElements = 4096;
+
+/// init ⊕ x[first] ⊕ … ⊕ x[last - 1], cut every kSerialElements.
+template <class Out, class In, class Op>
+Out expected_fold(const In* x, std::int64_t first, std::int64_t last, Op op, Out init) {
+  Out total = init;
+  for (std::int64_t j = first; j < std::min(last, first + kSerialElements); ++j) {
+    total = op(total, static_cast<Out>(x[j]));
+  }
+  for (std::int64_t block = first + kSerialElements; block < last; block += kSerialElements) {
+    Out part = static_cast<Out>(x[block]);
+    for (std::int64_t j = block + 1; j < std::min(last, block + kSerialElements); ++j) {
+      part = op(part, static_cast<Out>(x[j]));
+    }
+    total = op(total, part);
+  }
+  return total;
+}
+
+/// The position of the first smallest (greatest) of x[first] … x[last - 1], the first NaN before all; -1 of none.
+template <class T>
+std::int64_t expected_pick(const T* x, std::int64_t first, std::int64_t last, bool is_greatest) {
+  std::int64_t best = first;
+  for (std::int64_t j = first; j < last; ++j) {
+    if (x[best] != x[best]) break;
+    if (x[j] != x[j] || (is_greatest ? x[best] < x[j] : x[j] < x[best])) best = j;
+  }
+  return first < last ? best - first : -1;
+}
+
+}  // namespace upsweep::segmented
