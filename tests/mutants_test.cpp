@@ -7,17 +7,20 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "core/generated_lists.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "ragged/reference.hpp"
 #include "rows.hpp"
 #include "scan/reference.hpp"
+#include "segmented/reference.hpp"
 #include "subset_sum/reference.hpp"
 
 namespace upsweep {
@@ -744,6 +747,114 @@ TEST(SubsetSumMutants, WrongWordsAreCaught) {
   expect_caught("a byte past the end",
                 spoiled([](auto* sums, auto words, auto) { *reinterpret_cast<unsigned char*>(sums + words) ^= 1U; }));
   expect_caught("a word in front", spoiled([](auto* sums, auto, auto) { sums[-1] = 1; }));
+}
+
+// ----------------------------------------------------------------------------------------------------------- segmented
+
+using ListOffsets = std::vector<std::int64_t>;
+/// Puts the sum of every list into sums.
+using SumLists = std::function<void(const ListOffsets&, const std::vector<float>&, float* sums)>;
+
+/// Lists first … last - 1 of each list's elements, with what is begun with.
+SumLists sums_of(const std::function<float(const std::vector<float>&, const ListOffsets&, std::size_t list)>& sum) {
+  return [sum](const ListOffsets& offsets, const std::vector<float>& content, float* sums) {
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) sums[i] = sum(content, offsets, i);
+  };
+}
+
+float sum_between(const std::vector<float>& content, std::int64_t first, std::int64_t last) {
+  return segmented::expected_fold(content.data(), first, last, add, 0.0F);
+}
+
+/// Whether the sweep of the rung tests objects: patterns, sizes, and bits of sums that round.
+bool caught(const SumLists& sum) {
+  bool objects = false;
+  for (const auto pattern :
+       {upsweep::ListPattern::poisson, upsweep::ListPattern::zero_to_4, upsweep::ListPattern::pareto,
+        upsweep::ListPattern::giants, upsweep::ListPattern::fixed1000, upsweep::ListPattern::one}) {
+    for (const std::int64_t n : {1, 9, 33, 771, 4097, 20001}) {
+      const ListOffsets offsets = generated_offsets(pattern, n);
+      const auto content = tests::rounded<float>(n, 3);
+      Guarded<float> sums(std::ssize(offsets) - 1);
+      sum(offsets, content, sums.data());
+      for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+        const float right = sum_between(content, offsets[i], offsets[i + 1]);
+        objects |= std::memcmp(&right, &sums.span()[i], sizeof right) != 0;
+      }
+      objects |= !sums.intact();
+    }
+  }
+  return objects;
+}
+
+TEST(SegmentedMutants, TheRightSumsPass) {
+  EXPECT_FALSE(caught(sums_of(
+      [](const auto& x, const ListOffsets& offsets, auto i) { return sum_between(x, offsets[i], offsets[i + 1]); })));
+}
+
+TEST(SegmentedMutants, WrongElementsAreCaught) {
+  const auto expect_caught = [](const char* what, const auto& sum) { EXPECT_TRUE(caught(sums_of(sum))) << what; };
+  expect_caught("the last element left out", [](const auto& x, const ListOffsets& offsets, auto i) {
+    return sum_between(x, offsets[i], std::max(offsets[i], offsets[i + 1] - 1));
+  });
+  expect_caught("the first element left out", [](const auto& x, const ListOffsets& offsets, auto i) {
+    return sum_between(x, std::min(offsets[i] + 1, offsets[i + 1]), offsets[i + 1]);
+  });
+  expect_caught("the next list's first element too", [](const auto& x, const ListOffsets& offsets, auto i) {
+    return sum_between(x, offsets[i], std::min(offsets[i + 1] + 1, offsets.back()));
+  });
+  expect_caught("the ninth element left out", [](const auto& x, const ListOffsets& offsets, auto i) {
+    const std::int64_t first = offsets[i];
+    const std::int64_t last = offsets[i + 1];
+    return last - first < 9 ? sum_between(x, first, last)
+                            : sum_between(x, first, first + 8) + sum_between(x, first + 9, last);
+  });
+  expect_caught("the list before it", [](const auto& x, const ListOffsets& offsets, auto i) {
+    return i == 0 ? 0.0F : sum_between(x, offsets[i - 1], offsets[i]);
+  });
+  expect_caught("an empty list has the sum before it", [](const auto& x, const ListOffsets& offsets, auto i) {
+    while (i > 0 && offsets[i] == offsets[i + 1]) --i;
+    return sum_between(x, offsets[i], offsets[i + 1]);
+  });
+}
+
+TEST(SegmentedMutants, WrongOrdersAreCaught) {
+  const auto expect_caught = [](const char* what, const auto& sum) { EXPECT_TRUE(caught(sums_of(sum))) << what; };
+  expect_caught("backwards", [](const auto& x, const ListOffsets& offsets, auto i) {
+    float sum = 0;
+    for (std::int64_t j = offsets[i + 1]; j-- > offsets[i];) sum += x[static_cast<std::size_t>(j)];
+    return sum;
+  });
+  expect_caught("in double precision", [](const auto& x, const ListOffsets& offsets, auto i) {
+    double sum = 0;
+    for (std::int64_t j = offsets[i]; j < offsets[i + 1]; ++j) sum += x[static_cast<std::size_t>(j)];
+    return static_cast<float>(sum);
+  });
+  expect_caught("long lists never cut", [](const auto& x, const ListOffsets& offsets, auto i) {
+    float sum = 0;
+    for (std::int64_t j = offsets[i]; j < offsets[i + 1]; ++j) sum += x[static_cast<std::size_t>(j)];
+    return sum;
+  });
+  expect_caught("cut by positions in the content", [](const auto& x, const ListOffsets& offsets, auto i) {
+    constexpr std::int64_t kBlock = segmented::kSerialElements;
+    float sum = 0;
+    for (std::int64_t j = offsets[i]; j < offsets[i + 1];) {
+      const std::int64_t end = std::min(offsets[i + 1], (j / kBlock + 1) * kBlock);
+      sum += sum_between(x, j, end);
+      j = end;
+    }
+    return sum;
+  });
+}
+
+TEST(SegmentedMutants, WritesOutsideAreCaught) {
+  const auto right = sums_of(
+      [](const auto& x, const ListOffsets& offsets, auto i) { return sum_between(x, offsets[i], offsets[i + 1]); });
+  EXPECT_TRUE(caught([](const ListOffsets&, const std::vector<float>&, float*) {})) << "nothing is written";
+  EXPECT_TRUE(caught([&](const ListOffsets& offsets, const std::vector<float>& x, float* sums) {
+    right(offsets, x, sums);
+    sums[offsets.size() - 1] = 0;
+  })) << "a sum past the end";
 }
 
 }  // namespace

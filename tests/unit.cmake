@@ -7,6 +7,7 @@
 upsweep_test(scan_rungs SANITIZE TIMEOUT 900 SOURCES scan_rungs_test.cpp)
 upsweep_test(reduce_rungs SANITIZE TIMEOUT 900 SOURCES reduce_rungs_test.cpp)
 upsweep_test(ragged_rungs SANITIZE TIMEOUT 900 SOURCES ragged_rungs_test.cpp)
+upsweep_test(segmented_rungs SANITIZE TIMEOUT 900 SOURCES segmented_rungs_test.cpp)
 upsweep_test(aggregate_rungs SANITIZE TIMEOUT 900 SOURCES aggregate_rungs_test.cpp)
 upsweep_test(subset_sum_rungs SANITIZE TIMEOUT 900 SOURCES subset_sum_rungs_test.cpp)
 upsweep_test(dynamic SANITIZE SOURCES dynamic_test.cpp)

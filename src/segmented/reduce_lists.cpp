@@ -238,8 +238,9 @@ class Worker {
   void reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count);
   void reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
   void count_elements(std::int64_t first, std::int64_t count) const;
-  std::int64_t check_sums(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
-  [[nodiscard]] bool sums_fit(std::int64_t at, std::int64_t count, const Content& content) const;
+  [[nodiscard]] std::int64_t check_sums(std::int64_t first, std::int64_t at, std::int64_t count) const;
+  [[nodiscard]] bool sums_fit(std::int64_t at, std::int64_t count) const;
+  [[nodiscard]] std::pair<const std::byte*, std::int64_t> range_of(std::int64_t at, std::int64_t count) const;
   std::int64_t take_longer(std::int64_t at, std::int64_t count);
   void enqueue(std::int64_t list, std::int64_t from, std::int64_t to, const Content& content);
   void flush(std::size_t queue, const Content& content);
@@ -248,9 +249,10 @@ class Worker {
 
   const Plan& plan_;
   const detail::SegmentedCall& call_;
-  Bounds bounds_{};
+  Bounds bounds_;
   std::int64_t longest_ = 0;
-  std::int64_t elements_ = 0;  // that are staged
+  std::int64_t elements_ = 0;       // that are staged
+  const std::byte* raw_ = nullptr;  // they, before they are converted
   std::vector<LongList> long_lists_;
   std::unique_ptr<std::byte[]> gathered_;
   std::unique_ptr<std::byte[]> converted_;
@@ -271,7 +273,7 @@ class Worker {
     std::array<std::int64_t, 16> list;
     int count = 0;
   };
-  std::array<Queue, 16> queues_{};
+  std::array<Queue, 16> queues_;
 };
 
 // ---- Bounds.
@@ -338,12 +340,20 @@ std::int64_t Worker::read(std::int64_t first, std::int64_t count) {
 
 // ---- Content.
 
+/// How many lists from `at` on are staged together: as there is room for, and, unless they are gathered, without one of the
+/// long ones between them, which have become empty.
 std::int64_t Worker::lists_that_fit(std::int64_t at, std::int64_t count) const {
   if (!plan_.stages()) return count;
   std::int64_t elements = 0;
+  std::int64_t end = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    elements += bounds_.to[static_cast<std::size_t>(at + i)] - bounds_.from[static_cast<std::size_t>(at + i)];
-    if (elements > kStaged) return i;
+    const std::int64_t from = bounds_.from[static_cast<std::size_t>(at + i)];
+    const std::int64_t to = bounds_.to[static_cast<std::size_t>(at + i)];
+    if (from == to) continue;
+    const bool is_apart = elements > 0 && !plan_.gathers() && from != end;
+    elements += to - from;
+    if (is_apart || elements > kStaged) return i;
+    end = to;
   }
   return count;
 }
@@ -396,6 +406,7 @@ Content Worker::stage(std::int64_t at, std::int64_t count) {
     }
     data += first * call_.in_size;
   }
+  raw_ = data;
   if (!plan_.converts()) return {data, elements_};
   plan_.table().convert[cpu::at(call_.in_type)][cpu::at(plan_.computed())](data, converted_.get(), elements_);
   return {converted_.get(), elements_};
@@ -499,7 +510,7 @@ void Worker::count_elements(std::int64_t first, std::int64_t count) const {
 // ---- Sums that are checked.
 
 /// Whether no list's sum can leave the type that it is computed in, nor the output's: by the largest element there is.
-bool Worker::sums_fit(std::int64_t at, std::int64_t count, const Content& content) const {
+bool Worker::sums_fit(std::int64_t at, std::int64_t count) const {
   if (plan_.narrows()) return false;
   const bool from_signed = is_signed(call_.in_type);
   if (from_signed && !is_signed(call_.out_type)) return false;
@@ -514,8 +525,15 @@ bool Worker::sums_fit(std::int64_t at, std::int64_t count, const Content& conten
   });
   const int element_bits = 8 * size_of(call_.in_type) - (from_signed ? 1 : 0);
   if (((Int128{1} << element_bits) * longest_) + begin <= most) return true;
-  // Lists that lie apart have been gathered: what lies between the first and the last is theirs.
-  std::int64_t first = content.end;
+  const auto [data, elements] = plan_.stages() ? std::pair(raw_, elements_) : range_of(at, count);
+  if (elements == 0) return begin <= most;
+  const auto largest = plan_.table().magnitude[cpu::at(call_.in_type)](data, elements);
+  return (static_cast<Int128>(largest) + 1) * longest_ + begin <= most;
+}
+
+/// The elements of lists that lie one after the other: where they begin, and how many they are.
+std::pair<const std::byte*, std::int64_t> Worker::range_of(std::int64_t at, std::int64_t count) const {
+  std::int64_t first = call_.n;
   std::int64_t last = 0;
   for (std::int64_t i = at; i < at + count; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -523,17 +541,12 @@ bool Worker::sums_fit(std::int64_t at, std::int64_t count, const Content& conten
     first = std::min(first, bounds_.from[k]);
     last = std::max(last, bounds_.to[k]);
   }
-  if (first >= last) return begin <= most;
-  const bool is_converted = plan_.converts();
-  const Type type = is_converted ? plan_.computed() : call_.in_type;
-  if (is_converted && size_of(call_.in_type) > size_of(type)) return false;  // the conversion may have cut elements off
-  const auto largest = plan_.table().magnitude[cpu::at(type)](content.data + first * size_of(type), last - first);
-  return (static_cast<Int128>(largest) + 1) * longest_ + begin <= most;
+  return {static_cast<const std::byte*>(call_.in) + first * call_.in_size, std::max<std::int64_t>(last - first, 0)};
 }
 
 /// The first list whose sum does not fit or kNoIndex.
-std::int64_t Worker::check_sums(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content) {
-  if (sums_fit(at, count, content)) return kNoIndex;
+std::int64_t Worker::check_sums(std::int64_t first, std::int64_t at, std::int64_t count) const {
+  if (sums_fit(at, count)) return kNoIndex;
   for (std::int64_t list = first; list < first + count; ++list) {
     if (call_.lists.valid.is_given() && !call_.lists.valid[list]) continue;
     const auto [start, stop] =
@@ -560,7 +573,7 @@ std::int64_t Worker::reduce(std::int64_t first, std::int64_t count) {
     const std::int64_t some = lists_that_fit(at, count - at);
     const Content content = stage(at, some);
     if (plan_.is_checked()) {
-      const std::int64_t overflow = check_sums(first + at, at, some, content);
+      const std::int64_t overflow = check_sums(first + at, at, some);
       if (overflow != kNoIndex) return overflow;
     }
     if (plan_.is_bits()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// consume/lists.cpp: lists by offsets, by bounds and of one size.
+// tests/consume/lists.cpp: lists by offsets, by bounds and of one size.
 #include <upsweep/lists.hpp>
 #include <vector>
 
