@@ -89,30 +89,87 @@ UPSWEEP_INLINE Columns<T> load_columns(const T* content, const std::int64_t* sta
   return columns;
 }
 
-/// kLanes<T> lists: what decides how they are done, and their lengths.
+template <class R, int... kLane>
+UPSWEEP_INLINE auto join(R low, R high, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(low, high, kLane...);
+}
+
+template <class T, int kHalf>
+UPSWEEP_INLINE Register<T> max_levels(Register<T> v) {
+  if constexpr (kHalf == 0) {
+    return v;
+  } else {
+    const Register<T> other = shuffle<T, [](int j) { return (j + kHalf) % kRegisterLanes<T>; }>(v, v);
+    return max_levels<T, kHalf / 2>(v > other ? v : other);
+  }
+}
+
+template <class T>
+UPSWEEP_INLINE T max_of(const Vector<T>& v) {
+  Register<T> most = v.part[0];
+  for (int r = 1; r < kRegisters; ++r) most = v.part[r] > most ? v.part[r] : most;
+  return max_levels<T, kRegisterLanes<T> / 2>(most)[0];
+}
+
+typedef std::int32_t HalfRegister __attribute__((vector_size(kRegisterBytes / 2)));
+UPSWEEP_INLINE HalfRegister narrowed(Register<std::int64_t> v) { return __builtin_convertvector(v, HalfRegister); }
+
+/// The lengths of kLanes<T> lists.
+template <class T>
+UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std::int64_t* stops) {
+  Vector<Lane<T>> lengths;
+  if constexpr (sizeof(T) == 8) {
+    const Vector<std::int64_t> from = load(starts);
+    const Vector<std::int64_t> to = load(stops);
+    for (int r = 0; r < kRegisters; ++r) lengths.part[r] = to.part[r] - from.part[r];
+  } else {
+    constexpr int kWide = kRegisterLanes<std::int64_t>;
+    for (int r = 0; r < kRegisters; ++r) {
+      const std::int64_t* const from = starts + 2 * r * kWide;
+      const std::int64_t* const to = stops + 2 * r * kWide;
+      lengths.part[r] = join(narrowed(load_register(to) - load_register(from)),
+                             narrowed(load_register(to + kWide) - load_register(from + kWide)),
+                             std::make_integer_sequence<int, 2 * kWide>{});
+    }
+  }
+  return lengths;
+}
+
+/// kLanes<T> lists side by side.
 template <class T>
 struct Abreast {
-  std::int64_t longest = 0;
-  std::int64_t last_start = 0;
   Vector<Lane<T>> lengths;
+  std::int64_t longest;
 
-  UPSWEEP_INLINE Abreast(const std::int64_t* starts, const std::int64_t* stops) {
-    constexpr int kCount = kLanes<T>;
-    std::int64_t length[std::size_t{kCount}];
-    for (int q = 0; q < kCount; ++q) {
-      length[q] = stops[q] - starts[q];
-      longest = length[q] > longest ? length[q] : longest;
-      last_start = starts[q] > last_start ? starts[q] : last_start;
-    }
-    Lane<T> lane[std::size_t{kCount}];
-    for (int q = 0; q < kCount; ++q) lane[q] = static_cast<Lane<T>>(length[q]);
-    lengths = load(lane);
-  }
-  /// Whether `end` lets all lists be read by whole columns.
-  [[nodiscard]] UPSWEEP_INLINE bool fit(std::int64_t end) const {
-    return last_start + (longest + kDepth - 1) / kDepth * kDepth <= end;
-  }
+  UPSWEEP_INLINE Abreast(const std::int64_t* starts, const std::int64_t* stops)
+      : lengths(lengths_of<T>(starts, stops)), longest(max_of(lengths)) {}
 };
+
+/// How many of the lists can be read by whole columns: all but those after the first that is too near to `end`, in whole
+/// groups of kLanes<T>.
+template <class T>
+UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
+                                     std::int64_t end) {
+  constexpr std::int64_t kGroup = kLanes<T>;
+  std::int64_t last = 0;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < lists; ++i) {
+    last = starts[i] > last ? starts[i] : last;
+    longest = stops[i] - starts[i] > longest ? stops[i] - starts[i] : longest;
+  }
+  if (last + longest + kDepth - 1 <= end) return lists / kGroup * kGroup;
+  std::int64_t i = 0;
+  for (; i + kGroup <= lists; i += kGroup) {
+    std::int64_t group_last = 0;
+    std::int64_t group_longest = 0;
+    for (std::int64_t q = i; q < i + kGroup; ++q) {
+      group_last = starts[q] > group_last ? starts[q] : group_last;
+      group_longest = stops[q] - starts[q] > group_longest ? stops[q] - starts[q] : group_longest;
+    }
+    if (group_last + group_longest + kDepth - 1 > end) break;
+  }
+  return i;
+}
 
 /// step(j, column) for the vectors of the first, second, … elements of the lists.
 template <class T, class Step>
@@ -129,22 +186,18 @@ struct FoldAbreast {
                     const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
     const T* const x = static_cast<const T*>(content);
     const T begin = *static_cast<const T*>(init);
+    const Vector<T> begins = splat(begin);
     T* const to = static_cast<T*>(out);
-    std::int64_t i = 0;
-    for (; i + kLanes<T> <= lists; i += kLanes<T>) {
-      const Abreast<T> abreast(starts + i, stops + i);
-      if (abreast.fit(end)) {
-        store(to + i, fold(x, starts + i, abreast, begin));
-      } else {
-        one_by_one(x, starts + i, stops + i, kLanes<T>, begin, to + i);
-      }
+    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
+      store(to + i, fold(x, starts + i, Abreast<T>(starts + i, stops + i), begins));
     }
-    one_by_one(x, starts + i, stops + i, lists - i, begin, to + i);
+    one_by_one(x, starts + abreast, stops + abreast, lists - abreast, begin, to + abreast);
   }
 
  private:
-  UPSWEEP_INLINE static Vector<T> fold(const T* x, const std::int64_t* starts, const Abreast<T>& lists, T begin) {
-    Vector<T> total = splat(begin);
+  UPSWEEP_INLINE static Vector<T> fold(const T* x, const std::int64_t* starts, const Abreast<T>& lists,
+                                       Vector<T> total) {
     for_each_column(x, starts, lists, [&](Lane<T> j, const Vector<T>& column) {
       for (int r = 0; r < kRegisters; ++r) {
         const Register<T> next = VectorOp<Op>{}(total.part[r], column.part[r]);
@@ -183,23 +236,9 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
                 std::int64_t lists, std::int64_t* out) {
   const T* const x = static_cast<const T*>(content);
   const Precedes<kGreatest> precedes;
-  std::int64_t i = 0;
-  const auto one_by_one = [&](std::int64_t last) {
-    typedef T One __attribute__((vector_size(sizeof(T))));
-    for (; i < last; ++i) {
-      std::int64_t best = starts[i];
-      for (std::int64_t j = best + 1; j < stops[i]; ++j) {
-        if (precedes(One{x[best]}, One{x[j]})[0] != 0) best = j;
-      }
-      out[i] = starts[i] < stops[i] ? best - starts[i] : -1;
-    }
-  };
-  while (i + kLanes<T> <= lists) {
+  const std::int64_t side_by_side = readable<T>(starts, stops, lists, end);
+  for (std::int64_t i = 0; i < side_by_side; i += kLanes<T>) {
     const Abreast<T> abreast(starts + i, stops + i);
-    if (!abreast.fit(end)) {
-      one_by_one(i + kLanes<T>);
-      continue;
-    }
     Vector<T> best{};
     Vector<Lane<T>> at = splat(Lane<T>{-1});
     for_each_column(x, starts + i, abreast, [&](Lane<T> j, const Vector<T>& column) {
@@ -213,9 +252,15 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
     Lane<T> lane[std::size_t{kLanes<T>}];
     store(lane, at);
     for (int q = 0; q < kLanes<T>; ++q) out[i + q] = lane[q];
-    i += kLanes<T>;
   }
-  one_by_one(lists);
+  typedef T One __attribute__((vector_size(sizeof(T))));  // the same code as the vectors'
+  for (std::int64_t i = side_by_side; i < lists; ++i) {
+    std::int64_t best = starts[i];
+    for (std::int64_t j = best + 1; j < stops[i]; ++j) {
+      if (precedes(One{x[best]}, One{x[j]})[0] != 0) best = j;
+    }
+    out[i] = starts[i] < stops[i] ? best - starts[i] : -1;
+  }
 }
 
 // -------------------------------------------------------------------------------------------------------------- bounds
