@@ -21,6 +21,9 @@ extern const Problem kProblem;
 namespace segmented {
 extern const Problem kProblem;
 }
+namespace segmented_scan {
+extern const Problem kProblem;
+}
 namespace aggregate {
 extern const Problem kProblem;
 }
@@ -30,8 +33,9 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem, &ragged::kProblem,
-                                        &segmented::kProblem, &aggregate::kProblem, &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
+                                        &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem,
+                                        &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

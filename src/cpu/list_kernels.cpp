@@ -218,6 +218,120 @@ struct FoldAbreast {
   }
 };
 
+// --------------------------------------------------------------------------------------------------------------- scans
+
+/// Of a list that has `left` elements from `to` on, the first ones of a register, up to `left`.
+template <class T>
+UPSWEEP_INLINE void store_first(T* to, Register<T> v, std::int64_t left) {
+  constexpr int kWidth = kRegisterLanes<T>;
+#if UPSWEEP_REGISTER_BYTES == 64
+  const auto mask = left >= kWidth ? ~0U : left <= 0 ? 0U : (1U << left) - 1;
+  if constexpr (sizeof(T) == 8) {
+    _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), (__m512i)v);
+  } else {
+    _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), (__m512i)v);
+  }
+#elif UPSWEEP_REGISTER_BYTES == 32
+  constexpr Lane<T> kLane[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const Register<Lane<T>> mask = load_register(kLane) < static_cast<Lane<T>>(left < kWidth ? left : kWidth);
+  if constexpr (sizeof(T) == 8) {
+    _mm256_maskstore_epi64(reinterpret_cast<long long*>(to), (__m256i)mask, (__m256i)v);
+  } else {
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(to), (__m256i)mask, (__m256i)v);
+  }
+#else
+  for (int j = 0; j < kWidth && j < left; ++j) to[j] = v[j];
+#endif
+}
+
+/// What load_columns() loads, back to where it was, but for what is past a list's end.
+template <class T>
+UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::int64_t* starts,
+                                  const std::int64_t* stops, std::int64_t first) {
+  constexpr int kWidth = kRegisterLanes<T>;
+  constexpr int kSide = kWidth < kDepth ? kWidth : kDepth;
+  T* const to = out + first;
+  for (int part = 0; part < kRegisters; ++part) {
+    const std::int64_t* const start = starts + part * kWidth;
+    const std::int64_t* const stop = stops + part * kWidth;
+    for (int depth = 0; depth < kDepth; depth += kSide) {
+      Register<T> r[std::size_t{kSide}];
+      for (int q = 0; q < kSide; ++q) r[q] = columns.at[depth + q].part[part];
+      transpose<T, 1>(r);
+      // A register may hold elements of two lists: no more than kSide are the first one's.
+      const auto left = [&](int q) {
+        const std::int64_t elements = stop[q] - start[q] - first - depth;
+        return elements < kSide ? elements : kSide;
+      };
+      for (int q = 0; q < kSide; ++q) {
+        store_first<T>(to + start[q] + depth, r[q], left(q));
+#if UPSWEEP_REGISTER_BYTES == 64
+        if constexpr (sizeof(T) == 4) {
+          const auto high = shuffle<T, [](int j) { return (j + kDepth) % kRegisterLanes<T>; }>(r[q], r[q]);
+          store_first<T>(to + start[q + kDepth], high, left(q + kDepth));
+        }
+#endif
+      }
+    }
+  }
+}
+
+template <class T, class Op>
+struct ScanAbreast {
+  static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
+                    const std::int64_t* stops, std::int64_t lists, const void* init, bool exclusive, void* out) {
+    const T* const x = static_cast<const T*>(content);
+    T* const to = static_cast<T*>(out);
+    const T begin = *static_cast<const T*>(init);
+    const Vector<T> begins = splat(begin);
+    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
+      const Abreast<T> group(starts + i, stops + i);
+      if (group.longest > kScannedAbreast) {
+        one_by_one(x, starts + i, stops + i, kLanes<T>, begin, exclusive, to);
+      } else if (exclusive) {
+        scan<true>(x, starts + i, stops + i, group.longest, begins, to);
+      } else {
+        scan<false>(x, starts + i, stops + i, group.longest, begins, to);
+      }
+    }
+    one_by_one(x, starts + abreast, stops + abreast, lists - abreast, begin, exclusive, to);
+  }
+
+ private:
+  /// Where one of the lists is longer, most lanes would be idle most of the time.
+  static constexpr std::int64_t kScannedAbreast = 32;
+
+  template <bool kExclusive>
+  UPSWEEP_INLINE static void scan(const T* x, const std::int64_t* starts, const std::int64_t* stops,
+                                  std::int64_t longest, Vector<T> total, T* out) {
+    for (std::int64_t first = 0; first < longest; first += kDepth) {
+      Columns<T> columns = load_columns(x, starts, first);
+      for (int j = 0; j < kDepth; ++j) {  // what is past a list's end is not stored
+        const Vector<T> before = total;
+        total = combine<T>(VectorOp<Op>{}, total, columns.at[j]);
+        columns.at[j] = kExclusive ? before : total;
+      }
+      store_columns(out, columns, starts, stops, first);
+    }
+  }
+
+  static void one_by_one(const T* x, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists, T begin,
+                         bool exclusive, T* out) {
+    typedef T One __attribute__((vector_size(sizeof(T))));
+    for (std::int64_t i = 0; i < lists; ++i) {
+      One total{begin};
+      for (std::int64_t j = starts[i]; j < stops[i]; ++j) {
+        const One before = total;
+        total = VectorOp<Op>{}(total, One{x[j]});
+        out[j] = exclusive ? before[0] : total[0];
+      }
+    }
+  }
+};
+
+// ------------------------------------------------------------------------------------------------------ argmin, argmax
+
 /// Whether b goes before a: smaller or greater, or the first NaN.
 template <bool kGreatest>
 struct Precedes {
@@ -400,7 +514,10 @@ constexpr void add_type(ListKernels& table) {
   table.nonzero[kType] = &nonzero<T>;
   if constexpr (is_list_bound(type_of<T>())) table.read_bounds[kType] = &read_bounds<T>;
   if constexpr (sizeof(T) >= 4) {
-    for_each_operator<T>([&]<class Op>(Op) { table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, Op>::lists; });
+    for_each_operator<T>([&]<class Op>(Op) {
+      table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, Op>::lists;
+      table.scan[kType][at(Op::kOperator)] = &ScanAbreast<T, Op>::lists;
+    });
     table.argmin[kType] = &pick_lists<T, false>;
     table.argmax[kType] = &pick_lists<T, true>;
   }

@@ -6,11 +6,14 @@
 
 #include "cpu/kernels.hpp"
 #include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_scan_call.hpp"
 
 namespace upsweep::cpu {
 
 /// Folds of lists; see SegmentedKernel::fold.
 using FoldLists = decltype(detail::SegmentedKernel::fold);
+/// Scans of lists; see SegmentedScanKernel::scan.
+using ScanLists = decltype(detail::SegmentedScanKernel::scan);
 /// out[i] ← the position in list i of its first smallest or greatest element, NaN before all; -1 for an empty list.
 using PickLists = void (*)(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
                            std::int64_t lists, std::int64_t* out);
@@ -37,6 +40,7 @@ struct BitListKernels {
 
 struct ListKernels {
   FoldLists fold[kTypeCount][kOperatorCount];  ///< of types of 4 and 8 bytes; empty where there is no such operator
+  ScanLists scan[kTypeCount][kOperatorCount];  ///< the same
   PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes
   PickLists argmax[kTypeCount];
   ReadBounds read_bounds[kTypeCount];  ///< empty but for is_list_bound

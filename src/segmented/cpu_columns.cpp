@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "cpu/list_kernels.hpp"
+#include "cpu/list_values.hpp"
 #include "cpu/segments.hpp"
 #include "segmented/reduce_lists.hpp"
 #include "segmented/rung.hpp"
@@ -23,16 +24,9 @@ namespace upsweep::segmented {
 
 namespace {
 
-/// Lists of a range: enough that to take one costs nothing beside it (2,048 of three elements: 5 us), and few enough that no
-/// thread is left alone with many that are long, but below a block, each.
-std::int64_t range_lists(const detail::SegmentedCall& call, int workers) {
-  if (workers == 1) return std::max<std::int64_t>(call.lists.count, 1);
-  return std::clamp<std::int64_t>(call.lists.count / (std::int64_t{workers} * 16), 1, 2048);
-}
-
 Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
-  const std::int64_t each = range_lists(call, workers);
+  const std::int64_t each = cpu::range_lists(call.lists.count, workers);
   const std::int64_t lists = call.lists.count;
   const Ranges ranges{cpu::parts(lists, each), [lists, each](std::int64_t range) -> cpu::Share {
                         return {range * each, std::min(lists, (range + 1) * each)};

@@ -17,6 +17,8 @@
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
+#include "cpu/list_batch.hpp"
+#include "cpu/list_values.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/segments.hpp"
 #include "upsweep/operators.hpp"
@@ -27,12 +29,10 @@ namespace {
 using cpu::Int128;
 using cpu::ListKernels;
 
-/// Lists of a batch: its bounds, of 4 KB, stay in the core's first cache.
-constexpr std::int64_t kBatch = 256;
 /// Lists that are longer are done beside others of about their length, wherever these are.
 constexpr std::int64_t kShort = 32;
 /// Elements that are converted or gathered at a time: eight blocks, in the core's second cache.
-constexpr std::int64_t kStaged = 8 * kBlock;
+constexpr std::int64_t kStaged = 8 * cpu::kListBlock;
 /// Blocks of long lists that a worker takes at a time: as many as the kernels do side by side.
 constexpr std::int64_t kBlocksAtOnce = 16;
 
@@ -42,13 +42,7 @@ struct LongList {
   std::int64_t stop;
   std::int64_t first_block = 0;
 
-  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(stop - start, kBlock); }
-};
-
-/// Bounds of lists that are done together, in content or in what was staged of it.
-struct Bounds {
-  alignas(64) std::array<std::int64_t, kBatch> from;
-  alignas(64) std::array<std::int64_t, kBatch> to;
+  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(stop - start, cpu::kListBlock); }
 };
 
 /// What the kernels are given of the content.
@@ -56,21 +50,6 @@ struct Content {
   const std::byte* data;
   std::int64_t end;  // elements from there on must not be read
 };
-
-/// The type that kernels fold elements of a type in: those of 1 and 2 bytes in 4.
-constexpr Type computed_in(Type type) {
-  if (type == Type::custom || size_of(type) >= 4) return type;
-  return is_signed(type) ? Type::int32 : Type::uint32;
-}
-
-/// One element as another type has it.
-void convert_one(Type from, Type to, const void* in, void* out) {
-  if (from == to) {
-    std::memcpy(out, in, static_cast<std::size_t>(size_of(from)));
-  } else {
-    cpu::kernels(Isa::best).convert[cpu::at(from)][cpu::at(to)](in, out, 1);
-  }
-}
 
 /// What a call's lists are reduced by: the same for every worker.
 class Plan {
@@ -81,7 +60,7 @@ class Plan {
     is_checked_ = folds && cpu::is_checked(call, policy);
     is_bits_ = call.reducer == Reducer::any || call.reducer == Reducer::all || call.reducer == Reducer::count_nonzero;
     is_pick_ = call.reducer == Reducer::argmin || call.reducer == Reducer::argmax;
-    computed_ = is_pick_ ? computed_in(call.in_type) : folds ? computed_in(call.out_type) : call.in_type;
+    computed_ = is_pick_ ? cpu::computed_in(call.in_type) : folds ? cpu::computed_in(call.out_type) : call.in_type;
     result_size_ = is_pick_ ? std::int64_t{sizeof(std::int64_t)}
                             : std::int64_t{computed_ == Type::custom ? call.out_size : size_of(computed_)};
     converts_ = computed_ != call.in_type && computed_ != Type::custom;
@@ -92,11 +71,8 @@ class Plan {
                  : is_bits_  ? std::int64_t{sizeof(std::int64_t)}
                              : result_size_;
     if (folds && computed_ != Type::custom) {
-      convert_one(call.out_type, computed_, call.init, init_.data());
-      visit_type(computed_, [&]<class T>(std::type_identity<T>) {
-        const T value = identity<T>(call.op);
-        std::memcpy(identity_.data(), &value, sizeof value);
-      });
+      cpu::convert_one(call.out_type, computed_, call.init, init_.bytes.data());
+      identity_ = cpu::identity_of(computed_, call.op);
     }
   }
 
@@ -126,8 +102,8 @@ class Plan {
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
   /// What a fold begins with, and one that goes on from others; null: with its first element.
-  [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.data(); }
-  [[nodiscard]] const void* neutral() const { return computed_ == Type::custom ? nullptr : identity_.data(); }
+  [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.bytes.data(); }
+  [[nodiscard]] const void* neutral() const { return computed_ == Type::custom ? nullptr : identity_.bytes.data(); }
 
   /// The kernel on lists of the content: results of result_size() each.
   void run(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
@@ -163,8 +139,8 @@ class Plan {
   Type computed_ = Type::custom;
   std::int64_t result_size_ = 0;
   std::int64_t part_size_ = 0;
-  alignas(8) std::array<std::byte, 8> init_{};
-  alignas(8) std::array<std::byte, 8> identity_{};
+  cpu::Value init_;
+  cpu::Value identity_;
 };
 
 /// The exact sum of elements first … last - 1 that are not null.
@@ -225,8 +201,6 @@ class Worker {
   }
 
   std::int64_t read(std::int64_t first, std::int64_t count);
-  bool read_valid(std::int64_t first, std::int64_t count);
-  std::int64_t find_bad(std::int64_t first, std::int64_t count) const;
   std::int64_t lists_that_fit(std::int64_t at, std::int64_t count) const;
   Content stage(std::int64_t at, std::int64_t count);
   const std::byte* gather(std::int64_t at, std::int64_t count);
@@ -249,8 +223,7 @@ class Worker {
 
   const Plan& plan_;
   const detail::SegmentedCall& call_;
-  Bounds bounds_;
-  std::int64_t longest_ = 0;
+  cpu::ListBatch batch_;
   std::int64_t elements_ = 0;       // that are staged
   const std::byte* raw_ = nullptr;  // they, before they are converted
   std::vector<LongList> long_lists_;
@@ -264,7 +237,7 @@ class Worker {
     std::int64_t to;
     std::int64_t at;
   };
-  std::array<Longer, kBatch> longer_;
+  std::array<Longer, cpu::ListBatch::kLists> longer_;
 
   // Lists that wait for others of about their length, by the number of bits in it.
   struct Queue {
@@ -278,63 +251,19 @@ class Worker {
 
 // ---- Bounds.
 
-/// Of lists some of which are null: their bounds are not looked at. False where one of the others is bad.
-bool Worker::read_valid(std::int64_t first, std::int64_t count) {
-  longest_ = 0;
-  return visit_bounds(call_.lists, [&](auto bounds) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      auto& from = bounds_.from[static_cast<std::size_t>(i)];
-      auto& to = bounds_.to[static_cast<std::size_t>(i)];
-      from = to = 0;
-      if (!call_.lists.valid[first + i]) continue;
-      const std::int64_t start = bounds.start(first + i);
-      const std::int64_t stop = bounds.stop(first + i);
-      if (check_list(start, stop, call_.n) != Code::ok) return false;
-      if (start == stop) continue;
-      from = start;
-      to = stop;
-      longest_ = std::max(longest_, stop - start);
-    }
-    return true;
-  });
-}
-
-std::int64_t Worker::find_bad(std::int64_t first, std::int64_t count) const {
-  for (std::int64_t i = first; i < first + count; ++i) {
-    if (call_.lists.valid.is_given() && !call_.lists.valid[i]) continue;
-    if (check_list(call_.lists, i, call_.n) != Code::ok) return i;
-  }
-  return kNoIndex;
-}
-
 /// The bounds of a batch; those of long lists are noted and become empty. Returns the first bad list or kNoIndex.
 std::int64_t Worker::read(std::int64_t first, std::int64_t count) {
-  const Lists& lists = call_.lists;
-  if (lists.valid.is_given()) {
-    if (!read_valid(first, count)) return find_bad(first, count);
-  } else if (lists.has_size) {
-    longest_ = lists.size;
-    for (std::int64_t i = 0; i < count; ++i) {
-      bounds_.from[static_cast<std::size_t>(i)] = (first + i) * lists.size;
-      bounds_.to[static_cast<std::size_t>(i)] = (first + i + 1) * lists.size;
-    }
-  } else {
-    const std::int64_t bytes = first * size_of(lists.type);
-    const auto seen = plan_.kernels().read_bounds[cpu::at(lists.type)](
-        static_cast<const std::byte*>(lists.starts) + bytes, static_cast<const std::byte*>(lists.stops) + bytes, count,
-        call_.n, bounds_.from.data(), bounds_.to.data());
-    if (seen.bad < 0) return find_bad(first, count);
-    longest_ = seen.longest;
-  }
-  if (longest_ <= kBlock || call_.reducer == Reducer::count || plan_.folds_runs()) return kNoIndex;
+  const std::int64_t bad = batch_.read(call_.lists, first, count, call_.n, plan_.kernels());
+  if (bad != kNoIndex) return bad;
+  if (batch_.longest <= cpu::kListBlock || call_.reducer == Reducer::count || plan_.folds_runs()) return kNoIndex;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto& from = bounds_.from[static_cast<std::size_t>(i)];
-    auto& to = bounds_.to[static_cast<std::size_t>(i)];
-    if (to - from <= kBlock) continue;
+    auto& from = batch_.from[static_cast<std::size_t>(i)];
+    auto& to = batch_.to[static_cast<std::size_t>(i)];
+    if (to - from <= cpu::kListBlock) continue;
     long_lists_.push_back({first + i, from, to});
     from = to = 0;
   }
-  longest_ = kBlock;
+  batch_.longest = cpu::kListBlock;
   return kNoIndex;
 }
 
@@ -347,8 +276,8 @@ std::int64_t Worker::lists_that_fit(std::int64_t at, std::int64_t count) const {
   std::int64_t elements = 0;
   std::int64_t end = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t from = bounds_.from[static_cast<std::size_t>(at + i)];
-    const std::int64_t to = bounds_.to[static_cast<std::size_t>(at + i)];
+    const std::int64_t from = batch_.from[static_cast<std::size_t>(at + i)];
+    const std::int64_t to = batch_.to[static_cast<std::size_t>(at + i)];
     if (from == to) continue;
     const bool is_apart = elements > 0 && !plan_.gathers() && from != end;
     elements += to - from;
@@ -365,8 +294,8 @@ const std::byte* Worker::gather(std::int64_t at, std::int64_t count) {
   std::byte* to = gathered_.get();
   const auto place = [&] { return (to - gathered_.get()) / call_.in_size; };
   for (std::int64_t i = at; i < at + count; ++i) {
-    auto& first = bounds_.from[static_cast<std::size_t>(i)];
-    auto& last = bounds_.to[static_cast<std::size_t>(i)];
+    auto& first = batch_.from[static_cast<std::size_t>(i)];
+    auto& last = batch_.to[static_cast<std::size_t>(i)];
     const std::int64_t begin = place();
     if (call_.valid.is_given()) {
       for (std::int64_t j = first; j < last; ++j) {
@@ -396,8 +325,8 @@ Content Worker::stage(std::int64_t at, std::int64_t count) {
     std::int64_t first = 0;
     elements_ = 0;
     for (std::int64_t i = at; i < at + count; ++i) {
-      auto& from = bounds_.from[static_cast<std::size_t>(i)];
-      auto& to = bounds_.to[static_cast<std::size_t>(i)];
+      auto& from = batch_.from[static_cast<std::size_t>(i)];
+      auto& to = batch_.to[static_cast<std::size_t>(i)];
       if (from == to) continue;
       if (elements_ == 0) first = from;
       elements_ += to - from;
@@ -453,11 +382,11 @@ void Worker::flush_all(const Content& content) {
 }
 
 void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content) {
-  const std::int64_t put_aside = plan_.is_wide() && longest_ > kShort ? take_longer(at, count) : 0;
-  const std::int64_t* const from = bounds_.from.data() + at;
-  const std::int64_t* const to = bounds_.to.data() + at;
+  const std::int64_t put_aside = plan_.is_wide() && batch_.longest > kShort ? take_longer(at, count) : 0;
+  const std::int64_t* const from = batch_.from.data() + at;
+  const std::int64_t* const to = batch_.to.data() + at;
   if (plan_.narrows()) {
-    alignas(64) std::array<std::byte, kBatch * 4> results;
+    alignas(64) std::array<std::byte, cpu::ListBatch::kLists * 4> results;
     plan_.run(content, from, to, count, plan_.init(), results.data());
     put(results.data(), count, first);
   } else {
@@ -475,8 +404,8 @@ void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t cou
 std::int64_t Worker::take_longer(std::int64_t at, std::int64_t count) {
   std::size_t taken = 0;
   for (std::int64_t i = at; i < at + count; ++i) {
-    auto& from = bounds_.from[static_cast<std::size_t>(i)];
-    auto& to = bounds_.to[static_cast<std::size_t>(i)];
+    auto& from = batch_.from[static_cast<std::size_t>(i)];
+    auto& to = batch_.to[static_cast<std::size_t>(i)];
     if (to - from <= kShort) continue;
     longer_[taken++] = {from, to, i};
     from = to = 0;
@@ -486,8 +415,8 @@ std::int64_t Worker::take_longer(std::int64_t at, std::int64_t count) {
 
 void Worker::reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count) {
   const auto& kernels = plan_.kernels().bits;
-  const std::int64_t* const from = bounds_.from.data() + at;
-  const std::int64_t* const to = bounds_.to.data() + at;
+  const std::int64_t* const from = batch_.from.data() + at;
+  const std::int64_t* const to = batch_.to.data() + at;
   if (call_.reducer == Reducer::count_nonzero) {
     kernels.count(bits_.get(), from, to, count, static_cast<std::int64_t*>(call_.out) + first);
   } else {
@@ -499,8 +428,8 @@ void Worker::reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count
 void Worker::count_elements(std::int64_t first, std::int64_t count) const {
   auto* const out = static_cast<std::int64_t*>(call_.out) + first;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t from = bounds_.from[static_cast<std::size_t>(i)];
-    const std::int64_t to = bounds_.to[static_cast<std::size_t>(i)];
+    const std::int64_t from = batch_.from[static_cast<std::size_t>(i)];
+    const std::int64_t to = batch_.to[static_cast<std::size_t>(i)];
     out[i] = to - from;
     if (!call_.valid.is_given()) continue;
     for (std::int64_t j = from; j < to; ++j) out[i] -= call_.valid[j] ? 0 : 1;
@@ -524,11 +453,11 @@ bool Worker::sums_fit(std::int64_t at, std::int64_t count) const {
     return 0;
   });
   const int element_bits = 8 * size_of(call_.in_type) - (from_signed ? 1 : 0);
-  if (((Int128{1} << element_bits) * longest_) + begin <= most) return true;
+  if (((Int128{1} << element_bits) * batch_.longest) + begin <= most) return true;
   const auto [data, elements] = plan_.stages() ? std::pair(raw_, elements_) : range_of(at, count);
   if (elements == 0) return begin <= most;
   const auto largest = plan_.table().magnitude[cpu::at(call_.in_type)](data, elements);
-  return (static_cast<Int128>(largest) + 1) * longest_ + begin <= most;
+  return (static_cast<Int128>(largest) + 1) * batch_.longest + begin <= most;
 }
 
 /// The elements of lists that lie one after the other: where they begin, and how many they are.
@@ -537,9 +466,9 @@ std::pair<const std::byte*, std::int64_t> Worker::range_of(std::int64_t at, std:
   std::int64_t last = 0;
   for (std::int64_t i = at; i < at + count; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    if (bounds_.from[k] == bounds_.to[k]) continue;
-    first = std::min(first, bounds_.from[k]);
-    last = std::max(last, bounds_.to[k]);
+    if (batch_.from[k] == batch_.to[k]) continue;
+    first = std::min(first, batch_.from[k]);
+    last = std::max(last, batch_.to[k]);
   }
   return {static_cast<const std::byte*>(call_.in) + first * call_.in_size, std::max<std::int64_t>(last - first, 0)};
 }
@@ -551,7 +480,7 @@ std::int64_t Worker::check_sums(std::int64_t first, std::int64_t at, std::int64_
     if (call_.lists.valid.is_given() && !call_.lists.valid[list]) continue;
     const auto [start, stop] =
         visit_bounds(call_.lists, [&](auto bounds) { return std::pair(bounds.start(list), bounds.stop(list)); });
-    if (stop - start > kBlock) continue;  // later, with the long ones
+    if (stop - start > cpu::kListBlock) continue;  // later, with the long ones
     if (!put_sum(call_, exact_sum(call_, start, stop), list)) return list;
   }
   return kNoIndex;
@@ -604,8 +533,8 @@ void Worker::fold_runs(std::int64_t first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::byte* const total = static_cast<std::byte*>(call_.out) + (first + i) * call_.out_size;
     std::memcpy(total, call_.init, static_cast<std::size_t>(call_.out_size));
-    const std::int64_t stop = bounds_.to[static_cast<std::size_t>(i)];
-    for (std::int64_t j = bounds_.from[static_cast<std::size_t>(i)]; j < stop;) {
+    const std::int64_t stop = batch_.to[static_cast<std::size_t>(i)];
+    for (std::int64_t j = batch_.from[static_cast<std::size_t>(i)]; j < stop;) {
       std::int64_t end = j;
       while (end < stop && call_.valid[end]) ++end;
       if (j < end) call_.custom_fold->fold(call_.op_object, call_.in, call_.n, &j, &end, 1, total, total);
@@ -615,8 +544,8 @@ void Worker::fold_runs(std::int64_t first, std::int64_t count) {
 }
 
 std::int64_t Worker::run(cpu::Share lists) {
-  for (std::int64_t first = lists.first; first < lists.last; first += kBatch) {
-    const std::int64_t count = std::min(kBatch, lists.last - first);
+  for (std::int64_t first = lists.first; first < lists.last; first += cpu::ListBatch::kLists) {
+    const std::int64_t count = std::min(cpu::ListBatch::kLists, lists.last - first);
     const std::int64_t bad = read(first, count);
     // Of the lists before a bad one the sum may not fit.
     const std::int64_t good = bad == kNoIndex ? count : bad - first;
@@ -633,15 +562,15 @@ std::int64_t Worker::run(cpu::Share lists) {
 /// The bounds of blocks `first` and on of a list.
 void Worker::take_blocks(const LongList& list, std::int64_t first, std::int64_t count) {
   for (std::int64_t b = 0; b < count; ++b) {
-    const std::int64_t from = list.start + (first + b) * kBlock;
-    bounds_.from[static_cast<std::size_t>(b)] = from;
-    bounds_.to[static_cast<std::size_t>(b)] = std::min(from + kBlock, list.stop);
+    const std::int64_t from = list.start + (first + b) * cpu::kListBlock;
+    batch_.from[static_cast<std::size_t>(b)] = from;
+    batch_.to[static_cast<std::size_t>(b)] = std::min(from + cpu::kListBlock, list.stop);
   }
 }
 
 void Worker::reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts) {
   for (std::int64_t done = 0; done < count;) {
-    const std::int64_t some = std::min(count - done, kStaged / kBlock);
+    const std::int64_t some = std::min(count - done, kStaged / cpu::kListBlock);
     take_blocks(list, first + done, some);
     reduce_some_blocks(some, first + done == 0, parts + done * plan_.part_size());
     done += some;
@@ -653,14 +582,14 @@ void Worker::reduce_some_blocks(std::int64_t count, bool begins, std::byte* part
   if (plan_.is_checked()) {
     for (std::int64_t b = 0; b < count; ++b) {
       const auto k = static_cast<std::size_t>(b);
-      reinterpret_cast<Int128*>(parts)[b] = exact_sum(call_, bounds_.from[k], bounds_.to[k]);
+      reinterpret_cast<Int128*>(parts)[b] = exact_sum(call_, batch_.from[k], batch_.to[k]);
     }
     return;
   }
-  const Bounds blocks = bounds_;  // staging moves them
+  const cpu::ListBatch blocks = batch_;  // staging moves them
   const Content content = stage(0, count);
-  const std::int64_t* const from = bounds_.from.data();
-  const std::int64_t* const to = bounds_.to.data();
+  const std::int64_t* const from = batch_.from.data();
+  const std::int64_t* const to = batch_.to.data();
   if (plan_.is_bits()) {
     plan_.kernels().nonzero[cpu::at(call_.in_type)](content.data, content.end, bits_.get());
     plan_.kernels().bits.count(bits_.get(), from, to, count, reinterpret_cast<std::int64_t*>(parts));
@@ -761,7 +690,7 @@ class LongLists {
       alignas(64) detail::CarryBytes total;
       plan_.fold_totals(parts, list.blocks(), total.bytes);
       if (plan_.narrows()) {
-        convert_one(plan_.computed(), call.out_type, total.bytes, out);
+        cpu::convert_one(plan_.computed(), call.out_type, total.bytes, out);
       } else {
         std::memcpy(out, total.bytes, static_cast<std::size_t>(call.out_size));
       }
@@ -803,8 +732,7 @@ Code code_of(const detail::SegmentedCall& call, std::int64_t list) {
 }  // namespace
 
 int workers_for(const detail::SegmentedCall& call, int threads) {
-  const std::int64_t bytes = call.n * call.in_size + call.lists.count * (2 * std::int64_t{sizeof(std::int64_t)});
-  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+  return cpu::list_workers(call.lists.count, call.n * call.in_size, threads);
 }
 
 Ranges even_ranges(const detail::SegmentedCall& call, int workers) {

@@ -13,17 +13,13 @@
 
 namespace upsweep::segmented {
 
-/// Elements of a block: lists of up to so many are folded one element after the other. A block takes a thread 10 us where
-/// its elements are added one by one, a tenth of that beside seven others.
-inline constexpr std::int64_t kBlock = 4096;
-
 /// How lists are shared out: ranges of them, which workers take one after the other.
 struct Ranges {
   std::int64_t count;
   std::function<cpu::Share(std::int64_t range)> lists;
 };
 
-/// Reduces all lists by the kernels on so many workers. Lists of more than kBlock elements are set aside, and their blocks are
+/// Reduces all lists by the kernels on so many workers. Lists of more than cpu::kListBlock elements are set aside, and their blocks are
 /// then folded by all workers, whoever is free. Of what is bad the first list is reported.
 Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const Ranges& ranges) noexcept;

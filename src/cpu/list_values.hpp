@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/list_values.hpp: what folds and scans of lists compute in, begin with, and are shared out by.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/visit.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/parallel.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::cpu {
+
+/// Elements of a block: lists of up to so many are folded one element after the other; longer ones are cut. A block takes a
+/// thread 10 us where its elements are added one by one, a tenth of that beside seven others.
+inline constexpr std::int64_t kListBlock = 4096;
+
+/// The type that kernels compute in where results are of a type: those of 1 and 2 bytes in 4.
+constexpr Type computed_in(Type type) {
+  if (type == Type::custom || size_of(type) >= 4) return type;
+  return is_signed(type) ? Type::int32 : Type::uint32;
+}
+
+/// One element as another type has it.
+inline void convert_one(Type from, Type to, const void* in, void* out) {
+  if (from == to) {
+    std::memcpy(out, in, static_cast<std::size_t>(size_of(from)));
+  } else {
+    kernels(Isa::best).convert[at(from)][at(to)](in, out, 1);
+  }
+}
+
+/// One element of any compiled type.
+struct Value {
+  alignas(8) std::array<std::byte, 8> bytes{};
+};
+
+inline Value identity_of(Type type, Operator op) {
+  Value value;
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    const T one = identity<T>(op);
+    std::memcpy(value.bytes.data(), &one, sizeof one);
+  });
+  return value;
+}
+
+/// How many workers so many lists and bytes of content are worth.
+inline int list_workers(std::int64_t lists, std::int64_t bytes, int threads) {
+  constexpr std::int64_t kListBytes = 16;  // bounds and results, about
+  return block_workers(parts(bytes + lists * kListBytes, kBlockBytes), threads);
+}
+
+/// Lists of a range that a worker takes at a time: enough that to take one costs nothing beside it (2,048 of three elements:
+/// 5 us), and few enough that no thread is left alone with many that are long, but below a block, each.
+inline std::int64_t range_lists(std::int64_t lists, int workers) {
+  if (workers == 1) return std::max<std::int64_t>(lists, 1);
+  return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, 2048);
+}
+
+}  // namespace upsweep::cpu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented_scan/problem.cpp: the segmented-scan ladder in order, which rung runs a call, and the call: validated, run,
+// failures as Errors.
+#include <string>
+
+#include "core/lists.hpp"
+#include "segmented_scan/rung.hpp"
+#include "upsweep/detail/segmented_scan_call.hpp"
+
+namespace upsweep {
+namespace segmented_scan {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_columns;
+
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_columns};
+constexpr Ladder<const detail::SegmentedScanCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::SegmentedScanCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  return cpu_columns;
+}
+
+void require_arrays(const detail::SegmentedScanCall& call) {
+  detail::require_array(call.in, call.n, "content");
+  detail::require_array(call.out, call.n, "output");
+  detail::require_lists(call.lists, call.n);
+  detail::require_mask(call.valid, call.n, "the validity of the elements");
+  if (!call.lists.are_adjacent()) {
+    throw Error(Code::unsupported,
+                "lists by starts and stops may overlap, and their scans with them: pack them first (pack.hpp)");
+  }
+  const std::int64_t bytes = call.n * call.out_size;
+  if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, bytes)) {
+    throw Error(Code::invalid_argument, "the output overlaps the content: they are the same memory, or apart");
+  }
+  const std::int64_t bounds = (call.lists.count + 1) * size_of(call.lists.type);
+  if (call.lists.has_size || bytes == 0) return;
+  if (call.out == call.lists.starts || !detail::same_or_apart(call.lists.starts, bounds, call.out, bytes)) {
+    throw Error(Code::invalid_argument, "the output overlaps the offsets: it needs memory of its own");
+  }
+}
+
+[[noreturn]] void throw_failure(const Status& status, const detail::SegmentedScanCall& call, std::string_view rung) {
+  if (status.index == kNoIndex) throw_status(status, rung);
+  if (status.code != Code::overflow) throw_bad_list(call.lists, status.index, call.n);
+  throw Error(Code::overflow,
+              "a sum of list " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
+                  ": scan into a wider type, or let it wrap around",
+              status.index);
+}
+
+}  // namespace
+}  // namespace segmented_scan
+
+std::string_view detail::run_segmented_scan(const Policy& policy, const SegmentedScanCall& call) {
+  segmented_scan::require_arrays(call);
+  require_policy(policy);
+  const auto& rung = segmented_scan::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (!status.ok()) segmented_scan::throw_failure(status, call, rung.info.id);
+  return rung.info.id;
+}
+
+}  // namespace upsweep
