@@ -30,12 +30,13 @@ extern const Problem kProblem;
 namespace subset_sum {
 extern const Problem kProblem;
 }
+namespace selection {
+extern const Problem kProblem;
+}
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
-                                        &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem,
-                                        &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

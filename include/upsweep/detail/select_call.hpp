@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/select_call.hpp: selections, partitions and takes as the compiled library receives them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+namespace detail {
+
+/// What is moved by its size alone.
+template <class T>
+concept MovedElement = std::is_trivially_copyable_v<T> &&
+                       (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+
+template <class R>
+concept MovedArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     MovedElement<std::remove_cv_t<std::ranges::range_value_t<R>>>;
+
+}  // namespace detail
+
+/// A column of content, and where what is moved of it goes: views, whatever the type of its elements.
+struct SelectColumn {
+  const void* content = nullptr;
+  std::int64_t length = 0;  ///< elements of the content
+  void* out = nullptr;
+  std::int64_t capacity = 0;  ///< elements that `out` has room for
+  int size = 0;               ///< bytes of an element: 1, 2, 4, 8 or 16
+
+  constexpr SelectColumn() = default;
+  constexpr SelectColumn(const void* elements, std::int64_t count, void* to, std::int64_t room, int element_size)
+      : content(elements), length(count), out(to), capacity(room), size(element_size) {}
+  template <detail::MovedElement T>
+  constexpr SelectColumn(const T* elements, std::int64_t count, T* to, std::int64_t room)
+      : SelectColumn(elements, count, to, room, int{sizeof(T)}) {}
+  /// Of arrays, vectors and spans of one type.
+  template <detail::MovedArray In, detail::MovedArray Out>
+    requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<In>>, std::ranges::range_value_t<Out>>
+  constexpr SelectColumn(const In& elements, Out&& to)
+      : SelectColumn(std::ranges::data(elements), std::ssize(elements), std::ranges::data(to), std::ssize(to)) {}
+};
+
+/// Positions in lists or in an array, counted from the end where they are negative.
+struct Indices {
+  const void* data = nullptr;
+  std::int64_t length = 0;
+  Type type = Type::int64;  ///< int32, uint32 or int64
+
+  constexpr Indices() = default;
+  template <ListBound T>
+  constexpr Indices(const T* indices, std::int64_t count) : data(indices), length(count), type(type_of<T>()) {}
+  template <detail::BoundArray R>
+  constexpr Indices(const R& indices)  // NOLINT(google-explicit-constructor): an array of integers is indices
+      : Indices(std::ranges::data(indices), std::ssize(indices)) {}
+};
+
+namespace detail {
+
+struct SelectCall {
+  bool has_lists = false;
+  Lists lists = {};  ///< of the content; where there are none, the content is as one list
+  Mask mask = {};
+  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
+  std::span<const SelectColumn> columns = {};
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  // Set by the library:
+  std::int64_t room = 0;  ///< elements that the smallest output takes
+  std::int64_t kept = 0;  ///< elements that were kept
+};
+
+struct TakeCall {
+  bool has_lists = false;
+  Lists lists = {};         ///< of the content, as many as there are lists of indices
+  Lists index_lists = {};   ///< of the indices
+  Indices indices = {};
+  std::int64_t content = 0;             ///< elements of the content
+  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
+  std::int64_t* positions = nullptr;    ///< in the content, of each that is taken; null: they are not asked for
+  std::int64_t room = 0;                ///< positions that there is room for
+  std::span<const SelectColumn> columns = {};
+  // Set by the library:
+  std::int64_t taken = 0;
+};
+
+/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+std::string_view run_select(const Policy& policy, SelectCall& call);
+/// Kept elements first, then the others. Throws Error.
+void run_partition(const Policy& policy, SelectCall& call);
+/// Throws Error.
+void run_take(const Policy& policy, TakeCall& call);
+
+}  // namespace detail
+}  // namespace upsweep

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/select.hpp: elements that are kept: by a mask or by indices, of arrays and of lists.
+//
+// select     keeps, in order, the elements of the content whose mask is true, of each list: new offsets, and columns of
+//            content compacted. Without lists it is plain compaction. With offsets o, mask m and content c:
+//              out_offsets[0] = 0,  out_offsets[i+1] = out_offsets[i] + |{j : o[i] <= j < o[i+1], m[j]}|
+//              out = c[j] of those j, list after list
+// count_kept how many elements select keeps.
+// partition  those that select keeps, then the others, both in order.
+// take       elements by their positions: out[k] = content[indices[k]]; of lists, out is content[start[i] + indices[k]]
+//            for the indices k of list i. A negative index counts from the end of the array, or of the list.
+//
+// Shapes    the mask has one boolean for each element of the content, whether or not a list has that element: mask[j] is
+//           content[j]'s, whatever the first offset. All columns have that length. out_offsets holds n + 1 for n lists.
+// Memory    outputs are the caller's. select needs room for the elements that it keeps, which count_kept() says; there are
+//           never more than the lists have elements. Offsets alone (no columns) are a selection too, and return that count.
+//           partition and take fill their outputs: as many elements as the content, or the indices, have. Nothing is
+//           written past that room. select takes memory of its own: a sixth of a byte per element of the content.
+// Columns   several at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes are moved as they are.
+// Lists     see lists.hpp. Null lists select and take nothing. Lists may overlap and lie in any order.
+// Results   the same for any rung, thread count, alignment and instruction set.
+// Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list), index_out_of_range
+//           (the position of the first bad index). unequal_lengths: a mask, column or array of lists of another length
+//           than the content has, or an output that has too little room. Then outputs are unspecified.
+//           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
+// In place  outputs must not overlap inputs, nor each other.
+// Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string_view>
+
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/select_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep {
+
+/// How many elements are kept, and the rung that ran. Converts to the count.
+struct Selected {
+  std::int64_t kept;
+  std::string_view rung;
+
+  constexpr operator std::int64_t() const { return kept; }  // NOLINT(google-explicit-constructor): it is the answer
+};
+
+namespace detail {
+
+template <class T>
+concept IsSelectColumn = std::same_as<T, SelectColumn>;
+
+template <class R>
+concept OffsetsOutput = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                        std::same_as<std::ranges::range_reference_t<R>, std::int64_t&>;
+
+inline Selected select(const Policy& policy, SelectCall& call) {
+  const std::string_view rung = run_select(policy, call);
+  return {call.kept, rung};
+}
+
+template <class Out>
+std::int64_t* offsets_output(Out&& offsets, std::int64_t lists) {
+  require_offsets(std::ssize(offsets), lists);
+  return std::ranges::data(offsets);
+}
+
+}  // namespace detail
+
+// -------------------------------------------------------------------------------------------------------------- select
+
+/// Elements of lists. `out_offsets`: lists.count + 1.
+inline Selected select(const Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                       std::span<const SelectColumn> columns) {
+  detail::require_array(out_offsets, lists.count + 1, "out_offsets");
+  detail::SelectCall call{
+      .has_lists = true, .lists = lists, .mask = mask, .out_offsets = out_offsets, .columns = columns};
+  return detail::select(policy, call);
+}
+
+/// The same with columns one by one: `select(par, offsets, mask, out_offsets, SelectColumn(pt, out_pt), …)`.
+template <detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column>
+Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
+                const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  return select(policy, lists, mask, detail::offsets_output(out_offsets, lists.count), std::span(all));
+}
+
+/// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
+template <detail::OffsetsOutput Offsets, detail::MovedArray Content, detail::MovedArray Out>
+Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
+                const Content& content, Out&& out) {
+  return select(policy, lists, mask, out_offsets, SelectColumn(content, out));
+}
+
+/// Elements of an array: compaction.
+inline Selected select(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+  detail::SelectCall call{.mask = mask, .columns = columns};
+  return detail::select(policy, call);
+}
+template <detail::IsSelectColumn... Column>
+Selected select(const Policy& policy, const Mask& mask, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  return select(policy, mask, std::span<const SelectColumn>(all));
+}
+/// The same of one column: `select(par, mask, pt, out_pt)`.
+template <detail::MovedArray Content, detail::MovedArray Out>
+Selected select(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
+  return select(policy, mask, SelectColumn(content, out));
+}
+
+// ---------------------------------------------------------------------------------------------------------- count_kept
+
+/// How many elements of the lists a selection keeps. Lists are checked.
+inline Selected count_kept(const Policy& policy, const Lists& lists, const Mask& mask) {
+  detail::SelectCall call{.has_lists = true, .lists = lists, .mask = mask};
+  return detail::select(policy, call);
+}
+
+/// How many booleans are true.
+inline Selected count_kept(const Policy& policy, const Mask& mask) {
+  detail::SelectCall call{.mask = mask};
+  return detail::select(policy, call);
+}
+
+// ----------------------------------------------------------------------------------------------------------- partition
+
+/// Elements whose mask is true, then the others; returns how many the former are. Outputs have room for all.
+inline std::int64_t partition(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+  detail::SelectCall call{.mask = mask, .columns = columns};
+  detail::run_partition(policy, call);
+  return call.kept;
+}
+template <detail::IsSelectColumn... Column>
+std::int64_t partition(const Policy& policy, const Mask& mask, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  return partition(policy, mask, std::span<const SelectColumn>(all));
+}
+/// The same of one column.
+template <detail::MovedArray Content, detail::MovedArray Out>
+std::int64_t partition(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
+  return partition(policy, mask, SelectColumn(content, out));
+}
+
+// ---------------------------------------------------------------------------------------------------------------- take
+
+/// Elements of an array by their positions, into outputs with room for as many as there are indices.
+inline void take(const Policy& policy, const Indices& indices, std::span<const SelectColumn> columns) {
+  detail::TakeCall call{.indices = indices, .columns = columns};
+  detail::run_take(policy, call);
+}
+template <detail::IsSelectColumn... Column>
+void take(const Policy& policy, const Indices& indices, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  take(policy, indices, std::span<const SelectColumn>(all));
+}
+/// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
+template <detail::MovedArray Content, detail::BoundArray At, detail::MovedArray Out>
+void take(const Policy& policy, const Content& content, const At& indices, Out&& out) {
+  take(policy, Indices(indices), SelectColumn(content, out));
+}
+
+/// Elements of lists by their positions in these: list i gives those that the indices of list i of `index_lists` name.
+/// `content` is the length of the lists' array, `out_offsets` has lists.count + 1. Returns how many elements are taken. Lists
+/// of indices and lists are checked in turn, list by list, each before its indices, as Awkward Array does; a list without
+/// indices is not looked at.
+inline std::int64_t take(const Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
+                         const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
+  detail::require_array(out_offsets, index_lists.count + 1, "out_offsets");
+  detail::TakeCall call{.has_lists = true,
+                        .lists = lists,
+                        .index_lists = index_lists,
+                        .indices = indices,
+                        .content = content,
+                        .out_offsets = out_offsets,
+                        .columns = columns};
+  detail::run_take(policy, call);
+  return call.taken;
+}
+/// The same of one column: `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
+template <detail::MovedArray Content, detail::OffsetsOutput Offsets, detail::MovedArray Out>
+std::int64_t take(const Policy& policy, const Lists& lists, const Content& content, const Lists& index_lists,
+                  const Indices& indices, Offsets&& out_offsets, Out&& out) {
+  const SelectColumn column(content, out);
+  return take(policy, lists, std::ssize(content), index_lists, indices,
+              detail::offsets_output(out_offsets, index_lists.count), std::span(&column, 1));
+}
+
+/// Where in the content the same elements lie: for columns that are taken later, by plain take(). `room` positions fit.
+inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std::int64_t content,
+                                   const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
+                                   std::int64_t* positions, std::int64_t room) {
+  detail::require_array(out_offsets, index_lists.count + 1, "out_offsets");
+  detail::require_array(positions, room, "positions");
+  detail::TakeCall call{.has_lists = true,
+                        .lists = lists,
+                        .index_lists = index_lists,
+                        .indices = indices,
+                        .content = content,
+                        .out_offsets = out_offsets,
+                        .positions = positions,
+                        .room = room};
+  detail::run_take(policy, call);
+  return call.taken;
+}
+
+}  // namespace upsweep

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// select/arrays.hpp: what selections, partitions and takes ask of their arrays before they begin.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "upsweep/detail/select_call.hpp"
+
+namespace upsweep::selection {
+
+struct Bytes {
+  const void* data;
+  std::int64_t count;
+};
+
+void add_columns(std::span<const SelectColumn> columns, std::vector<Bytes>& inputs, std::vector<Bytes>& outputs);
+void add_lists(const Lists& lists, std::vector<Bytes>& inputs);
+void add_mask(const Mask& mask, std::vector<Bytes>& inputs);
+/// Throws invalid_argument where an output overlaps an input or another output.
+void require_apart(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
+
+/// What the smallest output has room for. Throws invalid_argument, unsupported_type, and unequal_lengths where a column is
+/// of another length than `as` has.
+std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t length, const char* as);
+
+/// All that a selection and a partition ask. Throws Error.
+void require_call(const Policy& policy, detail::SelectCall& call);
+
+}  // namespace upsweep::selection

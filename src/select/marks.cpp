@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// select/marks.cpp: a mask becomes bits, block by block on every thread; columns are compacted by them.
+#include "select/marks.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+
+#include "cpu/blocks.hpp"
+
+namespace upsweep::selection {
+namespace {
+
+using cpu::kMarkBlock;
+using cpu::kMarkWord;
+
+std::int64_t mark_block(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, std::uint64_t* words,
+                        std::uint16_t* before) {
+  if (mask.is_bitmap) return kernels.mark_bits(mask.data, mask.first_bit + range.first, range.count, words, before);
+  return kernels.mark_bytes(mask.data + range.first, range.count, words, before);
+}
+
+}  // namespace
+
+Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers)
+    : range_(range), word_count_(cpu::parts(range.count, kMarkWord) + 1) {
+  std::uint64_t* words = few_words_;
+  std::uint16_t* before = few_before_;
+  std::int64_t* in_front = few_in_front_;
+  if (word_count_ > kFewWords) {
+    many_words_ = cpu::Pages<std::uint64_t>(word_count_);
+    many_before_ = cpu::Pages<std::uint16_t>(word_count_);
+    many_in_front_.resize(static_cast<std::size_t>(blocks()) + 1);
+    words = many_words_.data();
+    before = many_before_.data();
+    in_front = many_in_front_.data();
+  }
+  cpu::for_each_block_on(workers, range.count, kMarkBlock, [&](cpu::Range block) {
+    const std::int64_t word = block.first / kMarkWord;
+    in_front[block.first / kMarkBlock] =
+        mark_block(mask, {range.first + block.first, block.count}, kernels, words + word, before + word);
+    return kNoIndex;
+  });
+  const std::int64_t last_block = range.count % kMarkBlock == 0 ? 0 : in_front[blocks() - 1];
+  words[word_count_ - 1] = 0;
+  before[word_count_ - 1] = static_cast<std::uint16_t>(last_block);
+  in_front[blocks()] = 0;
+  std::exclusive_scan(in_front, in_front + blocks() + 1, in_front, std::int64_t{0});
+  view_ = {words, before, in_front};
+}
+
+std::int64_t Marks::rank(std::int64_t position) const {
+  const std::int64_t w = position / kMarkWord;
+  const std::uint64_t lower = (std::uint64_t{1} << (position % kMarkWord)) - 1;
+  return view_.in_front[position / kMarkBlock] + view_.before[w] + std::popcount(view_.words[w] & lower);
+}
+
+std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers) {
+  std::atomic<std::int64_t> total{0};
+  cpu::for_each_block_on(workers, range.count, kMarkBlock, [&](cpu::Range block) {
+    std::uint64_t words[kMarkBlock / kMarkWord];
+    std::uint16_t before[kMarkBlock / kMarkWord];
+    total += mark_block(mask, {range.first + block.first, block.count}, kernels, words, before);
+    return kNoIndex;
+  });
+  return total;
+}
+
+namespace {
+
+void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip, std::int64_t to,
+                 std::int64_t kept, const cpu::SelectKernels& kernels) {
+  const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
+  const auto* const content = static_cast<const std::byte*>(column.content);
+  auto* const out = static_cast<std::byte*>(column.out);
+  kernels.compact[cpu::moved_size(column.size)]({.content = content + (marks.first() + range.first) * column.size,
+                                                 .count = range.count,
+                                                 .words = marks.view().words + range.first / kMarkWord,
+                                                 .flip = flip,
+                                                 .out = out + to * column.size,
+                                                 .kept = kept});
+}
+
+}  // namespace
+
+void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block,
+                   const cpu::SelectKernels& kernels) {
+  const std::int64_t* const in_front = marks.view().in_front + block;
+  compact_run(column, marks, block, 0, in_front[0], in_front[1] - in_front[0], kernels);
+}
+
+void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
+                    const cpu::SelectKernels& kernels) {
+  const std::int64_t* const in_front = marks.view().in_front + block;
+  const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
+  compact_run(column, marks, block, ~std::uint64_t{0}, base + range.first - in_front[0],
+              range.count - (in_front[1] - in_front[0]), kernels);
+}
+
+int workers_of(const detail::SelectCall& call, int threads) {
+  std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
+  for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.size;
+  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+}
+
+}  // namespace upsweep::selection

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// select/marks.hpp: a mask as bits with counts, made once for all columns and offsets.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/pages.hpp"
+#include "cpu/segments.hpp"
+#include "cpu/select_kernels.hpp"
+#include "upsweep/detail/select_call.hpp"
+
+namespace upsweep::selection {
+
+/// The marks of a range of a mask. 5/32 bytes of memory per element; none is allocated for up to a block.
+class Marks {
+ public:
+  /// Throws std::bad_alloc.
+  Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers);
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+  [[nodiscard]] const cpu::MarkView& view() const { return view_; }
+  [[nodiscard]] std::int64_t first() const { return range_.first; }  ///< in the mask
+  [[nodiscard]] std::int64_t count() const { return range_.count; }
+  [[nodiscard]] std::int64_t total() const { return view_.in_front[blocks()]; }
+  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(range_.count, cpu::kMarkBlock); }
+  [[nodiscard]] std::int64_t rank(std::int64_t position) const;
+
+ private:
+  static constexpr std::int64_t kFewWords = cpu::kMarkBlock / cpu::kMarkWord + 1;
+
+  cpu::Range range_;
+  std::int64_t word_count_;  ///< with the one past the last
+  std::uint64_t few_words_[kFewWords];
+  std::uint16_t few_before_[kFewWords];
+  std::int64_t few_in_front_[2];
+  cpu::Pages<std::uint64_t> many_words_;
+  cpu::Pages<std::uint16_t> many_before_;
+  std::vector<std::int64_t> many_in_front_;
+  cpu::MarkView view_;
+};
+
+/// How many booleans of a range are true.
+std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers);
+
+/// Block `block` of a column's content to where it belongs: `flip` and `base` are CompactRun's, and where the output of the
+/// first block begins.
+void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block, const cpu::SelectKernels& kernels);
+/// The same of what is not marked, after `base` elements.
+void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
+                    const cpu::SelectKernels& kernels);
+
+/// How many threads a call is worth: by the bytes that it moves.
+int workers_of(const detail::SelectCall& call, int threads);
+
+}  // namespace upsweep::selection
