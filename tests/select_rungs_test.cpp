@@ -1,1 +1,626 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/select_rungs_test.cpp: every rung of the select ladder against the reference: patterns of lists, types, sizes, masks,
+// misalignment, threads, instruction sets and errors; partition and take against plain loops.
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rungs.hpp"
+#include "selections.hpp"
+#include "upsweep/select.hpp"
+
+namespace upsweep {
+namespace {
+
+using tests::adjacent_lists;
+using tests::GivenMask;
+using tests::Guarded;
+using tests::GuardedColumn;
+using tests::isas;
+using tests::make_mask;
+using tests::Selection;
+using tests::shuffled;
+using tests::Wide;
+using Pattern = upsweep::ListPattern;
+
+constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3, Pattern::fixed32, Pattern::fixed1000,
+                                 Pattern::zero_to_4, Pattern::empty,  Pattern::one,     Pattern::giants,
+                                 Pattern::pareto};
+constexpr unsigned kShares[] = {0, 1, 50, 90, 100};
+// Around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
+constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16,    17,    63,    64,     65,
+                                   127, 128, 129, 1000, 4097, 65535, 65536, 65537, 65600, 131072, 200001};
+constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
+
+std::span<const std::int64_t> sizes() {
+  if (tests::kSanitized) return kFewSizes;
+  return kSizes;
+}
+
+std::string pattern_name(Pattern pattern) { return std::string(kListPatterns[static_cast<std::size_t>(pattern)]); }
+
+/// How an Error ends a call.
+struct Failure {
+  Code code = Code::ok;
+  std::int64_t index = kNoIndex;
+
+  bool operator==(const Failure&) const = default;
+};
+void PrintTo(const Failure& failure, std::ostream* out) { *out << word(failure.code) << " at " << failure.index; }
+
+template <class Call>
+Failure failure_of(Call call) {
+  try {
+    call();
+    return {};
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return {error.code(), error.index()};
+  }
+}
+
+auto selecting(const Policy& policy) {
+  return [policy](const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                  std::span<const SelectColumn> columns) {
+    return select(policy, lists, mask, out_offsets, columns).kept;
+  };
+}
+
+/// By every rung, and by the one that the API chooses.
+template <class T, class E>
+void check_rungs(const Policy& policy, const Selection& given, bool by_offsets, std::int64_t first_bit,
+                 std::int64_t misaligned = 0) {
+  for (const RungInfo& rung : tests::cpu_rungs("select")) {
+    const Policy named = policy.with_rung(rung.id);
+    EXPECT_EQ((tests::complaint<T, E>(given, by_offsets, first_bit, misaligned, selecting(named))), "") << rung.id;
+  }
+  EXPECT_EQ((tests::complaint<T, E>(given, by_offsets, first_bit, misaligned, selecting(policy))), "");
+}
+
+template <class T>
+void check_size(const Policy& policy, const Selection& given, bool by_offsets, std::int64_t first_bit, int bytes,
+                std::int64_t misaligned = 0) {
+  SCOPED_TRACE(testing::Message() << "elements of " << bytes << " bytes, first bit " << first_bit << ", misaligned "
+                                  << misaligned);
+  switch (bytes) {
+    case 1:
+      return check_rungs<T, std::uint8_t>(policy, given, by_offsets, first_bit, misaligned);
+    case 2:
+      return check_rungs<T, std::uint16_t>(policy, given, by_offsets, first_bit, misaligned);
+    case 4:
+      return check_rungs<T, std::uint32_t>(policy, given, by_offsets, first_bit, misaligned);
+    case 8:
+      return check_rungs<T, std::uint64_t>(policy, given, by_offsets, first_bit, misaligned);
+    default:
+      return check_rungs<T, Wide>(policy, given, by_offsets, first_bit, misaligned);
+  }
+}
+
+template <class T>
+class SelectRungs : public testing::Test {};
+using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
+TYPED_TEST_SUITE(SelectRungs, BoundTypes);
+
+TYPED_TEST(SelectRungs, EveryPatternSizeAndShareMatchesTheReference) {
+  int turn = 0;
+  for (const Pattern pattern : kPatterns) {
+    for (const std::int64_t n : sizes()) {
+      for (const unsigned share : kShares) {
+        // Element sizes, bitmaps and what lies around the lists take turns.
+        const int bytes = 1 << (turn % 5);
+        const std::int64_t first_bit = turn % 3 == 0 ? turn % 11 : -1;
+        const Selection given = adjacent_lists(pattern, n, share, turn % 4 == 0 ? turn % 77 : 0, turn % 2 * 5);
+        SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " share " << share);
+        check_size<TypeParam>(par.with_threads(2), given, true, first_bit, bytes);
+        ++turn;
+      }
+    }
+  }
+}
+
+TYPED_TEST(SelectRungs, ListsInAnyOrderMatchTheReference) {
+  int turn = 0;
+  for (const Pattern pattern : kPatterns) {
+    for (const std::int64_t n : {1, 9, 64, 1000, 70001}) {
+      // Twice the lists of everything, or the giants, are enough.
+      for (const bool nulls : {false, true}) {
+        const Selection given = shuffled(adjacent_lists(pattern, n, kShares[turn % 5], 3, 5), nulls);
+        SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " nulls " << nulls);
+        check_size<TypeParam>(par.with_threads(3), given, false, turn % 3 == 0 ? turn % 9 : -1, 1 << (turn % 5));
+        ++turn;
+      }
+    }
+  }
+}
+
+TEST(SelectRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference) {
+  for (const Pattern pattern : {Pattern::poisson, Pattern::one, Pattern::giants}) {
+    for (const std::int64_t n : {5, 100, 70003, 270001}) {
+      if (tests::kSanitized && n > 100000) continue;
+      const Selection adjacent = adjacent_lists(pattern, n, 40, 1, 2);
+      const Selection anywhere = shuffled(adjacent, n % 3 == 0);
+      for (const Isa isa : isas()) {
+        for (const int threads : {1, 2, 3, 4}) {
+          SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " isa " << name(isa) << " threads "
+                                          << threads);
+          const Policy policy = par.with_isa(isa).with_threads(threads);
+          for (const int bytes : {1, 2, 4, 8, 16}) {
+            const Policy production = policy.with_rung("cpu.compress");
+            const auto run = [&]<class E>() {
+              const std::int64_t misaligned = threads - 1;
+              EXPECT_EQ((tests::complaint<std::int64_t, E>(adjacent, true, -1, misaligned, selecting(production))), "");
+              EXPECT_EQ((tests::complaint<std::int32_t, E>(anywhere, false, threads, misaligned, selecting(production))),
+                        "");
+            };
+            if (bytes == 1) run.operator()<std::uint8_t>();
+            if (bytes == 2) run.operator()<std::uint16_t>();
+            if (bytes == 4) run.operator()<std::uint32_t>();
+            if (bytes == 8) run.operator()<std::uint64_t>();
+            if (bytes == 16) run.operator()<Wide>();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SelectRungs, EveryElementAloneIsKept) {
+  // No lane, word or block border is lost, and every bit of a bitmap is the right one's.
+  const std::int64_t n = 300;
+  for (std::int64_t kept = 0; kept < n; ++kept) {
+    Selection given = adjacent_lists(Pattern::zero_to_4, n, 0);
+    given.mask[static_cast<std::size_t>(kept)] = true;
+    for (const Isa isa : isas()) {
+      const auto run = selecting(seq.with_isa(isa).with_rung("cpu.compress"));
+      ASSERT_EQ((tests::complaint<std::int64_t, std::uint64_t>(given, true, -1, 0, run)), "") << kept;
+      ASSERT_EQ((tests::complaint<std::int64_t, std::uint32_t>(given, true, kept % 19, 0, run)), "") << kept;
+    }
+  }
+}
+
+TEST(SelectRungs, ListsOfOneSizeAreLists) {
+  for (const std::int64_t size : {0, 1, 3, 32, 1000}) {
+    const std::int64_t count = size == 0 ? 5 : 70'000 / size;
+    const std::vector<bool> booleans = make_mask(count * size + 7, 50);
+    GivenMask mask(booleans);
+    std::vector<std::int64_t> kept{0};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto first = booleans.begin() + i * size;
+      kept.push_back(kept.back() + std::count(first, first + size, true));
+    }
+    for (const RungInfo& rung : tests::cpu_rungs("select")) {
+      std::vector<std::int64_t> offsets(kept.size());
+      const Selected selected = select(par.with_rung(rung.id), Lists::of_size(count, size), mask.view(), offsets);
+      EXPECT_EQ(selected.kept, kept.back()) << rung.id;
+      EXPECT_EQ(offsets, kept) << rung.id;
+    }
+  }
+}
+
+TEST(SelectRungs, ArraysWithoutListsAreCompacted) {
+  for (const std::int64_t n : sizes()) {
+    for (const unsigned share : kShares) {
+      const std::vector<bool> booleans = make_mask(n, share);
+      std::vector<std::int64_t> positions;
+      for (std::int64_t j = 0; j < n; ++j) {
+        if (booleans[static_cast<std::size_t>(j)]) positions.push_back(j);
+      }
+      for (const std::int64_t first_bit : {-1, 0, 5, 64, 71}) {
+        GivenMask mask(booleans, first_bit);
+        for (const RungInfo& rung : tests::cpu_rungs("select")) {
+          const Policy policy = par.with_rung(rung.id).with_threads(3);
+          GuardedColumn<float> column(n, std::ssize(positions), 1);
+          GuardedColumn<Wide> wide(n, std::ssize(positions), 1);
+          const Selected selected = select(policy, mask.view(), column.view(), wide.view());
+          EXPECT_EQ(selected, std::ssize(positions)) << rung.id;
+          EXPECT_EQ(selected.rung, rung.id);
+          EXPECT_EQ(column.complaint(positions), "") << rung.id << " n " << n << " first bit " << first_bit;
+          EXPECT_EQ(wide.complaint(positions), "") << rung.id << " n " << n << " first bit " << first_bit;
+          EXPECT_EQ(count_kept(policy, mask.view()), std::ssize(positions)) << rung.id;
+        }
+      }
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- errors
+
+/// By every rung, with columns and by counting alone.
+void expect_failure(const Lists& lists, const Mask& mask, const Failure& expected, const std::string& what) {
+  for (const RungInfo& rung : tests::cpu_rungs("select")) {
+    for (const int threads : {1, 3}) {
+      const Policy policy = par.with_rung(rung.id).with_threads(threads);
+      Guarded<std::int64_t> offsets(lists.count + 1);
+      GuardedColumn<double> column(mask.length, mask.length, 0);
+      const SelectColumn view = column.view();
+      EXPECT_EQ(failure_of([&] { select(policy, lists, mask, offsets.data(), std::span(&view, 1)); }), expected)
+          << rung.id << ' ' << what;
+      EXPECT_EQ(failure_of([&] { (void)count_kept(policy, lists, mask); }), expected) << rung.id << ' ' << what;
+      EXPECT_TRUE(offsets.intact() && column.intact()) << rung.id << ' ' << what;
+    }
+  }
+}
+
+TEST(SelectErrors, NameTheFirstBadList) {
+  for (const std::int64_t n : {3, 50, 200001}) {
+    const Selection given = adjacent_lists(Pattern::fixed3, n, 50);
+    std::vector<std::int64_t> good{0};
+    good.insert(good.end(), given.stops.begin(), given.stops.end());
+    GivenMask mask(given.mask);
+    const std::int64_t lists = given.lists();
+    for (const std::int64_t bad : {std::int64_t{0}, lists / 2, lists - 1}) {
+      const auto at = static_cast<std::size_t>(bad);
+      std::vector<std::int64_t> offsets = good;
+      offsets[at + 1] = offsets[at] - 1;
+      expect_failure(offsets, mask.view(), {Code::stop_before_start, bad}, "decreases");
+      offsets = good;
+      offsets[at + 1] = n + 1;
+      expect_failure(offsets, mask.view(), {Code::stop_past_end, bad}, "past the end");
+      offsets = good;
+      offsets[at + 1] = std::numeric_limits<std::int64_t>::max();
+      offsets.back() = -1;  // the last list is bad as well
+      expect_failure(offsets, mask.view(),
+                     {at + 1 == offsets.size() - 1 ? Code::stop_before_start : Code::stop_past_end, bad}, "two");
+      offsets = good;
+      offsets[0] = -5;
+      expect_failure(offsets, mask.view(), {Code::negative_start, 0}, "negative");
+      // The same as starts and stops.
+      std::vector<std::int64_t> starts(good.begin(), good.end() - 1);
+      std::vector<std::int64_t> stops(good.begin() + 1, good.end());
+      stops[at] = starts[at] - 1;
+      stops.back() = starts.back() - 1;
+      expect_failure({starts, stops}, mask.view(), {Code::stop_before_start, bad}, "bounds");
+      starts[at] = -1;
+      stops[at] = 2;
+      expect_failure({starts, stops}, mask.view(), {Code::negative_start, bad}, "bounds");
+    }
+  }
+}
+
+TEST(SelectErrors, BoundsOfEmptyListsMayBeAnything) {
+  GivenMask mask(make_mask(10, 50));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t bound : {std::int64_t{-5}, std::int64_t{0}, std::int64_t{10}, std::int64_t{11}, most, -most}) {
+    const std::vector<std::int64_t> offsets(100, bound);
+    for (const RungInfo& rung : tests::cpu_rungs("select")) {
+      std::vector<std::int64_t> out(100, 7);
+      EXPECT_EQ(select(par.with_rung(rung.id), offsets, mask.view(), out), 0) << rung.id;
+      EXPECT_EQ(out, std::vector<std::int64_t>(100, 0)) << rung.id << ' ' << bound;
+    }
+  }
+}
+
+TEST(SelectErrors, OutputsWithTooLittleRoomAreNotOverrun) {
+  for (const std::int64_t n : {4, 100, 100001}) {
+    const Selection given = adjacent_lists(Pattern::poisson, n, 60);
+    const auto kept = std::ssize(given.expected().positions);
+    std::vector<std::int64_t> offsets{0};
+    offsets.insert(offsets.end(), given.stops.begin(), given.stops.end());
+    GivenMask mask(given.mask);
+    for (const std::int64_t room : {kept - 1, std::int64_t{0}}) {
+      for (const RungInfo& rung : tests::cpu_rungs("select")) {
+        const Policy policy = par.with_rung(rung.id).with_threads(2);
+        GuardedColumn<std::uint64_t> column(n, n, 0);
+        GuardedColumn<std::uint8_t> other(n, room, 0);
+        std::vector<std::int64_t> out(offsets.size());
+        const Failure expected{Code::unequal_lengths, kNoIndex};
+        EXPECT_EQ(failure_of([&] { select(policy, offsets, mask.view(), out, column.view(), other.view()); }), expected)
+            << rung.id;
+        EXPECT_EQ(failure_of([&] { select(policy, mask.view(), column.view(), other.view()); }), expected) << rung.id;
+        EXPECT_TRUE(column.intact() && other.intact()) << rung.id;
+        // A bad list comes first.
+        std::vector<std::int64_t> bad = offsets;
+        bad.back() = n + 1;
+        EXPECT_EQ(failure_of([&] { select(policy, bad, mask.view(), out, other.view()); }),
+                  (Failure{Code::stop_past_end, std::ssize(bad) - 2}))
+            << rung.id;
+      }
+    }
+  }
+}
+
+TEST(SelectApi, SaysWhatIsWrong) {
+  const std::vector<std::int64_t> offsets{0, 2, 4};
+  const std::vector<std::uint8_t> mask{1, 0, 1, 1};
+  const std::vector<double> content{1, 2, 3, 4};
+  std::vector<double> out(4);
+  std::vector<std::int64_t> out_offsets(3);
+  const auto code = [](auto call) { return failure_of(call).code; };
+  const auto with = [&](const Policy& policy) {
+    return code([&] { select(policy, offsets, mask, out_offsets, content, out); });
+  };
+  EXPECT_EQ(with(par), Code::ok);
+  EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 1, 3}));
+  EXPECT_EQ((std::vector<double>{out.begin(), out.begin() + 3}), (std::vector<double>{1, 3, 4}));
+  EXPECT_EQ(with(par.with_threads(-1)), Code::invalid_argument);
+  EXPECT_EQ(with(par.with_rung("cpu.quick")), Code::unknown_rung);
+  const std::vector<std::uint8_t> longer(5);
+  EXPECT_EQ(code([&] { select(par, offsets, longer, out_offsets, content, out); }), Code::unequal_lengths);
+  std::vector<std::int64_t> fewer(2);
+  EXPECT_EQ(code([&] { select(par, offsets, mask, fewer, content, out); }), Code::unequal_lengths);
+  EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content.data(), 4, out.data(), 4, 3)); }), Code::unsupported_type);
+  EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content.data(), 4, nullptr, 4, 8)); }), Code::invalid_argument);
+  EXPECT_EQ(code([&] { select(par, Mask::bytes(nullptr, 4), content, out); }), Code::invalid_argument);
+  EXPECT_EQ(code([&] { select(par, Mask::bits(mask.data(), 4, -1), content, out); }), Code::invalid_argument);
+  EXPECT_EQ(code([&] { select(par, mask, out, out); }), Code::invalid_argument) << "in place";
+  EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content, out), SelectColumn(content, out)); }),
+            Code::invalid_argument)
+      << "two columns into one output";
+  EXPECT_EQ(code([&] { select(par, Lists::of_size(2, 3), mask, out_offsets, content, out); }), Code::unequal_lengths);
+  EXPECT_EQ(select(par, std::vector<std::uint8_t>{}), 0);
+  std::vector<std::int64_t> none(1, 7);
+  EXPECT_EQ(select(par, std::vector<std::int64_t>{0}, std::vector<std::uint8_t>{}, none), 0);
+  EXPECT_EQ(none[0], 0);
+}
+
+TEST(SelectApi, PicksByLengthOnly) {
+  for (const std::int64_t n : {0, 1, 64, 65, 100000}) {
+    const std::vector<std::uint8_t> mask(static_cast<std::size_t>(n), 1);
+    for (const int threads : {0, 1, 3}) {
+      EXPECT_EQ(count_kept(par.with_threads(threads), mask).rung, n <= 64 ? "cpu.serial" : "cpu.compress");
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- partition
+
+TEST(Partition, PutsWhatIsKeptFirst) {
+  for (const std::int64_t n : sizes()) {
+    for (const unsigned share : kShares) {
+      const std::vector<bool> booleans = make_mask(n, share, 3);
+      std::vector<std::int64_t> order;
+      for (const bool wanted : {true, false}) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          if (booleans[static_cast<std::size_t>(j)] == wanted) order.push_back(j);
+        }
+      }
+      GivenMask mask(booleans, n % 2 == 0 ? 3 : -1);
+      for (const Isa isa : isas()) {
+        GuardedColumn<double> column(n, n, 2);
+        GuardedColumn<std::uint8_t> other(n, n, 1);
+        const std::int64_t kept = partition(par.with_isa(isa).with_threads(3), mask.view(), column.view(), other.view());
+        EXPECT_EQ(kept, std::count(booleans.begin(), booleans.end(), true));
+        EXPECT_EQ(column.complaint(order), "") << n;
+        EXPECT_EQ(other.complaint(order), "") << n;
+      }
+    }
+  }
+}
+
+TEST(Partition, SaysWhatIsWrong) {
+  const std::vector<std::uint8_t> mask{1, 0, 1};
+  const std::vector<int> content{1, 2, 3};
+  std::vector<int> out(3);
+  EXPECT_EQ(partition(par, mask, content, out), 2);
+  EXPECT_EQ(out, (std::vector<int>{1, 3, 2}));
+  EXPECT_EQ(failure_of([&] { partition(par, mask, content, std::span(out.data(), 2)); }).code, Code::unequal_lengths);
+  EXPECT_EQ(failure_of([&] { partition(par.with_rung("cpu.serial"), mask, content, out); }).code, Code::unsupported);
+  EXPECT_EQ(partition(par, std::vector<std::uint8_t>{}), 0);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- take
+
+template <class T>
+class Take : public testing::Test {};
+TYPED_TEST_SUITE(Take, BoundTypes);
+
+TYPED_TEST(Take, GathersByPositionsFromBothEnds) {
+  using T = TypeParam;
+  std::mt19937_64 random(5);
+  for (const std::int64_t content : {1, 5, 1000}) {
+    for (const std::int64_t n : {0, 1, 7, 8, 9, 1023, 1024, 1025, 300001}) {
+      std::vector<T> indices(static_cast<std::size_t>(n));
+      std::vector<std::int64_t> positions(indices.size());
+      for (std::size_t k = 0; k < indices.size(); ++k) {
+        positions[k] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(content));
+        const bool from_end = std::is_signed_v<T> && random() % 2 == 0;
+        indices[k] = static_cast<T>(from_end ? positions[k] - content : positions[k]);
+      }
+      for (const Isa isa : isas()) {
+        for (const int threads : {1, 3}) {
+          GuardedColumn<double> column(content, n, 1);
+          GuardedColumn<Wide> wide(content, n, 1);
+          GuardedColumn<std::uint16_t> narrow(content, n, 1);
+          take(par.with_isa(isa).with_threads(threads), Indices(indices), column.view(), wide.view(), narrow.view());
+          EXPECT_EQ(column.complaint(positions), "");
+          EXPECT_EQ(wide.complaint(positions), "");
+          EXPECT_EQ(narrow.complaint(positions), "");
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Take, NamesTheFirstBadIndex) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 9, 100000}) {
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+      for (const std::int64_t bad : {std::int64_t{7}, std::int64_t{std::numeric_limits<T>::max()},
+                                     std::int64_t{std::is_signed_v<T> ? -8 : 8},
+                                     std::int64_t{std::is_signed_v<T> ? std::numeric_limits<T>::min() : 9}}) {
+        std::vector<T> indices(static_cast<std::size_t>(n), T{6});
+        indices[static_cast<std::size_t>(at)] = static_cast<T>(bad);
+        indices.back() = static_cast<T>(bad);
+        for (const Isa isa : isas()) {
+          GuardedColumn<double> column(7, n, 1);
+          EXPECT_EQ(failure_of([&] { take(par.with_isa(isa), Indices(indices), column.view()); }),
+                    (Failure{Code::index_out_of_range, at}))
+              << bad;
+          EXPECT_TRUE(column.intact());
+        }
+      }
+    }
+  }
+}
+
+/// Lists of indices into lists, by a plain loop.
+struct JaggedTake {
+  Selection lists;
+  Selection index_lists;  // its mask has as many elements as there are indices
+  std::vector<std::int64_t> indices;
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> offsets{0};
+};
+
+JaggedTake make_jagged_take(Pattern pattern, std::int64_t n, bool in_order) {
+  std::mt19937_64 random(static_cast<unsigned>(n));
+  JaggedTake made;
+  made.index_lists = adjacent_lists(pattern, n, 0, 2, 3);
+  made.indices.resize(static_cast<std::size_t>(made.index_lists.content()), 1'000'000);
+  if (!in_order) {
+    // Each once, as overlapping ones would need indices that fit several lists.
+    const Selection old = made.index_lists;
+    for (std::size_t i = 0; i < old.starts.size(); ++i) {
+      made.index_lists.starts[i] = old.starts[old.starts.size() - 1 - i];
+      made.index_lists.stops[i] = old.stops[old.starts.size() - 1 - i];
+    }
+  }
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < made.index_lists.starts.size(); ++i) {
+    const std::int64_t first = made.index_lists.starts[i];
+    const std::int64_t stop = made.index_lists.stops[i];
+    const auto length = static_cast<std::int64_t>(random() % 5) + (first < stop ? 1 : 0);
+    made.lists.starts.push_back(end);
+    made.lists.stops.push_back(end += length);
+    for (std::int64_t j = first; j < stop; ++j) {
+      const auto local = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length));
+      made.indices[static_cast<std::size_t>(j)] = random() % 2 == 0 ? local : local - length;
+      made.positions.push_back(made.lists.starts[i] + local);
+    }
+    made.offsets.push_back(std::ssize(made.positions));
+  }
+  made.lists.mask.resize(static_cast<std::size_t>(end));
+  return made;
+}
+
+TEST(TakeOfLists, MatchesThePlainLoop) {
+  for (const Pattern pattern : kPatterns) {
+    for (const std::int64_t n : {0, 1, 8, 9, 100, 1025, 70000, 300000}) {
+      if (tests::kSanitized && n > 100000) continue;
+      for (const bool in_order : {true, false}) {
+        const JaggedTake made = make_jagged_take(pattern, n, in_order);
+        const Lists lists(made.lists.starts, made.lists.stops);
+        const Lists index_lists(made.index_lists.starts, made.index_lists.stops);
+        const std::int64_t content = made.lists.content();
+        for (const Isa isa : isas()) {
+          for (const int threads : {1, 3}) {
+            SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " isa " << name(isa));
+            const Policy policy = par.with_isa(isa).with_threads(threads);
+            Guarded<std::int64_t> offsets(std::ssize(made.offsets));
+            GuardedColumn<double> column(content, std::ssize(made.positions), 1);
+            const SelectColumn view = column.view();
+            EXPECT_EQ(take(policy, lists, content, index_lists, Indices(made.indices), offsets.data(), std::span(&view, 1)),
+                      std::ssize(made.positions));
+            EXPECT_EQ(column.complaint(made.positions), "");
+            EXPECT_TRUE(std::ranges::equal(offsets.span(), made.offsets) && offsets.intact());
+            Guarded<std::int64_t> positions(std::ssize(made.positions));
+            EXPECT_EQ(take_positions(policy, lists, content, index_lists, Indices(made.indices), offsets.data(),
+                                     positions.data(), std::ssize(made.positions)),
+                      std::ssize(made.positions));
+            EXPECT_TRUE(std::ranges::equal(positions.span(), made.positions) && positions.intact());
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TakeOfLists, ReportsErrorsListByListAsAwkwardDoes) {
+  const std::int64_t n = 40000;
+  const std::vector<double> content(3 * n);
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> index_starts;
+  std::vector<std::int64_t> index_stops;
+  for (std::int64_t i = 0; i < n; ++i) {
+    offsets.push_back(3 * i);
+    index_starts.push_back(2 * i);
+    index_stops.push_back(2 * i + 2);
+  }
+  std::vector<std::int64_t> starts = offsets;
+  std::vector<std::int64_t> stops = offsets;
+  for (std::int64_t& stop : stops) stop += 3;
+  std::vector<std::int64_t> indices(2 * n, -3);
+  std::vector<std::int64_t> out_offsets(n + 1);
+  std::vector<double> out(2 * n);
+  const auto failure = [&] {
+    return failure_of([&] {
+      take(par.with_threads(3), Lists(starts, stops), content, Lists(index_starts, index_stops), Indices(indices),
+           out_offsets, out);
+    });
+  };
+  EXPECT_EQ(failure(), Failure{});
+  // From the last list to the first: what comes first in that order is reported.
+  starts[n - 1] = 5;  // stops past the end
+  stops[n - 1] = 3 * n + 1;
+  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, n - 1}));
+  indices[2 * (n - 2) + 1] = 3;
+  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
+  stops[20] = starts[20] - 1;
+  EXPECT_EQ(failure(), (Failure{Code::stop_before_start, 20}));
+  index_stops[20] = index_starts[20];  // without indices the list is not looked at
+  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
+  index_stops[10] = 2 * n + 1;
+  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
+  starts[10] = -2;  // the indices' list comes first
+  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
+  index_stops[10] = 22;
+  EXPECT_EQ(failure(), (Failure{Code::negative_start, 10}));
+  indices[19] = -4;
+  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 19}));
+  index_starts[0] = 3;
+  EXPECT_EQ(failure(), (Failure{Code::stop_before_start, 0}));
+}
+
+TEST(TakeOfLists, NullListsAreEmpty) {
+  const std::vector<double> content{1, 2, 3, 4};
+  const std::vector<std::int64_t> offsets{0, 2, 4};
+  const std::vector<std::int64_t> index_offsets{0, 1, 3};
+  const std::vector<std::int64_t> indices{1, 0, -1};
+  const std::vector<bool> second{false, true};
+  GivenMask valid(second);
+  std::vector<std::int64_t> out_offsets(3);
+  std::vector<double> out(3);
+  EXPECT_EQ(take(par, Lists(offsets), content, Lists(index_offsets).with_validity(valid.view()), Indices(indices),
+                 out_offsets, out),
+            2);
+  EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 0, 2}));
+  EXPECT_EQ(out, (std::vector<double>{3, 4, 0}));
+  EXPECT_EQ(failure_of([&] {
+              take(par, Lists(offsets).with_validity(valid.view()), content, Lists(index_offsets), Indices(indices),
+                   out_offsets, out);
+            }),
+            (Failure{Code::index_out_of_range, 0}));
+}
+
+TEST(TakeApi, SaysWhatIsWrong) {
+  const std::vector<double> content{1, 2, 3};
+  const std::vector<std::int64_t> indices{0, -1};
+  std::vector<double> out(2);
+  take(par, content, indices, out);
+  EXPECT_EQ(out, (std::vector<double>{1, 3}));
+  EXPECT_EQ(failure_of([&] { take(par, content, indices, std::span(out.data(), 1)); }).code, Code::unequal_lengths);
+  EXPECT_EQ(failure_of([&] { take(par.with_rung("cpu.serial"), content, indices, out); }).code, Code::unsupported);
+  EXPECT_EQ(failure_of([&] { take(par, std::vector<double>{}, indices, out); }),
+            (Failure{Code::index_out_of_range, 0}));
+  std::vector<std::int64_t> offsets(2);
+  const std::vector<std::int64_t> one{0, 3};
+  const std::vector<std::int64_t> two{0, 1, 2};
+  EXPECT_EQ(failure_of([&] { take(par, Lists(one), content, Lists(two), Indices(indices), std::vector<std::int64_t>(3), out); })
+                .code,
+            Code::unequal_lengths);
+  EXPECT_EQ(failure_of([&] {
+              take(par, Lists(one), content, Lists(std::vector<std::int64_t>{0, 2}), Indices(indices), offsets,
+                   std::span(out.data(), 1));
+            }).code,
+            Code::unequal_lengths);
+}
+
+}  // namespace
+}  // namespace upsweep
