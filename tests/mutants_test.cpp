@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums and subset sums that are wrong on purpose
+// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums, subset sums and selections that are wrong on purpose
 // must be caught by the very checks that the rungs are held to, and right ones must pass them.
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "rows.hpp"
 #include "scan/reference.hpp"
 #include "segmented/reference.hpp"
+#include "selections.hpp"
 #include "subset_sum/reference.hpp"
 
 namespace upsweep {
@@ -855,6 +857,87 @@ TEST(SegmentedMutants, WritesOutsideAreCaught) {
     right(offsets, x, sums);
     sums[offsets.size() - 1] = 0;
   })) << "a sum past the end";
+// ---------------------------------------------------------------------------------------------------------- selections
+using ListSelect = std::function<std::int64_t(const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                                              std::span<const SelectColumn> columns)>;
+void copy_element(const SelectColumn& column, std::int64_t from, std::int64_t to) {
+  std::memcpy(static_cast<std::byte*>(column.out) + to * column.size,
+              static_cast<const std::byte*>(column.content) + from * column.size,
+              static_cast<std::size_t>(column.size));
+/// The loop that every mutant is made from, over int64 bounds; keeps(j) stands for the mask.
+template <class Keeps>
+std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
+                       std::int64_t room, Keeps keeps) {
+  const auto* const starts = static_cast<const std::int64_t*>(lists.starts);
+  const auto* const stops = static_cast<const std::int64_t*>(lists.stops);
+  std::int64_t kept = 0;
+  out_offsets[0] = 0;
+  for (std::int64_t i = 0; i < lists.count; ++i) {
+    const bool is_null = lists.valid.is_given() && !lists.valid[i];
+    for (std::int64_t j = starts[i]; !is_null && j < stops[i]; ++j) {
+      if (!keeps(j) || kept == room) continue;
+      for (const SelectColumn& column : columns) copy_element(column, j, kept);
+      ++kept;
+    out_offsets[i + 1] = kept;
+  return kept;
+std::int64_t right_selection(const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                             std::span<const SelectColumn> columns) {
+  return select_by(lists, out_offsets, columns, columns[0].capacity, [&](std::int64_t j) { return mask[j]; });
+/// Whether the sweep of the rung tests objects, on some of its lists and masks.
+bool objects_to(const ListSelect& select) {
+  for (const upsweep::ListPattern pattern : {upsweep::ListPattern::poisson, upsweep::ListPattern::fixed32}) {
+    for (const std::int64_t n : {0, 1, 64, 1000}) {
+      for (const unsigned share : {50U, 100U}) {
+        const tests::Selection adjacent = tests::adjacent_lists(pattern, n, share, 3, 2);
+        const tests::Selection nulls = tests::shuffled(adjacent, true);
+        for (const std::int64_t first_bit : {-1, 5}) {
+          if (!tests::complaint<std::int64_t, double>(adjacent, true, first_bit, 1, select).empty()) return true;
+          if (!tests::complaint<std::int64_t, double>(nulls, false, first_bit, 1, select).empty()) return true;
+        }
+  return false;
+TEST(SelectMutants, TheRightSelectionPasses) { EXPECT_FALSE(objects_to(right_selection)); }
+TEST(SelectMutants, WrongSelectionsAreCaught) {
+  /// A right selection, and then something else.
+  const auto spoiled = [](auto spoil) {
+    return [spoil](const Lists& lists, const Mask& mask, std::int64_t* offsets, std::span<const SelectColumn> columns) {
+      const std::int64_t kept = right_selection(lists, mask, offsets, columns);
+      if (kept > 1) spoil(lists.count, kept, offsets, columns);
+      return kept;
+    };
+  const auto bytes_of = [](const SelectColumn& column) { return static_cast<std::byte*>(column.out); };
+  EXPECT_TRUE(objects_to([](const Lists&, const Mask&, std::int64_t*, auto) { return 0; })) << "nothing done";
+  EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
+    return select_by(lists, offsets, columns, columns[0].capacity, [&](std::int64_t j) { return !mask[j]; });
+  })) << "the others are kept";
+  EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
+    Mask from_start = mask;
+    from_start.first_bit = 0;
+    return right_selection(lists, from_start, offsets, columns);
+  })) << "the first bit of a bitmap is not looked at";
+  EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
+    return select_by(lists, offsets, columns, columns[0].capacity,
+                     [&](std::int64_t j) { return mask.is_bitmap ? mask[j] : mask.data[j] == 1; });
+  })) << "bytes other than 1 are false";
+  EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
+    return right_selection(lists.with_validity({}), mask, offsets, columns);
+  })) << "null lists are kept";
+  EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
+    return right_selection(lists, mask, offsets, columns.subspan(0, 1));
+  })) << "one column left out";
+  EXPECT_TRUE(objects_to(spoiled([](std::int64_t n, std::int64_t, std::int64_t* offsets, auto) { ++offsets[n]; })))
+      << "the last offset";
+  EXPECT_TRUE(objects_to(spoiled([](std::int64_t n, std::int64_t, std::int64_t* offsets, auto) {
+    offsets[n + 1] = 0;
+  }))) << "an offset too many";
+  EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t kept, std::int64_t*, auto columns) {
+    bytes_of(columns[0])[(kept - 1) * 8] ^= std::byte{1};
+  }))) << "the last element";
+  EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t kept, std::int64_t*, auto columns) {
+    bytes_of(columns[0])[kept * 8] = std::byte{0};
+  }))) << "a byte past the end";
+  EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t, std::int64_t*, auto columns) {
+    std::swap_ranges(bytes_of(columns[1]), bytes_of(columns[1]) + 2, bytes_of(columns[1]) + 2);
+  }))) << "two elements the wrong way round";
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ using tests::shuffled;
 using tests::Wide;
 using Pattern = upsweep::ListPattern;
 
-constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3, Pattern::fixed32, Pattern::fixed1000,
-                                 Pattern::zero_to_4, Pattern::empty,  Pattern::one,     Pattern::giants,
-                                 Pattern::pareto};
+constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern::fixed32,
+                                 Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
+                                 Pattern::one,       Pattern::giants,    Pattern::pareto};
 constexpr unsigned kShares[] = {0, 1, 50, 90, 100};
 // Around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
-constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16,    17,    63,    64,     65,
+constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16,    17,    63,     64,    65,
                                    127, 128, 129, 1000, 4097, 65535, 65536, 65537, 65600, 131072, 200001};
 constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
 
@@ -67,10 +67,10 @@ Failure failure_of(Call call) {
 }
 
 auto selecting(const Policy& policy) {
-  return [policy](const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
-                  std::span<const SelectColumn> columns) {
-    return select(policy, lists, mask, out_offsets, columns).kept;
-  };
+  return
+      [policy](const Lists& lists, const Mask& mask, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
+        return select(policy, lists, mask, out_offsets, columns).kept;
+      };
 }
 
 /// By every rung, and by the one that the API chooses.
@@ -148,16 +148,16 @@ TEST(SelectRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference)
       const Selection anywhere = shuffled(adjacent, n % 3 == 0);
       for (const Isa isa : isas()) {
         for (const int threads : {1, 2, 3, 4}) {
-          SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " isa " << name(isa) << " threads "
-                                          << threads);
+          SCOPED_TRACE(testing::Message()
+                       << pattern_name(pattern) << " n " << n << " isa " << name(isa) << " threads " << threads);
           const Policy policy = par.with_isa(isa).with_threads(threads);
           for (const int bytes : {1, 2, 4, 8, 16}) {
             const Policy production = policy.with_rung("cpu.compress");
             const auto run = [&]<class E>() {
               const std::int64_t misaligned = threads - 1;
               EXPECT_EQ((tests::complaint<std::int64_t, E>(adjacent, true, -1, misaligned, selecting(production))), "");
-              EXPECT_EQ((tests::complaint<std::int32_t, E>(anywhere, false, threads, misaligned, selecting(production))),
-                        "");
+              EXPECT_EQ(
+                  (tests::complaint<std::int32_t, E>(anywhere, false, threads, misaligned, selecting(production))), "");
             };
             if (bytes == 1) run.operator()<std::uint8_t>();
             if (bytes == 2) run.operator()<std::uint16_t>();
@@ -287,7 +287,8 @@ TEST(SelectErrors, NameTheFirstBadList) {
 TEST(SelectErrors, BoundsOfEmptyListsMayBeAnything) {
   GivenMask mask(make_mask(10, 50));
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  for (const std::int64_t bound : {std::int64_t{-5}, std::int64_t{0}, std::int64_t{10}, std::int64_t{11}, most, -most}) {
+  for (const std::int64_t bound :
+       {std::int64_t{-5}, std::int64_t{0}, std::int64_t{10}, std::int64_t{11}, most, -most}) {
     const std::vector<std::int64_t> offsets(100, bound);
     for (const RungInfo& rung : tests::cpu_rungs("select")) {
       std::vector<std::int64_t> out(100, 7);
@@ -345,7 +346,8 @@ TEST(SelectApi, SaysWhatIsWrong) {
   EXPECT_EQ(code([&] { select(par, offsets, longer, out_offsets, content, out); }), Code::unequal_lengths);
   std::vector<std::int64_t> fewer(2);
   EXPECT_EQ(code([&] { select(par, offsets, mask, fewer, content, out); }), Code::unequal_lengths);
-  EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content.data(), 4, out.data(), 4, 3)); }), Code::unsupported_type);
+  EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content.data(), 4, out.data(), 4, 3)); }),
+            Code::unsupported_type);
   EXPECT_EQ(code([&] { select(par, mask, SelectColumn(content.data(), 4, nullptr, 4, 8)); }), Code::invalid_argument);
   EXPECT_EQ(code([&] { select(par, Mask::bytes(nullptr, 4), content, out); }), Code::invalid_argument);
   EXPECT_EQ(code([&] { select(par, Mask::bits(mask.data(), 4, -1), content, out); }), Code::invalid_argument);
@@ -385,7 +387,8 @@ TEST(Partition, PutsWhatIsKeptFirst) {
       for (const Isa isa : isas()) {
         GuardedColumn<double> column(n, n, 2);
         GuardedColumn<std::uint8_t> other(n, n, 1);
-        const std::int64_t kept = partition(par.with_isa(isa).with_threads(3), mask.view(), column.view(), other.view());
+        const std::int64_t kept =
+            partition(par.with_isa(isa).with_threads(3), mask.view(), column.view(), other.view());
         EXPECT_EQ(kept, std::count(booleans.begin(), booleans.end(), true));
         EXPECT_EQ(column.complaint(order), "") << n;
         EXPECT_EQ(other.complaint(order), "") << n;
@@ -442,9 +445,9 @@ TYPED_TEST(Take, NamesTheFirstBadIndex) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 9, 100000}) {
     for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
-      for (const std::int64_t bad : {std::int64_t{7}, std::int64_t{std::numeric_limits<T>::max()},
-                                     std::int64_t{std::is_signed_v<T> ? -8 : 8},
-                                     std::int64_t{std::is_signed_v<T> ? std::numeric_limits<T>::min() : 9}}) {
+      for (const std::int64_t bad :
+           {std::int64_t{7}, std::int64_t{std::numeric_limits<T>::max()}, std::int64_t{std::is_signed_v<T> ? -8 : 8},
+            std::int64_t{std::is_signed_v<T> ? std::numeric_limits<T>::min() : 9}}) {
         std::vector<T> indices(static_cast<std::size_t>(n), T{6});
         indices[static_cast<std::size_t>(at)] = static_cast<T>(bad);
         indices.back() = static_cast<T>(bad);
@@ -516,8 +519,9 @@ TEST(TakeOfLists, MatchesThePlainLoop) {
             Guarded<std::int64_t> offsets(std::ssize(made.offsets));
             GuardedColumn<double> column(content, std::ssize(made.positions), 1);
             const SelectColumn view = column.view();
-            EXPECT_EQ(take(policy, lists, content, index_lists, Indices(made.indices), offsets.data(), std::span(&view, 1)),
-                      std::ssize(made.positions));
+            EXPECT_EQ(
+                take(policy, lists, content, index_lists, Indices(made.indices), offsets.data(), std::span(&view, 1)),
+                std::ssize(made.positions));
             EXPECT_EQ(column.complaint(made.positions), "");
             EXPECT_TRUE(std::ranges::equal(offsets.span(), made.offsets) && offsets.intact());
             Guarded<std::int64_t> positions(std::ssize(made.positions));
@@ -612,8 +616,9 @@ TEST(TakeApi, SaysWhatIsWrong) {
   std::vector<std::int64_t> offsets(2);
   const std::vector<std::int64_t> one{0, 3};
   const std::vector<std::int64_t> two{0, 1, 2};
-  EXPECT_EQ(failure_of([&] { take(par, Lists(one), content, Lists(two), Indices(indices), std::vector<std::int64_t>(3), out); })
-                .code,
+  EXPECT_EQ(failure_of([&] {
+              take(par, Lists(one), content, Lists(two), Indices(indices), std::vector<std::int64_t>(3), out);
+            }).code,
             Code::unequal_lengths);
   EXPECT_EQ(failure_of([&] {
               take(par, Lists(one), content, Lists(std::vector<std::int64_t>{0, 2}), Indices(indices), offsets,

@@ -171,8 +171,7 @@ std::string complaint(const Selection& given, bool by_offsets, std::int64_t firs
   starts.data()[n] = n == 0 ? T{0} : stops.data()[n - 1];
   GivenMask mask(given.mask, first_bit);
   GivenMask valid(given.valid, first_bit);
-  Lists lists =
-      by_offsets ? Lists::by_offsets(starts.data(), n) : Lists::by_bounds(starts.data(), stops.data(), n);
+  Lists lists = by_offsets ? Lists::by_offsets(starts.data(), n) : Lists::by_bounds(starts.data(), stops.data(), n);
   if (!given.valid.empty()) lists = lists.with_validity(valid.view());
   Guarded<std::int64_t> out_offsets(n + 1, misaligned);
   GuardedColumn<E> column(given.content(), kept, misaligned);

@@ -36,8 +36,8 @@
 #include <string_view>
 
 #include "upsweep/detail/ragged_call.hpp"
-#include "upsweep/detail/select_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/select_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 

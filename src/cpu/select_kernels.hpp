@@ -13,8 +13,8 @@ inline constexpr std::int64_t kMarkBlock = std::int64_t{1} << 16;
 /// Elements of a word of marks.
 inline constexpr std::int64_t kMarkWord = 64;
 
-/// A mask as bits, and how many are set before each word: a rank takes three loads. There is one word past the last, of
-/// zeros, so that the end has a rank too.
+/// A mask as bits, and how many are set before each word: a rank takes three loads. Two words of
+/// zeros follow the last one: the end has a rank, and 64 bits from there on.
 struct MarkView {
   const std::uint64_t* words;
   const std::uint16_t* before;   ///< of each word: bits set before it in its block

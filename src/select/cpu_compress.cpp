@@ -85,8 +85,7 @@ std::int64_t rank_lists(const detail::SelectCall& call, const Marks& marks, Rang
     if (out != nullptr) kernels.rank_sized((lists.first + 1) * size, size, lists.count, marks.view(), out);
     return kNoIndex;
   }
-  const auto* const offsets =
-      static_cast<const std::byte*>(call.lists.starts) + lists.first * size_of(call.lists.type);
+  const auto* const offsets = static_cast<const std::byte*>(call.lists.starts) + lists.first * size_of(call.lists.type);
   const bool is_bad = kernels.rank_offsets[cpu::bound_type(call.lists.type)](offsets, lists.count, marks.first(),
                                                                              marks.count(), marks.view(), out);
   // What is wrong may be wrong with a list of another range, of which this one has the consequences.

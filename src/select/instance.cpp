@@ -74,7 +74,8 @@ class SelectInstance final : public Instance {
       return select(policy, mask, columns).rung;
     }
     const auto* const offsets = static_cast<const std::int64_t*>(at[0]);
-    return select(policy, Lists::by_offsets(offsets, lists_in(n)), mask, static_cast<std::int64_t*>(at[3]), columns).rung;
+    return select(policy, Lists::by_offsets(offsets, lists_in(n)), mask, static_cast<std::int64_t*>(at[3]), columns)
+        .rung;
   }
   std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
     throw Error(Code::unsupported, "select has no rung on a GPU");
@@ -100,9 +101,7 @@ class SelectInstance final : public Instance {
   }
 
  private:
-  [[nodiscard]] const std::int64_t* offsets() const {
-    return shape_ == Shape::lists ? given_.offsets.data() : all_;
-  }
+  [[nodiscard]] const std::int64_t* offsets() const { return shape_ == Shape::lists ? given_.offsets.data() : all_; }
   [[nodiscard]] std::int64_t lists() const { return shape_ == Shape::lists ? given_.lists : 1; }
   /// The lists of the first n elements; of empty lists, n of them.
   [[nodiscard]] std::int64_t lists_in(std::int64_t n) const {

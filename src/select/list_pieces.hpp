@@ -100,10 +100,8 @@ class ListPieces {
 
   template <class Measure, class Part>
   void visit(std::int64_t from, std::int64_t to, const Measure& measure, Part& part) const {
-    const auto after =
-        std::upper_bound(blocks_.begin(), blocks_.end(), from, [](std::int64_t work, const Block& block) {
-          return work < block.work;
-        });
+    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), from,
+                                        [](std::int64_t work, const Block& block) { return work < block.work; });
     const auto found = after - blocks_.begin() - 1;
     std::int64_t work = blocks_[static_cast<std::size_t>(found)].work;
     std::int64_t out = blocks_[static_cast<std::size_t>(found)].writes;

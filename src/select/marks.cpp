@@ -24,7 +24,7 @@ std::int64_t mark_block(const Mask& mask, cpu::Range range, const cpu::SelectKer
 }  // namespace
 
 Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers)
-    : range_(range), word_count_(cpu::parts(range.count, kMarkWord) + 1) {
+    : range_(range), word_count_(cpu::parts(range.count, kMarkWord) + 2) {
   std::uint64_t* words = few_words_;
   std::uint16_t* before = few_before_;
   std::int64_t* in_front = few_in_front_;
@@ -43,8 +43,9 @@ Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kerne
     return kNoIndex;
   });
   const std::int64_t last_block = range.count % kMarkBlock == 0 ? 0 : in_front[blocks() - 1];
+  words[word_count_ - 2] = 0;
   words[word_count_ - 1] = 0;
-  before[word_count_ - 1] = static_cast<std::uint16_t>(last_block);
+  before[word_count_ - 2] = static_cast<std::uint16_t>(last_block);
   in_front[blocks()] = 0;
   std::exclusive_scan(in_front, in_front + blocks() + 1, in_front, std::int64_t{0});
   view_ = {words, before, in_front};
@@ -69,8 +70,8 @@ std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKe
 
 namespace {
 
-void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip, std::int64_t to,
-                 std::int64_t kept, const cpu::SelectKernels& kernels) {
+void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip,
+                 std::int64_t to, std::int64_t kept, const cpu::SelectKernels& kernels) {
   const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
   const auto* const content = static_cast<const std::byte*>(column.content);
   auto* const out = static_cast<std::byte*>(column.out);

@@ -28,10 +28,10 @@ class Marks {
   [[nodiscard]] std::int64_t rank(std::int64_t position) const;
 
  private:
-  static constexpr std::int64_t kFewWords = cpu::kMarkBlock / cpu::kMarkWord + 1;
+  static constexpr std::int64_t kFewWords = cpu::kMarkBlock / cpu::kMarkWord + 2;
 
   cpu::Range range_;
-  std::int64_t word_count_;  ///< with the one past the last
+  std::int64_t word_count_;  ///< with the two past the last
   std::uint64_t few_words_[kFewWords];
   std::uint16_t few_before_[kFewWords];
   std::int64_t few_in_front_[2];
@@ -46,7 +46,8 @@ std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKe
 
 /// Block `block` of a column's content to where it belongs: `flip` and `base` are CompactRun's, and where the output of the
 /// first block begins.
-void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block, const cpu::SelectKernels& kernels);
+void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block,
+                   const cpu::SelectKernels& kernels);
 /// The same of what is not marked, after `base` elements.
 void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
                     const cpu::SelectKernels& kernels);

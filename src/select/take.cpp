@@ -87,8 +87,8 @@ int workers_of(const detail::TakeCall& call, int threads) {
 void take_of_array(const Policy& policy, detail::TakeCall& call) {
   const cpu::SelectKernels& kernels = cpu::select_kernels(policy.isa);
   const auto kernel = kernels.take[cpu::bound_type(call.indices.type)];
-  const std::int64_t bad = cpu::for_each_block_on(
-      workers_of(call, policy.threads), call.indices.length, 8 * kBatch, [&](Range block) {
+  const std::int64_t bad =
+      cpu::for_each_block_on(workers_of(call, policy.threads), call.indices.length, 8 * kBatch, [&](Range block) {
         std::int64_t positions[kBatch + cpu::kTakeSlack];
         for (std::int64_t at = block.first; at < block.first + block.count; at += kBatch) {
           const std::int64_t stop = std::min(at + kBatch, block.first + block.count);
@@ -226,7 +226,8 @@ void require_take(const Policy& policy, detail::TakeCall& call) {
   if (!policy.rung.empty()) throw Error(Code::unsupported, "take is no ladder: it runs without a named rung");
   detail::require_array(call.indices.data, call.indices.length, "indices");
   if (!is_list_bound(call.indices.type)) {
-    throw Error(Code::unsupported_type, "indices are int32, uint32 or int64, not " + std::string(name(call.indices.type)));
+    throw Error(Code::unsupported_type,
+                "indices are int32, uint32 or int64, not " + std::string(name(call.indices.type)));
   }
   if (!call.has_lists) call.content = call.columns.empty() ? 0 : call.columns[0].length;
   const std::int64_t room = selection::require_columns(call.columns, call.content, "the content");

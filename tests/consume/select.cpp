@@ -13,9 +13,8 @@ int main() {
   std::vector<std::int64_t> kept_offsets(offsets.size());
   std::vector<double> kept_pt(3);
   std::vector<std::int8_t> kept_charge(3);
-  const auto selected =
-      upsweep::select(upsweep::par, offsets, mask, kept_offsets, upsweep::SelectColumn(pt, kept_pt),
-                      upsweep::SelectColumn(charge, kept_charge));
+  const auto selected = upsweep::select(upsweep::par, offsets, mask, kept_offsets, upsweep::SelectColumn(pt, kept_pt),
+                                        upsweep::SelectColumn(charge, kept_charge));
   const bool keeps = selected.kept == 3 && kept_offsets == std::vector<std::int64_t>{0, 1, 1, 3} &&
                      kept_pt == std::vector<double>{31, 50, 40} && kept_charge == std::vector<std::int8_t>{1, 1, -1};
 

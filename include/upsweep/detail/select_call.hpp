@@ -81,8 +81,8 @@ struct SelectCall {
 
 struct TakeCall {
   bool has_lists = false;
-  Lists lists = {};         ///< of the content, as many as there are lists of indices
-  Lists index_lists = {};   ///< of the indices
+  Lists lists = {};        ///< of the content, as many as there are lists of indices
+  Lists index_lists = {};  ///< of the indices
   Indices indices = {};
   std::int64_t content = 0;             ///< elements of the content
   std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
