@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <ostream>
 #include <random>
 #include <span>
 #include <string>
@@ -39,8 +40,8 @@ constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16, 
                                    127, 128, 129, 1000, 4097, 65535, 65536, 65537, 65600, 131072, 200001};
 constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
 
-std::span<const std::int64_t> sizes() {
-  if (tests::kSanitized) return kFewSizes;
+std::span<const std::int64_t> sizes(bool few = tests::kSanitized) {
+  if (few) return kFewSizes;
   return kSizes;
 }
 
@@ -53,7 +54,9 @@ struct Failure {
 
   bool operator==(const Failure&) const = default;
 };
-void PrintTo(const Failure& failure, std::ostream* out) { *out << word(failure.code) << " at " << failure.index; }
+std::ostream& operator<<(std::ostream& out, const Failure& failure) {
+  return out << word(failure.code) << " at " << failure.index;
+}
 
 template <class Call>
 Failure failure_of(Call call) {
@@ -109,9 +112,9 @@ using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
 TYPED_TEST_SUITE(SelectRungs, BoundTypes);
 
 TYPED_TEST(SelectRungs, EveryPatternSizeAndShareMatchesTheReference) {
-  int turn = 0;
+  std::int64_t turn = 0;
   for (const Pattern pattern : kPatterns) {
-    for (const std::int64_t n : sizes()) {
+    for (const std::int64_t n : sizes(tests::kSanitized || sizeof(TypeParam) == 4)) {
       for (const unsigned share : kShares) {
         // Element sizes, bitmaps and what lies around the lists take turns.
         const int bytes = 1 << (turn % 5);
@@ -126,7 +129,7 @@ TYPED_TEST(SelectRungs, EveryPatternSizeAndShareMatchesTheReference) {
 }
 
 TYPED_TEST(SelectRungs, ListsInAnyOrderMatchTheReference) {
-  int turn = 0;
+  std::int64_t turn = 0;
   for (const Pattern pattern : kPatterns) {
     for (const std::int64_t n : {1, 9, 64, 1000, 70001}) {
       // Twice the lists of everything, or the giants, are enough.
@@ -282,6 +285,15 @@ TEST(SelectErrors, NameTheFirstBadList) {
       expect_failure({starts, stops}, mask.view(), {Code::negative_start, bad}, "bounds");
     }
   }
+}
+
+TEST(SelectErrors, DecreasesThatWrapAroundAreFound) {
+  // Lengths modulo 2^64 are not negative, and their sum is 0.
+  GivenMask mask(make_mask(64, 50));
+  std::vector<std::int64_t> offsets(30, 10);
+  offsets[9] = std::numeric_limits<std::int64_t>::min() + 9;
+  offsets[10] = 8;
+  expect_failure(offsets, mask.view(), {Code::stop_before_start, 8}, "wraps");
 }
 
 TEST(SelectErrors, BoundsOfEmptyListsMayBeAnything) {

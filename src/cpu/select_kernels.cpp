@@ -165,11 +165,10 @@ UPSWEEP_INLINE void rank_eight(const T* offsets, std::int64_t from, std::int64_t
   const auto base = static_cast<Word>(rank(view, static_cast<std::uint64_t>(position)));
   const Word bits = bits_at(view.words, position);
   for (int r = 0; r < kRegisters; ++r) {
-    bad |= after.part[r] - before.part[r];
+    bad |= after.part[r] < before.part[r];
     const Register<Word> lower = ((Register<Word>{} + 1) << (Register<Word>)(after.part[r] - from)) - 1;
     const Register<Word> ranks = popcounts(lower & bits) + base;
-    std::int64_t* const to = out + r * kRegisterLanes<std::int64_t>;
-    *reinterpret_cast<RegisterOf<Word>::Unaligned*>(to) = ranks;
+    reinterpret_cast<RegisterOf<Word>::Unaligned*>(out)[r] = ranks;
   }
 }
 #endif
@@ -450,8 +449,7 @@ bool take(const void* indices, std::int64_t count, const TakeRange* ranges, std:
       for (int r = 0; r < kRegisters; ++r) {
         const Register<std::int64_t> local = index.part[r] + ((index.part[r] < 0) & range.count);
         bad |= (lane_of[r] < range.stop - at) & ((local < 0) | (local >= range.count));
-        *reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(out + (at - range.first) +
-                                                                r * kRegisterLanes<std::int64_t>) = local + range.start;
+        reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(out + (at - range.first))[r] = local + range.start;
       }
     }
     for (; at < range.stop; ++at) {

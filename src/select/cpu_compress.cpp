@@ -193,9 +193,9 @@ Status run_anywhere(detail::SelectCall& call, const Bounds& bounds, const Select
   if (cover.bad != kNoIndex) return bad_list(call, cover.bad);
   const Marks marks(call.mask, {cover.start, cover.stop - cover.start}, kernels, workers);
   const auto measure = [&](std::int64_t i) -> ListSize {
+    if (is_null(call.lists, i) || bounds.start(i) == bounds.stop(i)) return {};
     const std::int64_t start = bounds.start(i) - cover.start;
     const std::int64_t stop = bounds.stop(i) - cover.start;
-    if (is_null(call.lists, i) || start == stop) return {0, 0};
     return {stop - start, marks.rank(stop) - marks.rank(start)};
   };
   const ListPieces pieces(call.lists.count, workers, measure);

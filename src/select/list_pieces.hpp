@@ -13,8 +13,8 @@ namespace upsweep::selection {
 
 /// What a list reads, in elements, and what it writes.
 struct ListSize {
-  std::int64_t reads;
-  std::int64_t writes;
+  std::int64_t reads = 0;
+  std::int64_t writes = 0;
   bool is_bad = false;
 };
 

@@ -38,7 +38,7 @@ class Marks {
   cpu::Pages<std::uint64_t> many_words_;
   cpu::Pages<std::uint16_t> many_before_;
   std::vector<std::int64_t> many_in_front_;
-  cpu::MarkView view_;
+  cpu::MarkView view_{};
 };
 
 /// How many booleans of a range are true.

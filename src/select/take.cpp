@@ -194,10 +194,10 @@ class TakePart {
 template <class Bounds, class IndexBounds>
 void take_of_lists(const Policy& policy, detail::TakeCall& call, const Bounds& lists, const IndexBounds& of_indices) {
   const auto measure = [&](std::int64_t i) -> ListSize {
-    if (selection::is_null(call.index_lists, i)) return {0, 0};
+    if (selection::is_null(call.index_lists, i)) return {};
     const std::int64_t first = of_indices.start(i);
     const std::int64_t stop = of_indices.stop(i);
-    if (first == stop) return {0, 0};
+    if (first == stop) return {};
     bool is_bad = check_list(first, stop, call.indices.length) != Code::ok;
     if (!selection::is_null(call.lists, i)) {
       is_bad |= check_list(lists.start(i), lists.stop(i), call.content) != Code::ok;
