@@ -91,7 +91,7 @@ class GivenMask {
  private:
   void set(std::int64_t i, bool value) {
     if (first_bit_ < 0) {
-      bytes_.data()[i] = value ? static_cast<std::uint8_t>(1U << (i % 8)) : 0;
+      bytes_.data()[i] = static_cast<std::uint8_t>(value ? 1U << (i % 8) : 0U);
       return;
     }
     const std::int64_t bit = first_bit_ + i;

@@ -23,6 +23,7 @@ struct ListPart {
   std::int64_t list;
   std::int64_t from;
   std::int64_t to;
+  ListSize size;     ///< of the whole list
   std::int64_t out;  ///< where the list's output begins
   bool has_begin;    ///< whether the list itself belongs to this piece, and not only a part of it
 };
@@ -111,6 +112,7 @@ class ListPieces {
       const ListPart one{.list = i,
                          .from = std::clamp<std::int64_t>(from - elements, 0, size.reads),
                          .to = std::clamp<std::int64_t>(to - elements, 0, size.reads),
+                         .size = size,
                          .out = out,
                          .has_begin = work >= from};
       work = elements + size.reads;

@@ -3,7 +3,6 @@
 #include "select/marks.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <numeric>
 
@@ -49,12 +48,6 @@ Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kerne
   in_front[blocks()] = 0;
   std::exclusive_scan(in_front, in_front + blocks() + 1, in_front, std::int64_t{0});
   view_ = {words, before, in_front};
-}
-
-std::int64_t Marks::rank(std::int64_t position) const {
-  const std::int64_t w = position / kMarkWord;
-  const std::uint64_t lower = (std::uint64_t{1} << (position % kMarkWord)) - 1;
-  return view_.in_front[position / kMarkBlock] + view_.before[w] + std::popcount(view_.words[w] & lower);
 }
 
 std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers) {

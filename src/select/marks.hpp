@@ -25,9 +25,23 @@ class Marks {
   [[nodiscard]] std::int64_t count() const { return range_.count; }
   [[nodiscard]] std::int64_t total() const { return view_.in_front[blocks()]; }
   [[nodiscard]] std::int64_t blocks() const { return cpu::parts(range_.count, cpu::kMarkBlock); }
-  [[nodiscard]] std::int64_t rank(std::int64_t position) const;
+  /// How many marks are set before a position.
+  [[nodiscard]] std::int64_t rank(std::int64_t position) const {
+    const auto at = static_cast<std::uint64_t>(position);
+    const std::uint64_t lower = (std::uint64_t{1} << (at % cpu::kMarkWord)) - 1;
+    return view_.in_front[at / cpu::kMarkBlock] + view_.before[at / cpu::kMarkWord] +
+           popcount(view_.words[at / cpu::kMarkWord] & lower);
+  }
 
  private:
+  /// Not std::popcount: where no instruction can be taken for granted it is a call, and a table.
+  static std::int64_t popcount(std::uint64_t word) {
+    word -= (word >> 1) & 0x5555555555555555U;
+    word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FU;
+    return static_cast<std::int64_t>((word * 0x0101010101010101U) >> 56);
+  }
+
   static constexpr std::int64_t kFewWords = cpu::kMarkBlock / cpu::kMarkWord + 2;
 
   cpu::Range range_;
