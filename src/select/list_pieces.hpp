@@ -20,12 +20,12 @@ struct ListSize {
 
 /// The elements from … to - 1 of a list, whose first one goes to element `out` of the output.
 struct ListPart {
-  std::int64_t list;
-  std::int64_t from;
-  std::int64_t to;
-  ListSize size;     ///< of the whole list
-  std::int64_t out;  ///< where the list's output begins
-  bool has_begin;    ///< whether the list itself belongs to this piece, and not only a part of it
+  std::int64_t list = 0;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  ListSize size;           ///< of the whole list
+  std::int64_t out = 0;    ///< where the list's output begins
+  bool has_begin = false;  ///< whether the list itself belongs to this piece, and not only a part of it
 };
 
 /// Two passes over the lists, each on any number of workers: the first one measures blocks of lists, the second one does
