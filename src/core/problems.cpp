@@ -27,6 +27,9 @@ extern const Problem kProblem;
 namespace aggregate {
 extern const Problem kProblem;
 }
+namespace packing {
+extern const Problem kProblem;
+}
 namespace subset_sum {
 extern const Problem kProblem;
 }
@@ -36,7 +39,7 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/pack_call.hpp: packing and conversions of positions in lists as the compiled library receives them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/scan.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+namespace detail {
+
+/// What is moved by its size, without a look at its type.
+template <class T>
+inline constexpr bool kMovesBySize =
+    std::is_trivially_copyable_v<T> &&
+    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+
+template <class In, class Out>
+concept MovesTo =
+    InputArray<In> && OutputArray<Out> && std::same_as<ElementOf<In>, ElementOf<Out>> && kMovesBySize<ElementOf<In>>;
+
+}  // namespace detail
+
+/// A column of content, and where its elements go once they are packed. The output must not overlap any input.
+struct PackColumn {
+  const void* data = nullptr;
+  std::int64_t length = 0;        ///< elements of content
+  std::int64_t element_size = 0;  ///< bytes: 1, 2, 4, 8 or 16
+  void* out = nullptr;
+  std::int64_t capacity = 0;  ///< elements that `out` has room for
+
+  /// Of arrays of one type of element.
+  template <class In, class Out>
+    requires detail::MovesTo<In, Out>
+  static PackColumn of(const In& in, Out&& out) {
+    return {.data = std::ranges::data(in),
+            .length = std::ssize(in),
+            .element_size = sizeof(detail::ElementOf<In>),
+            .out = std::ranges::data(out),
+            .capacity = std::ssize(out)};
+  }
+};
+
+namespace detail {
+
+struct PackCall {
+  Lists lists = {};
+  const void* sizes =
+      nullptr;  ///< of list views: as many elements each, of the type of the starts; there are no stops then
+  std::span<const PackColumn> columns = {};
+  std::int64_t content = 0;         ///< the length of all columns
+  std::int64_t capacity = 0;        ///< the least of all columns
+  std::int64_t* offsets = nullptr;  ///< n + 1: written; where they are given, read
+  bool offsets_given = false;
+  std::int64_t total = 0;               ///< elements in all lists; set by the call
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+};
+
+/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error. The columns say how long
+/// the content is, or, where there are none, call.content.
+std::string_view run_pack(const Policy& policy, PackCall& call);
+
+// The operations of list_positions.hpp. All throw Error; those that return something, the number of elements written.
+std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
+                                    const Mask& valid, std::int64_t* offsets);
+std::int64_t run_offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
+                                    std::int64_t capacity);
+void run_parents_to_offsets(const Policy& policy, Type type, const void* parents, std::int64_t elements, std::int64_t n,
+                            std::int64_t* offsets);
+std::int64_t run_local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity);
+std::int64_t run_broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
+                           void* out, std::int64_t capacity);
+std::int64_t run_broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                      std::int64_t content, std::int64_t* positions, std::int64_t capacity);
+void run_flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets);
+
+/// Throws unequal_lengths unless there is a value for each list.
+void require_values(std::int64_t values, std::int64_t lists);
+
+}  // namespace detail
+}  // namespace upsweep

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/list_positions.hpp: offsets, lengths, parents and positions of lists, each from the other, and values per list.
+//
+//   lengths      2  0  3            of each list
+//   offsets      0  2  2  5         where each begins, and the last ends
+//   parents      0  0  2  2  2      of each element, the list that it is in
+//   local index  0  1  0  1  2      of each element, its position in its list
+//   broadcast    a  a  c  c  c      of values a, b, c of the lists
+//
+// Lists     that have elements by position are adjacent: given by offsets or of one size, and none null. Of others, packed
+//           offsets are to be had (pack_offsets of pack.hpp, compact_offsets of ragged.hpp). Offsets may begin with any value:
+//           outputs begin with the first list's first element.
+// Types     offsets, lengths and parents that are read are int32, uint32 or int64; what is written is int64. Values of 1, 2,
+//           4, 8 or 16 bytes are moved as bytes.
+// Shapes    outputs have room for the elements of all lists, or more; offsets n + 1. Functions return the elements written.
+// Errors    Error, with index() the first bad list or, of parents, element: stop_before_start (offsets decrease, a length is
+//           negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths. Without an index:
+//           unequal_lengths (too little room), invalid_argument, unknown_rung (there are no ladders), unsupported,
+//           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
+// In place  outputs must not overlap inputs.
+// Source    Awkward Array's kernels localindex, broadcast_tooffsets, flatten_offsets, and its parents.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+
+#include "upsweep/detail/pack_call.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep {
+
+namespace detail {
+
+template <class R>
+concept PositionsOut = OutputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
+
+}  // namespace detail
+
+// ------------------------------------------------------------------------------------------------------ lengths, offsets
+
+/// Offsets of n lists of such lengths, 0 where `valid` is given and false; offsets holds n + 1. Returns the last.
+template <ListBound T>
+std::int64_t lengths_to_offsets(const Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
+                                const Mask& valid = {}) {
+  return detail::run_lengths_to_offsets(policy, type_of<T>(), lengths, n, valid, offsets);
+}
+template <detail::BoundArray Lengths, detail::PositionsOut Offsets>
+std::int64_t lengths_to_offsets(const Policy& policy, const Lengths& lengths, Offsets&& offsets,
+                                const Mask& valid = {}) {
+  detail::require_offsets(std::ssize(offsets), std::ssize(lengths));
+  return lengths_to_offsets(policy, std::ranges::data(lengths), std::ssize(lengths), std::ranges::data(offsets), valid);
+}
+
+/// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
+/// offsets[i] = inner offset number outer[i]. offsets holds outer.count + 1. index_out_of_range, with the first such list,
+/// where an outer one ends past the last inner list, or starts before the first.
+inline void flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  detail::run_flatten(policy, outer, inner, offsets);
+}
+template <detail::PositionsOut Offsets>
+void flatten(const Policy& policy, const Lists& outer, const Lists& inner, Offsets&& offsets) {
+  detail::require_offsets(std::ssize(offsets), outer.count);
+  flatten(policy, outer, inner, std::ranges::data(offsets));
+}
+
+// --------------------------------------------------------------------------------------------------------------- parents
+
+/// Of every element the list that it is in.
+inline std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
+                                       std::int64_t capacity) {
+  return detail::run_offsets_to_parents(policy, lists, parents, capacity);
+}
+template <detail::PositionsOut Parents>
+std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, Parents&& parents) {
+  return offsets_to_parents(policy, lists, std::ranges::data(parents), std::ssize(parents));
+}
+
+/// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
+/// parent is less than the one before (stop_before_start), or no list (index_out_of_range).
+template <ListBound T>
+void parents_to_offsets(const Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
+                        std::int64_t* offsets) {
+  detail::run_parents_to_offsets(policy, type_of<T>(), parents, elements, n, offsets);
+}
+template <detail::BoundArray Parents, detail::PositionsOut Offsets>
+void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& offsets) {
+  const std::int64_t n = detail::lists_of_offsets(std::ssize(offsets));
+  parents_to_offsets(policy, std::ranges::data(parents), std::ssize(parents), n, std::ranges::data(offsets));
+}
+
+// ------------------------------------------------------------------------------------------------------------- positions
+
+/// Of every element its position in its list.
+inline std::int64_t local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
+  return detail::run_local_index(policy, lists, index, capacity);
+}
+template <detail::PositionsOut Index>
+std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index) {
+  return local_index(policy, lists, std::ranges::data(index), std::ssize(index));
+}
+
+/// Of every element the value of its list.
+inline std::int64_t broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
+                              void* out, std::int64_t capacity) {
+  return detail::run_broadcast(policy, lists, values, element_size, out, capacity);
+}
+template <class Values, class Out>
+  requires detail::MovesTo<Values, Out>
+std::int64_t broadcast(const Policy& policy, const Lists& lists, const Values& values, Out&& out) {
+  detail::require_values(std::ssize(values), lists.count);
+  return broadcast(policy, lists, std::ranges::data(values), sizeof(detail::ElementOf<Values>), std::ranges::data(out),
+                   std::ssize(out));
+}
+
+/// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
+/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets leave room for: Awkward's
+/// "cannot broadcast nested list". Null lists are empty.
+inline std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                         std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
+  return detail::run_broadcast_to_offsets(policy, lists, offsets, content, positions, capacity);
+}
+template <detail::InputArray Offsets, detail::PositionsOut Positions>
+  requires std::same_as<detail::ElementOf<Offsets>, std::int64_t>
+std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, const Offsets& offsets,
+                                  std::int64_t content, Positions&& positions) {
+  detail::require_offsets(std::ssize(offsets), lists.count);
+  return broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
+                              std::ssize(positions));
+}
+
+}  // namespace upsweep

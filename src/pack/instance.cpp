@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/instance.cpp: the pack problem as the climber sees it: lists in order and permuted, its calls, and whether they are right.
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <utility>
+
+#include "core/generated.hpp"
+#include "core/generated_lists.hpp"
+#include "pack/reference.hpp"
+#include "pack/rung.hpp"
+#include "upsweep/pack.hpp"
+
+namespace upsweep::packing {
+namespace {
+
+/// Lists by starts and stops, int64, of one column of content.
+struct Input {
+  Elements<std::int64_t> starts;
+  Elements<std::int64_t> stops;
+  std::int64_t n;         ///< lists
+  std::int64_t elements;  ///< in all of them
+};
+
+Input in_order(const std::vector<std::int64_t>& offsets) {
+  const auto n = std::ssize(offsets) - 1;
+  Input input{Elements<std::int64_t>{n}, Elements<std::int64_t>{n}, n, offsets.back()};
+  std::copy_n(offsets.begin(), n, input.starts.data());
+  std::copy_n(offsets.begin() + 1, n, input.stops.data());
+  return input;
+}
+
+/// The same lists in no order.
+Input permuted(const std::vector<std::int64_t>& offsets) {
+  Input input = in_order(offsets);
+  std::mt19937_64 random(46);
+  for (std::int64_t i = input.n - 1; i > 0; --i) {
+    const auto other = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(i + 1));
+    std::swap(input.starts.data()[i], input.starts.data()[other]);
+    std::swap(input.stops.data()[i], input.stops.data()[other]);
+  }
+  return input;
+}
+
+template <class T>
+class PackInstance final : public Instance {
+ public:
+  /// `size`: elements, or, where all lists are empty, lists.
+  PackInstance(Input input, std::int64_t size, const std::string& what)
+      : input_(std::move(input)), content_(input_.elements), offsets_(input_.n + 1), packed_(input_.elements) {
+    group.title = "pack of " + grouped(input_.n) + " lists, " + grouped(input_.elements) + " " +
+                  std::string(name(type_of<T>())) + ", " + what;
+    group.type = type_of<T>();
+    group.n = size;
+    group.bytes = static_cast<double>(input_.n) * 24.0 + static_cast<double>(input_.elements) * 2.0 * sizeof(T);
+    std::mt19937_64 random(47);
+    for (std::int64_t i = 0; i < input_.elements; ++i) content_.data()[i] = static_cast<T>(random() >> 40);
+  }
+
+  [[nodiscard]] std::vector<HostArray> arrays() override {
+    const std::int64_t lists = input_.n * std::int64_t{sizeof(std::int64_t)};
+    const std::int64_t elements = input_.elements * std::int64_t{sizeof(T)};
+    return {{input_.starts.data(), lists, false},
+            {input_.stops.data(), lists, false},
+            {content_.data(), elements, false},
+            {offsets_.data(), lists + std::int64_t{sizeof(std::int64_t)}, true},
+            {packed_.data(), elements, true}};
+  }
+  std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
+    const PackColumn column{
+        .data = at[2], .length = input_.elements, .element_size = sizeof(T), .out = at[4], .capacity = input_.elements};
+    const auto* starts = static_cast<const std::int64_t*>(at[0]);
+    const auto* stops = static_cast<const std::int64_t*>(at[1]);
+    // Of some of the elements, as many of the lists.
+    const std::int64_t count = n == group.n ? input_.n : input_.n * n / group.n;
+    const auto lists = Lists::by_bounds(starts, stops, count);
+    return pack(policy, lists, static_cast<std::int64_t*>(at[3]), std::span(&column, 1)).rung;
+  }
+  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
+    throw Error(Code::unsupported, "pack runs on the CPU");
+  }
+  [[nodiscard]] std::string wrong(const RungInfo&) override {
+    const std::int64_t* const starts = input_.starts.data();
+    const std::int64_t* const stops = input_.stops.data();
+    const std::int64_t offset = first_wrong_offset(starts, stops, input_.n, offsets_.data());
+    if (offset != kNoIndex) return wrong_at(offset);
+    return wrong_at(first_wrong_element(starts, stops, input_.n, content_.data(), packed_.data()));
+  }
+  bool run_inlined() override {
+    const std::int64_t* const starts = input_.starts.data();
+    const std::int64_t* const stops = input_.stops.data();
+    std::int64_t* const offsets = offsets_.data();
+    std::int64_t at = 0;
+    offsets[0] = 0;
+    for (std::int64_t i = 0; i < input_.n; ++i) {
+      for (std::int64_t j = starts[i]; j < stops[i]; ++j) packed_[at++] = content_.data()[j];
+      offsets[i + 1] = at;
+    }
+    return true;
+  }
+
+ private:
+  Input input_;
+  Elements<T> content_;
+  cpu::Pages<std::int64_t> offsets_;
+  cpu::Pages<T> packed_;
+};
+
+constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole = true}};
+constexpr Type kUsualTypes[] = {Type::float64};
+constexpr SettingInfo kSettings[] = {kListSetting};
+
+/// A column's, from 0 on. Throws.
+std::vector<std::int64_t> offsets_of(const Column& column) {
+  const auto* const values = static_cast<const std::int64_t*>(column.data.get());
+  if (column.count < 2) throw Error(Code::empty, column.name + ": has no lists to climb on");
+  const auto decrease = std::adjacent_find(values, values + column.count, std::greater<>());
+  if (decrease != values + column.count) {
+    throw Error(Code::stop_before_start,
+                column.name + ": offsets decrease after row " + std::to_string(decrease - values), decrease - values);
+  }
+  std::vector<std::int64_t> offsets(values, values + column.count);
+  for (std::int64_t& offset : offsets) offset -= values[0];
+  return offsets;
+}
+
+void visit_lists(const std::vector<std::int64_t>& offsets, Type type, std::int64_t size, const std::string& what,
+                 const Problem::Visit& visit) {
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    PackInstance<T> ordered(in_order(offsets), size, what + " in order");
+    visit(ordered);
+  });
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    PackInstance<T> shuffled(permuted(offsets), size, what + " permuted");
+    visit(shuffled);
+  });
+}
+
+void visit_instances(const ClimbRequest& request, Backend backend, const Problem::Visit& visit) {
+  if (backend != Backend::cpu) return;
+  if (!request.input.empty()) {
+    const auto offsets = offsets_of(request.input[0]);
+    const std::int64_t size = offsets.back() == 0 ? std::ssize(offsets) - 1 : offsets.back();
+    return visit_lists(offsets, Type::float64, size, request.input[0].name, visit);
+  }
+  const ProblemInfo& info = problem(request.problem);
+  const ListPattern pattern = list_pattern(request);
+  const std::string what(kListPatterns[static_cast<std::size_t>(pattern)]);
+  for (const Type type : types_of(request, info)) {
+    for (const std::int64_t size : sizes_of(request, info)) {
+      visit_lists(generated_offsets(pattern, size), type, size, what, visit);
+    }
+  }
+}
+
+}  // namespace
+
+extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
+                                    return {.name = "pack",
+                                            .rungs = rungs(),
+                                            .inputs = kInputs,
+                                            .types = kNumberTypes,
+                                            .usual_types = kUsualTypes,
+                                            .usual_sizes = kUsualSizes,
+                                            .settings = kSettings};
+                                  },
+                                  .visit_instances = visit_instances};
+
+}  // namespace upsweep::packing

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/positions.cpp: offsets, lengths, parents and positions of lists, each from the other, on the kernels of pack.
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <new>
+#include <string>
+
+#include "core/ladder.hpp"
+#include "pack/layout.hpp"
+#include "pack/runs.hpp"
+#include "upsweep/detail/pack_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+namespace packing {
+namespace {
+
+constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
+
+void require(const Policy& policy) {
+  require_policy(policy);
+  if (policy.rung.empty()) return;
+  throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "': this operation has no ladder");
+}
+
+/// Throws for lists that are not one after the other.
+void require_adjacent(const Lists& lists, const char* what = "lists") {
+  detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
+  if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
+  throw Error(Code::invalid_argument, std::string(what) +
+                                          " must be given by offsets or be of one size, and none be null: "
+                                          "pack_offsets() makes offsets of any");
+}
+
+/// Runs call(), whose std::bad_alloc becomes an Error.
+template <class Call>
+decltype(auto) with_memory(Call call) try {
+  return call();
+} catch (const std::bad_alloc&) {
+  throw Error(Code::out_of_memory, "no memory left for the shares of threads");
+}
+
+/// f(offsets) of adjacent lists.
+template <class F>
+decltype(auto) visit_offsets(const Lists& lists, F&& f) {
+  if (lists.has_size || lists.count == 0) return f(SizedOffsets{lists.size});
+  return visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
+    return f(GivenOffsets<T>{static_cast<const T*>(lists.starts)});
+  });
+}
+
+/// Throws stop_before_start for the first list of decreasing offsets. Without one, offsets are further apart than int64
+/// counts.
+template <class Offsets>
+[[noreturn]] void throw_bad_offsets(const Offsets& offsets, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t start = offsets(i);
+    const std::int64_t stop = offsets(i + 1);
+    if (stop < start) throw_bad_list(Code::stop_before_start, i, start, stop, 0);
+  }
+  throw Error(Code::overflow, "the lists have more elements than int64 counts");
+}
+
+/// The elements of all lists. Throws where they are more than the output has room for.
+template <class Offsets>
+std::int64_t total_of(const Offsets& offsets, std::int64_t n, std::int64_t capacity) {
+  std::int64_t total = 0;
+  if (__builtin_sub_overflow(offsets(n), offsets(0), &total) || total < 0) throw_bad_offsets(offsets, n);
+  if (total <= capacity) return total;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (offsets(i + 1) < offsets(i)) throw_bad_offsets(offsets, n);
+  }
+  throw_no_room(total, capacity);
+}
+
+/// Writes an element for each of the lists' by append(kernels, stage, run, first list). Returns how many.
+template <class Append>
+std::int64_t write_elements(const Policy& policy, const Lists& lists, void* out, std::int64_t element_size,
+                            std::int64_t capacity, Append append) {
+  require(policy);
+  require_adjacent(lists);
+  detail::require_array(out, capacity, "output");
+  const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
+  return visit_offsets(lists, [&]<class Offsets>(const Offsets& offsets) {
+    const std::int64_t total = total_of(offsets, lists.count, capacity);
+    const Laid<Offsets> laid{offsets, lists.count};
+    const bool non_temporal = total * element_size >= kNonTemporalBytes;
+    const auto write_share = [&](const ListShare& share) {
+      return laid.write(share, out, element_size, non_temporal, kernels,
+                        [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
+                          return append(kernels, stage, run, first);
+                        });
+    };
+    const bool good = with_memory(
+        [&] { return for_each_list_share(laid.offsets, laid.n, element_size, policy.threads, write_share); });
+    if (!good) throw_bad_offsets(offsets, lists.count);
+    return total;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------------- parents
+
+/// Parents in the first cache: checked all together, then each written.
+constexpr std::int64_t kParentsAtATime = 1024;
+
+/// Of the parents in [first, last): whether they are sorted, and lists.
+template <class T>
+bool are_parents(const T* parents, std::int64_t first, std::int64_t last, std::int64_t n) {
+  bool good = first == 0 || parents[first - 1] <= parents[first];
+  for (std::int64_t k = first + 1; k < last; ++k) good &= parents[k - 1] <= parents[k];
+  // Of sorted ones the first and the last are enough.
+  return good && static_cast<std::int64_t>(parents[first]) >= 0 && static_cast<std::int64_t>(parents[last - 1]) < n;
+}
+
+void set(std::int64_t& offset, std::int64_t value) {
+  // Parents that are not sorted may have two threads write one offset, before either finds out.
+  std::atomic_ref(offset).store(value, std::memory_order_relaxed);
+}
+
+/// offsets[i + 1] for each list i that ends with an element of [first, last), and for the empty ones before lists that begin
+/// there. Returns whether the parents are good.
+template <class T>
+bool end_lists(const T* parents, std::int64_t elements, std::int64_t first, std::int64_t last, std::int64_t n,
+               std::int64_t* offsets) {
+  const auto parent = [&](std::int64_t k) { return static_cast<std::int64_t>(parents[k]); };
+  std::int64_t end = last;
+  if (last < elements) {
+    while (end > first && parents[end - 1] == parents[last]) --end;
+  }
+  // Of the share before this one, which may be bad: not less than no list.
+  std::int64_t before = first == 0 ? -1 : std::max<std::int64_t>(parent(first - 1), -1);
+  const auto end_empty_lists = [&](std::int64_t list, std::int64_t k) {
+    for (std::int64_t empty = before + 1; empty < list; ++empty) set(offsets[empty + 1], k);
+  };
+  for (std::int64_t at = first; at < last; at += kParentsAtATime) {
+    const std::int64_t stop = std::min(at + kParentsAtATime, last);
+    if (!are_parents(parents, at, stop, n)) return false;
+    for (std::int64_t k = at; k < std::min(stop, end); ++k) {
+      const std::int64_t list = parent(k);
+      end_empty_lists(list, k);
+      set(offsets[list + 1], k + 1);
+      before = list;
+    }
+  }
+  if (end < last) end_empty_lists(parent(end), end);
+  return true;
+}
+
+template <class T>
+[[noreturn]] void throw_bad_parent(const T* parents, std::int64_t elements, std::int64_t n) {
+  for (std::int64_t k = 0; k < elements; ++k) {
+    const std::string what = "parent " + std::to_string(k) + " is " + std::to_string(parents[k]);
+    const auto parent = static_cast<std::int64_t>(parents[k]);
+    if (parent < 0 || parent >= n) {
+      throw Error(Code::index_out_of_range, what + ": there are " + std::to_string(n) + " lists", k);
+    }
+    if (k > 0 && parents[k] < parents[k - 1]) {
+      throw Error(
+          Code::stop_before_start,
+          what + ", less than the one before it, " + std::to_string(parents[k - 1]) + ": parents must be sorted", k);
+    }
+  }
+  detail::no_such_value();
+}
+
+}  // namespace
+}  // namespace packing
+
+// ------------------------------------------------------------------------------------------------------------- lengths
+
+std::int64_t detail::run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
+                                            const Mask& valid, std::int64_t* offsets) {
+  packing::require(policy);
+  require_array(lengths, n, "lengths");
+  require_mask(valid, n, "the validity of the lists");
+  require_array(offsets, 1, "offsets");
+  return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+    const auto* given = static_cast<const T*>(lengths);
+    const std::int64_t bad = packing::with_memory([&] {
+      return packing::visit_validity(packing::GivenLengths<T>{given}, valid, [&](const auto& each) {
+        return packing::lay_out(each, n, offsets, policy.threads);
+      });
+    });
+    if (bad == kNoIndex) return offsets[n];
+    const std::string list = "list " + std::to_string(bad);
+    if (static_cast<std::int64_t>(given[bad]) < 0) {
+      throw Error(Code::stop_before_start, list + " has a negative length, " + std::to_string(given[bad]), bad);
+    }
+    throw Error(Code::overflow, list + " takes the offsets past the largest int64", bad);
+  });
+}
+
+void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  packing::require(policy);
+  packing::require_adjacent(outer, "outer lists");
+  packing::require_adjacent(inner, "inner lists");
+  require_array(offsets, 1, "offsets");
+  const auto bad_list = [&](const auto& of_outer, const auto& of_inner) {
+    // Offset i alone: a list is checked by two threads, or two rounds, at its ends.
+    const auto flattened = [&](std::int64_t i) { return of_inner(of_outer(i)); };
+    const auto is_inner = [&](std::int64_t i) { return of_outer(i) >= 0 && of_outer(i) <= inner.count; };
+    constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
+    if (!is_inner(0)) return std::int64_t{0};
+    offsets[0] = flattened(0);
+    return cpu::for_each_block(outer.count, kBlock, policy.threads, [&](cpu::Range lists) {
+      for (std::int64_t i = lists.first; i < lists.first + lists.count; ++i) {
+        if (!is_inner(i)) return kNoIndex;  // the list before says so
+        if (!is_inner(i + 1) || of_outer(i + 1) < of_outer(i) || flattened(i + 1) < flattened(i)) return i;
+        offsets[i + 1] = flattened(i + 1);
+      }
+      return kNoIndex;
+    });
+  };
+  packing::visit_offsets(outer, [&](const auto& of_outer) {
+    packing::visit_offsets(inner, [&](const auto& of_inner) {
+      const std::int64_t bad = bad_list(of_outer, of_inner);
+      if (bad == kNoIndex) return;
+      const std::int64_t start = of_outer(bad);
+      const std::int64_t stop = outer.count == 0 ? start : of_outer(bad + 1);
+      const std::string list =
+          "outer list " + std::to_string(bad) + ", from " + std::to_string(start) + " to " + std::to_string(stop);
+      if (start < 0 || start > inner.count || (stop >= start && stop > inner.count)) {
+        throw Error(Code::index_out_of_range,
+                    list + ", is not within the " + std::to_string(inner.count) + " inner lists", bad);
+      }
+      if (stop < start) throw Error(Code::stop_before_start, list + ", stops before its start", bad);
+      throw Error(Code::stop_before_start, list + ": the offsets of its inner lists decrease", bad);
+    });
+  });
+}
+
+// -------------------------------------------------------------------------------------------------- elements of lists
+
+std::int64_t detail::run_local_index(const Policy& policy, const Lists& lists, std::int64_t* index,
+                                     std::int64_t capacity) {
+  return packing::write_elements(
+      policy, lists, index, packing::kPositionBytes, capacity,
+      [](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run, std::int64_t) {
+        // Part of a list starts within it.
+        return run.starts == nullptr ? kernels.local_index(stage, run) : kernels.count_up(stage, run);
+      });
+}
+
+std::int64_t detail::run_offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
+                                            std::int64_t capacity) {
+  return packing::write_elements(policy, lists, parents, packing::kPositionBytes, capacity,
+                                 [](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run,
+                                    std::int64_t first) { return kernels.number(stage, run, first); });
+}
+
+std::int64_t detail::run_broadcast(const Policy& policy, const Lists& lists, const void* values,
+                                   std::int64_t element_size, void* out, std::int64_t capacity) {
+  if (element_size < 1 || element_size > 16 || (element_size & (element_size - 1)) != 0) {
+    throw Error(Code::invalid_argument,
+                "values of " + std::to_string(element_size) + " bytes: they must have 1, 2, 4, 8 or 16");
+  }
+  require_array(values, lists.count, "values");
+  return packing::write_elements(
+      policy, lists, out, element_size, capacity,
+      [&](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
+        const auto repeat = kernels.repeat[cpu::at_size(element_size)];
+        return repeat(stage, run, static_cast<const std::byte*>(values) + first * element_size);
+      });
+}
+
+std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                              std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
+  packing::require(policy);
+  if (content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
+  require_lists(lists, content);
+  require_array(offsets, 1, "offsets");
+  require_array(positions, capacity, "positions");
+  // A call of pack without columns: what its content is, and what may be wrong with it, is the same.
+  PackCall call;
+  call.lists = lists;
+  call.content = content;
+  call.capacity = capacity;
+  call.offsets = const_cast<std::int64_t*>(offsets);  // read only, as they are given
+  call.offsets_given = true;
+  const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
+  const auto write_all = [&]<class Bounds, class Lengths>(Bounds bounds, const Lengths& lengths) {
+    const packing::Fit<Lengths> fit{lengths, offsets};
+    const packing::Laid<packing::GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
+    const bool non_temporal = call.total * packing::kPositionBytes >= packing::kNonTemporalBytes;
+    return packing::for_each_list_share(
+        laid.offsets, laid.n, packing::kPositionBytes, policy.threads, [&](const packing::ListShare& share) {
+          return laid.write(share, positions, packing::kPositionBytes, non_temporal, kernels,
+                            [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
+                              return fit(first, run.count) && kernels.count_up(stage, run);
+                            });
+        });
+  };
+  Status status = packing::with_memory([&] { return packing::lay_out(call, policy.threads); });
+  const bool good =
+      status.ok() && packing::with_memory([&] {
+        return visit_bounds(lists, [&](auto bounds) {
+          return packing::visit_lengths(call, [&](const auto& lengths) { return write_all(bounds, lengths); });
+        });
+      });
+  if (good) return call.total;
+  if (status.ok()) status = packing::first_bad(call);
+  if (status.code == Code::unequal_lengths && status.index == kNoIndex) packing::throw_no_room(call.total, capacity);
+  packing::throw_bad_packed(call, status);
+}
+
+void detail::run_parents_to_offsets(const Policy& policy, Type type, const void* parents, std::int64_t elements,
+                                    std::int64_t n, std::int64_t* offsets) {
+  packing::require(policy);
+  require_array(parents, elements, "parents");
+  if (n < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
+  require_array(offsets, 1, "offsets");
+  visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+    const auto* given = static_cast<const T*>(parents);
+    offsets[0] = 0;
+    constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(T)};
+    const std::int64_t bad = cpu::for_each_block(elements, kBlock, policy.threads, [&](cpu::Range range) {
+      const std::int64_t last = range.first + range.count;
+      return packing::end_lists(given, elements, range.first, last, n, offsets) ? kNoIndex : range.first;
+    });
+    if (bad != kNoIndex) packing::throw_bad_parent(given, elements, n);
+    const std::int64_t ended = elements == 0 ? 0 : static_cast<std::int64_t>(given[elements - 1]) + 1;
+    std::int64_t* const empty = offsets + ended + 1;
+    cpu::for_each_block(n - ended, cpu::kBlockBytes / packing::kPositionBytes, policy.threads, [&](cpu::Range range) {
+      std::fill_n(empty + range.first, range.count, elements);
+      return kNoIndex;
+    });
+  });
+}
+
+void detail::require_values(std::int64_t values, std::int64_t lists) {
+  if (values == lists) return;
+  throw Error(Code::unequal_lengths,
+              "there are " + std::to_string(values) + " values for " + std::to_string(lists) + " lists");
+}
+
+}  // namespace upsweep

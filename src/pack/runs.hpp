@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/runs.hpp: the lists of a share as kernels take them: runs with offsets and starts in 64 bits, and the lists it cuts.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/lists.hpp"
+#include "cpu/pack_kernels.hpp"
+#include "pack/cuts.hpp"
+
+namespace upsweep::packing {
+
+/// Outputs from here on are stored past the caches, as those of scans are.
+inline constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
+
+/// Lists of a run: those that are converted stay in the core's first cache.
+inline constexpr std::int64_t kRunLists = 512;
+
+/// For kernels that need no starts.
+struct NoStarts {};
+
+/// Values for `first` … first + count - 1, in place where they are int64 in memory, converted otherwise.
+class Converted {
+ public:
+  template <class Offsets>
+  const std::int64_t* offsets(const Offsets& offsets, std::int64_t first, std::int64_t count) {
+    if constexpr (std::is_same_v<Offsets, GivenOffsets<std::int64_t>>) return offsets.offsets + first;
+    return fill([&](std::int64_t i) { return offsets(first + i); }, count);
+  }
+  template <class Starts>
+  const std::int64_t* starts(const Starts& starts, std::int64_t first, std::int64_t count) {
+    if constexpr (std::is_same_v<Starts, NoStarts>) {
+      return nullptr;
+    } else if constexpr (std::is_same_v<Starts, GivenBounds<std::int64_t>>) {
+      return starts.starts + first;
+    } else {
+      return fill([&](std::int64_t i) { return starts.start(first + i); }, count);
+    }
+  }
+
+ private:
+  template <class At>
+  const std::int64_t* fill(At at, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) buffer_[i] = at(i);
+    return buffer_;
+  }
+
+  std::int64_t buffer_[kRunLists + cpu::kListsAhead + 1];  // uninitialised
+};
+
+/// The lists that a share is of: where their elements go, and where they are from.
+template <class Offsets, class Starts = NoStarts>
+struct Laid {
+  Offsets offsets;
+  std::int64_t n;
+  Starts starts = {};
+
+  /// Those elements of list i, which start so many into it, by kernel(run, first list of it).
+  template <class Kernel>
+  bool part(std::int64_t i, std::int64_t into, std::int64_t count, Kernel& kernel) const {
+    const std::int64_t ends[] = {0, count};
+    std::int64_t start = into;  // of a list by itself
+    if constexpr (!std::is_same_v<Starts, NoStarts>) start += starts.start(i);
+    return kernel(cpu::ListRun{ends, &start, 1, 0}, i);
+  }
+
+  /// All of the share, in order, until kernel(run, first list of it) returns false. Of a list that is cut the run has one
+  /// list, which starts where its part does; without starts, so many elements into the list.
+  template <class Kernel>
+  bool for_each_run(const ListShare& share, Kernel kernel) const {
+    const std::int64_t first = offsets(0);
+    const auto part_of_list = [&](std::int64_t i) {
+      if (i == n) return true;
+      const std::int64_t begins = offsets(i) - first;
+      const auto [from, to] = within(share, i, begins, offsets(i + 1) - first);
+      return part(i, from - begins, to - from, kernel);
+    };
+    if (!part_of_list(share.begin.list)) return false;
+    if (share.begin.list == share.end.list) return true;
+    Converted to;
+    Converted from;
+    for (std::int64_t i = share.begin.list + 1; i < share.end.list; i += kRunLists) {
+      const std::int64_t count = std::min(kRunLists, share.end.list - i);
+      const std::int64_t known = std::min(count + cpu::kListsAhead, n - i);
+      const cpu::ListRun run{to.offsets(offsets, i, known + 1), from.starts(starts, i, known), count, known};
+      if (!kernel(run, i)) return false;
+    }
+    return part_of_list(share.end.list);
+  }
+
+  /// The same from a stage into the share's part of `out`, by append(stage, run, first list).
+  template <class Append>
+  bool write(const ListShare& share, void* out, std::int64_t element_size, bool non_temporal,
+             const cpu::PackKernels& kernels, Append append) const {
+    cpu::Stage stage;
+    const std::int64_t count = share.end.element - share.begin.element;
+    cpu::begin(stage, static_cast<std::byte*>(out) + share.begin.element * element_size, count * element_size,
+               non_temporal);
+    return for_each_run(share, [&](const cpu::ListRun& run, std::int64_t list) { return append(stage, run, list); }) &&
+           kernels.finish(stage);
+  }
+};
+
+/// Whether lists have the lengths that offsets leave room for.
+template <class Lengths>
+struct Fit {
+  Lengths lengths;
+  const std::int64_t* offsets;
+
+  bool operator()(std::int64_t first, std::int64_t count) const {
+    std::int64_t other = 0;  // its sign too: of a bad list
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const std::int64_t length = lengths(i);
+      other |= length < 0 ? length : length ^ (offsets[i + 1] - offsets[i]);
+    }
+    return other == 0;
+  }
+};
+
+}  // namespace upsweep::packing
