@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums, subset sums and selections that are wrong on purpose
 // must be caught by the very checks that the rungs are held to, and right ones must pass them.
+// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums, packed lists and subset sums that are
+// wrong on purpose must be caught by the very checks that the rungs are held to, and right ones must pass them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +18,9 @@
 #include <vector>
 
 #include "core/generated_lists.hpp"
+#include "list_lengths.hpp"
 #include "lists.hpp"
+#include "pack/reference.hpp"
 #include "patterns.hpp"
 #include "ragged/reference.hpp"
 #include "rows.hpp"
@@ -938,6 +942,74 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t, std::int64_t*, auto columns) {
     std::swap_ranges(bytes_of(columns[1]), bytes_of(columns[1]) + 2, bytes_of(columns[1]) + 2);
   }))) << "two elements the wrong way round";
+// -------------------------------------------------------------------------------------------------------- packed lists
+struct PackInput {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> stops;
+  std::vector<std::uint32_t> content;
+};
+using Pack = std::function<void(const PackInput& in, std::int64_t* offsets, std::uint32_t* out)>;
+/// Where element j of list i is taken from, and where it goes.
+using Place = std::function<std::int64_t(const PackInput& in, std::size_t i, std::int64_t j)>;
+std::int64_t right_source(const PackInput& in, std::size_t i, std::int64_t j) { return in.starts[i] + j; }
+/// What every mutant is made from: the loop.
+Pack pack_by(const Place& source) {
+  return [source](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
+    std::int64_t at = 0;
+    offsets[0] = 0;
+    for (std::size_t i = 0; i < in.starts.size(); ++i) {
+      for (std::int64_t j = 0; j < in.stops[i] - in.starts[i]; ++j) {
+        out[at++] = in.content[static_cast<std::size_t>(source(in, i, j)) % in.content.size()];
+      offsets[i + 1] = at;
+template <class Spoil>
+Pack spoiled_pack(Spoil spoil) {
+  return [spoil](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
+    pack_by(right_source)(in, offsets, out);
+    spoil(in, offsets, out);
+/// Whether the checks of the rung tests object, on lists in no order with gaps.
+bool caught(const Pack& pack) {
+  PackInput in;
+  std::int64_t at = 3;
+  for (const std::int64_t length : tests::make_lengths(tests::LengthPattern::around, kLength)) {
+    in.starts.push_back(at);
+    in.stops.push_back(at + length);
+    at += length + 1;
+  std::reverse(in.starts.begin(), in.starts.end());
+  std::reverse(in.stops.begin(), in.stops.end());
+  for (std::int64_t i = 0; i < at; ++i) in.content.push_back(static_cast<std::uint32_t>(i * 2654435761));
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < in.starts.size(); ++i) total += in.stops[i] - in.starts[i];
+  const auto n = std::ssize(in.starts);
+  Guarded<std::int64_t> offsets(n + 1);
+  Guarded<std::uint32_t> out(total, 1);
+  pack(in, offsets.data(), out.data());
+  return packing::first_wrong_offset(in.starts.data(), in.stops.data(), n, offsets.data()) != kNoIndex ||
+         packing::first_wrong_element(in.starts.data(), in.stops.data(), n, in.content.data(), out.data()) !=
+             kNoIndex ||
+         !offsets.intact() || !out.intact();
+TEST(PackMutants, TheRightPackPasses) { EXPECT_FALSE(caught(pack_by(right_source))); }
+TEST(PackMutants, WrongElementsAreCaught) {
+  const auto expect_caught = [](const char* what, const Pack& pack) { EXPECT_TRUE(caught(pack)) << what; };
+  expect_caught("one place late", pack_by([](const auto& in, auto i, auto j) { return in.starts[i] + j + 1; }));
+  expect_caught("backwards", pack_by([](const auto& in, auto i, auto j) { return in.stops[i] - 1 - j; }));
+  expect_caught("content in order", pack_by([](const auto& in, auto, auto j) { return in.starts.back() + j; }));
+  expect_caught("whole vectors only", pack_by([](const auto& in, auto i, auto j) {
+                  return in.starts[i] + (j < (in.stops[i] - in.starts[i]) / 16 * 16 || j == 0 ? j : 0);
+                }));
+  expect_caught("the last list is left out", pack_by([](const auto& in, auto i, auto j) {
+                  return i + 1 == in.starts.size() ? 0 : in.starts[i] + j;
+                }));
+  expect_caught("a list's last vector runs into the next", spoiled_pack([](const auto& in, auto* offsets, auto* out) {
+                  out[offsets[7]] = in.content[static_cast<std::size_t>(in.stops[6])];
+                }));
+TEST(PackMutants, WrongOffsetsAndStoresAreCaught) {
+  const auto expect_caught = [](const char* what, const Pack& pack) { EXPECT_TRUE(caught(pack)) << what; };
+  expect_caught("offsets from 1 on", spoiled_pack([](const auto&, auto* offsets, auto*) { ++offsets[0]; }));
+  expect_caught("the last offset is not written",
+                spoiled_pack([](const auto& in, auto* offsets, auto*) { offsets[in.starts.size()] = 0; }));
+  expect_caught("an element past the end",
+                spoiled_pack([](const auto& in, auto* offsets, auto* out) { out[offsets[in.starts.size()]] = 0; }));
+  expect_caught("an element in front", spoiled_pack([](const auto&, auto*, auto* out) { out[-1] = 0; }));
 }
 
 }  // namespace

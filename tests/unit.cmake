@@ -11,6 +11,7 @@ upsweep_test(segmented_rungs SANITIZE TIMEOUT 900 SOURCES segmented_rungs_test.c
 upsweep_test(segmented_scan_rungs SANITIZE TIMEOUT 900 SOURCES segmented_scan_rungs_test.cpp)
 upsweep_test(aggregate_rungs SANITIZE TIMEOUT 900 SOURCES aggregate_rungs_test.cpp)
 upsweep_test(select_rungs SANITIZE TIMEOUT 900 SOURCES select_rungs_test.cpp)
+upsweep_test(pack_rungs SANITIZE TIMEOUT 900 SOURCES pack_rungs_test.cpp)
 upsweep_test(subset_sum_rungs SANITIZE TIMEOUT 900 SOURCES subset_sum_rungs_test.cpp)
 upsweep_test(dynamic SANITIZE SOURCES dynamic_test.cpp)
 upsweep_test(stress SANITIZE SOURCES stress_test.cpp)
