@@ -452,8 +452,6 @@ TEST(Pack, SaysWhatIsWrong) {
               no_room)
         << rung.id;
     const Positions far{0, std::numeric_limits<std::int64_t>::max()};
-    const Lists twice(std::vector<std::int64_t>{0, 0}, std::vector<std::int64_t>{1, 1});
-    (void)twice;
     const std::vector<std::int64_t> zeros(3, 0);
     const std::vector<std::int64_t> most(3, std::numeric_limits<std::int64_t>::max());
     Positions four(4);
