@@ -278,7 +278,7 @@ TEST(Pack, NullListsAreEmptyWhateverTheirBoundsAre) {
 }
 
 TEST(Pack, ListViewsAreStartsAndSizes) {
-  // Arrow's own example: out of order, overlapping, empty ones that start anywhere, a null one of any size.
+  // After the example of Arrow's columnar format: out of order, overlapping, empty ones that start anywhere, a null one of any size.
   const std::vector<std::int32_t> starts{4, 7, 0, 0, 3, 999};
   const std::vector<std::int32_t> sizes{3, -5, 4, 0, 2, 0};
   const std::vector<std::uint8_t> valid{1, 0, 1, 1, 1, 1};

@@ -18,12 +18,13 @@ constexpr int at_size(std::int64_t bytes) { return __builtin_ctzll(static_cast<u
 /// is no branch on its length. Longer ones than this are written to the byte.
 inline constexpr std::int64_t kShortListBytes = 512;
 
-/// So many lists ahead of the one that is copied, content is fetched: with 16 to 48 a core's lists take the same time.
+/// So many lists ahead of the one that is copied, content is fetched. Not measured against other values.
 inline constexpr std::int64_t kListsAhead = 32;
 
 /// An output on its way: what was written last. Vectors that are too long for their list stay in it, and whole cache lines
 /// leave it, past the caches where that is asked for: a few at a time, so that memory takes them while the next ones are
-/// made. (Local indices of 10^7 lists of Poisson(3) on two cores of an EPYC: with 512 bytes 10 ms, with 8 KB 14.)
+/// made. (Local indices of 10^7 lists of Poisson(3) on two cores of an EPYC: 10 ms
+/// with 512 bytes, 14 with 8 KB; single runs on a machine that others used.)
 struct Stage {
   static constexpr std::int64_t kFull = 512;
   static constexpr std::int64_t kSlack = kShortListBytes + kVectorBytes;
