@@ -15,6 +15,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/generated_lists.hpp"
@@ -27,6 +28,7 @@
 #include "scan/reference.hpp"
 #include "segmented/reference.hpp"
 #include "selections.hpp"
+#include "segmented_sort/reference.hpp"
 #include "subset_sum/reference.hpp"
 
 namespace upsweep {
@@ -1010,6 +1012,33 @@ TEST(PackMutants, WrongOffsetsAndStoresAreCaught) {
   expect_caught("an element past the end",
                 spoiled_pack([](const auto& in, auto* offsets, auto* out) { out[offsets[in.starts.size()]] = 0; }));
   expect_caught("an element in front", spoiled_pack([](const auto&, auto*, auto* out) { out[-1] = 0; }));
+// ----------------------------------------------------------------------------------------------------- sorts per list
+TEST(SortMutants, WrongOrdersAreCaught) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> list{5, 0.0, kNan, -0.0, 3, 5, -kNan, -1};
+  const std::vector<std::int64_t> right{7, 1, 3, 4, 0, 5, 2, 6};
+  const auto caught = [&](std::vector<std::int64_t> order, bool descending = false, bool nan_first = false) {
+    std::vector<double> sorted;
+    for (const std::int64_t at : order) sorted.push_back(list[static_cast<std::size_t>(at)]);
+    const auto n = std::ssize(list);
+    const auto by_elements =
+        list_sorting::first_wrong<double>(list.data(), n, descending, nan_first, sorted.data(), nullptr);
+    const auto by_positions =
+        list_sorting::first_wrong<double>(list.data(), n, descending, nan_first, nullptr, order.data());
+    return std::pair(by_elements != kNoIndex, by_positions != kNoIndex);
+  constexpr std::pair kBoth(true, true);
+  EXPECT_EQ(caught(right), std::pair(false, false));
+  EXPECT_EQ(caught({0, 5, 4, 1, 3, 7, 2, 6}, true), std::pair(false, false));
+  EXPECT_EQ(caught({2, 6, 7, 1, 3, 4, 0, 5}, false, true), std::pair(false, false));
+  EXPECT_EQ(caught({2, 6, 0, 5, 4, 1, 3, 7}, true, true), std::pair(false, false));
+  EXPECT_EQ(caught({0, 1, 2, 3, 4, 5, 6, 7}), kBoth) << "as it came";
+  EXPECT_EQ(caught({7, 3, 1, 4, 0, 5, 2, 6}), kBoth) << "-0.0 before the 0.0 that came first";
+  EXPECT_EQ(caught({7, 1, 3, 4, 0, 5, 6, 2}), kBoth) << "NaN the other way round";
+  EXPECT_EQ(caught({2, 6, 7, 1, 3, 4, 0, 5}), kBoth) << "NaN first";
+  EXPECT_EQ(caught({0, 5, 4, 1, 3, 7, 2, 6}), kBoth) << "descending";
+  EXPECT_EQ(caught({6, 2, 5, 0, 4, 3, 1, 7}, true), kBoth) << "the ascending order turned round";
+  EXPECT_EQ(caught({7, 1, 3, 4, 0, 0, 2, 6}), std::pair(false, true)) << "equal bits, another position";
+  EXPECT_EQ(caught({7, 1, 1, 4, 0, 5, 2, 6}), kBoth) << "one twice";
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace segmented {
 extern const Problem kProblem;
 }
 namespace segmented_scan {
+namespace list_sorting {
 extern const Problem kProblem;
 }
 namespace aggregate {
@@ -39,7 +40,7 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem, &list_sorting::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/segmented_sort_call.hpp: a sort per list as the compiled library receives it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep {
+
+namespace list_sorting {
+struct Plan;
+}
+
+namespace detail {
+
+struct SegmentedSortCall {
+  Lists lists = {};
+  const void* content = nullptr;
+  std::int64_t n = 0;         ///< elements of the content
+  Type type = Type::float64;  ///< of its elements
+  bool descending = false;
+  bool nan_first = false;
+  void* out = nullptr;                       ///< elements in order; null where positions are asked for
+  std::int64_t* positions = nullptr;         ///< which element of its list comes there, else null
+  std::int64_t room = 0;                     ///< elements of the output
+  std::int64_t elements = 0;                 ///< of all lists: what the call finds
+  const list_sorting::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
+  const gpu::Launch* launch = nullptr;       ///< where on a GPU; null: the arrays are the host's
+};
+
+/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+std::string_view run_segmented_sort(const Policy& policy, SegmentedSortCall& call);
+
+}  // namespace detail
+}  // namespace upsweep

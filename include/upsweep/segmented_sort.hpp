@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/segmented_sort.hpp: the elements of every list in order, or the positions that put them in order.
+//
+// segmented_sort     out      ← each list's elements in order
+// segmented_argsort  out[j]   ← the position in its list of the element that comes at j: 0 … the list's length - 1
+//
+// Order     ascending or descending; in both equal elements keep their order. -0.0 and 0.0 are equal. NaN come last, or first with
+//           `nan_first`, whichever the direction, and are equal among themselves; their bits are kept.
+// Shapes    `out` lies parallel to the content where lists lie one after the other (by offsets, or of one size): list i goes where
+//           it starts, and out holds as many elements as the content. Elements that belong to no list are not written; those of
+//           null lists are unspecified. Lists by starts and stops go one after the other from out[0] on: out holds as many
+//           elements as all of them together, and compact_offsets() says where each begins.
+// Types     the ten of types.hpp, and bool. Positions are int64.
+// In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
+// Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits
+//           for each element where positions are asked for, or where there are NaN or -0.0 in them.
+// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
+//           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
+//           about no list; only after the last one may something have been written.
+// Source    Awkward Array's kernels awkward_sort and awkward_argsort, which have NaN first.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/segmented_sort_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+struct SortOptions {
+  bool descending = false;
+  bool nan_first = false;
+};
+
+/// The result of a sort per list.
+struct SegmentedSort {
+  std::int64_t elements;  ///< of all lists
+  std::string_view rung;  ///< the id of the rung that ran
+};
+
+template <class T>
+concept Sortable = std::same_as<T, bool> || type_of<T>() != Type::custom;
+
+namespace detail {
+
+template <Sortable T>
+SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
+                             std::int64_t* positions, std::int64_t room, const SortOptions& options) {
+  SegmentedSortCall call;
+  call.lists = lists;
+  call.content = content;
+  call.n = n;
+  call.type = std::same_as<T, bool> ? Type::uint8 : type_of<T>();
+  call.descending = options.descending;
+  call.nan_first = options.nan_first;
+  call.out = out;
+  call.positions = positions;
+  call.room = room;
+  const std::string_view rung = run_segmented_sort(policy, call);
+  return {call.elements, rung};
+}
+
+}  // namespace detail
+
+/// Sorts the lists in `content`, which has n elements, into `out`, which has `room`.
+template <Sortable T>
+SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
+                             std::int64_t room, const SortOptions& options = {}) {
+  detail::require_array(out, room, "output");
+  return detail::segmented_sort(policy, lists, content, n, out, nullptr, room, options);
+}
+
+/// The positions, each in its list, of the elements in order.
+template <Sortable T>
+SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n,
+                                std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
+  detail::require_array(out, room, "positions");
+  return detail::segmented_sort<T>(policy, lists, content, n, nullptr, out, room, options);
+}
+
+/// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
+template <detail::InputArray Content, detail::OutputArray Out>
+  requires Sortable<detail::ElementOf<Content>> && std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>
+SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                             const SortOptions& options = {}) {
+  return segmented_sort(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out),
+                        std::ssize(out), options);
+}
+
+template <detail::InputArray Content, detail::OutputArray Out>
+  requires Sortable<detail::ElementOf<Content>> && std::same_as<detail::ElementOf<Out>, std::int64_t>
+SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                const SortOptions& options = {}) {
+  return segmented_argsort(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out),
+                           std::ssize(out), options);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/sort_kernels.cpp: bitonic networks in registers, compiled once per instruction set.
+//
+// A list of up to 8, 16, 32 or 64 elements is loaded as a row of so many lanes, whatever follows it; lanes past its end get the
+// greatest key, and are stored as they came. So there is no branch on the length but for the row's, and what a store
+// leaves after one list the next list writes again.
+#include "cpu/sort_kernels.hpp"
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "core/visit.hpp"
+#include "cpu/simd.hpp"
+#include "upsweep/error.hpp"
+
+#define UPSWEEP_SORT_TABLE(isa) UPSWEEP_SORT_TABLE_OF(isa)
+#define UPSWEEP_SORT_TABLE_OF(isa) sort_kernels_##isa
+
+namespace upsweep::cpu {
+namespace {
+
+// ------------------------------------------------------------------------------------------------------ rows of lanes
+
+constexpr int least(int a, int b) { return a < b ? a : b; }
+
+/// kLanes of T, in any memory.
+template <class T, int kLanes>
+struct Some {
+  typedef T Type __attribute__((vector_size(kLanes * int{sizeof(T)})));
+  typedef T Unaligned __attribute__((vector_size(kLanes * int{sizeof(T)}), aligned(1), may_alias));
+};
+
+/// Lanes of a part of a row, by the bytes of its widest elements.
+template <class K, int kN>
+constexpr int kPartLanes = least(kN, kRegisterLanes<K>);
+
+template <class K, int kN>
+struct Row {
+  static constexpr int kLanes = kPartLanes<K, kN>;
+  static constexpr int kParts = kN / kLanes;
+  using Part = typename Some<K, kLanes>::Type;
+  Part part[std::size_t{kParts}];
+};
+
+template <class K>
+constexpr K kGreatest = K(~(K(1) << (8 * sizeof(K) - 1)));
+template <class K>
+constexpr K kSignBit = K(K(1) << (8 * sizeof(K) - 1));
+
+template <class V, auto kIndex, int... kLane>
+UPSWEEP_INLINE V shuffle_lanes(V a, V b, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(a, b, kIndex(kLane)...);
+}
+/// Lane j of the result is lane kIndex(j) of a followed by b.
+template <int kLanes, auto kIndex, class V>
+UPSWEEP_INLINE V shuffle_lanes(V a, V b) {
+  return shuffle_lanes<V, kIndex>(a, b, std::make_integer_sequence<int, kLanes>{});
+}
+/// Lane j of the result is lane j ^ kMask.
+template <int kLanes, int kMask, class V>
+UPSWEEP_INLINE V exchange_lanes(V v) {
+  if constexpr (kMask == 0) {
+    return v;
+  } else {
+    return shuffle_lanes<kLanes, [](int j) { return j ^ kMask; }>(v, v);
+  }
+}
+
+constexpr int highest_bit(int mask) {
+  int bit = 1;
+  while (2 * bit <= mask) bit *= 2;
+  return bit;
+}
+
+template <int kLanes, int kFirst, class V, int... kLane>
+UPSWEEP_INLINE V numbers(std::integer_sequence<int, kLane...>) {
+  return V{(kFirst + kLane)...};
+}
+/// The numbers of the lanes of part p of a row.
+template <class R, int kPart>
+UPSWEEP_INLINE typename R::Part lane_numbers() {
+  return numbers<R::kLanes, kPart * R::kLanes, typename R::Part>(std::make_integer_sequence<int, R::kLanes>{});
+}
+
+/// f(std::integral_constant<int, part>) for every part: a loop that is unrolled for sure.
+template <class R, class F, int... kPart>
+UPSWEEP_INLINE void each_part(F f, std::integer_sequence<int, kPart...>) {
+  (f(std::integral_constant<int, kPart>{}), ...);
+}
+template <class R, class F>
+UPSWEEP_INLINE void each_part(F f) {
+  each_part<R>(f, std::make_integer_sequence<int, R::kParts>{});
+}
+
+/// Whether any bit is set.
+template <class V>
+UPSWEEP_INLINE bool any(V v) {
+  if constexpr (sizeof(V) == 16) {
+    return _mm_movemask_epi8((__m128i)v) != 0;
+#if UPSWEEP_REGISTER_BYTES >= 32
+  } else if constexpr (sizeof(V) == 32) {
+    return _mm256_testz_si256((__m256i)v, (__m256i)v) == 0;
+#endif
+#if UPSWEEP_REGISTER_BYTES == 64
+  } else {
+    return _mm512_test_epi64_mask((__m512i)v, (__m512i)v) != 0;
+#endif
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- networks
+// exchange<kMask>: lanes j and j ^ kMask of a row change places where the greater one is before the other.
+
+template <int kMask, class K, int kN>
+UPSWEEP_INLINE void exchange(Row<K, kN>& row) {
+  using R = Row<K, kN>;
+  constexpr int kInside = kMask % R::kLanes;
+  constexpr int kAcross = kMask / R::kLanes;
+  for (int p = 0; p < R::kParts; ++p) {
+    const auto mine = row.part[p];
+    if constexpr (kAcross == 0) {
+      const auto other = exchange_lanes<R::kLanes, kInside>(mine);
+      const auto low = mine < other ? mine : other;
+      const auto high = mine < other ? other : mine;
+      row.part[p] = shuffle_lanes<R::kLanes, [](int j) { return (j & highest_bit(kInside)) != 0 ? R::kLanes + j : j; }>(
+          low, high);
+    } else {
+      const int q = p ^ kAcross;
+      if (q < p) continue;
+      const auto other = exchange_lanes<R::kLanes, kInside>(row.part[q]);
+      row.part[p] = mine < other ? mine : other;
+      row.part[q] = exchange_lanes<R::kLanes, kInside>(mine < other ? other : mine);
+    }
+  }
+}
+
+template <int kN>
+struct Pairs {
+  Row<std::int64_t, kN> key;
+  Row<std::int64_t, kN> position;
+};
+
+#if UPSWEEP_REGISTER_BYTES == 64
+using Choice = __mmask8;
+UPSWEEP_INLINE Choice is_before(Register<std::int64_t> key, Register<std::int64_t> position,
+                                Register<std::int64_t> other_key, Register<std::int64_t> other_position) {
+  const auto k = (__m512i)key;
+  const auto o = (__m512i)other_key;
+  const Choice equal_before =
+      _kand_mask8(_mm512_cmpeq_epi64_mask(k, o), _mm512_cmplt_epi64_mask((__m512i)position, (__m512i)other_position));
+  return _kor_mask8(_mm512_cmplt_epi64_mask(k, o), equal_before);
+}
+UPSWEEP_INLINE Choice differ(Choice a, Choice b) { return _kxor_mask8(a, b); }
+UPSWEEP_INLINE Register<std::int64_t> choose(Choice choice, Register<std::int64_t> yes, Register<std::int64_t> no) {
+  return (Register<std::int64_t>)_mm512_mask_blend_epi64(choice, (__m512i)no, (__m512i)yes);
+}
+template <int kBit>
+UPSWEEP_INLINE Choice lanes_with() {
+  unsigned mask = 0;
+  for (unsigned j = 0; j < 8; ++j) mask |= (j & kBit) != 0 ? 1U << j : 0U;
+  return static_cast<Choice>(mask);
+}
+#else
+using Choice = Register<std::int64_t>;
+UPSWEEP_INLINE Choice is_before(Register<std::int64_t> key, Register<std::int64_t> position,
+                                Register<std::int64_t> other_key, Register<std::int64_t> other_position) {
+  return (key < other_key) | ((key == other_key) & (position < other_position));
+}
+UPSWEEP_INLINE Choice differ(Choice a, Choice b) { return a ^ b; }
+UPSWEEP_INLINE Register<std::int64_t> choose(Choice choice, Register<std::int64_t> yes, Register<std::int64_t> no) {
+  return choice ? yes : no;
+}
+template <int kBit>
+UPSWEEP_INLINE Choice lanes_with() {
+  Choice lanes{};
+  for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) lanes[j] = (j & kBit) != 0 ? -1 : 0;
+  return lanes;
+}
+#endif
+
+template <int kMask, int kN>
+UPSWEEP_INLINE void exchange(Pairs<kN>& pairs) {
+  using R = Row<std::int64_t, kN>;
+  constexpr int kInside = kMask % R::kLanes;
+  constexpr int kAcross = kMask / R::kLanes;
+  for (int p = 0; p < R::kParts; ++p) {
+    const auto key = pairs.key.part[p];
+    const auto position = pairs.position.part[p];
+    if constexpr (kAcross == 0) {
+      const auto other_key = exchange_lanes<R::kLanes, kInside>(key);
+      const auto other_position = exchange_lanes<R::kLanes, kInside>(position);
+      // The lower lane takes the other where that is before it, the upper one where it is not.
+      const Choice take =
+          differ(is_before(other_key, other_position, key, position), lanes_with<highest_bit(kInside)>());
+      pairs.key.part[p] = choose(take, other_key, key);
+      pairs.position.part[p] = choose(take, other_position, position);
+    } else {
+      const int q = p ^ kAcross;
+      if (q < p) continue;
+      const auto other_key = exchange_lanes<R::kLanes, kInside>(pairs.key.part[q]);
+      const auto other_position = exchange_lanes<R::kLanes, kInside>(pairs.position.part[q]);
+      const Choice take = is_before(other_key, other_position, key, position);
+      pairs.key.part[p] = choose(take, other_key, key);
+      pairs.position.part[p] = choose(take, other_position, position);
+      pairs.key.part[q] = exchange_lanes<R::kLanes, kInside>(choose(take, key, other_key));
+      pairs.position.part[q] = exchange_lanes<R::kLanes, kInside>(choose(take, position, other_position));
+    }
+  }
+}
+
+template <int kDistance, class Lanes>
+UPSWEEP_INLINE void merge_lanes(Lanes& lanes) {
+  if constexpr (kDistance > 0) {
+    exchange<kDistance>(lanes);
+    merge_lanes<kDistance / 2>(lanes);
+  }
+}
+/// Sorts every kSize lanes: Batcher's bitonic sorter, where the first step of a merge mirrors instead of turning one half round.
+template <int kSize, class Lanes>
+UPSWEEP_INLINE void sort_lanes(Lanes& lanes) {
+  if constexpr (kSize > 1) {
+    sort_lanes<kSize / 2>(lanes);
+    exchange<kSize - 1>(lanes);
+    merge_lanes<kSize / 4>(lanes);
+  }
+}
+
+// Rows of 16 lanes and more are sorted by functions that all types share.
+template <class K, int kN>
+[[gnu::noinline]] void sort_long_row(Row<K, kN>& row) {
+  sort_lanes<kN>(row);
+}
+template <int kN>
+[[gnu::noinline]] void sort_long_row(Pairs<kN>& pairs) {
+  sort_lanes<kN>(pairs);
+}
+template <int kN, class Lanes>
+UPSWEEP_INLINE void sort_row(Lanes& lanes) {
+  if constexpr (kN <= 8) {
+    sort_lanes<kN>(lanes);
+  } else {
+    sort_long_row(lanes);
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- elements as keys
+
+template <class T>
+constexpr bool kIsFloat = T(0.5) != T(0);
+
+/// The integers whose bits an element is taken as: of floats signed ones.
+template <int kBytes>
+struct SignedOf;
+template <>
+struct SignedOf<4> {
+  using Type = std::int32_t;
+};
+template <>
+struct SignedOf<8> {
+  using Type = std::int64_t;
+};
+template <class T, bool kFloat = kIsFloat<T>>
+struct BitsOf {
+  using Type = T;
+};
+template <class T>
+struct BitsOf<T, true> {
+  using Type = typename SignedOf<sizeof(T)>::Type;
+};
+template <class T>
+using Bits = typename BitsOf<T>::Type;
+
+/// What an element is sorted as: narrow ones fit 32 bits.
+template <class T>
+using KeyOf = typename SignedOf<(sizeof(T) < 4 ? 4 : int{sizeof(T)})>::Type;
+
+/// What keys are combined with by exclusive or, so that they compare by sign, and the other way round where descending.
+template <class T, class K>
+constexpr K turn_of(SortOrder order) {
+  constexpr bool kOverSign = T(-1) > T(0) && sizeof(T) == sizeof(K);
+  return K((kOverSign ? kSignBit<K> : K(0)) ^ (order.descending ? K(-1) : K(0)));
+}
+
+/// Bits of floats ↔ integers that compare as they do.
+template <class V>
+UPSWEEP_INLINE V order_bits(V bits) {
+  using B = std::remove_reference_t<decltype(bits[0])>;
+  return bits ^ ((bits >> (8 * int{sizeof(B)} - 1)) & kGreatest<B>);
+}
+
+/// Of positive infinity.
+template <class B>
+constexpr B kInfinityBits = sizeof(B) == 4 ? B(0x7F800000) : B(0x7FF0000000000000);
+
+template <class K, int kN, int kPart, class T>
+UPSWEEP_INLINE auto load_bits(const T* from) {
+  constexpr int kLanes = Row<K, kN>::kLanes;
+  using Unaligned = typename Some<Bits<T>, kLanes>::Unaligned;
+  using Type = typename Some<Bits<T>, kLanes>::Type;
+  return (Type) * reinterpret_cast<const Unaligned*>(from + kPart * kLanes);
+}
+
+/// Whether lanes that are set in `inside` hold the bits of NaN or -0.0.
+template <class V>
+UPSWEEP_INLINE bool any_odd(V bits, V inside) {
+  using B = std::remove_reference_t<decltype(bits[0])>;
+#if UPSWEEP_REGISTER_BYTES == 64
+  constexpr int kNanOrMinusZero = 0x01 | 0x80 | 0x04;
+  if constexpr (sizeof(V) == 64 && sizeof(B) == 8) {
+    return _mm512_mask_fpclass_pd_mask(_mm512_movepi64_mask((__m512i)inside), (__m512d)bits, kNanOrMinusZero) != 0;
+  } else if constexpr (sizeof(V) == 64) {
+    return _mm512_mask_fpclass_ps_mask(_mm512_movepi32_mask((__m512i)inside), (__m512)bits, kNanOrMinusZero) != 0;
+  } else if constexpr (sizeof(B) == 4) {
+    return _mm256_mask_fpclass_ps_mask(_mm256_movepi32_mask((__m256i)inside), (__m256)bits, kNanOrMinusZero) != 0;
+  }
+#endif
+  return any(((bits == kSignBit<B>) | ((bits & kGreatest<B>) > kInfinityBits<B>)) & inside);
+}
+
+/// Keys of kN elements. `odd` becomes true where one before `count` has none.
+template <int kN, class T, class K = KeyOf<T>>
+UPSWEEP_INLINE Row<K, kN> load_keys(const T* from, std::int64_t count, K turn, bool& odd) {
+  using R = Row<K, kN>;
+  R row;
+  each_part<R>([&](auto part) {
+    auto bits = load_bits<K, kN, part()>(from);
+    if constexpr (kIsFloat<T>) {
+      odd |= any_odd(bits, lane_numbers<R, part()>() < static_cast<K>(count));
+      bits = order_bits(bits);
+    }
+    row.part[part()] = __builtin_convertvector(bits, typename R::Part) ^ turn;
+  });
+  return row;
+}
+
+/// Lanes from `count` on get the greatest key.
+template <class K, int kN>
+UPSWEEP_INLINE Row<K, kN> fill_up(const Row<K, kN>& row, std::int64_t count) {
+  using R = Row<K, kN>;
+  R filled;
+  each_part<R>([&](auto part) {
+    const auto numbers = lane_numbers<R, part()>();
+    const typename R::Part most = kGreatest<K> - typename R::Part{};
+    filled.part[part()] = numbers < static_cast<K>(count) ? row.part[part()] : most;
+  });
+  return filled;
+}
+
+template <class T, class K, int kN>
+UPSWEEP_INLINE void store_elements(T* to, const Row<K, kN>& row, K turn) {
+  using R = Row<K, kN>;
+  each_part<R>([&](auto part) {
+    auto bits = __builtin_convertvector(row.part[part()] ^ turn, typename Some<Bits<T>, R::kLanes>::Type);
+    if constexpr (kIsFloat<T>) bits = order_bits(bits);
+    *reinterpret_cast<typename Some<Bits<T>, R::kLanes>::Unaligned*>(to + part() * R::kLanes) = bits;
+  });
+}
+
+/// kN elements and their positions from `first` on, those from `count` on last.
+template <int kN, class T>
+UPSWEEP_INLINE Pairs<kN> load_pairs(const T* from, std::int64_t count, std::int64_t first, SortOrder order) {
+  using K = std::int64_t;
+  using R = Row<K, kN>;
+  const K turn = turn_of<T, K>(order);
+  const K nan_key = order.nan_first ? kSignBit<K> : kGreatest<K>;
+  Pairs<kN> pairs;
+  each_part<R>([&](auto part) {
+    const auto numbers = lane_numbers<R, part()>();
+    auto bits = load_bits<K, kN, part()>(from);
+    typename R::Part key;
+    if constexpr (kIsFloat<T>) {
+      using B = Bits<T>;
+      const auto is_nan = (bits & kGreatest<B>) > kInfinityBits<B>;
+      bits = order_bits(bits == kSignBit<B> ? bits - bits : bits);
+      const typename R::Part nan = nan_key - typename R::Part{};
+      key = __builtin_convertvector(is_nan, typename R::Part) != 0
+                ? nan
+                : __builtin_convertvector(bits, typename R::Part) ^ turn;
+    } else {
+      key = __builtin_convertvector(bits, typename R::Part) ^ turn;
+    }
+    const typename R::Part most = kGreatest<K> - typename R::Part{};
+    pairs.key.part[part()] = numbers < count ? key : most;
+    pairs.position.part[part()] = numbers + first;
+  });
+  return pairs;
+}
+
+template <class K, int kN>
+UPSWEEP_INLINE void store_row(K* to, const Row<K, kN>& row) {
+  using R = Row<K, kN>;
+  for (int p = 0; p < R::kParts; ++p) {
+    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(to + p * R::kLanes) = row.part[p];
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------- short lists
+
+/// Elements of a list that ends where memory may, and room for a row after them.
+template <class T, int kN>
+struct Copied {
+  T elements[std::size_t{kN}] = {};
+
+  Copied(const T* from, std::int64_t count) {
+    std::memcpy(elements, from, static_cast<std::size_t>(count) * sizeof(T));
+  }
+};
+
+/// positions[j]: which element of the list comes at j; of a row that may be read.
+template <int kN, class T>
+UPSWEEP_INLINE void argsort_row(const T* from, std::int64_t count, SortOrder order, std::int64_t* positions) {
+  Pairs<kN> pairs = load_pairs<kN>(from, count, 0, order);
+  sort_row<kN>(pairs);
+  store_row(positions, pairs.position);
+}
+
+/// A list with elements that have no key.
+template <int kN, class T>
+[[gnu::noinline]] void sort_odd(const T* from, T* to, std::int64_t count, SortOrder order) {
+  const Copied<T, kN> copied(from, count);
+  std::int64_t positions[std::size_t{kN}];
+  argsort_row<kN>(copied.elements, count, order, positions);
+  for (std::int64_t j = 0; j < count; ++j) to[j] = copied.elements[positions[j]];
+}
+
+/// Of a row that may be read and written.
+template <int kN, class T>
+UPSWEEP_INLINE void sort_whole_row(const T* from, T* to, std::int64_t count, SortOrder order) {
+  using K = KeyOf<T>;
+  using R = Row<K, kN>;
+  const K turn = turn_of<T, K>(order);
+  bool odd = false;
+  const R keys = load_keys<kN>(from, count, turn, odd);
+  if (odd) [[unlikely]]
+    return sort_odd<kN>(from, to, count, order);
+  R row = fill_up(keys, count);
+  sort_row<kN>(row);
+  each_part<R>([&](auto part) {
+    const auto inside = lane_numbers<R, part()>() < static_cast<K>(count);
+    row.part[part()] = inside ? row.part[part()] : keys.part[part()];
+  });
+  store_elements(to, row, turn);
+}
+
+template <int kN, class T>
+[[gnu::noinline]] void sort_at_end(const T* from, T* to, std::int64_t count, SortOrder order) {
+  Copied<T, kN> copied(from, count);
+  sort_whole_row<kN>(copied.elements, copied.elements, count, order);
+  std::memcpy(to, copied.elements, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+template <int kN, class T>
+[[gnu::noinline]] void argsort_at_end(const T* from, std::int64_t* to, std::int64_t count, SortOrder order) {
+  const Copied<T, kN> copied(from, count);
+  std::int64_t positions[std::size_t{kN}];
+  argsort_row<kN>(copied.elements, count, order, positions);
+  std::memcpy(to, positions, static_cast<std::size_t>(count) * sizeof(std::int64_t));
+}
+
+/// sort(std::integral_constant<int, row>, start, out, count, whether a row can be read there and written) for every list, with
+/// the row that it fits. Bounds of empty lists may be anything.
+template <class Sort>
+UPSWEEP_INLINE void each_list(const ShortLists& lists, Sort sort) {
+  std::int64_t out = lists.out_first;
+  for (std::int64_t i = 0; i < lists.count; ++i) {
+    const std::int64_t start = lists.starts[i];
+    const std::int64_t count = lists.lengths[i];
+    const std::int64_t to = lists.out_first == kNoIndex ? start : out;
+    out += count;
+    if (count <= 8) {
+      sort(std::integral_constant<int, 8>{}, start, to, count);
+    } else if (count <= 16) {
+      sort(std::integral_constant<int, 16>{}, start, to, count);
+    } else if (count <= 32) {
+      sort(std::integral_constant<int, 32>{}, start, to, count);
+    } else {
+      sort(std::integral_constant<int, 64>{}, start, to, count);
+    }
+  }
+}
+
+template <class T>
+void sort(const ShortLists& lists, void* out) {
+  const T* const content = static_cast<const T*>(lists.content) - lists.content_first;
+  T* const sorted = static_cast<T*>(out);
+  each_list(lists, [&](auto row, std::int64_t start, std::int64_t to, std::int64_t count) {
+    if ((start + row() <= lists.content_end) & (to + row() <= lists.out_end)) [[likely]] {
+      sort_whole_row<row()>(content + start, sorted + to, count, lists.order);
+    } else if (count > 0) {
+      sort_at_end<row()>(content + start, sorted + to, count, lists.order);
+    }
+  });
+}
+
+template <class T>
+void argsort(const ShortLists& lists, std::int64_t* out) {
+  const T* const content = static_cast<const T*>(lists.content) - lists.content_first;
+  each_list(lists, [&](auto row, std::int64_t start, std::int64_t to, std::int64_t count) {
+    if ((start + row() <= lists.content_end) & (to + row() <= lists.out_end)) [[likely]] {
+      argsort_row<row()>(content + start, count, lists.order, out + to);
+    } else if (count > 0) {
+      argsort_at_end<row()>(content + start, out + to, count, lists.order);
+    }
+  });
+}
+
+// --------------------------------------------------------------------------------------------------------- long lists
+
+/// block(elements of a whole block, where it begins, how many of it there are).
+template <class T, class Block>
+UPSWEEP_INLINE void each_block(const T* from, std::int64_t n, Block block) {
+  std::int64_t i = 0;
+  for (; i + kSortBlock <= n; i += kSortBlock) block(from + i, i, kSortBlock);
+  if (i == n) return;
+  const Copied<T, kSortBlock> copied(from + i, n - i);
+  block(copied.elements, i, n - i);
+}
+
+template <class T>
+bool keys(const void* from, std::int64_t n, SortOrder order, void* to) {
+  using K = KeyOf<T>;
+  const K turn = turn_of<T, K>(order);
+  bool odd = false;
+  each_block(static_cast<const T*>(from), n, [&](const T* block, std::int64_t at, std::int64_t count) {
+    auto row = fill_up(load_keys<kSortBlock>(block, count, turn, odd), count);
+    sort_row<kSortBlock>(row);
+    store_row(static_cast<K*>(to) + at, row);
+  });
+  return !odd;
+}
+
+template <class T>
+void pairs(const void* from, std::int64_t n, std::int64_t first, SortOrder order, std::int64_t* to_keys,
+           std::int64_t* positions) {
+  each_block(static_cast<const T*>(from), n, [&](const T* block, std::int64_t at, std::int64_t count) {
+    auto rows = load_pairs<kSortBlock>(block, count, first + at, order);
+    sort_row<kSortBlock>(rows);
+    store_row(to_keys + at, rows.key);
+    store_row(positions + at, rows.position);
+  });
+}
+
+template <class T>
+void elements(const void* from, std::int64_t n, SortOrder order, void* to) {
+  using K = KeyOf<T>;
+  constexpr int kStep = kLanes<K>;
+  const K turn = turn_of<T, K>(order);
+  T* const out = static_cast<T*>(to);
+  each_block(static_cast<const K*>(from), n, [&](const K* block, std::int64_t at, std::int64_t count) {
+    T whole[kSortBlock];
+    T* const target = count == kSortBlock ? out + at : whole;
+    for (int j = 0; j < kSortBlock; j += kStep) {
+      Row<K, kStep> row;
+      each_part<Row<K, kStep>>([&](auto part) { row.part[part()] = load_bits<K, kStep, part()>(block + j); });
+      store_elements(target + j, row, turn);
+    }
+    if (target == whole) std::memcpy(out + at, whole, static_cast<std::size_t>(count) * sizeof(T));
+  });
+}
+
+template <class T>
+constexpr SortKernel kKernel{int{sizeof(KeyOf<T>)}, &sort<T>, &argsort<T>, &keys<T>, &pairs<T>, &elements<T>};
+
+template <class... T>
+constexpr SortKernels kernels_of(std::type_identity<std::tuple<T...>>) {
+  return {{kKernel<T>...}};
+}
+constexpr SortKernels kTable = kernels_of(std::type_identity<Types>{});
+
+}  // namespace
+
+const SortKernels& UPSWEEP_SORT_TABLE(UPSWEEP_ISA)() noexcept { return kTable; }
+
+}  // namespace upsweep::cpu

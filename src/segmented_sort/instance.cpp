@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented_sort/instance.cpp: the problem as the climber sees it: lists of random elements, the calls, and whether they are in order.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/generated.hpp"
+#include "core/generated_lists.hpp"
+#include "segmented_sort/reference.hpp"
+#include "segmented_sort/rung.hpp"
+#include "upsweep/segmented_sort.hpp"
+
+namespace upsweep::list_sorting {
+namespace {
+
+/// What comes out.
+enum class Of : std::uint8_t { elements, positions };
+
+template <class T>
+class SortInstance final : public Instance {
+ public:
+  SortInstance(std::vector<std::int64_t> offsets, Elements<T> content, std::int64_t n, Of of, const std::string& input)
+      : lists_(std::ssize(offsets) - 1),
+        offsets_(std::move(offsets)),
+        content_(std::move(content)),
+        of_(of),
+        out_(of == Of::elements ? n : 0),
+        positions_(of == Of::positions ? n : 0) {
+    const char* const what = of == Of::elements ? "segmented-sort of " : "segmented-sort, positions, of ";
+    group.title = what + grouped(n) + " " + std::string(name(type_of<T>())) + " in " + grouped(lists_) + " lists";
+    group.input = input;
+    group.type = type_of<T>();
+    group.n = n;
+    const double out_size = of == Of::elements ? sizeof(T) : sizeof(std::int64_t);
+    group.bytes = static_cast<double>(n) * (sizeof(T) + out_size) + static_cast<double>(lists_) * 8;
+    group.facts = {{"lists", lists_}};
+  }
+
+  [[nodiscard]] std::vector<HostArray> arrays() override {
+    const bool positions = of_ == Of::positions;
+    return {{offsets_.data(), (lists_ + 1) * 8, false},
+            {content_.data(), group.n * std::int64_t{sizeof(T)}, false},
+            {positions ? static_cast<void*>(positions_.data()) : out_.data(),
+             group.n * (positions ? std::int64_t{sizeof(std::int64_t)} : std::int64_t{sizeof(T)}), true}};
+  }
+  std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
+    const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_within(n));
+    const T* const content = static_cast<const T*>(at[1]);
+    if (of_ == Of::elements) return segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
+    return segmented_argsort(policy, lists, content, n, static_cast<std::int64_t*>(at[2]), n).rung;
+  }
+  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
+    throw Error(Code::unsupported, "segmented-sort has no rungs on a GPU");
+  }
+  [[nodiscard]] std::string wrong(const RungInfo&) override {
+    for (std::int64_t i = 0; i < lists_; ++i) {
+      const std::int64_t start = offsets_[static_cast<std::size_t>(i)];
+      const std::int64_t count = offsets_[static_cast<std::size_t>(i) + 1] - start;
+      const std::int64_t bad =
+          first_wrong(content_.data() + start, count, false, false, of_ == Of::elements ? out_.data() + start : nullptr,
+                      of_ == Of::positions ? positions_.data() + start : nullptr);
+      if (bad != kNoIndex) return "wrong in list " + std::to_string(i) + " from its element " + std::to_string(bad);
+    }
+    return "";
+  }
+
+ private:
+  /// The lists that end within the first n elements.
+  [[nodiscard]] std::int64_t lists_within(std::int64_t n) const {
+    return std::upper_bound(offsets_.begin(), offsets_.end(), n) - offsets_.begin() - 1;
+  }
+
+  std::int64_t lists_;
+  std::vector<std::int64_t> offsets_;
+  Elements<T> content_;
+  Of of_;
+  cpu::Pages<T> out_;
+  cpu::Pages<std::int64_t> positions_;
+};
+
+/// Random ones of any value.
+template <class T>
+void fill_random(T* out, std::int64_t n) {
+  if constexpr (std::is_floating_point_v<T>) {
+    fill_fractions(out, n);
+  } else {
+    std::mt19937_64 random(46);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(random());
+  }
+}
+
+constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole = true}, {.name = "CONTENT"}};
+constexpr Type kUsualTypes[] = {Type::float64};
+constexpr std::string_view kOutputs[] = {"elements", "positions"};
+constexpr SettingInfo kSettings[] = {kListSetting,
+                                     {.name = "sorted",
+                                      .help = "what a sort gives: elements, or their positions (default: elements)",
+                                      .choices = kOutputs}};
+
+void visit_given(const std::vector<Column>& input, Of of, const Problem::Visit& visit) {
+  const auto* const offsets = static_cast<const std::int64_t*>(input[0].data.get());
+  if (input[0].count == 0) throw Error(Code::empty, input[0].name + ": has no offsets to climb on");
+  visit_type(input[1].type, [&]<class T>(std::type_identity<T>) {
+    SortInstance<T> instance(std::vector<std::int64_t>(offsets, offsets + input[0].count), Elements<T>(input[1]),
+                             input[1].count, of, input[0].name + " " + input[1].name);
+    visit(instance);
+  });
+}
+
+void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
+  const auto of = static_cast<Of>(setting(request, "sorted").value_or(Setting{}).value);
+  if (!request.input.empty()) return visit_given(request.input, of, visit);
+  const ProblemInfo& info = problem(request.problem);
+  for (const Type type : types_of(request, info)) {
+    for (const std::int64_t n : sizes_of(request, info)) {
+      visit_type(type, [&]<class T>(std::type_identity<T>) {
+        const auto offsets = generated_offsets(list_pattern(request), n);
+        Elements<T> content(n);
+        fill_random(content.data(), n);
+        SortInstance<T> instance(offsets, std::move(content), n, of, "");
+        visit(instance);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
+                                    return {.name = "segmented-sort",
+                                            .rungs = rungs(),
+                                            .inputs = kInputs,
+                                            .types = kNumberTypes,
+                                            .usual_types = kUsualTypes,
+                                            .usual_sizes = kUsualSizes,
+                                            .settings = kSettings};
+                                  },
+                                  .visit_instances = visit_instances};
+
+}  // namespace upsweep::list_sorting

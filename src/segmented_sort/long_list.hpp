@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented_sort/long_list.hpp: one list of many elements, by any number of threads: blocks sorted by a network, then merged.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/pages.hpp"
+#include "cpu/sort_kernels.hpp"
+
+namespace upsweep::list_sorting {
+
+/// A thread's memory for keys.
+class Scratch {
+ public:
+  /// At least so many bytes. Throws std::bad_alloc.
+  std::byte* reserve(std::int64_t bytes) {
+    if (bytes > pages_.size()) pages_ = cpu::Pages<std::byte>(bytes);
+    return pages_.data();
+  }
+
+ private:
+  cpu::Pages<std::byte> pages_;
+};
+
+/// The elements of one list, and where they or their positions go.
+struct LongList {
+  const cpu::SortKernel* kernel;
+  int element_size;
+  const void* from;
+  std::int64_t count;
+  cpu::SortOrder order;
+  void* out;                ///< may be `from`; null where positions are asked for
+  std::int64_t* positions;  ///< else null
+};
+
+/// Throws std::bad_alloc before it writes any output.
+void sort_long_list(const LongList& list, int workers, Scratch& scratch);
+
+}  // namespace upsweep::list_sorting
