@@ -20,6 +20,7 @@
 
 #include "core/generated_lists.hpp"
 #include "list_lengths.hpp"
+#include "combinations/reference.hpp"
 #include "lists.hpp"
 #include "pack/reference.hpp"
 #include "patterns.hpp"
@@ -1039,6 +1040,36 @@ TEST(SortMutants, WrongOrdersAreCaught) {
   EXPECT_EQ(caught({6, 2, 5, 0, 4, 3, 1, 7}, true), kBoth) << "the ascending order turned round";
   EXPECT_EQ(caught({7, 1, 3, 4, 0, 0, 2, 6}), std::pair(false, true)) << "equal bits, another position";
   EXPECT_EQ(caught({7, 1, 1, 4, 0, 5, 2, 6}), kBoth) << "one twice";
+}
+
+// -------------------------------------------------------------------------------------------------------- combinations
+
+using Tuples = std::vector<std::vector<std::int64_t>>;
+
+Tuples expected_tuples(combining::ExpectedTuples::Kind kind, std::vector<std::int64_t> starts,
+                       std::vector<std::int64_t> stops) {
+  combining::ExpectedTuples expected(kind, std::ssize(starts));
+  Tuples tuples;
+  if (!expected.first(std::move(starts), std::move(stops))) return tuples;
+  do {
+    tuples.push_back(expected.tuple());
+  } while (expected.next());
+  return tuples;
+}
+
+TEST(CombinationMutants, WrongTuplesAreCaught) {
+  using Kind = combining::ExpectedTuples::Kind;
+  const Tuples pairs{{5, 6}, {5, 7}, {5, 8}, {6, 7}, {6, 8}, {7, 8}};
+  const auto expected = expected_tuples(Kind::without_replacement, {5, 5}, {9, 9});
+  EXPECT_EQ(expected, pairs);
+  EXPECT_NE(expected, (Tuples{{5, 6}, {5, 7}, {6, 7}, {5, 8}, {6, 8}, {7, 8}})) << "the first position runs fastest";
+  EXPECT_NE(expected, (Tuples{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}})) << "positions in the list";
+  EXPECT_NE(expected, (Tuples{{5, 6}, {5, 7}, {5, 8}, {6, 7}, {6, 8}})) << "without the last";
+  EXPECT_EQ(expected_tuples(Kind::with_replacement, {0, 0, 0}, {2, 2, 2}),
+            (Tuples{{0, 0, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(expected_tuples(Kind::cartesian, {0, 7}, {2, 9}), (Tuples{{0, 7}, {0, 8}, {1, 7}, {1, 8}}));
+  EXPECT_TRUE(expected_tuples(Kind::cartesian, {0, 7, 3}, {2, 9, 3}).empty());
+  EXPECT_TRUE(expected_tuples(Kind::without_replacement, {0, 0, 0}, {2, 2, 2}).empty());
 }
 
 }  // namespace

@@ -25,6 +25,9 @@ namespace segmented_scan {
 namespace list_sorting {
 extern const Problem kProblem;
 }
+namespace combining {
+extern const Problem kProblem;
+}
 namespace aggregate {
 extern const Problem kProblem;
 }
@@ -40,7 +43,7 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem, &list_sorting::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem, &list_sorting::kProblem, &combining::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/combinations.hpp: every choice of n elements of each list, and every choice of one element from each of several lists.
+//
+// combinations   of list i: the tuples of n of its elements, each as n positions in the content: out[0][k] < out[1][k] < …; with
+//                replacement out[0][k] <= out[1][k] <= …
+// cartesian      of lists i of several arrays: the tuples of one element of each: out[d][k] is a position in content d
+// Both are in lexicographic order, list after list; those of list i are numbered offsets[i] … offsets[i + 1] - 1.
+//
+// Shapes    offsets holds as many elements as there are lists, and one; out n arrays (of cartesian: as many as there are inputs) of
+//           at least as many elements as there are tuples. How many these are combinations_offsets() and cartesian_offsets() say,
+//           which write the offsets alone; with offsets that are null they are not written again.
+// Null      lists are empty: they have no tuples.
+// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (its tuples, or
+//           those of all lists so far, are more than int64 counts). Lists are checked and tuples counted before anything is
+//           written. unequal_lengths (out is too short; the lists of cartesian are not as many in each array), invalid_argument,
+//           unknown_rung, unsupported, out_of_memory: about no list.
+// Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/detail/combinations_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+/// The result of combinations and cartesian.
+struct Combinations {
+  std::int64_t total;     ///< tuples
+  std::string_view rung;  ///< the id of the rung that ran
+};
+
+/// The lists of one array of a cartesian product, and how many elements its content has.
+using CartesianInput = detail::ListsOf;
+
+namespace detail {
+
+template <class R>
+concept PositionArray = OutputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
+/// An array of arrays of positions.
+template <class R>
+concept PositionArrays = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
+                         PositionArray<std::ranges::range_reference_t<R>>;
+
+inline Combinations run_combinations(const Policy& policy, std::span<const ListsOf> inputs, std::int64_t n,
+                                     bool is_cartesian, bool replacement, std::int64_t* offsets,
+                                     std::int64_t* const* out, std::int64_t room) {
+  CombinationsCall call;
+  call.inputs = inputs;
+  call.n = n;
+  call.is_cartesian = is_cartesian;
+  call.replacement = replacement;
+  call.offsets = offsets;
+  call.out = out;
+  call.room = room;
+  const std::string_view rung = run_combinations(policy, call);
+  return {call.total, rung};
+}
+
+/// The pointers of several arrays, and the length of the shortest.
+template <PositionArrays Arrays>
+std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& room) {
+  std::vector<std::int64_t*> pointers;
+  for (auto&& array : arrays) {
+    room = pointers.empty() || std::ssize(array) < room ? std::ssize(array) : room;
+    pointers.push_back(std::ranges::data(array));
+  }
+  return pointers;
+}
+
+}  // namespace detail
+
+/// How many combinations of n elements each list has: their offsets.
+inline Combinations combinations_offsets(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+                                         bool replacement, std::int64_t* offsets) {
+  detail::require_array(offsets, 1, "offsets");
+  const detail::ListsOf input{lists, content};
+  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
+}
+
+/// The combinations; n arrays `out` of `room` elements. Offsets may be null.
+inline Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+                                 bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
+  detail::require_array(out, 1, "out");
+  const detail::ListsOf input{lists, content};
+  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
+}
+
+/// Tuples of one element of each input: their offsets.
+inline Combinations cartesian_offsets(const Policy& policy, std::span<const CartesianInput> inputs,
+                                      std::int64_t* offsets) {
+  detail::require_array(offsets, 1, "offsets");
+  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
+}
+
+/// The tuples; as many arrays `out`, of `room` elements, as there are inputs. Offsets may be null.
+inline Combinations cartesian(const Policy& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
+                              std::int64_t* const* out, std::int64_t room) {
+  detail::require_array(out, 1, "out");
+  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
+}
+
+// The same with vectors and spans, and arrays of them: `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
+
+template <detail::PositionArray Offsets>
+Combinations combinations_offsets(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+                                  bool replacement, Offsets&& offsets) {
+  detail::require_tuple_offsets(std::ssize(offsets), lists.count);
+  return combinations_offsets(policy, lists, content, n, replacement, std::ranges::data(offsets));
+}
+
+/// Of as many elements as there are arrays in `out`.
+template <detail::PositionArray Offsets, detail::PositionArrays Out>
+Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t content, bool replacement,
+                          Offsets&& offsets, Out&& out) {
+  detail::require_tuple_offsets(std::ssize(offsets), lists.count);
+  std::int64_t room = 0;
+  const auto pointers = detail::pointers_to(out, room);
+  return combinations(policy, lists, content, std::ssize(pointers), replacement, std::ranges::data(offsets),
+                      pointers.data(), room);
+}
+
+template <detail::PositionArray Offsets>
+Combinations cartesian_offsets(const Policy& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets) {
+  if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
+  return cartesian_offsets(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets));
+}
+
+template <detail::PositionArray Offsets, detail::PositionArrays Out>
+Combinations cartesian(const Policy& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets,
+                       Out&& out) {
+  if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
+  if (inputs.size() != std::size(out)) {
+    throw Error(Code::unequal_lengths, "a cartesian product has as many arrays of positions as it has inputs");
+  }
+  std::int64_t room = 0;
+  const auto pointers = detail::pointers_to(out, room);
+  return cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets), pointers.data(), room);
+}
+
+}  // namespace upsweep
