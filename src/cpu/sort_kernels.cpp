@@ -544,6 +544,68 @@ void pairs(const void* from, std::int64_t n, std::int64_t first, SortOrder order
   });
 }
 
+#if UPSWEEP_REGISTER_BYTES >= 32
+constexpr bool kMergesRows = true;
+#else
+constexpr bool kMergesRows = false;  // there is no minimum of 64 bits, and registers have two of them
+#endif
+/// Keys that are merged at a time.
+constexpr int kMergeRow = 16;
+
+template <class K>
+UPSWEEP_INLINE void load_half(Row<K, 2 * kMergeRow>& row, int half, const K* from) {
+  using R = Row<K, 2 * kMergeRow>;
+  for (int p = 0; p < R::kParts / 2; ++p) {
+    row.part[half * R::kParts / 2 + p] =
+        *reinterpret_cast<const typename Some<K, R::kLanes>::Unaligned*>(from + p * R::kLanes);
+  }
+}
+
+/// The lower half of a row in which both halves are sorted goes out, the upper one stays.
+template <class K>
+UPSWEEP_INLINE K* merge_halves(Row<K, 2 * kMergeRow>& row, K* out) {
+  using R = Row<K, 2 * kMergeRow>;
+  exchange<2 * kMergeRow - 1>(row);
+  merge_lanes<kMergeRow / 2>(row);
+  for (int p = 0; p < R::kParts / 2; ++p) {
+    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(out + p * R::kLanes) = row.part[p];
+  }
+  return out + kMergeRow;
+}
+
+/// A row of the run whose next key is less is merged with the keys that stay from before: the next outputs are among these.
+template <class K>
+void merge(const void* left_keys, std::int64_t lefts, const void* right_keys, std::int64_t rights, void* to) {
+  const K* left = static_cast<const K*>(left_keys);
+  const K* right = static_cast<const K*>(right_keys);
+  const K* const left_end = left + lefts;
+  const K* const right_end = right + rights;
+  K* out = static_cast<K*>(to);
+  Row<K, 2 * kMergeRow> row;
+  load_half(row, 1, left);
+  left += kMergeRow;
+  while (left != left_end && right != right_end) {
+    const bool is_right = *right < *left;
+    load_half(row, 0, is_right ? right : left);
+    right += is_right ? kMergeRow : 0;
+    left += is_right ? 0 : kMergeRow;
+    out = merge_halves(row, out);
+  }
+  for (; left != left_end; left += kMergeRow) {
+    load_half(row, 0, left);
+    out = merge_halves(row, out);
+  }
+  for (; right != right_end; right += kMergeRow) {
+    load_half(row, 0, right);
+    out = merge_halves(row, out);
+  }
+  for (int p = 0; p < Row<K, 2 * kMergeRow>::kParts / 2; ++p) {
+    constexpr int kLanes = Row<K, 2 * kMergeRow>::kLanes;
+    *reinterpret_cast<typename Some<K, kLanes>::Unaligned*>(out + p * kLanes) =
+        row.part[Row<K, 2 * kMergeRow>::kParts / 2 + p];
+  }
+}
+
 template <class T>
 void elements(const void* from, std::int64_t n, SortOrder order, void* to) {
   using K = KeyOf<T>;
@@ -563,7 +625,9 @@ void elements(const void* from, std::int64_t n, SortOrder order, void* to) {
 }
 
 template <class T>
-constexpr SortKernel kKernel{int{sizeof(KeyOf<T>)}, &sort<T>, &argsort<T>, &keys<T>, &pairs<T>, &elements<T>};
+constexpr SortKernel kKernel{
+    int{sizeof(KeyOf<T>)}, &sort<T>, &argsort<T>, &keys<T>, &pairs<T>, kMergesRows ? &merge<KeyOf<T>> : nullptr,
+    &elements<T>};
 
 template <class... T>
 constexpr SortKernels kernels_of(std::type_identity<std::tuple<T...>>) {

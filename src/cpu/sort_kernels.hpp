@@ -48,6 +48,8 @@ struct SortKernel {
   /// The same with the elements' positions, the first of which is `first`; every element has a key here.
   void (*pairs)(const void* from, std::int64_t n, std::int64_t first, SortOrder order, std::int64_t* keys,
                 std::int64_t* positions);
+  /// Merges two sorted runs of whole blocks of keys of keys(). Null: one key at a time is faster.
+  void (*merge)(const void* left, std::int64_t lefts, const void* right, std::int64_t rights, void* out);
   /// The elements that n keys of keys() stand for.
   void (*elements)(const void* keys, std::int64_t n, SortOrder order, void* to);
 };

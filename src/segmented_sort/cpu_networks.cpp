@@ -66,6 +66,7 @@ class Sorter {
 
   /// Where the short lists end that begin with `first` and, in place, have nothing between them.
   [[nodiscard]] std::int64_t short_run(const UnitPlaces& unit, std::int64_t first) const {
+    if (unit.most <= cpu::kShortList && !is_in_place()) return unit.count;
     std::int64_t last = first;
     while (last < unit.count && unit.lengths[last] <= cpu::kShortList) {
       if (is_in_place() && last > first && unit.starts[last] != unit.starts[last - 1] + unit.lengths[last - 1]) break;

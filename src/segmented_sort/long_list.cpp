@@ -83,18 +83,30 @@ std::int64_t lefts_among(std::int64_t count, Run left, std::int64_t lefts, Run r
   return least;
 }
 
+/// The same of whole blocks, by rows where the kernel can. Then equal keys, which are the same, are in any order.
+template <class K>
+void merge_whole_blocks(const cpu::SortKernel& kernel, Keys<K> left, std::int64_t lefts, Keys<K> right,
+                        std::int64_t rights, Keys<K> out) {
+  if (kernel.merge == nullptr) return merge(left, lefts, right, rights, out);
+  kernel.merge(left.keys, lefts, right.keys, rights, out.keys);
+}
+void merge_whole_blocks(const cpu::SortKernel&, Pairs left, std::int64_t lefts, Pairs right, std::int64_t rights,
+                        Pairs out) {
+  merge(left, lefts, right, rights, out);
+}
+
 /// Sorts n keys in sorted blocks; they end up in `run`, or in `spare`.
 template <class Run>
-void merge_blocks(Run run, Run spare, std::int64_t n, bool into_spare) {
+void merge_blocks(const cpu::SortKernel& kernel, Run run, Run spare, std::int64_t n, bool into_spare) {
   if (n <= kSortBlock) {
     if (into_spare) spare.take(run, n);
     return;
   }
   const std::int64_t half = n / kSortBlock / 2 * kSortBlock;
-  merge_blocks(run, spare, half, !into_spare);
-  merge_blocks(run + half, spare + half, n - half, !into_spare);
+  merge_blocks(kernel, run, spare, half, !into_spare);
+  merge_blocks(kernel, run + half, spare + half, n - half, !into_spare);
   const Run from = into_spare ? run : spare;
-  merge(from, half, from + half, n - half, into_spare ? spare : run);
+  merge_whole_blocks(kernel, from, half, from + half, n - half, into_spare ? spare : run);
 }
 
 /// Cuts `blocks` into parts, of which every 2^k that follow one another are merged in k rounds.
@@ -129,7 +141,7 @@ void merge_share(const Parts& parts, std::int64_t width, Run from, Run to, std::
 /// Sorts keys that load(first element, count, where to) leaves in sorted blocks; it returns whether to go on.
 /// Returns where they are, or null keys.
 template <class Run, class Load>
-Run sort_keys(std::int64_t n, int workers, Run run, Run spare, Load load) {
+Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run run, Run spare, Load load) {
   const std::int64_t blocks = cpu::parts(n, kSortBlock);
   Parts parts{blocks, 1};
   while (parts.count < workers) parts.count *= 2;
@@ -140,7 +152,7 @@ Run sort_keys(std::int64_t n, int workers, Run run, Run spare, Load load) {
       const std::int64_t begin = parts.begin(part);
       const std::int64_t end = parts.begin(part + 1);
       if (!load(begin, std::min(end, n) - begin, run + begin)) all_loaded = false;
-      if (all_loaded) merge_blocks(run + begin, spare + begin, end - begin, false);
+      if (all_loaded) merge_blocks(kernel, run + begin, spare + begin, end - begin, false);
     }
   });
   if (!all_loaded) return {};
@@ -178,7 +190,9 @@ std::int64_t* sorted_positions(const LongList& list, int workers, std::byte* mem
     list.kernel->pairs(element(list, first), count, first, list.order, to.keys, to.positions);
     return true;
   };
-  return sort_keys(list.count, workers, Pairs{words, words + n}, Pairs{words + 2 * n, words + 3 * n}, load).positions;
+  return sort_keys(*list.kernel, list.count, workers, Pairs{words, words + n}, Pairs{words + 2 * n, words + 3 * n},
+                   load)
+      .positions;
 }
 
 std::int64_t bytes_of_positions(const LongList& list) {
@@ -216,7 +230,7 @@ void sort_elements(const LongList& list, int workers, Scratch& scratch) {
   const auto load = [&](std::int64_t first, std::int64_t count, Keys<K> to) {
     return list.kernel->keys(element(list, first), count, list.order, to.keys);
   };
-  const K* const sorted = sort_keys(list.count, workers, Keys<K>{words}, Keys<K>{words + n}, load).keys;
+  const K* const sorted = sort_keys(*list.kernel, list.count, workers, Keys<K>{words}, Keys<K>{words + n}, load).keys;
   if (sorted == nullptr) return sort_odd_list(list, workers, scratch);
   each_share(list, workers, [&](std::int64_t first, std::int64_t count) {
     list.kernel->elements(sorted + first, count, list.order,

@@ -48,7 +48,7 @@ Plan make_plan(const Call& call, int threads) {
       const std::int64_t bad = cpu::read_unit(call.lists, which, call.n, unit);
       if (bad != kNoIndex) return first_bad.add(bad);
       elements[static_cast<std::size_t>(which) + 1] = unit.elements();
-      if (unit.longest() <= kLongList) continue;
+      if (unit.most <= kLongList) continue;
       const std::lock_guard locked(mutex);
       for (std::int64_t i = 0; i < unit.count; ++i) {
         if (unit.lengths[i] <= kLongList || no_memory) continue;
