@@ -32,25 +32,31 @@ struct ListUnit {
   }
 };
 
+/// Reads so many lists. Negative where one may be bad: where none is, no difference has wrapped around.
+template <class Bounds>
+std::int64_t read_bounds(Bounds bounds, std::int64_t first, std::int64_t count, std::int64_t content, ListUnit& unit) {
+  std::int64_t* __restrict const starts = unit.starts;
+  std::int64_t* __restrict const lengths = unit.lengths;
+  std::int64_t most = 0;
+  std::int64_t signs = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t start = bounds.start(first + i);
+    const std::int64_t stop = bounds.stop(first + i);
+    starts[i] = start;
+    lengths[i] = stop - start;
+    most |= stop - start;
+    signs |= start | stop | (stop - start) | (content - stop);
+  }
+  unit.most = most;
+  return signs;
+}
+
 /// Reads the lists of unit number `which`. Returns the first that is bad in `content` elements, or kNoIndex.
 inline std::int64_t read_unit(const Lists& lists, std::int64_t which, std::int64_t content, ListUnit& unit) {
   const Range range = part_of(lists.count, kUnitLists, which);
   unit.count = range.count;
-  unit.most = 0;
-  std::int64_t signs = 0;  // where none is set no difference below has wrapped around, and all lists are good
-  visit_bounds(lists, [&](auto bounds) {
-    std::int64_t* __restrict const starts = unit.starts;
-    std::int64_t* __restrict const lengths = unit.lengths;
-    for (std::int64_t i = 0; i < range.count; ++i) {
-      const std::int64_t start = bounds.start(range.first + i);
-      const std::int64_t stop = bounds.stop(range.first + i);
-      const std::int64_t length = stop - start;
-      starts[i] = start;
-      lengths[i] = length;
-      unit.most |= length;
-      signs |= start | stop | length | (content - stop);
-    }
-  });
+  const std::int64_t signs =
+      visit_bounds(lists, [&](auto bounds) { return read_bounds(bounds, range.first, range.count, content, unit); });
   if (!lists.valid.is_given() && signs >= 0) return kNoIndex;
   unit.most = 0;
   for (std::int64_t i = 0; i < range.count; ++i) {
