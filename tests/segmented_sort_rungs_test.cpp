@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -282,9 +283,9 @@ TYPED_TEST(SortBounds, ListsAnywhereGoOneAfterTheOther) {
     const auto length =
         static_cast<std::int64_t>(i % 500 == 7 ? 1500 + random() % 3000 : random() % 80 * (random() % 2));
     const auto start = static_cast<std::int64_t>(random() % static_cast<unsigned>(5000 - length + 1));
-    const bool anywhere = length == 0;  // of an empty list
-    starts.push_back(static_cast<TypeParam>(anywhere ? 1 << 30 : start));
-    stops.push_back(static_cast<TypeParam>(anywhere ? 1 << 30 : start + length));
+    const std::int64_t anywhere = std::is_signed_v<TypeParam> && i % 2 == 0 ? -5 : 1 << 30;  // of an empty list
+    starts.push_back(static_cast<TypeParam>(length == 0 ? anywhere : start));
+    stops.push_back(static_cast<TypeParam>(length == 0 ? anywhere : start + length));
     expected.add(content, start, length, {.descending = true});
   }
   const Lists lists(starts, stops);
@@ -300,6 +301,25 @@ TYPED_TEST(SortBounds, ListsAnywhereGoOneAfterTheOther) {
         EXPECT_TRUE(is_right(expected, expected.sorted, out.data(), true) && out.intact()) << rung.id;
         EXPECT_TRUE(is_right(expected, expected.positions, positions.data(), true) && positions.intact()) << rung.id;
       }
+    }
+  }
+}
+
+/// Bounds of null lists that no memory has.
+TEST(SortLists, NullListsFarAway) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Offsets offsets{-5, 0, 3, kMost, kMost - 9};
+  const std::vector<std::uint8_t> valid{0, 1, 0, 0};
+  const auto content = make_content<double>(40, 6);
+  Expected<double> expected;
+  expected.add(content, 0, 3, {});
+  for (const auto& rung : tests::cpu_rungs("segmented-sort")) {
+    for (const bool in_place : {false, true}) {
+      Guarded<double> out(40);
+      std::copy(content.begin(), content.end(), out.data());
+      segmented_sort(par.with_rung(rung.id), Lists(offsets).with_validity(valid),
+                     in_place ? out.data() : content.data(), 40, out.data(), 40);
+      EXPECT_TRUE(is_right(expected, expected.sorted, out.data(), false) && out.intact()) << rung.id;
     }
   }
 }
@@ -384,8 +404,11 @@ TEST(SortErrors, WhatCallsRefuse) {
             }),
             Code::invalid_argument);
   std::vector<float> many(1 << 20);
-  const Offsets all(std::size_t{3}, 0);
-  EXPECT_EQ(segmented_sort(par, Lists(all), many, many).elements, 0);
+  for (const std::int64_t place : {std::int64_t{0}, std::int64_t{-5}, std::numeric_limits<std::int64_t>::max()}) {
+    const Offsets all(std::size_t{3}, place);
+    EXPECT_EQ(segmented_sort(par, Lists(all), many, many).elements, 0);
+    EXPECT_EQ(segmented_sort(par, Lists(all), content, out).elements, 0) << "empty lists, wherever they are";
+  }
 }
 
 TEST(SortApi, NothingAtAllAndBooleans) {

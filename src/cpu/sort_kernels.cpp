@@ -461,8 +461,12 @@ template <int kN, class T>
   std::memcpy(to, positions, static_cast<std::size_t>(count) * sizeof(std::int64_t));
 }
 
-/// sort(std::integral_constant<int, row>, start, out, count, whether a row can be read there and written) for every list, with
-/// the row that it fits. Bounds of empty lists may be anything.
+/// Whether a row can be read and written there. Bounds of empty lists may be anything.
+UPSWEEP_INLINE bool has_row(const ShortLists& lists, std::int64_t start, std::int64_t to, std::int64_t lanes) {
+  return (start >= lists.content_first) & (start <= lists.content_end - lanes) & (to <= lists.out_end - lanes);
+}
+
+/// sort(std::integral_constant<int, row>, start, out, count) for every list, with the row that it fits.
 template <class Sort>
 UPSWEEP_INLINE void each_list(const ShortLists& lists, Sort sort) {
   std::int64_t out = lists.out_first;
@@ -488,7 +492,7 @@ void sort(const ShortLists& lists, void* out) {
   const T* const content = static_cast<const T*>(lists.content) - lists.content_first;
   T* const sorted = static_cast<T*>(out);
   each_list(lists, [&](auto row, std::int64_t start, std::int64_t to, std::int64_t count) {
-    if ((start + row() <= lists.content_end) & (to + row() <= lists.out_end)) [[likely]] {
+    if (has_row(lists, start, to, row())) [[likely]] {
       sort_whole_row<row()>(content + start, sorted + to, count, lists.order);
     } else if (count > 0) {
       sort_at_end<row()>(content + start, sorted + to, count, lists.order);
@@ -500,7 +504,7 @@ template <class T>
 void argsort(const ShortLists& lists, std::int64_t* out) {
   const T* const content = static_cast<const T*>(lists.content) - lists.content_first;
   each_list(lists, [&](auto row, std::int64_t start, std::int64_t to, std::int64_t count) {
-    if ((start + row() <= lists.content_end) & (to + row() <= lists.out_end)) [[likely]] {
+    if (has_row(lists, start, to, row())) [[likely]] {
       argsort_row<row()>(content + start, count, lists.order, out + to);
     } else if (count > 0) {
       argsort_at_end<row()>(content + start, out + to, count, lists.order);

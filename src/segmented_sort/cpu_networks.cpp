@@ -76,6 +76,8 @@ class Sorter {
   }
 
   void sort_run(const UnitPlaces& unit, std::int64_t first, std::int64_t last, Scratch& scratch) const {
+    const std::int64_t end = end_of(unit, first, last);
+    if (end == 0) return;  // they are empty
     cpu::ShortLists lists{.starts = unit.starts + first,
                           .lengths = unit.lengths + first,
                           .count = last - first,
@@ -83,7 +85,7 @@ class Sorter {
                           .content_first = 0,
                           .content_end = call_.n,
                           .out_first = call_.plan->first_out.empty() ? kNoIndex : unit.outs[first],
-                          .out_end = end_of(unit, first, last),
+                          .out_end = end,
                           .order = order_};
     if (is_in_place()) copy_content(lists, scratch);
     if (call_.positions != nullptr) {
@@ -93,7 +95,7 @@ class Sorter {
     }
   }
 
-  /// Where the last list that is not empty ends in the output.
+  /// Where the last list that is not empty ends in the output; 0 where all are.
   static std::int64_t end_of(const UnitPlaces& unit, std::int64_t first, std::int64_t last) {
     while (last > first && unit.lengths[last - 1] == 0) --last;
     return last == first ? 0 : unit.outs[last - 1] + unit.lengths[last - 1];
@@ -102,8 +104,7 @@ class Sorter {
   /// In place a row would be read while the store of the one before it, which it overlaps, is on its way: 14 ns a list.
   void copy_content(cpu::ShortLists& lists, Scratch& scratch) const {
     const std::int64_t first = lists.starts[0];
-    const std::int64_t count = std::max<std::int64_t>(0, lists.out_end - first);
-    if (count == 0) return;
+    const std::int64_t count = lists.out_end - first;
     std::byte* const copy = scratch.reserve(kRunBytes);
     std::memcpy(copy, element(first), static_cast<std::size_t>(count * size_));
     lists.content = copy;
