@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -94,7 +93,8 @@ bool is_right(const Expected<T>& expected, const std::vector<Out>& values, const
   for (std::size_t i = 0; i < expected.starts.size(); ++i) {
     if (expected.lengths[i] == 0) continue;
     const Out* const list = out + (is_packed ? at : expected.starts[i]);
-    if (std::memcmp(list, values.data() + at, static_cast<std::size_t>(expected.lengths[i]) * sizeof(Out)) != 0) {
+    if (!list_sorting::same_bytes(list, values.data() + at,
+                                  static_cast<std::size_t>(expected.lengths[i]) * sizeof(Out))) {
       return false;
     }
     at += expected.lengths[i];
@@ -132,10 +132,12 @@ void check_adjacent(const Policy& policy, const Lists& lists, const std::vector<
   check(positions, expected.positions, segmented_argsort(policy, lists, in.data(), n, positions.data(), n, order),
         "argsort");
   EXPECT_TRUE(is_untouched(positions.data(), first) && is_untouched(positions.data() + end, n - end));
-  EXPECT_EQ(std::memcmp(in.data(), content.data(), content.size() * sizeof(T)), 0) << "the content was written";
+  EXPECT_TRUE(list_sorting::same_bytes(in.data(), content.data(), content.size() * sizeof(T)))
+      << "the content was written";
   check(in, expected.sorted, segmented_sort(policy, lists, in.data(), n, in.data(), n, order), "sort in place");
-  EXPECT_EQ(std::memcmp(in.data(), content.data(), static_cast<std::size_t>(first) * sizeof(T)), 0);
-  EXPECT_EQ(std::memcmp(in.data() + end, content.data() + end, static_cast<std::size_t>(n - end) * sizeof(T)), 0);
+  EXPECT_TRUE(list_sorting::same_bytes(in.data(), content.data(), static_cast<std::size_t>(first) * sizeof(T)));
+  EXPECT_TRUE(
+      list_sorting::same_bytes(in.data() + end, content.data() + end, static_cast<std::size_t>(n - end) * sizeof(T)));
 }
 
 template <class T>
@@ -266,7 +268,8 @@ TYPED_TEST(SortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
         if (valid[i] != 0) continue;
         const auto first = static_cast<std::size_t>(offsets[i]);
         const auto bytes = (static_cast<std::size_t>(offsets[i + 1]) - first) * sizeof(float);
-        ASSERT_EQ(std::memcmp(both.data() + first, content.data() + first, bytes), 0) << rung.id << " null list " << i;
+        ASSERT_TRUE(list_sorting::same_bytes(both.data() + first, content.data() + first, bytes))
+            << rung.id << " null list " << i;
       }
     }
   }

@@ -89,7 +89,7 @@ inline Combinations combinations_offsets(const Policy& policy, const Lists& list
 /// The combinations; n arrays `out` of `room` elements. Offsets may be null.
 inline Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
                                  bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-  detail::require_array(out, 1, "out");
+  detail::require_array(static_cast<const void*>(out), 1, "out");
   const detail::ListsOf input{lists, content};
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
 }
@@ -104,7 +104,7 @@ inline Combinations cartesian_offsets(const Policy& policy, std::span<const Cart
 /// The tuples; as many arrays `out`, of `room` elements, as there are inputs. Offsets may be null.
 inline Combinations cartesian(const Policy& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
                               std::int64_t* const* out, std::int64_t room) {
-  detail::require_array(out, 1, "out");
+  detail::require_array(static_cast<const void*>(out), 1, "out");
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
 }
 

@@ -71,7 +71,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
 
 /// The tuples of the first `lists` lists of a unit after `before` others, or where they no longer fit.
 struct Count {
-  std::int64_t total;
+  std::int64_t total = 0;
   std::int64_t overflow = kNoIndex;  ///< the list with which they do not
 };
 Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {

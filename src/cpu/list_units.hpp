@@ -20,8 +20,8 @@ inline std::int64_t list_units(const Lists& lists) { return parts(lists.count, k
 
 /// The bounds of a unit's lists. A null list is an empty one.
 struct ListUnit {
-  std::int64_t count;
-  std::int64_t most;  ///< no list is longer: all lengths, combined by inclusive or
+  std::int64_t count = 0;
+  std::int64_t most = 0;  ///< no list is longer: all lengths, combined by inclusive or
   std::int64_t starts[kUnitLists];
   std::int64_t lengths[kUnitLists];
 

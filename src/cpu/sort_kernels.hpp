@@ -26,15 +26,15 @@ inline constexpr std::int64_t kSortBlock = 64;
 
 /// Short lists whose outputs lie one after the other.
 struct ShortLists {
-  const std::int64_t* starts;
-  const std::int64_t* lengths;
-  std::int64_t count;
-  const void* content;
-  std::int64_t content_first;  ///< the number of its first element
-  std::int64_t content_end;    ///< elements before it may be read, of whichever list
-  std::int64_t out_first;      ///< where the first list goes; kNoIndex: each goes where it starts
-  std::int64_t out_end;        ///< nothing is written from there on
-  SortOrder order;
+  const std::int64_t* starts = nullptr;
+  const std::int64_t* lengths = nullptr;
+  std::int64_t count = 0;
+  const void* content = nullptr;
+  std::int64_t content_first = 0;  ///< the number of its first element
+  std::int64_t content_end = 0;    ///< elements before it may be read, of whichever list
+  std::int64_t out_first = 0;      ///< where the first list goes; kNoIndex: each goes where it starts
+  std::int64_t out_end = 0;        ///< nothing is written from there on
+  SortOrder order = {};
 };
 
 struct SortKernel {

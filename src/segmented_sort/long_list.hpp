@@ -24,13 +24,13 @@ class Scratch {
 
 /// The elements of one list, and where they or their positions go.
 struct LongList {
-  const cpu::SortKernel* kernel;
-  int element_size;
-  const void* from;
-  std::int64_t count;
-  cpu::SortOrder order;
-  void* out;                ///< may be `from`; null where positions are asked for
-  std::int64_t* positions;  ///< else null
+  const cpu::SortKernel* kernel = nullptr;
+  int element_size = 0;
+  const void* from = nullptr;
+  std::int64_t count = 0;
+  cpu::SortOrder order = {};
+  void* out = nullptr;                ///< may be `from`; null where positions are asked for
+  std::int64_t* positions = nullptr;  ///< else null
 };
 
 /// Throws std::bad_alloc before it writes any output.

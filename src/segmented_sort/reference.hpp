@@ -42,6 +42,8 @@ std::vector<std::int64_t> expected_positions(const T* elements, std::int64_t fir
   return merged;
 }
 
+inline bool same_bytes(const void* a, const void* b, std::size_t bytes) { return std::memcmp(a, b, bytes) == 0; }
+
 /// The first element of a list's output that is wrong, or kNoIndex. Either output may be null.
 template <class T>
 std::int64_t first_wrong(const T* list, std::int64_t n, bool descending, bool nan_first, const T* sorted,
@@ -49,8 +51,7 @@ std::int64_t first_wrong(const T* list, std::int64_t n, bool descending, bool na
   const auto expected = expected_positions(list, 0, n, descending, nan_first);
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t right = expected[static_cast<std::size_t>(i)];
-    if (sorted != nullptr && std::memcmp(sorted + i, list + right, sizeof(T)) != 0)
-      return i;  // NaN and -0.0 by their bits
+    if (sorted != nullptr && !same_bytes(sorted + i, list + right, sizeof(T))) return i;  // NaN and -0.0 by their bits
     if (positions != nullptr && positions[i] != right) return i;
   }
   return kNoIndex;
