@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums, subset sums and selections that are wrong on purpose
+// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums and subset sums that are wrong on purpose
 // must be caught by the very checks that the rungs are held to, and right ones must pass them.
-// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums, packed lists and subset sums that are
-// wrong on purpose must be caught by the very checks that the rungs are held to, and right ones must pass them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "combinations/reference.hpp"
 #include "core/generated_lists.hpp"
 #include "list_lengths.hpp"
-#include "combinations/reference.hpp"
 #include "lists.hpp"
 #include "pack/reference.hpp"
 #include "patterns.hpp"
@@ -28,8 +26,8 @@
 #include "rows.hpp"
 #include "scan/reference.hpp"
 #include "segmented/reference.hpp"
-#include "selections.hpp"
 #include "segmented_sort/reference.hpp"
+#include "selections.hpp"
 #include "subset_sum/reference.hpp"
 
 namespace upsweep {
@@ -864,13 +862,19 @@ TEST(SegmentedMutants, WritesOutsideAreCaught) {
     right(offsets, x, sums);
     sums[offsets.size() - 1] = 0;
   })) << "a sum past the end";
+}
+
 // ---------------------------------------------------------------------------------------------------------- selections
+
 using ListSelect = std::function<std::int64_t(const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                                               std::span<const SelectColumn> columns)>;
+
 void copy_element(const SelectColumn& column, std::int64_t from, std::int64_t to) {
   std::memcpy(static_cast<std::byte*>(column.out) + to * column.size,
               static_cast<const std::byte*>(column.content) + from * column.size,
               static_cast<std::size_t>(column.size));
+}
+
 /// The loop that every mutant is made from, over int64 bounds; keeps(j) stands for the mask.
 template <class Keeps>
 std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
@@ -885,11 +889,17 @@ std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<
       if (!keeps(j) || kept == room) continue;
       for (const SelectColumn& column : columns) copy_element(column, j, kept);
       ++kept;
+    }
     out_offsets[i + 1] = kept;
+  }
   return kept;
+}
+
 std::int64_t right_selection(const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                              std::span<const SelectColumn> columns) {
   return select_by(lists, out_offsets, columns, columns[0].capacity, [&](std::int64_t j) { return mask[j]; });
+}
+
 /// Whether the sweep of the rung tests objects, on some of its lists and masks.
 bool objects_to(const ListSelect& select) {
   for (const upsweep::ListPattern pattern : {upsweep::ListPattern::poisson, upsweep::ListPattern::fixed32}) {
@@ -901,8 +911,14 @@ bool objects_to(const ListSelect& select) {
           if (!tests::complaint<std::int64_t, double>(adjacent, true, first_bit, 1, select).empty()) return true;
           if (!tests::complaint<std::int64_t, double>(nulls, false, first_bit, 1, select).empty()) return true;
         }
+      }
+    }
+  }
   return false;
+}
+
 TEST(SelectMutants, TheRightSelectionPasses) { EXPECT_FALSE(objects_to(right_selection)); }
+
 TEST(SelectMutants, WrongSelectionsAreCaught) {
   /// A right selection, and then something else.
   const auto spoiled = [](auto spoil) {
@@ -911,6 +927,7 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
       if (kept > 1) spoil(lists.count, kept, offsets, columns);
       return kept;
     };
+  };
   const auto bytes_of = [](const SelectColumn& column) { return static_cast<std::byte*>(column.out); };
   EXPECT_TRUE(objects_to([](const Lists&, const Mask&, std::int64_t*, auto) { return 0; })) << "nothing done";
   EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
@@ -945,7 +962,10 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t, std::int64_t*, auto columns) {
     std::swap_ranges(bytes_of(columns[1]), bytes_of(columns[1]) + 2, bytes_of(columns[1]) + 2);
   }))) << "two elements the wrong way round";
+}
+
 // -------------------------------------------------------------------------------------------------------- packed lists
+
 struct PackInput {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> stops;
@@ -954,7 +974,9 @@ struct PackInput {
 using Pack = std::function<void(const PackInput& in, std::int64_t* offsets, std::uint32_t* out)>;
 /// Where element j of list i is taken from, and where it goes.
 using Place = std::function<std::int64_t(const PackInput& in, std::size_t i, std::int64_t j)>;
+
 std::int64_t right_source(const PackInput& in, std::size_t i, std::int64_t j) { return in.starts[i] + j; }
+
 /// What every mutant is made from: the loop.
 Pack pack_by(const Place& source) {
   return [source](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
@@ -963,12 +985,20 @@ Pack pack_by(const Place& source) {
     for (std::size_t i = 0; i < in.starts.size(); ++i) {
       for (std::int64_t j = 0; j < in.stops[i] - in.starts[i]; ++j) {
         out[at++] = in.content[static_cast<std::size_t>(source(in, i, j)) % in.content.size()];
+      }
       offsets[i + 1] = at;
+    }
+  };
+}
+
 template <class Spoil>
 Pack spoiled_pack(Spoil spoil) {
   return [spoil](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
     pack_by(right_source)(in, offsets, out);
     spoil(in, offsets, out);
+  };
+}
+
 /// Whether the checks of the rung tests object, on lists in no order with gaps.
 bool caught(const Pack& pack) {
   PackInput in;
@@ -977,6 +1007,7 @@ bool caught(const Pack& pack) {
     in.starts.push_back(at);
     in.stops.push_back(at + length);
     at += length + 1;
+  }
   std::reverse(in.starts.begin(), in.starts.end());
   std::reverse(in.stops.begin(), in.stops.end());
   for (std::int64_t i = 0; i < at; ++i) in.content.push_back(static_cast<std::uint32_t>(i * 2654435761));
@@ -990,7 +1021,10 @@ bool caught(const Pack& pack) {
          packing::first_wrong_element(in.starts.data(), in.stops.data(), n, in.content.data(), out.data()) !=
              kNoIndex ||
          !offsets.intact() || !out.intact();
+}
+
 TEST(PackMutants, TheRightPackPasses) { EXPECT_FALSE(caught(pack_by(right_source))); }
+
 TEST(PackMutants, WrongElementsAreCaught) {
   const auto expect_caught = [](const char* what, const Pack& pack) { EXPECT_TRUE(caught(pack)) << what; };
   expect_caught("one place late", pack_by([](const auto& in, auto i, auto j) { return in.starts[i] + j + 1; }));
@@ -1005,6 +1039,8 @@ TEST(PackMutants, WrongElementsAreCaught) {
   expect_caught("a list's last vector runs into the next", spoiled_pack([](const auto& in, auto* offsets, auto* out) {
                   out[offsets[7]] = in.content[static_cast<std::size_t>(in.stops[6])];
                 }));
+}
+
 TEST(PackMutants, WrongOffsetsAndStoresAreCaught) {
   const auto expect_caught = [](const char* what, const Pack& pack) { EXPECT_TRUE(caught(pack)) << what; };
   expect_caught("offsets from 1 on", spoiled_pack([](const auto&, auto* offsets, auto*) { ++offsets[0]; }));
@@ -1013,7 +1049,10 @@ TEST(PackMutants, WrongOffsetsAndStoresAreCaught) {
   expect_caught("an element past the end",
                 spoiled_pack([](const auto& in, auto* offsets, auto* out) { out[offsets[in.starts.size()]] = 0; }));
   expect_caught("an element in front", spoiled_pack([](const auto&, auto*, auto* out) { out[-1] = 0; }));
+}
+
 // ----------------------------------------------------------------------------------------------------- sorts per list
+
 TEST(SortMutants, WrongOrdersAreCaught) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> list{5, 0.0, kNan, -0.0, 3, 5, -kNan, -1};
@@ -1027,6 +1066,7 @@ TEST(SortMutants, WrongOrdersAreCaught) {
     const auto by_positions =
         list_sorting::first_wrong<double>(list.data(), n, descending, nan_first, nullptr, order.data());
     return std::pair(by_elements != kNoIndex, by_positions != kNoIndex);
+  };
   constexpr std::pair kBoth(true, true);
   EXPECT_EQ(caught(right), std::pair(false, false));
   EXPECT_EQ(caught({0, 5, 4, 1, 3, 7, 2, 6}, true), std::pair(false, false));

@@ -22,7 +22,15 @@ namespace segmented {
 extern const Problem kProblem;
 }
 namespace segmented_scan {
+extern const Problem kProblem;
+}
 namespace list_sorting {
+extern const Problem kProblem;
+}
+namespace selection {
+extern const Problem kProblem;
+}
+namespace packing {
 extern const Problem kProblem;
 }
 namespace combining {
@@ -31,19 +39,16 @@ extern const Problem kProblem;
 namespace aggregate {
 extern const Problem kProblem;
 }
-namespace packing {
-extern const Problem kProblem;
-}
 namespace subset_sum {
-extern const Problem kProblem;
-}
-namespace selection {
 extern const Problem kProblem;
 }
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem, &reduction::kProblem, &ragged::kProblem, &segmented::kProblem, &segmented_scan::kProblem, &aggregate::kProblem, &subset_sum::kProblem, &selection::kProblem, &packing::kProblem, &list_sorting::kProblem, &combining::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
+                                        &segmented::kProblem, &segmented_scan::kProblem, &list_sorting::kProblem,
+                                        &selection::kProblem, &packing::kProblem,        &combining::kProblem,
+                                        &aggregate::kProblem, &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;
