@@ -45,8 +45,6 @@ std::span<const std::int64_t> sizes(bool few = tests::kSanitized) {
   return kSizes;
 }
 
-std::string pattern_name(Pattern pattern) { return std::string(kListPatterns[static_cast<std::size_t>(pattern)]); }
-
 /// How an Error ends a call.
 struct Failure {
   Code code = Code::ok;
