@@ -230,7 +230,7 @@ Status run(detail::SelectCall& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_compress{.info = {.id = "cpu.compress",
-                                        .idea = "mask to bits and counts; offsets are ranks, vectors are compressed",
+                                        .idea = "mask to bits; offsets are ranks, vectors are compressed",
                                         .needs = "AVX2, AVX-512 or baseline",
                                         .traffic = "n read, kept written, once"},
                                .refusal = needs_isa,
