@@ -19,6 +19,7 @@
 
 #include "core/generated_lists.hpp"
 #include "core/visit.hpp"
+#include "cpu/list_values.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "segmented/reference.hpp"
@@ -30,6 +31,7 @@ namespace {
 using segmented::expected_fold;
 using segmented::expected_pick;
 using segmented::kSerialElements;
+static_assert(kSerialElements == cpu::kListBlock);
 using tests::Guarded;
 using tests::isas;
 
@@ -415,6 +417,40 @@ TYPED_TEST(SegmentedReducers, AllOfOnesAreTrueAndNoneOfZeros) {
   }
 }
 
+/// An element that is aligned to more than the allocator's memory is.
+struct alignas(64) Wide {
+  double values[8];
+};
+
+TEST(Segmented, ElementsMayBeAlignedTo64Bytes) {
+  const auto sum = [](const Wide& a, const Wide& b) {
+    Wide c{};
+    for (std::size_t k = 0; k < 8; ++k) c.values[k] = a.values[k] + b.values[k];
+    return c;
+  };
+  const std::vector<Wide> content(20'000, Wide{{1, 2, 3, 4, 5, 6, 7, 8}});
+  std::vector<Wide> out(2);
+  segmented_reduce(par.with_threads(3), std::vector<int>{0, 7, 20'000}, content, out, sum, Wide{});
+  EXPECT_EQ(out[0].values[7], 56);
+  EXPECT_EQ(out[1].values[0], 19'993);
+}
+
+TEST(Segmented, TakesInitAndNullsOfArrays) {
+  const std::vector<int> offsets{0, 2, 2, 3};
+  const std::vector<float> content{1, 2, 3};
+  const std::vector<std::uint8_t> valid{1, 0, 1};
+  std::vector<float> out(3);
+  segmented_reduce(par, offsets, content, out, add, Mask(valid));
+  EXPECT_EQ(out, (std::vector<float>{1, 0, 3}));
+  segmented_reduce(par, offsets, content, out, upsweep::max, 2.5F);
+  EXPECT_EQ(out, (std::vector<float>{2.5F, 2.5F, 3}));
+  segmented_reduce(par, offsets, content, out, add, 1.0F, Mask(valid));
+  EXPECT_EQ(out, (std::vector<float>{2, 1, 4}));
+  std::vector<std::int64_t> last(3);
+  segmented_reduce(par, offsets, content, last, argmax, Mask(valid));
+  EXPECT_EQ(last, (std::vector<std::int64_t>{0, -1, 0}));
+}
+
 // --------------------------------------------------------------------------------------------------------------- nulls
 
 TEST(Segmented, SkipsNullElementsAndNullLists) {
@@ -622,6 +658,8 @@ TEST(Segmented, SaysWhatIsWrong) {
     return tests::code_of([&] { segmented_reduce(par, offsets, content.data(), 3, out.data(), add, 0, valid); });
   };
   EXPECT_EQ(masked(std::vector<std::uint8_t>(2)), Code::unequal_lengths);
+  EXPECT_EQ(masked(std::vector<std::uint8_t>()), Code::unequal_lengths) << "a mask without an element is one";
+  EXPECT_EQ(masked(Mask::bytes(out.data(), 3)), Code::invalid_argument) << "out overlaps it";
   EXPECT_EQ(masked(Mask::bits(nullptr, 3)), Code::invalid_argument);
   EXPECT_EQ(tests::code_of([&] {
               segmented_reduce(par, Lists(offsets), content.data(), 3, const_cast<float*>(content.data()) + 1);

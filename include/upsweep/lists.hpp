@@ -41,8 +41,8 @@ void require_as_many_stops(std::int64_t starts, std::int64_t stops);
 
 /// Booleans: a byte each (0 is false), or a bit each, the least significant bit of a byte first, as Arrow has them.
 struct Mask {
-  const std::uint8_t* data = nullptr;  ///< null: there is no mask
-  std::int64_t length = 0;
+  const std::uint8_t* data = nullptr;
+  std::int64_t length = -1;    ///< -1: there is no mask
   std::int64_t first_bit = 0;  ///< of a bitmap: bits before the first boolean
   bool is_bitmap = false;
 
@@ -64,7 +64,9 @@ struct Mask {
     return mask;
   }
 
-  [[nodiscard]] constexpr bool is_given() const { return data != nullptr; }
+  [[nodiscard]] constexpr bool is_given() const { return length != -1; }
+  /// From the first byte on.
+  [[nodiscard]] constexpr std::int64_t bytes() const { return is_bitmap ? (first_bit + length + 7) / 8 : length; }
   [[nodiscard]] constexpr bool operator[](std::int64_t i) const {
     if (!is_bitmap) return data[i] != 0;
     const std::int64_t bit = first_bit + i;
@@ -128,7 +130,7 @@ struct Lists {
 
   /// Whether they are given by offsets or are of one size, and so lie one after the other.
   [[nodiscard]] bool are_adjacent() const {
-    return has_size || stops == static_cast<const std::byte*>(starts) + size_of(type);
+    return has_size || count == 0 || stops == static_cast<const std::byte*>(starts) + size_of(type);
   }
 };
 
@@ -138,6 +140,8 @@ namespace detail {
 /// size and for null pointers where there are lists; unequal_lengths for a validity of another length, and where lists of one
 /// size need more than `content` elements; overflow where these do not fit int64.
 void require_lists(const Lists& lists, std::int64_t content);
+/// Throws unequal_lengths for an output that has another number of elements than there are lists.
+void require_an_element_each(const Lists& lists, std::int64_t outputs);
 /// Throws invalid_argument, unequal_lengths for a mask that is given but not of that length.
 void require_mask(const Mask& mask, std::int64_t length, const char* what);
 

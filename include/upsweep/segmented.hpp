@@ -12,8 +12,9 @@
 // Nulls     lists that are null give what empty ones do; elements that are null are skipped, but count as positions.
 // NaN       min and max propagate it; argmin and argmax give the first one; it is not zero.
 // Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are cut every
-//           4,096 elements, and the folds of these blocks are folded in order. The bits do not depend on the threads, the
-//           alignment, the instruction set and the lists around. On a GPU the order is another, and always the same.
+//           4,096 elements, and the folds of these blocks are folded in order, after init. Not cut, and so folded by one
+//           thread, are lists with null elements by an operator of one's own. The bits do not depend on the threads, the
+//           alignment, the instruction set and the lists around, but for which NaN a result is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list whose exact sum
 //           does not fit.
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
@@ -109,8 +110,8 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                                 Op op = {}) {
-  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>());
+                                 Op op = {}, const Mask& valid = {}) {
+  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
@@ -131,12 +132,21 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
   return {lists.count, detail::run_segmented(policy, call)};
 }
 
-/// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`.
+/// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
 template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                 Op op = {}) {
-  detail::require_equal_lengths(lists.count, std::ssize(out));
-  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op);
+                                 Op op = {}, const Mask& valid = {}) {
+  detail::require_an_element_each(lists, std::ssize(out));
+  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op,
+                          valid);
+}
+/// The same, beginning with `init`.
+template <detail::InputArray Content, detail::OutputArray Out, class Op>
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
+                                 detail::ElementOf<Out> init, const Mask& valid = {}) {
+  detail::require_an_element_each(lists, std::ssize(out));
+  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op,
+                          init, valid);
 }
 
 }  // namespace upsweep

@@ -11,7 +11,7 @@
 // Nulls     elements that are null add nothing; their output is what precedes them, whatever the scan.
 // Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does; longer lists are cut every 4,096
 //           elements, and a block begins with the folds of those before it, folded in order. The bits do not depend on the
-//           threads, the alignment, the instruction set and the lists around.
+//           threads, the alignment, the instruction set and the lists around, but for which NaN an output is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list that has an output that
 //           does not fit.
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
@@ -66,16 +66,24 @@ SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& list
 /// The same, beginning with the operator's identity.
 template <class In, class Out, class Op = Add>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op = {}) {
-  return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>());
+                                         Out* out, Op op = {}, const Mask& valid = {}) {
+  return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
 template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op = {}) {
+                                         Op op = {}, const Mask& valid = {}) {
   detail::require_equal_lengths(std::ssize(content), std::ssize(out));
   return segmented_inclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op);
+                                  std::ranges::data(out), op, valid);
+}
+/// The same, beginning with `init`.
+template <detail::InputArray Content, detail::OutputArray Out, class Op>
+SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                         Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
+  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
+  return segmented_inclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
+                                  std::ranges::data(out), op, init, valid);
 }
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
@@ -87,16 +95,24 @@ SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& list
 /// The same, beginning with the operator's identity.
 template <class In, class Out, class Op = Add>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op = {}) {
-  return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>());
+                                         Out* out, Op op = {}, const Mask& valid = {}) {
+  return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
 }
 /// The same of arrays, vectors, spans.
 template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op = {}) {
+                                         Op op = {}, const Mask& valid = {}) {
   detail::require_equal_lengths(std::ssize(content), std::ssize(out));
   return segmented_exclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op);
+                                  std::ranges::data(out), op, valid);
+}
+/// The same, beginning with `init`.
+template <detail::InputArray Content, detail::OutputArray Out, class Op>
+SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                         Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
+  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
+  return segmented_exclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
+                                  std::ranges::data(out), op, init, valid);
 }
 
 }  // namespace upsweep

@@ -18,7 +18,7 @@ void detail::require_as_many_stops(std::int64_t starts, std::int64_t stops) {
 }
 
 void detail::require_mask(const Mask& mask, std::int64_t length, const char* what) {
-  if (mask.data == nullptr && mask.length == 0) return;
+  if (!mask.is_given()) return;
   if (mask.first_bit < 0) {
     throw Error(Code::invalid_argument, std::string(what) + ": its first bit is before its bitmap begins");
   }
@@ -26,6 +26,12 @@ void detail::require_mask(const Mask& mask, std::int64_t length, const char* wha
   if (mask.length == length) return;
   throw Error(Code::unequal_lengths,
               std::string(what) + " has " + std::to_string(mask.length) + " booleans, not " + std::to_string(length));
+}
+
+void detail::require_an_element_each(const Lists& lists, std::int64_t outputs) {
+  if (lists.count == outputs) return;
+  throw Error(Code::unequal_lengths, "there are " + std::to_string(lists.count) + " lists, but the output has " +
+                                         std::to_string(outputs) + " elements");
 }
 
 void detail::require_lists(const Lists& lists, std::int64_t content) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <thread>
 #include <type_traits>
 
@@ -65,6 +67,20 @@ void run_workers(int workers, Body&& body) {
   };
   if (workers <= 1) return run(&body, 0);
   run_workers_erased(workers, run, &body);
+}
+
+/// The same of a body that may throw std::bad_alloc: so does this, once all are done.
+template <class Body>
+void run_allocating_workers(int workers, Body&& body) {
+  std::atomic<bool> no_memory{false};
+  run_workers(workers, [&](int worker) {
+    try {
+      body(worker);
+    } catch (const std::bad_alloc&) {
+      no_memory.store(true, std::memory_order_relaxed);  // it is read when the threads are done
+    }
+  });
+  if (no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
 /// Worker w's share of `count` pieces: [first, last), contiguous.

@@ -37,6 +37,10 @@ void require_arrays(const detail::SegmentedCall& call) {
     throw Error(Code::invalid_argument, std::string("the output overlaps ") + what + ": it needs memory of its own");
   };
   require_apart(call.in, call.n * call.in_size, "the content");
+  if (call.valid.is_given()) require_apart(call.valid.data, call.valid.bytes(), "the validity of the elements");
+  if (call.lists.valid.is_given()) {
+    require_apart(call.lists.valid.data, call.lists.valid.bytes(), "the validity of the lists");
+  }
   if (call.lists.has_size) return;
   const std::int64_t bounds = call.lists.count * size_of(call.lists.type);
   require_apart(call.lists.starts, bounds, "the starts");

@@ -31,11 +31,10 @@ using cpu::ListKernels;
 
 /// Lists that are longer are done beside others of about their length, wherever these are.
 constexpr std::int64_t kShort = 32;
-/// Elements that are converted or gathered at a time: eight blocks, in the core's second cache.
-constexpr std::int64_t kStaged = 8 * cpu::kListBlock;
 /// Blocks of long lists that a worker takes at a time: as many as the kernels do side by side.
 constexpr std::int64_t kBlocksAtOnce = 16;
-
+/// Elements that are converted or gathered at a time, in the core's second cache.
+constexpr std::int64_t kStaged = kBlocksAtOnce * cpu::kListBlock;
 struct LongList {
   std::int64_t list;
   std::int64_t start;
@@ -101,6 +100,11 @@ class Plan {
   [[nodiscard]] int abreast() const { return computed_ == Type::custom ? 1 : cpu::lists_abreast(computed_); }
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
+  [[nodiscard]] const void* op() const {
+    static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
+    return call_.op_object != nullptr ? call_.op_object : &kNoOperatorObject;
+  }
+
   /// What a fold begins with, and one that goes on from others; null: with its first element.
   [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.bytes.data(); }
   [[nodiscard]] const void* neutral() const { return computed_ == Type::custom ? nullptr : identity_.bytes.data(); }
@@ -115,15 +119,15 @@ class Plan {
       return;
     }
     const auto fold = computed_ == Type::custom ? call_.custom_fold->fold : kernels_.fold[type][cpu::at(call_.op)];
-    fold(call_.op_object, content.data, content.end, from, to, lists, begin, out);
+    fold(op(), content.data, content.end, from, to, lists, begin, out);
   }
 
-  /// out ← begin ⊕ totals, in order.
+  /// out ← init ⊕ totals, in order.
   void fold_totals(const std::byte* totals, std::int64_t count, void* out) const {
     const std::int64_t from = 0;
     const auto fold = computed_ == Type::custom ? call_.custom_fold->fold_totals
                                                 : cpu::list_kernels_plain().fold[cpu::at(computed_)][cpu::at(call_.op)];
-    fold(call_.op_object, totals, count, &from, &count, 1, neutral(), out);
+    fold(op(), totals, count, &from, &count, 1, init(), out);
   }
 
  private:
@@ -208,7 +212,7 @@ class Worker {
   void fold_runs(std::int64_t first, std::int64_t count);
   void place_picks(std::int64_t first, std::int64_t count) const;
   void take_blocks(const LongList& list, std::int64_t first, std::int64_t count);
-  void reduce_some_blocks(std::int64_t count, bool begins, std::byte* parts);
+  void reduce_some_blocks(std::int64_t count, std::byte* parts);
   void reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count);
   void reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
   void count_elements(std::int64_t first, std::int64_t count) const;
@@ -537,7 +541,7 @@ void Worker::fold_runs(std::int64_t first, std::int64_t count) {
     for (std::int64_t j = batch_.from[static_cast<std::size_t>(i)]; j < stop;) {
       std::int64_t end = j;
       while (end < stop && call_.valid[end]) ++end;
-      if (j < end) call_.custom_fold->fold(call_.op_object, call_.in, call_.n, &j, &end, 1, total, total);
+      if (j < end) call_.custom_fold->fold(plan_.op(), call_.in, call_.n, &j, &end, 1, total, total);
       j = end + 1;
     }
   }
@@ -570,15 +574,15 @@ void Worker::take_blocks(const LongList& list, std::int64_t first, std::int64_t 
 
 void Worker::reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts) {
   for (std::int64_t done = 0; done < count;) {
-    const std::int64_t some = std::min(count - done, kStaged / cpu::kListBlock);
+    const std::int64_t some = std::min(count - done, kBlocksAtOnce);
     take_blocks(list, first + done, some);
-    reduce_some_blocks(some, first + done == 0, parts + done * plan_.part_size());
+    reduce_some_blocks(some, parts + done * plan_.part_size());
     done += some;
   }
 }
 
-/// Parts of the blocks whose bounds are there; `begins`: the first one is its list's first.
-void Worker::reduce_some_blocks(std::int64_t count, bool begins, std::byte* parts) {
+/// Parts of the blocks whose bounds are there.
+void Worker::reduce_some_blocks(std::int64_t count, std::byte* parts) {
   if (plan_.is_checked()) {
     for (std::int64_t b = 0; b < count; ++b) {
       const auto k = static_cast<std::size_t>(b);
@@ -597,12 +601,6 @@ void Worker::reduce_some_blocks(std::int64_t count, bool begins, std::byte* part
     for (std::int64_t b = 0; b < count; ++b) reinterpret_cast<std::int64_t*>(parts)[b] -= to[b] - from[b];
     return;
   }
-  if (!plan_.is_pick() && begins) {
-    plan_.run(content, from, to, 1, plan_.init(), parts);
-    if (count == 1) return;
-    plan_.run(content, from + 1, to + 1, count - 1, plan_.neutral(), parts + plan_.part_size());
-    return;
-  }
   plan_.run(content, from, to, count, plan_.neutral(), parts);
   if (!plan_.is_pick()) return;
   for (std::int64_t b = 0; b < count; ++b) {  // from positions in blocks to those in the content
@@ -616,23 +614,24 @@ class LongLists {
  public:
   LongLists(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers) : plan_(plan) {
     for (const auto& worker : workers) {
-      if (worker != nullptr) lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
+      lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
     }
     for (LongList& list : lists_) {
       list.first_block = blocks_;
       blocks_ += list.blocks();
     }
-    parts_ = std::make_unique_for_overwrite<cpu::Int128[]>(
-        static_cast<std::size_t>(cpu::parts(blocks_ * plan.part_size(), sizeof(Int128))));
+    parts_ = std::make_unique_for_overwrite<detail::CarryBytes[]>(
+        static_cast<std::size_t>(cpu::parts(blocks_ * plan.part_size(), sizeof(detail::CarryBytes))));
   }
 
   /// Returns the first list whose sum does not fit or kNoIndex.
-  std::int64_t run(int workers) {
+  std::int64_t run(const std::vector<std::unique_ptr<Worker>>& workers) {
     if (lists_.empty()) return kNoIndex;
     std::atomic<std::int64_t> ticket{0};
     const std::int64_t tickets = cpu::parts(blocks_, kBlocksAtOnce);
-    cpu::run_workers(static_cast<int>(std::min<std::int64_t>(workers, tickets)), [&](int) {
-      Worker worker(plan_);
+    const auto most = static_cast<int>(std::min<std::int64_t>(std::ssize(workers), tickets));
+    cpu::run_workers(most, [&](int w) {
+      Worker& worker = *workers[static_cast<std::size_t>(w)];
       for (;;) {
         const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
         if (mine >= tickets) return;
@@ -720,7 +719,7 @@ class LongLists {
   const Plan& plan_;
   std::vector<LongList> lists_;
   std::int64_t blocks_ = 0;
-  std::unique_ptr<Int128[]> parts_;
+  std::unique_ptr<detail::CarryBytes[]> parts_;  // aligned as any element is
 };
 
 /// What is wrong with a list that was found bad.
@@ -748,14 +747,14 @@ Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, con
   for (auto& worker : all) worker = std::make_unique<Worker>(plan);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> ticket{0};
-  cpu::run_workers(workers, [&](int w) {
+  cpu::run_allocating_workers(workers, [&](int w) {
     for (;;) {
       const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
       if (mine >= ranges.count) return;
       first_bad.add(all[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
     }
   });
-  first_bad.add(LongLists(plan, all).run(workers));
+  first_bad.add(LongLists(plan, all).run(all));
   const std::int64_t bad = first_bad.get();
   if (bad == kNoIndex) return {};
   return {code_of(call, bad), bad};

@@ -13,14 +13,15 @@ namespace upsweep::segmented {
 /// Elements that are folded one after the other, before the list is cut.
 inline constexpr std::int64_t kSerialElements = 4096;
 
-/// init ⊕ x[first] ⊕ … ⊕ x[last - 1], cut every kSerialElements.
+/// init ⊕ x[first] ⊕ … ⊕ x[last - 1]; of longer lists init ⊕ the folds of blocks of kSerialElements.
 template <class Out, class In, class Op>
 Out expected_fold(const In* x, std::int64_t first, std::int64_t last, Op op, Out init) {
   Out total = init;
-  for (std::int64_t j = first; j < std::min(last, first + kSerialElements); ++j) {
-    total = op(total, static_cast<Out>(x[j]));
+  if (last - first <= kSerialElements) {
+    for (std::int64_t j = first; j < last; ++j) total = op(total, static_cast<Out>(x[j]));
+    return total;
   }
-  for (std::int64_t block = first + kSerialElements; block < last; block += kSerialElements) {
+  for (std::int64_t block = first; block < last; block += kSerialElements) {
     Out part = static_cast<Out>(x[block]);
     for (std::int64_t j = block + 1; j < std::min(last, block + kSerialElements); ++j) {
       part = op(part, static_cast<Out>(x[j]));

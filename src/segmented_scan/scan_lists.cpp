@@ -69,6 +69,10 @@ class Plan {
   /// Bytes of an element as the kernels read it, and of a value as it is computed.
   [[nodiscard]] std::int64_t element_size() const { return is_custom() ? call_.in_size : size_of(computed_); }
   [[nodiscard]] std::int64_t size() const { return is_custom() ? call_.out_size : size_of(computed_); }
+  [[nodiscard]] const void* op() const {
+    static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
+    return call_.op_object != nullptr ? call_.op_object : &kNoOperatorObject;
+  }
   [[nodiscard]] const void* init() const { return is_custom() ? call_.init : init_.bytes.data(); }
   /// x ⊕ this is x, for every x; not of custom operators.
   [[nodiscard]] const void* identity() const { return identity_.bytes.data(); }
@@ -76,12 +80,12 @@ class Plan {
   void scan(const void* content, std::int64_t end, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
             const void* begin, void* out) const {
     const auto run = is_custom() ? call_.custom_scan->scan : kernels_.scan[cpu::at(computed_)][cpu::at(call_.op)];
-    run(call_.op_object, content, end, from, to, lists, begin, call_.exclusive, out);
+    run(op(), content, end, from, to, lists, begin, call_.exclusive, out);
   }
   void fold(const void* content, std::int64_t end, std::int64_t from, std::int64_t to, const void* begin,
             void* out) const {
     const auto run = is_custom() ? call_.custom_fold->fold : kernels_.fold[cpu::at(computed_)][cpu::at(call_.op)];
-    run(call_.op_object, content, end, &from, &to, 1, begin, out);
+    run(op(), content, end, &from, &to, 1, begin, out);
   }
   /// total ← total ⊕ right, both as they are computed.
   void merge(void* total, const void* right) const {
@@ -89,7 +93,7 @@ class Plan {
     const std::int64_t to = 1;
     const auto run = is_custom() ? call_.custom_fold->fold_totals
                                  : cpu::list_kernels_plain().fold[cpu::at(computed_)][cpu::at(call_.op)];
-    run(call_.op_object, right, 1, &from, &to, 1, total, total);
+    run(op(), right, 1, &from, &to, 1, total, total);
   }
 
  private:
@@ -323,7 +327,8 @@ class LongLists {
       list.first_block = blocks_;
       blocks_ += list.blocks();
     }
-    totals_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(blocks_ * plan.size()));
+    totals_ = std::make_unique_for_overwrite<detail::CarryBytes[]>(
+        static_cast<std::size_t>(cpu::parts(blocks_ * plan.size(), sizeof(detail::CarryBytes))));
   }
 
   /// Returns the first list whose sums do not fit or kNoIndex.
@@ -346,7 +351,9 @@ class LongLists {
     return bad;
   }
 
-  [[nodiscard]] std::byte* total(std::int64_t block) const { return totals_.get() + block * plan_.size(); }
+  [[nodiscard]] std::byte* total(std::int64_t block) const {
+    return reinterpret_cast<std::byte*>(totals_.get()) + block * plan_.size();
+  }
 
   template <class Work>
   void for_each_block(const std::vector<std::unique_ptr<Worker>>& workers, Work work) const {
@@ -380,7 +387,7 @@ class LongLists {
   const Plan& plan_;
   std::vector<LongList> lists_;
   std::int64_t blocks_ = 0;
-  std::unique_ptr<std::byte[]> totals_;
+  std::unique_ptr<detail::CarryBytes[]> totals_;  // aligned as any element is
 };
 
 }  // namespace
@@ -393,7 +400,7 @@ Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, c
   const std::int64_t each = cpu::range_lists(call.lists.count, workers);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> next{0};
-  cpu::run_workers(workers, [&](int w) {
+  cpu::run_allocating_workers(workers, [&](int w) {
     for (;;) {
       const std::int64_t first = next.fetch_add(each, std::memory_order_relaxed);
       if (first >= call.lists.count) return;

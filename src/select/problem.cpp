@@ -100,11 +100,12 @@ void add_lists(const Lists& lists, std::vector<Bytes>& inputs) {
 }
 
 void add_mask(const Mask& mask, std::vector<Bytes>& inputs) {
-  inputs.push_back({mask.data, mask.is_bitmap ? (mask.first_bit + mask.length + 7) / 8 : mask.length});
+  if (mask.is_given()) inputs.push_back({mask.data, mask.bytes()});
 }
 
 void require_call(const Policy& policy, detail::SelectCall& call) {
   require_policy(policy);
+  if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
   detail::require_mask(call.mask, call.mask.length, "the mask");
   if (call.has_lists) detail::require_lists(call.lists, call.mask.length);
   call.room = require_columns(call.columns, call.mask.length, "the mask");

@@ -226,15 +226,8 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   Search& search = *made;
   const int workers = cpu::workers_for(static_cast<std::int64_t>(search.pairs()), kLeastShare, policy.threads);
   std::vector<std::optional<Sum>> lefts(static_cast<std::size_t>(workers));
-  std::atomic<bool> no_memory{false};
-  cpu::run_workers(workers, [&](int worker) {
-    try {
-      lefts[static_cast<std::size_t>(worker)] = take_classes(search, call, worker);
-    } catch (const std::bad_alloc&) {
-      no_memory.store(true, std::memory_order_relaxed);
-    }
-  });
-  if (no_memory) throw std::bad_alloc();
+  cpu::run_allocating_workers(
+      workers, [&](int worker) { lefts[static_cast<std::size_t>(worker)] = take_classes(search, call, worker); });
   if (search.interrupted) return kInterrupted;
   // The calling thread may have had few classes, where others were faster: at least now it reports how many are done.
   if (!go_on(call, static_cast<std::int64_t>(std::min(search.next.load(), modulus)),
