@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/bundle_test.sh: runs a bundle's tests where it lies: all of them, or those named, such as cuda_scan or cli/test_scan.py.
 set -uo pipefail
+shopt -s nullglob  # a bundle of parts may have no tests of the command
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export UPSWEEP_COMMAND=$here/bin/upsweep UPSWEEP_SOURCE_DIR=$here/tests
 log=$(mktemp)
