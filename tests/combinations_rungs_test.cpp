@@ -236,6 +236,7 @@ TEST(Cartesian, OfOneToFourLists) {
         expected.add(starts, stops);
       }
       std::vector<CartesianInput> inputs;
+      inputs.reserve(offsets.size());
       for (const Positions& input : offsets) inputs.push_back({Lists(input), input.back()});
       for (const int threads : {1, 3}) check_cartesian(par.with_threads(threads), inputs, expected);
     }

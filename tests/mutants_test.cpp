@@ -786,6 +786,7 @@ bool caught(const SumLists& sum) {
       sum(offsets, content, sums.data());
       for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
         const float right = sum_between(content, offsets[i], offsets[i + 1]);
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
         objects |= std::memcmp(&right, &sums.span()[i], sizeof right) != 0;
       }
       objects |= !sums.intact();
@@ -1059,6 +1060,7 @@ TEST(SortMutants, WrongOrdersAreCaught) {
   const std::vector<std::int64_t> right{7, 1, 3, 4, 0, 5, 2, 6};
   const auto caught = [&](std::vector<std::int64_t> order, bool descending = false, bool nan_first = false) {
     std::vector<double> sorted;
+    sorted.reserve(order.size());
     for (const std::int64_t at : order) sorted.push_back(list[static_cast<std::size_t>(at)]);
     const auto n = std::ssize(list);
     const auto by_elements =

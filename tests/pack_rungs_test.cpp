@@ -295,7 +295,7 @@ TEST(Pack, ListViewsAreStartsAndSizes) {
     std::fill(out.begin(), out.end(), std::int16_t{0});
     (void)pack(policy, views, offsets, PackColumn::of(content, out));
     EXPECT_EQ(out, (std::vector<std::int16_t>{12, -7, 25, 0, -127, 127, 50, 50, 12})) << rung.id;
-    const auto index_of = [&](std::vector<std::int32_t> from, std::vector<std::int32_t> many) {
+    const auto index_of = [&](const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& many) {
       try {
         (void)pack(policy, ListViews(from, many), std::vector<std::int64_t>(3), PackColumn::of(content, out));
       } catch (const Error& error) {
@@ -408,7 +408,7 @@ TEST(Pack, NamesTheFirstListThatGivenOffsetsDoNotFit) {
   const Expected expected = expected_of(made.starts, made.stops);
   const auto total = std::ssize(expected.positions);
   const Lists lists(made.starts, made.stops);
-  const std::int64_t kHuge = std::int64_t{1} << 60;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 60;
   for (const std::int64_t at : {std::int64_t{1}, std::int64_t{2}, n / 2, n - 1}) {
     for (const std::int64_t change : {std::int64_t{1}, std::int64_t{-1}, kHuge, -kHuge}) {
       Positions offsets = expected.offsets;
@@ -633,7 +633,7 @@ TEST(ListPositions, NameTheFirstBadList) {
   Positions offsets{0};
   for (const std::int64_t length : lengths) offsets.push_back(offsets.back() + length);
   const std::int64_t total = offsets.back();
-  const std::int64_t kHuge = std::int64_t{1} << 60;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 60;
   for (const std::int64_t at : {std::int64_t{1}, n / 2, n - 1}) {
     for (const std::int64_t by : {total, -total - 1, kHuge, -kHuge}) {
       Positions bad = offsets;

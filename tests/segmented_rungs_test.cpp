@@ -79,7 +79,8 @@ template <class T>
 std::vector<T> values_of(std::int64_t n, bool with_nan = false) {
   if constexpr (std::is_floating_point_v<T>) {
     auto values = tests::rounded<T>(n, 3);
-    for (std::int64_t i = 5; with_nan && i < n; i += 11) values[static_cast<std::size_t>(i)] = std::nan("");
+    for (std::int64_t i = 5; with_nan && i < n; i += 11)
+      values[static_cast<std::size_t>(i)] = std::numeric_limits<T>::quiet_NaN();
     for (std::int64_t i = 3; i < n; i += 13) values[static_cast<std::size_t>(i)] = T{-0.0};
     return values;
   } else {
@@ -92,6 +93,7 @@ bool same_bits(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (a != a && b != b) return true;  // which NaN is unspecified
   }
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
@@ -236,7 +238,6 @@ TEST(Segmented, OperatorsOfOnesOwnNeedNotCommute) {
   std::mt19937 random(9);
   for (auto& map : content) map = {static_cast<std::uint32_t>(random() | 1U), static_cast<std::uint32_t>(random())};
   const tests::AffineMap init{3, 4};
-  Mask valid;
   std::vector<std::uint8_t> is_valid(content.size());
   for (auto& one : is_valid) one = random() % 3 != 0 ? 1 : 0;
   for (const ListPattern pattern : {ListPattern::poisson, ListPattern::pareto, ListPattern::one}) {
@@ -370,7 +371,7 @@ std::vector<T> few_values(std::int64_t n) {
   std::vector<T> values(static_cast<std::size_t>(n));
   for (auto& value : values) value = static_cast<T>(random() % 4);
   if constexpr (std::is_floating_point_v<T>) {
-    for (std::size_t i = 7; i < values.size(); i += 29) values[i] = std::nan("");
+    for (std::size_t i = 7; i < values.size(); i += 29) values[i] = std::numeric_limits<T>::quiet_NaN();
     for (std::size_t i = 8; i < values.size(); i += 31) values[i] = T{-0.0};
   }
   return values;

@@ -41,16 +41,16 @@ std::vector<T> make_content(std::int64_t n, unsigned seed, bool is_odd = true) {
     const auto bits = random();
     if constexpr (std::is_floating_point_v<T>) {
       using Limits = std::numeric_limits<T>;
-      const T kOdd[] = {
+      const T odd[] = {
           Limits::quiet_NaN(), -Limits::quiet_NaN(), static_cast<T>(std::nan("7")), T{-0.0}, T{0}, Limits::infinity(),
           -Limits::infinity(), Limits::lowest(),     Limits::denorm_min()};
-      x = is_odd && bits % 4 == 0 ? kOdd[(bits >> 8) % std::size(kOdd)]
+      x = is_odd && bits % 4 == 0 ? odd[(bits >> 8) % std::size(odd)]
                                   : static_cast<T>(static_cast<std::int64_t>((bits >> 16) % 1000) - 499) / T{8};
       if (!is_odd && x == 0) x = T{1};
     } else {
       using Limits = std::numeric_limits<T>;
-      const T kEnds[] = {Limits::min(), Limits::max(), T{0}, static_cast<T>(-1)};
-      x = bits % 4 == 0 ? kEnds[(bits >> 8) % 4] : static_cast<T>(bits >> 16);
+      const T ends[] = {Limits::min(), Limits::max(), T{0}, static_cast<T>(-1)};
+      x = bits % 4 == 0 ? ends[(bits >> 8) % 4] : static_cast<T>(bits >> 16);
     }
   }
   return content;

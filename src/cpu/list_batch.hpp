@@ -12,7 +12,7 @@ namespace upsweep::cpu {
 
 /// Lists [first, first + count) of a call: list k of the batch has elements from[k] … to[k] - 1. Of empty lists and null ones
 /// both are 0.
-struct ListBatch {
+struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds are written before they are read
   /// Bounds of 4 KB stay in the core's first cache.
   static constexpr std::int64_t kLists = 256;
 

@@ -8,6 +8,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -68,7 +69,7 @@ UPSWEEP_INLINE Columns<T> load_columns(const T* content, const std::int64_t* sta
   const T* const x = content + first;
   Columns<T> columns;
   for (int part = 0; part < kRegisters; ++part) {
-    const std::int64_t* const start = starts + part * kWidth;
+    const std::int64_t* const start = starts + std::ptrdiff_t{part} * kWidth;
     for (int depth = 0; depth < kDepth; depth += kSide) {
       Register<T> r[std::size_t{kSide}];
       for (int q = 0; q < kSide; ++q) {
@@ -125,8 +126,8 @@ UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std:
   } else {
     constexpr int kWide = kRegisterLanes<std::int64_t>;
     for (int r = 0; r < kRegisters; ++r) {
-      const std::int64_t* const from = starts + 2 * r * kWide;
-      const std::int64_t* const to = stops + 2 * r * kWide;
+      const std::int64_t* const from = starts + std::ptrdiff_t{2} * r * kWide;
+      const std::int64_t* const to = stops + std::ptrdiff_t{2} * r * kWide;
       lengths.part[r] = join(narrowed(load_register(to) - load_register(from)),
                              narrowed(load_register(to + kWide) - load_register(from + kWide)),
                              std::make_integer_sequence<int, 2 * kWide>{});
@@ -252,8 +253,8 @@ UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::
   constexpr int kSide = kWidth < kDepth ? kWidth : kDepth;
   T* const to = out + first;
   for (int part = 0; part < kRegisters; ++part) {
-    const std::int64_t* const start = starts + part * kWidth;
-    const std::int64_t* const stop = stops + part * kWidth;
+    const std::int64_t* const start = starts + std::ptrdiff_t{part} * kWidth;
+    const std::int64_t* const stop = stops + std::ptrdiff_t{part} * kWidth;
     for (int depth = 0; depth < kDepth; depth += kSide) {
       Register<T> r[std::size_t{kSide}];
       for (int q = 0; q < kSide; ++q) r[q] = columns.at[depth + q].part[part];

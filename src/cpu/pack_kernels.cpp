@@ -88,8 +88,9 @@ struct Content {
     // Starts that are not checked yet: addresses that are only fetched may be any.
     const auto from = reinterpret_cast<std::uintptr_t>(content) + static_cast<std::uint64_t>(starts[i]) * kSize;
     const auto length_of = static_cast<std::uint64_t>(run.offsets[i + 1] - run.offsets[i]);
-    __builtin_prefetch(reinterpret_cast<const void*>(from));
-    __builtin_prefetch(reinterpret_cast<const void*>(from + length_of * kSize - 1));
+    __builtin_prefetch(reinterpret_cast<const void*>(from));  // NOLINT(performance-no-int-to-ptr)
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(from + length_of * kSize - 1));  // NOLINT(performance-no-int-to-ptr)
   }
 };
 
@@ -105,7 +106,7 @@ UPSWEEP_INLINE void put_from(std::byte* to, std::int64_t first) {
   Register<std::int64_t> lanes;
   for (int j = 0; j < kEach; ++j) lanes[j] = j;
   for (int r = 0; r < kRegisters; ++r) {
-    reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(to)[r] = lanes + (first + r * kEach);
+    reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(to)[r] = lanes + (first + std::int64_t{r} * kEach);
   }
 }
 

@@ -305,8 +305,8 @@ UPSWEEP_INLINE auto load_bits(const T* from) {
 }
 
 /// Whether lanes that are set in `inside` hold the bits of NaN or -0.0.
-template <class V>
-UPSWEEP_INLINE bool any_odd(V bits, V inside) {
+template <class V, class M>
+UPSWEEP_INLINE bool any_odd(V bits, M inside) {
   using B = std::remove_reference_t<decltype(bits[0])>;
 #if UPSWEEP_REGISTER_BYTES == 64
   constexpr int kNanOrMinusZero = 0x01 | 0x80 | 0x04;
@@ -367,7 +367,7 @@ UPSWEEP_INLINE Pairs<kN> load_pairs(const T* from, std::int64_t count, std::int6
   using R = Row<K, kN>;
   const K turn = turn_of<T, K>(order);
   const K nan_key = order.nan_first ? kSignBit<K> : kGreatest<K>;
-  Pairs<kN> pairs;
+  Pairs<kN> pairs;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is written below
   each_part<R>([&](auto part) {
     const auto numbers = lane_numbers<R, part()>();
     auto bits = load_bits<K, kN, part()>(from);

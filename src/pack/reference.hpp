@@ -27,6 +27,7 @@ std::int64_t first_wrong_element(const T* starts, const T* stops, std::int64_t n
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (auto j = static_cast<std::int64_t>(starts[i]); j < static_cast<std::int64_t>(stops[i]); ++j, ++at) {
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, those of NaN too
       if (std::memcmp(&packed[at], &content[j], sizeof(E)) != 0) return at;
     }
   }

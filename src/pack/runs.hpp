@@ -54,7 +54,7 @@ class Converted {
 template <class Offsets, class Starts = NoStarts>
 struct Laid {
   Offsets offsets;
-  std::int64_t n;
+  std::int64_t n = 0;
   Starts starts = {};
 
   /// Those elements of list i, which start so many into it, by kernel(run, first list of it).
@@ -94,7 +94,7 @@ struct Laid {
   template <class Append>
   bool write(const ListShare& share, void* out, std::int64_t element_size, bool non_temporal,
              const cpu::PackKernels& kernels, Append append) const {
-    cpu::Stage stage;
+    cpu::Stage stage;  // NOLINT(cppcoreguidelines-pro-type-member-init): bytes are written before they are read
     const std::int64_t count = share.end.element - share.begin.element;
     cpu::begin(stage, static_cast<std::byte*>(out) + share.begin.element * element_size, count * element_size,
                non_temporal);

@@ -60,6 +60,7 @@ class SumsInstance final : public Instance {
       // What a library adds up in an order of its own is compared where every order is exact.
       if (!is_exact_ && rung.kind == Kind::library && last - first > kSerialElements) continue;
       const T sum = expected_fold(content_.data(), first, last, Add{}, T{0});
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
       if (std::memcmp(&sum, sums_.data() + i, sizeof(T)) != 0) return wrong_at(i);
     }
     return "";

@@ -184,6 +184,7 @@ bool put_sum(const detail::SegmentedCall& call, Int128 sum, std::int64_t list) {
 /// What one worker has in hand.
 class Worker {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lists are noted before they are looked at
   explicit Worker(const Plan& plan) : plan_(plan), call_(plan.call()) {
     if (!plan.stages()) return;
     if (plan.gathers()) gathered_ = room(call_.in_size);
@@ -244,7 +245,7 @@ class Worker {
   std::array<Longer, cpu::ListBatch::kLists> longer_;
 
   // Lists that wait for others of about their length, by the number of bits in it.
-  struct Queue {
+  struct Queue {  // NOLINT(cppcoreguidelines-pro-type-member-init): the first `count` are there
     std::array<std::int64_t, 16> from;
     std::array<std::int64_t, 16> to;
     std::array<std::int64_t, 16> list;

@@ -61,6 +61,7 @@ class RunningSumsInstance final : public Instance {
       expected_scan(content_.data() + first, 0, last - first, Add{}, T{0}, false, right.data());
       for (std::int64_t j = first; j < last; ++j) {
         const T& one = right[static_cast<std::size_t>(j - first)];
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
         if (std::memcmp(&one, sums_.data() + j, sizeof(T)) != 0) return wrong_at(j);
       }
     }

@@ -121,19 +121,23 @@ bool always_fits(const detail::SegmentedScanCall& call, std::int64_t elements) {
   });
 }
 
-/// Whether all outputs of a list fit: exclusive ones leave out the last sum.
+template <class In, class Out>
+bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::int64_t stop) {
+  Int128 sum = *static_cast<const Out*>(call.init);
+  const std::int64_t last = stop - (call.exclusive ? 1 : 0);  // exclusive outputs leave out the last sum
+  for (std::int64_t j = start; j < last; ++j) {
+    if (call.valid.is_given() && !call.valid[j]) continue;
+    sum += static_cast<const In*>(call.in)[j];
+    if (sum < std::numeric_limits<Out>::min() || sum > std::numeric_limits<Out>::max()) return false;
+  }
+  return true;
+}
+
+/// Whether all outputs of a list fit.
 bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::int64_t stop) {
   return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
     return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
-      if constexpr (std::is_integral_v<Out> && std::is_integral_v<In>) {
-        Int128 sum = *static_cast<const Out*>(call.init);
-        const std::int64_t last = stop - (call.exclusive ? 1 : 0);
-        for (std::int64_t j = start; j < last; ++j) {
-          if (call.valid.is_given() && !call.valid[j]) continue;
-          sum += static_cast<const In*>(call.in)[j];
-          if (sum < std::numeric_limits<Out>::min() || sum > std::numeric_limits<Out>::max()) return false;
-        }
-      }
+      if constexpr (std::is_integral_v<Out> && std::is_integral_v<In>) return sums_fit<In, Out>(call, start, stop);
       return true;
     });
   });
