@@ -232,7 +232,7 @@ const char* refusal(const Call&, const Policy& policy) noexcept { return isa_ref
 }  // namespace
 
 extern const Rung cpu_shares{.info = {.id = "cpu.shares",
-                                      .idea = "short lists from a table, by vectors; threads take shares of tuples",
+                                      .idea = "short lists from a table, by vectors; shares of tuples",
                                       .needs = "AVX2, AVX-512 or baseline",
                                       .traffic = "lists read, tuples written"},
                              .refusal = refusal,
