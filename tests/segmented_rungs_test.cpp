@@ -136,6 +136,7 @@ void check_folds(const Lists& lists, const std::vector<std::int64_t>& starts, co
       const auto result = segmented_reduce(policy, lists, content.data(), std::ssize(content), out.data(), op, init);
       EXPECT_EQ(result.lists, lists.count);
       ASSERT_TRUE(out.intact()) << text_of(policy);
+      if (expected.empty()) continue;
       if (std::memcmp(out.data(), expected.data(), expected.size() * sizeof(Out)) == 0) continue;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         ASSERT_TRUE(same_bits(out.span()[i], expected[i]))

@@ -70,7 +70,7 @@ void check(const Offsets& offsets, const std::vector<In>& content, Op op, Out in
   const std::int64_t n = std::ssize(content);
   for (const bool exclusive : {false, true}) {
     std::vector<Out> expected(content.size());
-    std::memset(expected.data(), 0xA5, expected.size() * sizeof(Out));  // as Guarded is poisoned
+    if (n > 0) std::memset(expected.data(), 0xA5, expected.size() * sizeof(Out));  // as Guarded is poisoned
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       const std::int64_t first = offsets[i];
       expected_scan(content.data() + first, 0, offsets[i + 1] - first, op, init, exclusive, expected.data() + first);

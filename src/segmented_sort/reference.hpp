@@ -42,7 +42,9 @@ std::vector<std::int64_t> expected_positions(const T* elements, std::int64_t fir
   return merged;
 }
 
-inline bool same_bytes(const void* a, const void* b, std::size_t bytes) { return std::memcmp(a, b, bytes) == 0; }
+inline bool same_bytes(const void* a, const void* b, std::size_t bytes) {
+  return bytes == 0 || std::memcmp(a, b, bytes) == 0;
+}
 
 /// The first element of a list's output that is wrong, or kNoIndex. Either output may be null.
 template <class T>
