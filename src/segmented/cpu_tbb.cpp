@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented/cpu_tbb.cpp: a parallel loop over lists on oneTBB with std::accumulate: what a C++ user would pick instead.
 //
-// Idea   tbb::parallel_for over the lists; each is folded by std::accumulate.
+// Idea   A parallel loop over the lists; each is folded by std::accumulate.
 // Cost   One pass: content and bounds read, results written.
 // Needs  A fold by a compiled operator with the same 4- or 8-byte type in and out; wrap-around overflow; no nulls. It runs
 //        on every core: it takes no thread count. A list is never cut.
 // Limit  The mispredicted exit of the loop over each list; one list of everything is done by one thread.
-// From   oneTBB's parallel_for.
-#include <tbb/parallel_for.h>
+// From   oneTBB's parallel_reduce, whose result is the first bad list.
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
 
 #include <numeric>
 
@@ -32,19 +33,19 @@ std::int64_t fold_lists(const detail::SegmentedCall& call, Bounds bounds, Op op)
   const T* const x = static_cast<const T*>(call.in);
   T* const out = static_cast<T*>(call.out);
   const T init = *static_cast<const T*>(call.init);
-  cpu::LowestIndex first_bad;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, call.lists.count), [&](const auto& range) {
-    for (std::int64_t i = range.begin(); i < range.end(); ++i) {
-      const std::int64_t start = bounds.start(i);
-      const std::int64_t stop = bounds.stop(i);
-      if (check_list(start, stop, call.n) != Code::ok) {
-        first_bad.add(i);
-        return;
-      }
-      out[i] = start == stop ? init : std::accumulate(x + start, x + stop, init, op);
-    }
-  });
-  return first_bad.get();
+  // Of what is bad the first one is reduced too, as nothing but oneTBB's own hand-over orders its threads.
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::int64_t>(0, call.lists.count), kNoIndex,
+      [&](const auto& range, std::int64_t bad) {
+        for (std::int64_t i = range.begin(); i < range.end(); ++i) {
+          const std::int64_t start = bounds.start(i);
+          const std::int64_t stop = bounds.stop(i);
+          if (check_list(start, stop, call.n) != Code::ok) return cpu::first_index(bad, i);
+          out[i] = start == stop ? init : std::accumulate(x + start, x + stop, init, op);
+        }
+        return bad;
+      },
+      cpu::first_index);
 }
 
 Status run(const detail::SegmentedCall& call, const Policy&) noexcept try {
