@@ -31,6 +31,14 @@ Code code_of(Call call) {
   }
 }
 
-inline std::vector<RungInfo> cpu_rungs(std::string_view problem) { return rungs_of(problem, Backend::cpu); }
+/// Under the thread sanitizer without oneTBB's loops: it does not see what orders the threads of a library that is built
+/// without it.
+inline std::vector<RungInfo> cpu_rungs(std::string_view problem) {
+  std::vector<RungInfo> rungs = rungs_of(problem, Backend::cpu);
+#if defined(__SANITIZE_THREAD__)
+  std::erase_if(rungs, [](const RungInfo& rung) { return rung.id == "cpu.tbb"; });
+#endif
+  return rungs;
+}
 
 }  // namespace upsweep::tests
