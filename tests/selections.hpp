@@ -111,7 +111,7 @@ struct Wide {
   std::uint64_t high;
 };
 
-/// Elements that are told apart by their positions, as far as their size allows.
+/// Elements whose values follow their positions, distinct as far as their size allows.
 template <class E>
 E element(std::int64_t position) {
   const std::uint64_t bits = (static_cast<std::uint64_t>(position) + 1) * 0x9E3779B97F4A7C15U;

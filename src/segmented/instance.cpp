@@ -3,8 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/generated_lists.hpp"
-#include "core/lists.hpp"
+#include "core/list_instance.hpp"
 #include "segmented/reference.hpp"
 #include "segmented/rung.hpp"
 #include "upsweep/segmented.hpp"
@@ -12,64 +11,40 @@
 namespace upsweep::segmented {
 namespace {
 
-/// Sums of lists given by offsets.
+/// Sums of lists.
 template <class T, class Bound>
-class SumsInstance final : public Instance {
- public:
-  SumsInstance(Elements<Bound> offsets, std::int64_t lists, Elements<T> content, std::int64_t n,
-               const std::string& input)
-      : offsets_(std::move(offsets)), content_(std::move(content)), sums_(lists) {
-    group.title =
-        "segmented of " + grouped(n) + " " + std::string(name(type_of<T>())) + " in " + grouped(lists) + " lists";
-    group.input = input;
-    group.type = type_of<T>();
-    group.n = n;
-    group.bytes = static_cast<double>(n * std::int64_t{sizeof(T)} + (lists + 1) * std::int64_t{sizeof(Bound)} +
-                                      lists * std::int64_t{sizeof(T)});
-  }
+class SumsInstance final : public ListInstance<T, Bound> {
+  using Base = ListInstance<T, Bound>;
+  using Base::content_;
+  using Base::lists_;
+  using Base::out_;
 
-  [[nodiscard]] int fills() const override { return content_.is_generated() && std::is_floating_point_v<T> ? 2 : 1; }
-  void fill(int which) override {
-    if (!content_.is_generated()) return;
-    if (which < fills() - 1) {
-      fill_fractions(content_.data(), group.n);
-    } else {
-      fill_whole(content_.data(), group.n);
-    }
-    is_exact_ = which == fills() - 1;
-  }
-  [[nodiscard]] std::vector<HostArray> arrays() override {
-    return {{content_.data(), group.n * std::int64_t{sizeof(T)}, false},
-            {offsets_.data(), (sums_.size() + 1) * std::int64_t{sizeof(Bound)}, false},
-            {sums_.data(), sums_.size() * std::int64_t{sizeof(T)}, true}};
-  }
-  /// On the first n elements: lists that end there or before.
+ public:
+  explicit SumsInstance(ListColumns<T, Bound> columns)
+      : Base("segmented", std::move(columns), &ListColumns<T, Bound>::lists) {}
+
+  using Base::run;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    return segmented_reduce(policy, Lists::by_offsets(static_cast<const Bound*>(at[1]), lists_within(n)),
-                            static_cast<const T*>(at[0]), n, static_cast<T*>(at[2]))
+    return segmented_reduce(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n, static_cast<T*>(at[2]))
         .rung;
   }
-  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
-    throw Error(Code::unsupported, "no rung of the segmented ladder runs on a GPU");
-  }
-  [[nodiscard]] bool is_checkable() const override { return std::is_integral_v<T> && sizeof(T) >= 4; }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
-    for (std::int64_t i = 0; i < sums_.size(); ++i) {
-      const auto first = static_cast<std::int64_t>(offsets_.data()[i]);
-      const auto last = static_cast<std::int64_t>(offsets_.data()[i + 1]);
+    for (std::int64_t i = 0; i < lists_; ++i) {
+      const std::int64_t first = this->start(i);
+      const std::int64_t last = this->start(i + 1);
       // What a library adds up in an order of its own is compared where every order is exact.
-      if (!is_exact_ && rung.kind == Kind::library && last - first > kSerialElements) continue;
+      if (!this->is_exact_ && rung.kind == Kind::library && last - first > kSerialElements) continue;
       const T sum = expected_fold(content_.data(), first, last, Add{}, T{0});
       // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
-      if (std::memcmp(&sum, sums_.data() + i, sizeof(T)) != 0) return wrong_at(i);
+      if (std::memcmp(&sum, out_.data() + i, sizeof(T)) != 0) return wrong_at(i);
     }
     return "";
   }
   bool run_inlined() override {
-    const Bound* const offsets = offsets_.data();
+    const Bound* const offsets = this->offsets_.data();
     const T* const content = content_.data();
-    T* const sums = sums_.data();
-    for (std::int64_t i = 0; i < sums_.size(); ++i) {
+    T* const sums = out_.data();
+    for (std::int64_t i = 0; i < lists_; ++i) {
       T sum{0};
       for (auto j = static_cast<std::int64_t>(offsets[i]); j < static_cast<std::int64_t>(offsets[i + 1]); ++j) {
         sum = add(sum, content[j]);
@@ -78,77 +53,11 @@ class SumsInstance final : public Instance {
     }
     return true;
   }
-
- private:
-  [[nodiscard]] std::int64_t lists_within(std::int64_t n) const {
-    if (n == group.n) return sums_.size();
-    const Bound* const begin = offsets_.data();
-    return std::upper_bound(begin, begin + sums_.size() + 1, static_cast<Bound>(n)) - begin - 1;
-  }
-
-  Elements<Bound> offsets_;
-  Elements<T> content_;
-  cpu::Pages<T> sums_;
-  bool is_exact_ = true;
 };
-
-constexpr InputInfo kInputs[] = {{.name = "OFFSETS"}, {.name = "CONTENT"}};
-constexpr Type kUsualTypes[] = {Type::float64};
-constexpr std::int64_t kSizes[] = {3'000, 3'000'000, 30'000'000};
-constexpr SettingInfo kSettings[] = {kListSetting};
-
-void visit_columns(const std::vector<Column>& input, const Problem::Visit& visit) {
-  const Column& offsets = input[0];
-  const Column& content = input[1];
-  if (!is_list_bound(offsets.type)) {
-    throw Error(Code::unsupported_type,
-                offsets.name + " is " + std::string(name(offsets.type)) + ": offsets are int32, uint32 or int64");
-  }
-  const std::int64_t lists = detail::lists_of_offsets(offsets.count);
-  visit_list_bound(offsets.type, [&]<class Bound>(std::type_identity<Bound>) {
-    visit_type(content.type, [&]<class T>(std::type_identity<T>) {
-      const auto* const bounds = static_cast<const Bound*>(offsets.data.get());
-      for (std::int64_t i = 0; i < lists; ++i) {  // the inlined loop and the reference trust them
-        const auto start = static_cast<std::int64_t>(bounds[i]);
-        const auto stop = static_cast<std::int64_t>(bounds[i + 1]);
-        const Code code = check_list(start, stop, content.count);
-        if (code != Code::ok) throw_bad_list(code, i, start, stop, content.count);
-      }
-      SumsInstance<T, Bound> instance(Elements<Bound>(offsets), lists, Elements<T>(content), content.count,
-                                      offsets.name + " " + content.name);
-      visit(instance);
-    });
-  });
-}
-
-void visit_instances(const ClimbRequest& request, Backend backend, const Problem::Visit& visit) {
-  if (backend == Backend::cuda) return;
-  if (!request.input.empty()) return visit_columns(request.input, visit);
-  const ProblemInfo& info = problem(request.problem);
-  const ListPattern pattern = list_pattern(request);
-  for (const Type type : types_of(request, info)) {
-    for (const std::int64_t n : sizes_of(request, info)) {
-      const std::vector<std::int64_t> offsets = generated_offsets(pattern, n);
-      visit_type(type, [&]<class T>(std::type_identity<T>) {
-        SumsInstance<T, std::int64_t> instance(as_bounds<std::int64_t>(offsets), std::ssize(offsets) - 1,
-                                               Elements<T>(n), n, pattern_name(pattern));
-        visit(instance);
-      });
-    }
-  }
-}
 
 }  // namespace
 
-extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "segmented",
-                                            .rungs = rungs(),
-                                            .inputs = kInputs,
-                                            .types = kNumberTypes,
-                                            .usual_types = kUsualTypes,
-                                            .usual_sizes = kSizes,
-                                            .settings = kSettings};
-                                  },
-                                  .visit_instances = visit_instances};
+extern constexpr Problem kProblem{.info = [] { return list_problem("segmented", rungs()); },
+                                  .visit_instances = visit_lists<SumsInstance>};
 
 }  // namespace upsweep::segmented
