@@ -3,14 +3,12 @@
 // threads, which have the longest shares, and on 64.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <climits>
 #include <cstdint>
 #include <filesystem>
-#include <new>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "rungs.hpp"
+#include "sparse.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
@@ -35,32 +34,12 @@ int upsweep::quota_cores(const std::filesystem::path&) noexcept { return INT_MAX
 namespace upsweep {
 namespace {
 
+using tests::Sparse;
+
 constexpr std::int64_t kPast31 = (std::int64_t{1} << 31) + 12345;
 constexpr std::int64_t kPast32 = (std::int64_t{1} << 32) + 12345;
 
 std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + (i >> 13)); }
-
-/// Zeros, of which only what is written takes memory. The system gives them out where there is less: cpu::Pages it refuses.
-template <class T>
-class Sparse {
- public:
-  explicit Sparse(std::int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
-        memory_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-    if (memory_ == MAP_FAILED) throw std::bad_alloc();
-    (void)madvise(memory_, bytes_, MADV_HUGEPAGE);  // of which one page of zeros is read, too
-  }
-  ~Sparse() { munmap(memory_, bytes_); }
-  Sparse(const Sparse&) = delete;
-  Sparse& operator=(const Sparse&) = delete;
-
-  [[nodiscard]] T* data() { return static_cast<T*>(memory_); }
-  T& operator[](std::int64_t i) { return data()[i]; }
-
- private:
-  std::size_t bytes_;
-  void* memory_;
-};
 
 TEST(Large, HasSixtyFourThreads) { ASSERT_EQ(cpu::hardware_threads(), 64); }
 
