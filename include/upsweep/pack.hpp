@@ -56,12 +56,12 @@ struct ListViews {
     detail::require_values(std::ssize(each_size), std::ssize(each_start));
   }
   template <ListBound T>
-  static ListViews by_sizes(const T* starts, const T* sizes, std::int64_t count) {
+  static ListViews by_sizes(const T* starts, const T* sizes, std::int64_t n) {
     ListViews views;
     views.starts = starts;
     views.sizes = sizes;
     views.type = type_of<T>();
-    views.count = count;
+    views.count = n;
     return views;
   }
   /// The same, some of them null.
@@ -133,10 +133,10 @@ PackResult pack(const Policy& policy, const L& lists, std::int64_t* offsets, std
 /// `pack(par, Lists(starts, stops), offsets, PackColumn::of(pt, packed_pt), PackColumn::of(eta, packed_eta))`.
 template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns>
 PackResult pack(const Policy& policy, const L& lists, Offsets&& offsets, const Columns&... columns) {
-  const auto all = detail::lists_or_views(lists);
-  detail::require_offsets(std::ssize(offsets), all.count);
+  const auto given = detail::lists_or_views(lists);
+  detail::require_offsets(std::ssize(offsets), given.count);
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack(policy, all, std::ranges::data(offsets), array);
+  return pack(policy, given, std::ranges::data(offsets), array);
 }
 
 /// The first step: offsets alone, of lists in `content` elements; offsets holds n + 1.
@@ -148,9 +148,9 @@ PackResult pack_offsets(const Policy& policy, const L& lists, std::int64_t conte
 }
 template <detail::ListsOrViews L, detail::OffsetsOut Offsets>
 PackResult pack_offsets(const Policy& policy, const L& lists, std::int64_t content, Offsets&& offsets) {
-  const auto all = detail::lists_or_views(lists);
-  detail::require_offsets(std::ssize(offsets), all.count);
-  return pack_offsets(policy, all, content, std::ranges::data(offsets));
+  const auto given = detail::lists_or_views(lists);
+  detail::require_offsets(std::ssize(offsets), given.count);
+  return pack_offsets(policy, given, content, std::ranges::data(offsets));
 }
 
 /// The second: content alone, to where n + 1 offsets say. The first of them may have any value: outputs begin there.
@@ -164,10 +164,10 @@ PackResult pack_content(const Policy& policy, const L& lists, const std::int64_t
 }
 template <detail::ListsOrViews L, detail::OffsetsIn Offsets, std::same_as<PackColumn>... Columns>
 PackResult pack_content(const Policy& policy, const L& lists, const Offsets& offsets, const Columns&... columns) {
-  const auto all = detail::lists_or_views(lists);
-  detail::require_offsets(std::ssize(offsets), all.count);
+  const auto given = detail::lists_or_views(lists);
+  detail::require_offsets(std::ssize(offsets), given.count);
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack_content(policy, all, std::ranges::data(offsets), array);
+  return pack_content(policy, given, std::ranges::data(offsets), array);
 }
 
 }  // namespace upsweep

@@ -88,8 +88,8 @@ inline Selected select(const Policy& policy, const Lists& lists, const Mask& mas
 template <detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column>
 Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
                 const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  return select(policy, lists, mask, detail::offsets_output(out_offsets, lists.count), std::span(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return select(policy, lists, mask, detail::offsets_output(out_offsets, lists.count), std::span(array));
 }
 
 /// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
@@ -106,8 +106,8 @@ inline Selected select(const Policy& policy, const Mask& mask, std::span<const S
 }
 template <detail::IsSelectColumn... Column>
 Selected select(const Policy& policy, const Mask& mask, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  return select(policy, mask, std::span<const SelectColumn>(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return select(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column: `select(par, mask, pt, out_pt)`.
 template <detail::MovedArray Content, detail::MovedArray Out>
@@ -139,8 +139,8 @@ inline std::int64_t partition(const Policy& policy, const Mask& mask, std::span<
 }
 template <detail::IsSelectColumn... Column>
 std::int64_t partition(const Policy& policy, const Mask& mask, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  return partition(policy, mask, std::span<const SelectColumn>(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return partition(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column.
 template <detail::MovedArray Content, detail::MovedArray Out>
@@ -157,8 +157,8 @@ inline void take(const Policy& policy, const Indices& indices, std::span<const S
 }
 template <detail::IsSelectColumn... Column>
 void take(const Policy& policy, const Indices& indices, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  take(policy, indices, std::span<const SelectColumn>(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  take(policy, indices, std::span<const SelectColumn>(array));
 }
 /// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
 template <detail::MovedArray Content, detail::BoundArray At, detail::MovedArray Out>

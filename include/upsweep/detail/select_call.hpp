@@ -39,11 +39,11 @@ struct SelectColumn {
   int size = 0;               ///< bytes of an element: 1, 2, 4, 8 or 16
 
   constexpr SelectColumn() = default;
-  constexpr SelectColumn(const void* elements, std::int64_t count, void* to, std::int64_t room, int element_size)
-      : content(elements), length(count), out(to), capacity(room), size(element_size) {}
+  constexpr SelectColumn(const void* elements, std::int64_t n, void* to, std::int64_t room, int element_size)
+      : content(elements), length(n), out(to), capacity(room), size(element_size) {}
   template <detail::MovedElement T>
-  constexpr SelectColumn(const T* elements, std::int64_t count, T* to, std::int64_t room)
-      : SelectColumn(elements, count, to, room, int{sizeof(T)}) {}
+  constexpr SelectColumn(const T* elements, std::int64_t n, T* to, std::int64_t room)
+      : SelectColumn(elements, n, to, room, int{sizeof(T)}) {}
   /// Of arrays, vectors and spans of one type.
   template <detail::MovedArray In, detail::MovedArray Out>
     requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<In>>, std::ranges::range_value_t<Out>>
@@ -59,7 +59,7 @@ struct Indices {
 
   constexpr Indices() = default;
   template <ListBound T>
-  constexpr Indices(const T* indices, std::int64_t count) : data(indices), length(count), type(type_of<T>()) {}
+  constexpr Indices(const T* indices, std::int64_t n) : data(indices), length(n), type(type_of<T>()) {}
   template <detail::BoundArray R>
   constexpr Indices(const R& indices)  // NOLINT(google-explicit-constructor): an array of integers is indices
       : Indices(std::ranges::data(indices), std::ssize(indices)) {}
