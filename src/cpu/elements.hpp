@@ -11,6 +11,13 @@
 
 namespace upsweep::cpu {
 
+/// What a call's kernels get as the operator's function object, which compiled operators have none of.
+template <class Call>
+const void* operator_object(const Call& call) {
+  static constexpr std::byte kNoState{};
+  return call.op_object != nullptr ? call.op_object : &kNoState;
+}
+
 /// An array read through a conversion. Where the types are equal the elements are handed out where they lie; otherwise
 /// they pass through a chunk on the stack, small enough to stay in first-level cache beside what it is made from.
 class Elements {

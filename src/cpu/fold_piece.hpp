@@ -21,7 +21,7 @@ class FoldPiece {
       : kernel_(call.custom != nullptr ? *call.custom : table.scan[at(call.out_type)][at(call.op)]),
         merge_(call.custom != nullptr ? call.custom->merge
                                       : kernels_plain().scan[at(call.out_type)][at(call.op)].merge),
-        op_(call.op_object != nullptr ? call.op_object : &kNoOperatorObject),
+        op_(operator_object(call)),
         elements_(call),
         out_type_(call.out_type) {
     if (elements_.converts() && call.op == Operator::add && is_integer(call.in_type) && is_integer(call.out_type)) {
@@ -50,8 +50,6 @@ class FoldPiece {
   static Multiply product_of(Type type, bool vectors);
   /// The same of elements of the output type.
   void fold(const void* x, std::int64_t n, void* carry) const;
-
-  static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
 
   const detail::ScanKernel& kernel_;
   void (*merge_)(const void* op, void* left, const void* right);

@@ -17,8 +17,10 @@
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
+#include "cpu/elements.hpp"
 #include "cpu/list_batch.hpp"
 #include "cpu/list_values.hpp"
+#include "cpu/long_lists.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/segments.hpp"
 #include "upsweep/operators.hpp"
@@ -28,6 +30,8 @@ namespace {
 
 using cpu::Int128;
 using cpu::ListKernels;
+using cpu::LongList;
+using cpu::Range;
 
 /// Lists that are longer are done beside others of about their length, wherever these are.
 constexpr std::int64_t kShort = 32;
@@ -35,14 +39,6 @@ constexpr std::int64_t kShort = 32;
 constexpr std::int64_t kBlocksAtOnce = 16;
 /// Elements that are converted or gathered at a time, in the core's second cache.
 constexpr std::int64_t kStaged = kBlocksAtOnce * cpu::kListBlock;
-struct LongList {
-  std::int64_t list;
-  std::int64_t start;
-  std::int64_t stop;
-  std::int64_t first_block = 0;
-
-  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(stop - start, cpu::kListBlock); }
-};
 
 /// What the kernels are given of the content.
 struct Content {
@@ -100,10 +96,7 @@ class Plan {
   [[nodiscard]] int abreast() const { return computed_ == Type::custom ? 1 : cpu::lists_abreast(computed_); }
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
-  [[nodiscard]] const void* op() const {
-    static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
-    return call_.op_object != nullptr ? call_.op_object : &kNoOperatorObject;
-  }
+  [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }
 
   /// What a fold begins with, and one that goes on from others; null: with its first element.
   [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.bytes.data(); }
@@ -196,9 +189,9 @@ class Worker {
   std::int64_t run(cpu::Share lists);
   [[nodiscard]] const std::vector<LongList>& long_lists() const { return long_lists_; }
 
-  /// parts ← what blocks `first` and on of a long list come to, part_size() bytes each: folds, exact sums of checked ones,
+  /// parts ← what at most kBlocksAtOnce blocks of a long list come to, part_size() bytes each: folds, exact sums of checked ones,
   /// how many elements are not zero (of `all` less how many there are), or the place of the smallest or greatest in content.
-  void reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts);
+  void reduce_blocks(const LongList& list, Range blocks, std::byte* parts);
 
  private:
   [[nodiscard]] static std::unique_ptr<std::byte[]> room(std::int64_t element) {
@@ -212,8 +205,6 @@ class Worker {
   std::int64_t reduce(std::int64_t first, std::int64_t count);
   void fold_runs(std::int64_t first, std::int64_t count);
   void place_picks(std::int64_t first, std::int64_t count) const;
-  void take_blocks(const LongList& list, std::int64_t first, std::int64_t count);
-  void reduce_some_blocks(std::int64_t count, std::byte* parts);
   void reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count);
   void reduce_values(std::int64_t first, std::int64_t at, std::int64_t count, const Content& content);
   void count_elements(std::int64_t first, std::int64_t count) const;
@@ -260,15 +251,8 @@ class Worker {
 std::int64_t Worker::read(std::int64_t first, std::int64_t count) {
   const std::int64_t bad = batch_.read(call_.lists, first, count, call_.n, plan_.kernels());
   if (bad != kNoIndex) return bad;
-  if (batch_.longest <= cpu::kListBlock || call_.reducer == Reducer::count || plan_.folds_runs()) return kNoIndex;
-  for (std::int64_t i = 0; i < count; ++i) {
-    auto& from = batch_.from[static_cast<std::size_t>(i)];
-    auto& to = batch_.to[static_cast<std::size_t>(i)];
-    if (to - from <= cpu::kListBlock) continue;
-    long_lists_.push_back({first + i, from, to});
-    from = to = 0;
-  }
-  batch_.longest = cpu::kListBlock;
+  if (call_.reducer == Reducer::count || plan_.folds_runs()) return kNoIndex;
+  cpu::set_long_aside(batch_, first, count, long_lists_);
   return kNoIndex;
 }
 
@@ -564,80 +548,52 @@ std::int64_t Worker::run(cpu::Share lists) {
 
 // ---- Long lists.
 
-/// The bounds of blocks `first` and on of a list.
-void Worker::take_blocks(const LongList& list, std::int64_t first, std::int64_t count) {
-  for (std::int64_t b = 0; b < count; ++b) {
-    const std::int64_t from = list.start + (first + b) * cpu::kListBlock;
-    batch_.from[static_cast<std::size_t>(b)] = from;
-    batch_.to[static_cast<std::size_t>(b)] = std::min(from + cpu::kListBlock, list.stop);
+void Worker::reduce_blocks(const LongList& list, Range blocks, std::byte* parts) {
+  for (std::int64_t b = 0; b < blocks.count; ++b) {
+    const Range elements = list.block(blocks.first + b);
+    batch_.from[static_cast<std::size_t>(b)] = elements.first;
+    batch_.to[static_cast<std::size_t>(b)] = elements.first + elements.count;
   }
-}
-
-void Worker::reduce_blocks(const LongList& list, std::int64_t first, std::int64_t count, std::byte* parts) {
-  for (std::int64_t done = 0; done < count;) {
-    const std::int64_t some = std::min(count - done, kBlocksAtOnce);
-    take_blocks(list, first + done, some);
-    reduce_some_blocks(some, parts + done * plan_.part_size());
-    done += some;
-  }
-}
-
-/// Parts of the blocks whose bounds are there.
-void Worker::reduce_some_blocks(std::int64_t count, std::byte* parts) {
   if (plan_.is_checked()) {
-    for (std::int64_t b = 0; b < count; ++b) {
+    for (std::int64_t b = 0; b < blocks.count; ++b) {
       const auto k = static_cast<std::size_t>(b);
       reinterpret_cast<Int128*>(parts)[b] = exact_sum(call_, batch_.from[k], batch_.to[k]);
     }
     return;
   }
-  const cpu::ListBatch blocks = batch_;  // staging moves them
-  const Content content = stage(0, count);
+  const Content content = stage(0, blocks.count);
   const std::int64_t* const from = batch_.from.data();
   const std::int64_t* const to = batch_.to.data();
   if (plan_.is_bits()) {
+    auto* const counts = reinterpret_cast<std::int64_t*>(parts);
     plan_.kernels().nonzero[cpu::at(call_.in_type)](content.data, content.end, bits_.get());
-    plan_.kernels().bits.count(bits_.get(), from, to, count, reinterpret_cast<std::int64_t*>(parts));
+    plan_.kernels().bits.count(bits_.get(), from, to, blocks.count, counts);
     if (call_.reducer != Reducer::all) return;
-    for (std::int64_t b = 0; b < count; ++b) reinterpret_cast<std::int64_t*>(parts)[b] -= to[b] - from[b];
+    for (std::int64_t b = 0; b < blocks.count; ++b) counts[b] -= to[b] - from[b];
     return;
   }
-  plan_.run(content, from, to, count, plan_.neutral(), parts);
+  plan_.run(content, from, to, blocks.count, plan_.neutral(), parts);
   if (!plan_.is_pick()) return;
-  for (std::int64_t b = 0; b < count; ++b) {  // from positions in blocks to those in the content
+  for (std::int64_t b = 0; b < blocks.count; ++b) {  // from positions in blocks to those in the content
     auto& position = reinterpret_cast<std::int64_t*>(parts)[b];
-    if (position >= 0) position = place_of(call_, blocks.from[static_cast<std::size_t>(b)], position);
+    if (position >= 0) position = place_of(call_, list.block(blocks.first + b).first, position);
   }
 }
 
 /// The lists that all workers have set aside: their blocks, in any order, then what these come to, in order.
-class LongLists {
+class LongFolds {
  public:
-  LongLists(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers) : plan_(plan) {
-    for (const auto& worker : workers) {
-      lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
-    }
-    for (LongList& list : lists_) {
-      list.first_block = blocks_;
-      blocks_ += list.blocks();
-    }
-    parts_ = std::make_unique_for_overwrite<detail::CarryBytes[]>(
-        static_cast<std::size_t>(cpu::parts(blocks_ * plan.part_size(), sizeof(detail::CarryBytes))));
-  }
+  LongFolds(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
+      : plan_(plan),
+        workers_(workers),
+        lists_(workers),
+        parts_(std::make_unique_for_overwrite<detail::CarryBytes[]>(
+            static_cast<std::size_t>(cpu::parts(lists_.blocks() * plan.part_size(), sizeof(detail::CarryBytes))))) {}
 
   /// Returns the first list whose sum does not fit or kNoIndex.
-  std::int64_t run(const std::vector<std::unique_ptr<Worker>>& workers) {
-    if (lists_.empty()) return kNoIndex;
-    std::atomic<std::int64_t> ticket{0};
-    const std::int64_t tickets = cpu::parts(blocks_, kBlocksAtOnce);
-    const auto most = static_cast<int>(std::min<std::int64_t>(std::ssize(workers), tickets));
-    cpu::run_workers(most, [&](int w) {
-      Worker& worker = *workers[static_cast<std::size_t>(w)];
-      for (;;) {
-        const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-        if (mine >= tickets) return;
-        reduce(worker, cpu::part_of(blocks_, kBlocksAtOnce, mine));
-      }
+  std::int64_t run() {
+    lists_.for_each(workers_, kBlocksAtOnce, [&](Worker& worker, const LongList& list, Range blocks) {
+      worker.reduce_blocks(list, blocks, part(list.first_block + blocks.first));
     });
     std::int64_t bad = kNoIndex;
     for (const LongList& list : lists_) {
@@ -649,19 +605,6 @@ class LongLists {
  private:
   [[nodiscard]] std::byte* part(std::int64_t block) const {
     return reinterpret_cast<std::byte*>(parts_.get()) + block * plan_.part_size();
-  }
-
-  /// Blocks of one list or of several.
-  void reduce(Worker& worker, cpu::Range blocks) const {
-    auto list = std::upper_bound(lists_.begin(), lists_.end(), blocks.first,
-                                 [](std::int64_t block, const LongList& one) { return block < one.first_block; }) -
-                1;
-    const std::int64_t end = blocks.first + blocks.count;
-    for (std::int64_t block = blocks.first; block < end; ++list) {
-      const std::int64_t some = std::min(end, list->first_block + list->blocks()) - block;
-      worker.reduce_blocks(*list, block - list->first_block, some, part(block));
-      block += some;
-    }
   }
 
   /// Whether the list's result fits.
@@ -718,8 +661,8 @@ class LongLists {
   }
 
   const Plan& plan_;
-  std::vector<LongList> lists_;
-  std::int64_t blocks_ = 0;
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  cpu::LongLists lists_;
   std::unique_ptr<detail::CarryBytes[]> parts_;  // aligned as any element is
 };
 
@@ -755,7 +698,7 @@ Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, con
       first_bad.add(all[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
     }
   });
-  first_bad.add(LongLists(plan, all).run(all));
+  first_bad.add(LongFolds(plan, all).run());
   const std::int64_t bad = first_bad.get();
   if (bad == kNoIndex) return {};
   return {code_of(call, bad), bad};

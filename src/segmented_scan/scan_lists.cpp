@@ -13,8 +13,10 @@
 
 #include "core/lists.hpp"
 #include "core/visit.hpp"
+#include "cpu/elements.hpp"
 #include "cpu/list_batch.hpp"
 #include "cpu/list_values.hpp"
+#include "cpu/long_lists.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/segments.hpp"
 #include "upsweep/operators.hpp"
@@ -26,23 +28,11 @@ using cpu::Int128;
 using cpu::kListBlock;
 using cpu::ListBatch;
 using cpu::ListKernels;
+using cpu::LongList;
 using cpu::Range;
 
 /// Elements that are converted at a time, in the core's second cache.
 constexpr std::int64_t kStaged = 8 * kListBlock;
-
-struct LongList {
-  std::int64_t list;
-  std::int64_t start;
-  std::int64_t stop;
-  std::int64_t first_block = 0;
-
-  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(stop - start, kListBlock); }
-  [[nodiscard]] Range block(std::int64_t b) const {
-    const Range within = cpu::part_of(stop - start, kListBlock, b);
-    return {start + within.first, within.count};
-  }
-};
 
 /// What a call's lists are scanned by: the same for every worker.
 class Plan {
@@ -69,10 +59,7 @@ class Plan {
   /// Bytes of an element as the kernels read it, and of a value as it is computed.
   [[nodiscard]] std::int64_t element_size() const { return is_custom() ? call_.in_size : size_of(computed_); }
   [[nodiscard]] std::int64_t size() const { return is_custom() ? call_.out_size : size_of(computed_); }
-  [[nodiscard]] const void* op() const {
-    static constexpr std::byte kNoOperatorObject{};  // compiled operators have no state
-    return call_.op_object != nullptr ? call_.op_object : &kNoOperatorObject;
-  }
+  [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }
   [[nodiscard]] const void* init() const { return is_custom() ? call_.init : init_.bytes.data(); }
   /// x ⊕ this is x, for every x; not of custom operators.
   [[nodiscard]] const void* identity() const { return identity_.bytes.data(); }
@@ -161,7 +148,7 @@ class Worker {
       const std::int64_t good = bad == kNoIndex ? count : bad - first;
       // Of the lists before a bad one the sums may not fit.
       if (bad != kNoIndex && batch_.read(call_.lists, first, good, call_.n, plan_.kernels()) != kNoIndex) return bad;
-      take_long(first, good);
+      if (!scans_runs()) cpu::set_long_aside(batch_, first, good, long_lists_);
       const std::int64_t overflow = find_overflow(first, good);
       if (overflow != kNoIndex || bad != kNoIndex) return cpu::first_index(overflow, bad);
       scan_batch(good);
@@ -194,18 +181,6 @@ class Worker {
     std::int64_t first;
     std::int64_t end;
   };
-
-  void take_long(std::int64_t first, std::int64_t count) {
-    if (batch_.longest <= kListBlock || scans_runs()) return;
-    for (std::int64_t i = 0; i < count; ++i) {
-      auto& from = batch_.from[static_cast<std::size_t>(i)];
-      auto& to = batch_.to[static_cast<std::size_t>(i)];
-      if (to - from <= kListBlock) continue;
-      long_lists_.push_back({first + i, from, to});
-      from = to = 0;
-    }
-    batch_.longest = kListBlock;
-  }
 
   [[nodiscard]] bool scans_runs() const { return plan_.is_custom() && call_.valid.is_given(); }
 
@@ -321,27 +296,25 @@ void Worker::scan_runs(std::int64_t start, std::int64_t stop) {
 // ---- Long lists.
 
 /// The blocks of all long lists: each is folded, what precedes it is folded from these in order, and then it is scanned.
-class LongLists {
+class LongScans {
  public:
-  LongLists(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers) : plan_(plan) {
-    for (const auto& worker : workers) {
-      lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
-    }
-    for (LongList& list : lists_) {
-      list.first_block = blocks_;
-      blocks_ += list.blocks();
-    }
-    totals_ = std::make_unique_for_overwrite<detail::CarryBytes[]>(
-        static_cast<std::size_t>(cpu::parts(blocks_ * plan.size(), sizeof(detail::CarryBytes))));
-  }
+  LongScans(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
+      : plan_(plan),
+        workers_(workers),
+        lists_(workers),
+        totals_(std::make_unique_for_overwrite<detail::CarryBytes[]>(
+            static_cast<std::size_t>(cpu::parts(lists_.blocks() * plan.size(), sizeof(detail::CarryBytes))))) {}
 
   /// Returns the first list whose sums do not fit or kNoIndex.
-  std::int64_t run(const std::vector<std::unique_ptr<Worker>>& workers) {
-    if (lists_.empty()) return kNoIndex;
+  std::int64_t run() {
     const std::int64_t bad = find_overflow();  // first, as the scan may be in place
-    for_each_block(workers, [&](Worker& worker, Range block, std::byte* total) { worker.fold_block(block, total); });
+    lists_.for_each(workers_, 1, [&](Worker& worker, const LongList& list, Range blocks) {
+      worker.fold_block(list.block(blocks.first), total(list.first_block + blocks.first));
+    });
     for (const LongList& list : lists_) scan_totals(list);
-    for_each_block(workers, [&](Worker& worker, Range block, std::byte* total) { worker.scan_block(block, total); });
+    lists_.for_each(workers_, 1, [&](Worker& worker, const LongList& list, Range blocks) {
+      worker.scan_block(list.block(blocks.first), total(list.first_block + blocks.first));
+    });
     return bad;
   }
 
@@ -359,22 +332,6 @@ class LongLists {
     return reinterpret_cast<std::byte*>(totals_.get()) + block * plan_.size();
   }
 
-  template <class Work>
-  void for_each_block(const std::vector<std::unique_ptr<Worker>>& workers, Work work) const {
-    std::atomic<std::int64_t> ticket{0};
-    const auto most = static_cast<int>(std::min<std::int64_t>(std::ssize(workers), blocks_));
-    cpu::run_workers(most, [&](int w) {
-      for (;;) {
-        const std::int64_t block = ticket.fetch_add(1, std::memory_order_relaxed);
-        if (block >= blocks_) return;
-        const auto list = std::upper_bound(lists_.begin(), lists_.end(), block,
-                                           [](std::int64_t b, const LongList& one) { return b < one.first_block; }) -
-                          1;
-        work(*workers[static_cast<std::size_t>(w)], list->block(block - list->first_block), total(block));
-      }
-    });
-  }
-
   /// Totals of blocks become what precedes them.
   void scan_totals(const LongList& list) const {
     alignas(64) detail::CarryBytes before;
@@ -389,8 +346,8 @@ class LongLists {
   }
 
   const Plan& plan_;
-  std::vector<LongList> lists_;
-  std::int64_t blocks_ = 0;
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  cpu::LongLists lists_;
   std::unique_ptr<detail::CarryBytes[]> totals_;  // aligned as any element is
 };
 
@@ -411,7 +368,7 @@ Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, c
       first_bad.add(all[static_cast<std::size_t>(w)]->run(first, std::min(call.lists.count, first + each)));
     }
   });
-  first_bad.add(LongLists(plan, all).run(all));
+  first_bad.add(LongScans(plan, all).run());
   const std::int64_t bad = first_bad.get();
   if (bad == kNoIndex) return {};
   const Code code = check_list(call.lists, bad, call.n);

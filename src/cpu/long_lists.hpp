@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/long_lists.hpp: lists of more than a block: workers set them aside, and all of them then do their blocks.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "cpu/list_batch.hpp"
+#include "cpu/list_values.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+
+namespace upsweep::cpu {
+
+struct LongList {
+  std::int64_t list;
+  std::int64_t start;
+  std::int64_t stop;
+  std::int64_t first_block = 0;  ///< how many blocks the long lists before it have
+
+  [[nodiscard]] std::int64_t blocks() const { return parts(stop - start, kListBlock); }
+  /// The elements of its block b.
+  [[nodiscard]] Range block(std::int64_t b) const {
+    const Range within = part_of(stop - start, kListBlock, b);
+    return {start + within.first, within.count};
+  }
+};
+
+/// Long lists among the `count` of the batch, the first of which is list number `first`, are added to `aside` and become
+/// empty.
+inline void set_long_aside(ListBatch& batch, std::int64_t first, std::int64_t count, std::vector<LongList>& aside) {
+  if (batch.longest <= kListBlock) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto& from = batch.from[static_cast<std::size_t>(i)];
+    auto& to = batch.to[static_cast<std::size_t>(i)];
+    if (to - from <= kListBlock) continue;
+    aside.push_back({first + i, from, to});
+    from = to = 0;
+  }
+  batch.longest = kListBlock;
+}
+
+/// The lists that all workers have set aside.
+class LongLists {
+ public:
+  template <class Worker>
+  explicit LongLists(const std::vector<std::unique_ptr<Worker>>& workers) {
+    for (const auto& worker : workers) {
+      lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
+    }
+    for (LongList& list : lists_) {
+      list.first_block = blocks_;
+      blocks_ += list.blocks();
+    }
+  }
+
+  [[nodiscard]] auto begin() const { return lists_.begin(); }
+  [[nodiscard]] auto end() const { return lists_.end(); }
+  [[nodiscard]] std::int64_t blocks() const { return blocks_; }
+
+  /// work(worker, list, blocks of it) until all blocks are done; workers take `each` of them at a time.
+  template <class Worker, class Work>
+  void for_each(const std::vector<std::unique_ptr<Worker>>& workers, std::int64_t each, Work work) const {
+    if (blocks_ == 0) return;
+    std::atomic<std::int64_t> ticket{0};
+    const std::int64_t tickets = parts(blocks_, each);
+    run_workers(static_cast<int>(std::min<std::int64_t>(std::ssize(workers), tickets)), [&](int w) {
+      for (;;) {
+        const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+        if (mine >= tickets) return;
+        visit(part_of(blocks_, each, mine),
+              [&](const LongList& list, Range blocks) { work(*workers[static_cast<std::size_t>(w)], list, blocks); });
+      }
+    });
+  }
+
+ private:
+  /// Blocks of one list or of several, list by list.
+  template <class Visit>
+  void visit(Range blocks, Visit visit_list) const {
+    auto list = std::upper_bound(lists_.begin(), lists_.end(), blocks.first,
+                                 [](std::int64_t block, const LongList& one) { return block < one.first_block; }) -
+                1;
+    const std::int64_t end = blocks.first + blocks.count;
+    for (std::int64_t block = blocks.first; block < end; ++list) {
+      const std::int64_t count = std::min(end, list->first_block + list->blocks()) - block;
+      visit_list(*list, {block - list->first_block, count});
+      block += count;
+    }
+  }
+
+  std::vector<LongList> lists_;
+  std::int64_t blocks_ = 0;
+};
+
+}  // namespace upsweep::cpu
