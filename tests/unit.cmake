@@ -23,6 +23,7 @@ upsweep_test(climb SOURCES climb_test.cpp)
 enable_language(C)
 upsweep_test(c_api SANITIZE SOURCES c_api_test.c)
 upsweep_test(properties SOURCES properties_test.cpp LIBS rapidcheck)
+upsweep_test(list_properties SOURCES list_properties_test.cpp LIBS rapidcheck)
 upsweep_test(mutants SOURCES mutants_test.cpp)
 
 find_package(nlohmann_json REQUIRED)

@@ -21,12 +21,12 @@ struct OffsetsCarry {
 
 /// left, then right.
 constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarry& right) {
-  OffsetsCarry all{0, left.lists + right.lists, left.first_bad};
-  const bool overflow = __builtin_add_overflow(left.total, right.total, &all.total);
-  if (all.first_bad == kNoIndex && right.first_bad != kNoIndex) all.first_bad = left.lists + right.first_bad;
-  if (all.first_bad == kNoIndex && overflow)
-    all.first_bad = left.lists;  // somewhere in right: only its lists show where
-  return all;
+  OffsetsCarry merged{0, left.lists + right.lists, left.first_bad};
+  const bool overflow = __builtin_add_overflow(left.total, right.total, &merged.total);
+  if (merged.first_bad == kNoIndex && right.first_bad != kNoIndex) merged.first_bad = left.lists + right.first_bad;
+  if (merged.first_bad == kNoIndex && overflow)
+    merged.first_bad = left.lists;  // somewhere in right: only its lists show where
+  return merged;
 }
 
 namespace gpu {
