@@ -20,6 +20,9 @@
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
 //           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // In place  `out` must not overlap any input.
+// On a GPU  with a gpu::Policy and device memory, for the compiled operators: the same type in and out, or sums of integers
+//           in the 64 bits of their sign. Sums wrap around. Floats of long lists are added in another order than on the
+//           CPU, in the same one on every run. Operators of one's own run on the CPU alone.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
@@ -89,6 +92,41 @@ SegmentedCall segmented_call(const Lists& lists, const In* content, std::int64_t
   return call;
 }
 
+/// A fold of those elements by that operator.
+template <class In, class Out, class Op>
+SegmentedCall fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                        const Mask& valid) {
+  auto call = segmented_call(lists, content, n, out, valid);
+  describe_elements<ElementType<In>, Out>(call, op);
+  return call;
+}
+
+/// One of the named reducers.
+template <class In, class Out, NamedReducer Op>
+SegmentedCall reducer_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Mask& valid) {
+  using Element = ElementType<In>;
+  constexpr bool kIsBoolean = Op::kReducer == Reducer::any || Op::kReducer == Reducer::all;
+  static_assert(kIsBoolean ? std::is_same_v<ElementType<Out>, std::uint8_t> : std::is_same_v<Out, std::int64_t>,
+                "any and all write bool or uint8, counts and positions are int64");
+  static_assert(type_of<Element>() != Type::custom, "elements must be of a type of types.hpp, or bool");
+  auto call = segmented_call(lists, content, n, out, valid);
+  call.reducer = Op::kReducer;
+  call.in_type = type_of<Element>();
+  call.in_size = sizeof(Element);
+  call.out_type = type_of<ElementType<Out>>();
+  call.out_size = sizeof(Out);
+  return call;
+}
+
+/// A fold on a GPU.
+template <class In, class Out, class Op>
+SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                               const Mask& valid) {
+  static_assert(kCompiledOperator<ElementType<In>, Out, Op> != Operator::custom,
+                "operators of one's own fold lists on the CPU alone");
+  return fold_call(lists, content, n, out, op, valid);
+}
+
 }  // namespace detail
 
 /// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
@@ -96,8 +134,7 @@ template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                  Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   using Element = detail::ElementType<In>;
-  auto call = detail::segmented_call(lists, content, n, out, valid);
-  detail::describe_elements<Element, Out>(call, op);
+  auto call = detail::fold_call(lists, content, n, out, op, valid);
   if constexpr (detail::kCompiledOperator<Element, Out, Op> == Operator::custom) {
     static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
     call.custom_fold = &detail::kCustomFold<Element, Out, Op>;
@@ -118,17 +155,7 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
 template <class In, class Out, detail::NamedReducer Op>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                  Op, const Mask& valid = {}) {
-  using Element = detail::ElementType<In>;
-  constexpr bool kIsBoolean = Op::kReducer == Reducer::any || Op::kReducer == Reducer::all;
-  static_assert(kIsBoolean ? std::is_same_v<detail::ElementType<Out>, std::uint8_t> : std::is_same_v<Out, std::int64_t>,
-                "any and all write bool or uint8, counts and positions are int64");
-  static_assert(type_of<Element>() != Type::custom, "elements must be of a type of types.hpp, or bool");
-  auto call = detail::segmented_call(lists, content, n, out, valid);
-  call.reducer = Op::kReducer;
-  call.in_type = type_of<Element>();
-  call.in_size = sizeof(Element);
-  call.out_type = type_of<detail::ElementType<Out>>();
-  call.out_size = sizeof(Out);
+  const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
   return {lists.count, detail::run_segmented(policy, call)};
 }
 
@@ -149,4 +176,83 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
                           init, valid);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp.
+
+/// out[i] = init ⊕ the elements of list i. Waits for the stream, as a bad list is an error.
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                 Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+  auto call = detail::device_fold_call(lists, content, n, out, op, valid);
+  call.init = std::addressof(init);
+  return {lists.count, detail::run_segmented(policy, call)};
+}
+
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+  requires(!detail::NamedReducer<Op>)
+SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                 Out* out, Op op = {}, const Mask& valid = {}) {
+  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+}
+
+/// any, all, count, count_nonzero, argmin or argmax of every list. Waits for the stream.
+template <class In, class Out, detail::NamedReducer Op>
+SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                 Out* out, Op, const Mask& valid = {}) {
+  const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
+  return {lists.count, detail::run_segmented(policy, call)};
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <class In, class Out, class Op>
+std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
+                                        std::type_identity_t<Out> init, const Mask& valid = {}) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::device_fold_call(lists, content, n, out, op, valid);
+  call.init = std::addressof(init);
+  call.status = status;
+  return detail::run_segmented(policy, call);
+}
+
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+  requires(!detail::NamedReducer<Op>)
+std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op op = {},
+                                        const Mask& valid = {}) {
+  return segmented_reduce_async(policy, lists, content, n, out, status, op, detail::usual_init<Out, Op>(), valid);
+}
+
+/// The same of any, all, count, count_nonzero, argmin or argmax.
+template <class In, class Out, detail::NamedReducer Op>
+std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op,
+                                        const Mask& valid = {}) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
+  call.status = status;
+  return detail::run_segmented(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that such a call needs under that policy: for a Workspace. Calls with fewer lists and elements need no
+/// more, where their lists lie one after the other as these do or do not. Of `lists` only what they are is looked at.
+template <class In, class Out, class Op = Add>
+WorkspaceSize segmented_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op = {},
+                                  const Mask& valid = {}) {
+  const In* const content = nullptr;
+  Out* const out = nullptr;
+  if constexpr (upsweep::detail::NamedReducer<Op>) {
+    return upsweep::detail::segmented_workspace(
+        policy, upsweep::detail::reducer_call<In, Out, Op>(lists, content, n, out, valid));
+  } else {
+    return upsweep::detail::segmented_workspace(policy,
+                                                upsweep::detail::device_fold_call(lists, content, n, out, op, valid));
+  }
+}
+
+}  // namespace gpu
 }  // namespace upsweep

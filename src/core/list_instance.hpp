@@ -105,11 +105,12 @@ void visit_list_columns(const std::vector<Column>& input, const Problem::Visit& 
   });
 }
 
-/// Visits an instance of every type and size that the request asks for, or that of its columns; on the CPU alone. `Made`
-/// is a template of instances that are made of ListColumns.
+/// Visits an instance of every type and size that the request asks for, or that of its columns. `Made` is a template of
+/// instances that are made of ListColumns. On a GPU where the ladder has a rung for it.
 template <template <class, class> class Made>
 void visit_lists(const ClimbRequest& request, Backend backend, const Problem::Visit& visit) {
-  if (backend == Backend::cuda) return;
+  const auto& rungs = ladder(request.problem);
+  if (std::none_of(rungs.begin(), rungs.end(), [&](const RungInfo& rung) { return rung.backend() == backend; })) return;
   if (!request.input.empty()) return visit_list_columns<Made>(request.input, visit);
   const ProblemInfo& info = problem(request.problem);
   const ListPattern pattern = list_pattern(request);

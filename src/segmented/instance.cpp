@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/list_instance.hpp"
+#include "scan/reference.hpp"
 #include "segmented/reference.hpp"
 #include "segmented/rung.hpp"
 #include "upsweep/segmented.hpp"
@@ -23,12 +24,27 @@ class SumsInstance final : public ListInstance<T, Bound> {
   explicit SumsInstance(ListColumns<T, Bound> columns)
       : Base("segmented", std::move(columns), &ListColumns<T, Bound>::lists) {}
 
-  using Base::run;
+  [[nodiscard]] std::vector<HostArray> arrays() override {
+    auto all = Base::arrays();
+    all.push_back({&status_, sizeof status_, true});
+    return all;
+  }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
+    status_ = {.first_bad = kNoIndex, .code = Code::ok};  // it would throw
     return segmented_reduce(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n, static_cast<T*>(at[2]))
         .rung;
   }
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    return segmented_reduce_async(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
+                                  static_cast<T*>(at[2]), static_cast<gpu::ListsStatus*>(at[3]));
+  }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    return gpu::segmented_workspace<T, T>(policy, Lists::by_offsets(this->offsets_.data(), lists_), this->group.n);
+  }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
+    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
+    const bool is_rounded = std::is_floating_point_v<T> && !(this->is_exact_ && content_.is_generated());
+    if (rung.backend() == Backend::cuda && is_rounded) return wrong_at(first_far(rung));
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t first = this->start(i);
       const std::int64_t last = this->start(i + 1);
@@ -53,6 +69,24 @@ class SumsInstance final : public ListInstance<T, Bound> {
     }
     return true;
   }
+
+ private:
+  /// The first sum that is farther from the true one than the rung's order of additions explains.
+  [[nodiscard]] std::int64_t first_far(const RungInfo& rung) const {
+    for (std::int64_t i = 0; i < lists_; ++i) {
+      const std::int64_t length = this->start(i + 1) - this->start(i);
+      scan::SumReference right;
+      for (std::int64_t j = this->start(i); j < this->start(i + 1); ++j) {
+        right.next(static_cast<long double>(content_.data()[j]));
+      }
+      if (!scan::is_close(right, out_.data()[i], rung.float_bound.factor(length, std::max<std::int64_t>(length, 1)))) {
+        return i;
+      }
+    }
+    return kNoIndex;
+  }
+
+  gpu::ListsStatus status_{.first_bad = kNoIndex, .code = Code::ok};
 };
 
 }  // namespace

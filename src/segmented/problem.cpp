@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented/problem.cpp: the segmented ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+#include <cstddef>
 #include <string>
 
 #include "core/lists.hpp"
+#include "cuda/device_call.hpp"
 #include "segmented/rung.hpp"
 #include "upsweep/detail/segmented_call.hpp"
 
@@ -10,9 +12,12 @@ namespace upsweep {
 namespace segmented {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns;
+extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cuda_thread_per_list, cuda_warp_per_list,
+    cuda_block_per_list, cuda_lanes;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_threads, &cpu_shares, &cpu_tbb, &cpu_columns};
+constexpr const Rung* kRungs[] = {&cpu_serial,  &cpu_threads,          &cpu_shares,         &cpu_tbb,
+                                  &cpu_columns, &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list,
+                                  &cuda_lanes};
 constexpr Ladder<const detail::SegmentedCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -22,6 +27,7 @@ namespace {
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) return usable(&cuda_lanes, call, policy);
   return cpu_columns;
 }
 
@@ -56,6 +62,46 @@ void require_arrays(const detail::SegmentedCall& call) {
               status.index);
 }
 
+// ---- On a GPU.
+
+/// Bytes of the content that the call reads at all.
+bool reads_content(const detail::SegmentedCall& call) { return call.n > 0 && call.reducer != Reducer::count; }
+
+void require_on_device(const detail::SegmentedCall& call, int device) {
+  if (call.lists.count == 0) return;
+  if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
+  if (call.valid.is_given() && call.n > 0) {
+    gpu::require_device_memory(call.valid.data, device, "the validity of the elements");
+  }
+  if (call.lists.valid.is_given()) {
+    gpu::require_device_memory(call.lists.valid.data, device, "the validity of the lists");
+  }
+  gpu::require_device_memory(call.out, device, "output");
+  if (call.lists.has_size) return;
+  gpu::require_device_memory(call.lists.starts, device, "starts");
+  gpu::require_device_memory(call.lists.stops, device, "stops");
+}
+
+/// One bound in host memory.
+std::int64_t fetch_bound(const detail::SegmentedCall& call, const void* bounds, std::int64_t list) {
+  return visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
+    T bound{};
+    gpu::fetch(&bound, static_cast<const T*>(bounds) + list, sizeof bound, call.launch->stream);
+    return static_cast<std::int64_t>(bound);
+  });
+}
+
+/// Waits for the call and throws what it says.
+void await(const detail::SegmentedCall& call) {
+  gpu::ListsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+  if (status.first_bad == kNoIndex) return;
+  throw_bad_list(status.code, status.first_bad, fetch_bound(call, call.lists.starts, status.first_bad),
+                 fetch_bound(call, call.lists.stops, status.first_bad), call.n);
+}
+
+static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);
+
 }  // namespace
 }  // namespace segmented
 
@@ -66,6 +112,26 @@ std::string_view detail::run_segmented(const Policy& policy, const SegmentedCall
   const Status status = rung.run(call, policy);
   if (!status.ok()) segmented::throw_failure(status, call, rung.info.id);
   return rung.info.id;
+}
+
+std::string_view detail::run_segmented(const gpu::Policy& policy, const SegmentedCall& asked) {
+  segmented::require_arrays(asked);
+  SegmentedCall call = asked;
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "segmented_reduce_async");
+  gpu::CallOnDevice on_device(policy, call, &segmented::choose, gpu::Fetches::result);
+  segmented::require_on_device(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const room = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
+  on_device.run();
+  if (waits) segmented::await(call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::segmented_workspace(const gpu::Policy& policy, const SegmentedCall& asked) {
+  SegmentedCall call = asked;
+  return gpu::CallOnDevice(policy, call, &segmented::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -75,6 +75,9 @@ struct SegmentedCall : ElementsCall {
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_segmented(const Policy& policy, const SegmentedCall& call);
+/// On a GPU: waits where the call has no status.
+std::string_view run_segmented(const gpu::Policy& policy, const SegmentedCall& call);
+gpu::WorkspaceSize segmented_workspace(const gpu::Policy& policy, const SegmentedCall& call);
 
 }  // namespace detail
 }  // namespace upsweep

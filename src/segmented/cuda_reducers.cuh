@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented/cuda_reducers.cuh: what becomes of a list's elements, as kernels see it, and the way from a call to its own.
+//
+// Elements are kept as one of six types: unsigned ones stand for signed ones of their size. A sum modulo 2^64 has the same
+// bits, and where order counts the sign bit is flipped first; a minimum is a maximum of flipped bits. All but sums and
+// products of floats come to the same in any order.
+#pragma once
+
+#include "segmented/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "upsweep/detail/device.cuh"
+#include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::segmented {
+
+// A reducer has the types In of elements and Value of folds, and
+//   kReads, reads()       whether the elements' values are needed at all
+//   none()                what an empty list folds to
+//   of(x, position)       what one element comes to, at that position in the list
+//   merge(a, b)           associative; none() changes nothing
+//   write(list, value)    the list's result
+
+/// init ⊕ x0 ⊕ x1 …
+template <class T, class Op>
+struct Folded {
+  using In = T;
+  using Value = T;
+  static constexpr T kNone = Op::template identity<T>();
+  T* out;
+  T init;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return kNone; }
+  __device__ Value of(In x, std::int64_t) const { return x; }
+  __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
+  __device__ void write(std::int64_t list, Value value) const { out[list] = Op{}(init, value); }
+};
+
+/// Sums of integers in 64 bits.
+template <class T>
+struct Widened {
+  using In = T;
+  using Value = std::uint64_t;
+  std::uint64_t* out;
+  std::uint64_t init;
+  bool is_signed;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return 0; }
+  __device__ Value of(In x, std::int64_t) const {
+    const auto extended = static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(x));
+    return is_signed ? static_cast<std::uint64_t>(extended) : x;
+  }
+  __device__ Value merge(Value a, Value b) const { return a + b; }
+  __device__ void write(std::int64_t list, Value value) const { out[list] = init + value; }
+};
+
+/// An operator on unsigned integers, some bits of which are flipped before and after.
+template <class T, class Op>
+struct Flipped {
+  using In = T;
+  using Value = T;
+  static constexpr T kNone = Op::template identity<T>();
+  T* out;
+  T init;
+  T flip;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return kNone; }
+  __device__ Value of(In x, std::int64_t) const { return static_cast<T>(x ^ flip); }
+  __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
+  __device__ void write(std::int64_t list, Value value) const {
+    out[list] = static_cast<T>(Op{}(static_cast<T>(init ^ flip), value) ^ flip);
+  }
+};
+
+/// The bits of a float, or an integer as it is.
+template <class T>
+using BitsOf = std::conditional_t<std::is_floating_point_v<T>,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>, T>;
+
+/// An element and where it is.
+template <class T>
+struct Picked {
+  T value;
+  std::int64_t position;
+};
+inline constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
+
+/// Whether b comes before a: it is greater, or the first of equals; a NaN is greater than all. Positions of any type.
+template <class T, class Position>
+__device__ __forceinline__ bool is_better(T b, Position b_at, T a, Position a_at) {
+  bool better = b > a || (b == a && b_at < a_at);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (b != b) better = a == a || b_at < a_at;
+  }
+  return better;
+}
+
+/// The first greatest element, once bits are flipped: its position, or of floats its value.
+template <class T>
+struct Pick {
+  using In = T;
+  using Value = Picked<T>;
+  using Bits = BitsOf<T>;
+  static constexpr T kLowest = Max::identity<T>();
+  void* out;
+  T init;
+  Bits flip;
+  bool writes_value;
+  bool is_least;  ///< for the initial value, where the value is written
+
+  __device__ static T flipped(T x, Bits bits) {
+    Bits word;
+    memcpy(&word, &x, sizeof word);
+    word = static_cast<Bits>(word ^ bits);
+    memcpy(&x, &word, sizeof word);
+    return x;
+  }
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return {kLowest, kNowhere}; }
+  __device__ Value of(In x, std::int64_t position) const { return {flipped(x, flip), position}; }
+  __device__ Value merge(const Value& a, const Value& b) const {
+    return is_better(b.value, b.position, a.value, a.position) ? b : a;
+  }
+  __device__ void write(std::int64_t list, const Value& picked) const {
+    if (!writes_value) {
+      static_cast<std::int64_t*>(out)[list] = picked.position == kNowhere ? -1 : picked.position;
+      return;
+    }
+    const T value = flipped(picked.value, flip);
+    static_cast<T*>(out)[list] = is_least ? Min{}(init, value) : Max{}(init, value);
+  }
+};
+
+/// What is counted, and what is said of how many there are.
+enum class Counted : std::uint8_t { all_elements, zeros, not_zeros };
+enum class Says : std::uint8_t { how_many, whether_any, whether_none };
+
+/// any, all, count and count_nonzero.
+template <class T>
+struct Count {
+  using In = T;
+  using Value = std::int64_t;
+  void* out;
+  Counted counted;
+  Says says;
+
+  __device__ bool reads() const { return counted != Counted::all_elements; }
+  __device__ Value none() const { return 0; }
+  __device__ Value of(In x, std::int64_t) const {
+    return counted == Counted::all_elements || (x != T{0}) == (counted == Counted::not_zeros) ? 1 : 0;
+  }
+  __device__ Value merge(Value a, Value b) const { return a + b; }
+  __device__ void write(std::int64_t list, Value count) const {
+    if (says == Says::how_many) {
+      static_cast<std::int64_t*>(out)[list] = count;
+    } else {
+      static_cast<std::uint8_t*>(out)[list] = (count > 0) == (says == Says::whether_any) ? 1 : 0;
+    }
+  }
+};
+
+template <class R>
+inline constexpr bool kCounts = false;
+template <class T>
+inline constexpr bool kCounts<Count<T>> = true;
+
+// ------------------------------------------------------------------------------------------------------------- dispatch
+
+/// f(std::type_identity<T>{}) of the type that the call's elements are kept as.
+template <class F>
+auto visit_kept(const detail::SegmentedCall& call, F f) {
+  const bool is_counted = call.reducer == Reducer::any || call.reducer == Reducer::all ||
+                          call.reducer == Reducer::count || call.reducer == Reducer::count_nonzero;
+  if (is_counted && call.reducer == Reducer::count) return f(std::type_identity<std::uint8_t>{});
+  if (call.in_type == Type::float32) return f(std::type_identity<float>{});
+  if (call.in_type == Type::float64) return f(std::type_identity<double>{});
+  if (call.in_size == 1) return f(std::type_identity<std::uint8_t>{});
+  if (call.in_size == 2) return f(std::type_identity<std::uint16_t>{});
+  if (call.in_size == 4) return f(std::type_identity<std::uint32_t>{});
+  return f(std::type_identity<std::uint64_t>{});
+}
+
+template <class T>
+T init_of(const detail::SegmentedCall& call) {
+  T init{};
+  if (call.init != nullptr) std::memcpy(&init, call.init, sizeof init);
+  return init;
+}
+
+/// What turns the order of elements kept as T into that of their type, or the other way round.
+template <class T>
+BitsOf<T> order_flip(Type type, bool is_least) {
+  using Bits = BitsOf<T>;
+  constexpr auto kTop = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  if constexpr (std::is_floating_point_v<T>) {
+    return is_least ? kTop : Bits{0};
+  } else {
+    const Bits sign = is_signed(type) ? kTop : Bits{0};
+    return is_least ? static_cast<Bits>(~sign) : sign;
+  }
+}
+
+template <class T>
+Pick<T> pick_of(const detail::SegmentedCall& call, bool is_least) {
+  const bool writes_value = call.reducer == Reducer::fold;
+  return {call.out, writes_value ? init_of<T>(call) : T{}, order_flip<T>(call.in_type, is_least), writes_value,
+          is_least};
+}
+
+template <class T>
+Count<T> count_of(const detail::SegmentedCall& call) {
+  switch (call.reducer) {
+    case Reducer::any:
+      return {call.out, Counted::not_zeros, Says::whether_any};
+    case Reducer::all:
+      return {call.out, Counted::zeros, Says::whether_none};
+    case Reducer::count:
+      return {call.out, Counted::all_elements, Says::how_many};
+    default:
+      return {call.out, Counted::not_zeros, Says::how_many};
+  }
+}
+
+template <class T, class F>
+Status with_fold(const detail::SegmentedCall& call, F f) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
+    if (call.out_size > call.in_size) {
+      return f(
+          Widened<T>{static_cast<std::uint64_t*>(call.out), init_of<std::uint64_t>(call), is_signed(call.in_type)});
+    }
+  }
+  T* const out = static_cast<T*>(call.out);
+  const T init = init_of<T>(call);
+  if (call.op == Operator::add) return f(Folded<T, Add>{out, init});
+  if (call.op == Operator::mul) return f(Folded<T, Mul>{out, init});
+  if constexpr (std::is_floating_point_v<T>) {
+    return f(pick_of<T>(call, call.op == Operator::min));
+  } else {
+    const T ones = static_cast<T>(~T{0});
+    if (call.op == Operator::bit_xor) return f(Folded<T, BitXor>{out, init});
+    if (call.op == Operator::bit_or) return f(Flipped<T, BitOr>{out, init, T{0}});
+    if (call.op == Operator::bit_and) return f(Flipped<T, BitOr>{out, init, ones});
+    return f(Flipped<T, Max>{out, init, order_flip<T>(call.in_type, call.op == Operator::min)});
+  }
+}
+
+/// f(reducer) of a call whose elements are kept as T.
+template <class T, class F>
+Status with_reducer(const detail::SegmentedCall& call, F f) {
+  if (call.reducer == Reducer::fold) return with_fold<T>(call, f);
+  if (call.reducer == Reducer::argmin || call.reducer == Reducer::argmax) {
+    return f(pick_of<T>(call, call.reducer == Reducer::argmin));
+  }
+  return f(count_of<T>(call));
+}
+
+}  // namespace upsweep::segmented
+#endif

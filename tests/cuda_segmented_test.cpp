@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_segmented_test.cpp: every CUDA rung of the segmented ladder: patterns of lists, types, bounds, misalignments,
+// operators, reducers, nulls, bad lists, graphs, workspaces, and what calls refuse.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/generated_lists.hpp"
+#include "core/lists.hpp"
+#include "core/visit.hpp"
+#include "device_array.hpp"
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "scan/reference.hpp"
+#include "segmented/reference.hpp"
+#include "upsweep/segmented.hpp"
+
+namespace upsweep {
+namespace {
+
+using segmented::expected_fold;
+using segmented::expected_pick;
+using tests::DeviceArray;
+using tests::GpuTest;
+using tests::require;
+
+// ------------------------------------------------------------------------------------------------------------------ given
+
+/// Lists on the host, one after the other or not, in so much content.
+struct Given {
+  std::string what;
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> stops;
+  std::int64_t content = 0;
+  bool by_offsets = true;
+
+  [[nodiscard]] std::int64_t count() const { return std::ssize(starts); }
+};
+
+/// Between offsets, `before` elements of the content before them and `after` after them.
+Given between(std::string what, const std::vector<std::int64_t>& offsets, std::int64_t before = 0,
+              std::int64_t after = 0) {
+  Given given;
+  given.what = std::move(what);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    given.starts.push_back(offsets[i] + before);
+    given.stops.push_back(offsets[i + 1] + before);
+  }
+  given.content = offsets.back() + before + after;
+  return given;
+}
+
+Given of_lengths(std::string what, const std::vector<std::int64_t>& lengths, std::int64_t before = 0,
+                 std::int64_t after = 0) {
+  std::vector<std::int64_t> offsets{0};
+  for (const std::int64_t length : lengths) offsets.push_back(offsets.back() + length);
+  return between(std::move(what), offsets, before, after);
+}
+
+Given of_pattern(ListPattern pattern, std::int64_t n, std::int64_t before = 0, std::int64_t after = 0) {
+  return between(pattern_name(pattern) + " of " + std::to_string(n),
+                 n == 0 ? std::vector<std::int64_t>{0} : generated_offsets(pattern, n), before, after);
+}
+
+constexpr ListPattern kPatterns[] = {ListPattern::poisson,   ListPattern::fixed3,    ListPattern::fixed32,
+                                     ListPattern::fixed1000, ListPattern::zero_to_4, ListPattern::empty,
+                                     ListPattern::one,       ListPattern::giants,    ListPattern::pareto};
+
+Given of_equal(std::int64_t length, std::int64_t n) {
+  return of_lengths("length " + std::to_string(length),
+                    std::vector<std::int64_t>(static_cast<std::size_t>(n / length), length), 1, 2);
+}
+
+/// Lists that end on borders of tiles and shares, one element before and one after them.
+Given at_borders(std::int64_t bytes, std::int64_t size, std::int64_t away) {
+  std::vector<std::int64_t> lengths;
+  for (int round = 0; round < 5; ++round) {
+    lengths.push_back(bytes / size + away);
+    for (int k = 0; k < round * 7; ++k) lengths.push_back(k % 3);
+  }
+  return of_lengths("borders of " + std::to_string(bytes) + " bytes, away " + std::to_string(away), lengths, 3, 1);
+}
+
+/// The same lists in another order, some twice and some not at all.
+Given apart(Given given) {
+  const Given old = given;
+  std::mt19937_64 random(5);
+  for (std::size_t i = 0; i < old.starts.size(); ++i) {
+    const std::size_t from = random() % old.starts.size();
+    given.starts[i] = old.starts[from];
+    given.stops[i] = old.stops[from];
+  }
+  given.what += ", apart";
+  given.by_offsets = false;
+  return given;
+}
+
+/// Elements whose sums are exact in any order.
+template <class T>
+std::vector<T> exact_values(std::int64_t n) {
+  return tests::make<T>(tests::Pattern::random, n, 7);
+}
+
+/// The same of products: of floats powers of two around 1.
+template <class T>
+std::vector<T> exact_factors(std::int64_t n) {
+  if constexpr (std::is_integral_v<T>) return exact_values<T>(n);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  std::mt19937 random(19);
+  for (auto& value : values) {
+    const unsigned bits = random() % 256;
+    value = static_cast<T>(bits == 0 ? 2.0 : bits == 1 ? 0.5 : bits % 2 == 0 ? 1.0 : -1.0);
+  }
+  return values;
+}
+
+/// Elements that are often equal and often zero, of either sign; of floats some are NaN.
+template <class T>
+std::vector<T> few_values(std::int64_t n) {
+  std::mt19937 random(17);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (auto& value : values) value = static_cast<T>(static_cast<int>(random() % 5) - (std::is_signed_v<T> ? 1 : 0));
+  if constexpr (std::is_floating_point_v<T>) {
+    for (std::size_t i = 7; i < values.size(); i += 129) values[i] = std::numeric_limits<T>::quiet_NaN();
+    for (std::size_t i = 8; i < values.size(); i += 3) values[i] = T{-0.0};
+  }
+  return values;
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a && b != b) return true;  // which NaN is unspecified
+  }
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+// ----------------------------------------------------------------------------------------------------------- on the device
+
+/// Lists on the device, with bounds of a type, each array at a distance from where it would be aligned.
+template <class Bound>
+class DeviceLists {
+ public:
+  DeviceLists(const Given& given, std::int64_t misaligned)
+      : given_(given),
+        starts_(bounds(given.starts, given.by_offsets, given), misaligned),
+        stops_(given.by_offsets ? std::vector<Bound>() : bounds(given.stops, false, given), misaligned / 2) {}
+
+  [[nodiscard]] Lists view() {
+    return given_.by_offsets ? Lists::by_offsets(starts_.data(), given_.count())
+                             : Lists::by_bounds(starts_.data(), stops_.data(), given_.count());
+  }
+  [[nodiscard]] bool intact() const { return starts_.intact() && stops_.intact(); }
+
+ private:
+  static std::vector<Bound> bounds(const std::vector<std::int64_t>& values, bool with_end, const Given& given) {
+    std::vector<Bound> all(values.begin(), values.end());
+    if (with_end) all.push_back(static_cast<Bound>(given.stops.empty() ? 0 : given.stops.back()));
+    return all;
+  }
+
+  const Given& given_;
+  DeviceArray<Bound> starts_;
+  DeviceArray<Bound> stops_;
+};
+
+/// The top rung, and every one by its name.
+std::vector<std::string> rungs() {
+  std::vector<std::string> ids{""};
+  for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) ids.emplace_back(rung.id);
+  return ids;
+}
+
+/// Runs every rung that takes the call, call(policy, out), and compares its results.
+template <class Out, class Call>
+void check_rungs(const Given& given, const std::vector<Out>& expected, std::int64_t misaligned, Call call) {
+  int ran = 0;
+  for (const std::string& rung : rungs()) {
+    DeviceArray<Out> out(given.count(), misaligned);
+    try {
+      const SegmentedResult result = call(gpu::Policy{}.with_rung(rung), out.data());
+      EXPECT_EQ(result.lists, given.count());
+      EXPECT_TRUE(rung.empty() || result.rung == rung);
+    } catch (const Error& error) {
+      ASSERT_TRUE(!rung.empty() && error.code() == Code::unsupported)
+          << rung << ' ' << given.what << ": " << error.what();
+      continue;
+    }
+    ++ran;
+    ASSERT_TRUE(out.intact()) << rung << ' ' << given.what;
+    const std::vector<Out> found = out.values();
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_TRUE(same_bits(found[i], expected[i]))
+          << rung << ", " << given.what << ", misaligned " << misaligned << ": list " << i << " of " << given.count()
+          << ", " << given.starts[i] << " … " << given.stops[i] << ": " << +found[i] << ", not " << +expected[i];
+    }
+  }
+  EXPECT_GE(ran, 2) << given.what;
+}
+
+template <class Out, class In, class Op>
+std::vector<Out> expected_folds(const Given& given, const std::vector<In>& content, Op op, Out init) {
+  std::vector<Out> expected(given.starts.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    Out total = init;
+    for (std::int64_t j = given.starts[i]; j < given.stops[i]; ++j) {
+      total = op(total, static_cast<Out>(content[static_cast<std::size_t>(j)]));
+    }
+    expected[i] = total;
+  }
+  return expected;
+}
+
+template <class Bound = std::int64_t, class Out, class In, class Op>
+void check_folds(const Given& given, const std::vector<In>& content, Op op, Out init, std::int64_t misaligned = 0) {
+  DeviceLists<Bound> lists(given, misaligned);
+  DeviceArray<In> in(content, misaligned);
+  check_rungs(given, expected_folds(given, content, op, init), misaligned, [&](const gpu::Policy& policy, Out* out) {
+    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, op, init);
+  });
+  EXPECT_TRUE(lists.intact() && in.intact()) << given.what;
+  if (content.empty()) return;
+  const std::vector<In> left = in.values();
+  EXPECT_EQ(std::memcmp(left.data(), content.data(), content.size() * sizeof(In)), 0);
+}
+
+/// What a reducer comes to on those elements of a list that are not null.
+template <class T>
+std::int64_t expected(Reducer reducer, const T* x, std::int64_t first, std::int64_t last,
+                      const std::vector<bool>& valid) {
+  std::int64_t nonzero = 0;
+  std::vector<T> there;
+  std::vector<std::int64_t> position;
+  for (std::int64_t j = first; j < last; ++j) {
+    if (!valid.empty() && !valid[static_cast<std::size_t>(j)]) continue;
+    nonzero += x[j] != T{0} ? 1 : 0;
+    there.push_back(x[j]);
+    position.push_back(j - first);
+  }
+  const std::int64_t count = std::ssize(there);
+  if (reducer == Reducer::any) return nonzero > 0 ? 1 : 0;
+  if (reducer == Reducer::all) return nonzero == count ? 1 : 0;
+  if (reducer == Reducer::count) return count;
+  if (reducer == Reducer::count_nonzero) return nonzero;
+  const std::int64_t pick = expected_pick(there.data(), 0, count, reducer == Reducer::argmax);
+  return pick < 0 ? -1 : position[static_cast<std::size_t>(pick)];
+}
+
+/// Masks on the device: bytes, or bits from one on.
+class DeviceMask {
+ public:
+  DeviceMask(const std::vector<bool>& booleans, std::int64_t first_bit)
+      : count_(std::ssize(booleans)), first_bit_(first_bit), bytes_(packed(booleans, first_bit), 1) {}
+
+  [[nodiscard]] Mask view() {
+    if (count_ == 0) return {};
+    return first_bit_ < 0 ? Mask::bytes(bytes_.data(), count_) : Mask::bits(bytes_.data(), count_, first_bit_);
+  }
+
+ private:
+  static std::vector<std::uint8_t> packed(const std::vector<bool>& booleans, std::int64_t first_bit) {
+    const std::size_t n = booleans.size();
+    if (first_bit < 0) return {booleans.begin(), booleans.end()};
+    std::vector<std::uint8_t> bytes((static_cast<std::size_t>(first_bit) + n + 7) / 8, 0xFF);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t bit = static_cast<std::size_t>(first_bit) + i;
+      if (!booleans[i]) bytes[bit / 8] = static_cast<std::uint8_t>(bytes[bit / 8] & ~(1U << (bit % 8)));
+    }
+    return bytes;
+  }
+
+  std::int64_t count_;
+  std::int64_t first_bit_;
+  DeviceArray<std::uint8_t> bytes_;
+};
+
+template <class Bound = std::int64_t, class T, class Op>
+void check_reducer(const Given& given, const std::vector<T>& content, Op op, std::int64_t misaligned = 0,
+                   const std::vector<bool>& valid = {}, std::int64_t first_bit = -1) {
+  constexpr bool kIsBoolean = Op::kReducer == Reducer::any || Op::kReducer == Reducer::all;
+  using Out = std::conditional_t<kIsBoolean, std::uint8_t, std::int64_t>;
+  std::vector<Out> right;
+  for (std::size_t i = 0; i < given.starts.size(); ++i) {
+    right.push_back(static_cast<Out>(expected(Op::kReducer, content.data(), given.starts[i], given.stops[i], valid)));
+  }
+  DeviceLists<Bound> lists(given, misaligned);
+  DeviceArray<T> in(content, misaligned);
+  DeviceMask mask(valid, first_bit);
+  SCOPED_TRACE(testing::Message() << name(Op::kReducer) << " of " << name(type_of<T>()));
+  check_rungs(given, right, misaligned, [&](const gpu::Policy& policy, Out* out) {
+    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, op, mask.view());
+  });
+}
+
+template <class Bound = std::int64_t, class T>
+void check_reducers(const Given& given, const std::vector<T>& content, std::int64_t misaligned = 0,
+                    const std::vector<bool>& valid = {}, std::int64_t first_bit = -1) {
+  check_reducer<Bound>(given, content, any, misaligned, valid, first_bit);
+  check_reducer<Bound>(given, content, all, misaligned, valid, first_bit);
+  check_reducer<Bound>(given, content, count, misaligned, valid, first_bit);
+  check_reducer<Bound>(given, content, count_nonzero, misaligned, valid, first_bit);
+  check_reducer<Bound>(given, content, argmin, misaligned, valid, first_bit);
+  check_reducer<Bound>(given, content, argmax, misaligned, valid, first_bit);
+}
+
+// ------------------------------------------------------------------------------------------------------- folds, reducers
+
+template <class T>
+class CudaSegmented : public GpuTest {};
+TYPED_TEST_SUITE(CudaSegmented, tests::ElementTypes);
+
+TYPED_TEST(CudaSegmented, SumsOfEveryPatternMatchTheReference) {
+  using T = TypeParam;
+  for (const ListPattern pattern : kPatterns) {
+    for (const std::int64_t n : {0, 1, 33, 771, 20'001, 400'003}) {
+      const Given given = of_pattern(pattern, n, n % 3, n % 2);
+      for (const std::int64_t misaligned : {std::int64_t{0}, 1 + n % 7}) {
+        check_folds(given, exact_values<T>(given.content), add, T{0}, misaligned);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+  for (const std::int64_t length : {1, 2, 7, 8, 9, 16, 31, 64, 65, 300, 2047, 2049, 16'384, 16'385}) {
+    const Given given = of_equal(length, 130'000);
+    check_folds(given, exact_values<T>(given.content), add, T{3});
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(CudaSegmented, ListsMayEndOnEveryBorder) {
+  using T = TypeParam;
+  for (const std::int64_t bytes : {4096, 16'384, 23'552, 65'536, 262'144}) {
+    for (const std::int64_t away : {-1, 0, 1}) {
+      const Given given = at_borders(bytes, sizeof(T), away);
+      check_folds(given, exact_values<T>(given.content), add, T{0}, away + 1);
+      check_reducer(given, few_values<T>(given.content), argmax, away + 1);
+      check_reducer(given, few_values<T>(given.content), count_nonzero, away + 1);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(CudaSegmented, EveryOperatorMatchesTheReference) {
+  using T = TypeParam;
+  for_each_operator<T>([]<class Op>(Op op) {
+    for (const ListPattern pattern :
+         {ListPattern::poisson, ListPattern::fixed32, ListPattern::pareto, ListPattern::one}) {
+      for (const std::int64_t n : {100, 9001, 150'000}) {
+        SCOPED_TRACE(testing::Message() << Op::kName << " of " << name(type_of<T>()));
+        const Given given = of_pattern(pattern, n, 1);
+        const auto content = std::is_same_v<Op, Mul>   ? exact_factors<T>(given.content)
+                             : std::is_same_v<Op, Add> ? exact_values<T>(given.content)
+                                                       : few_values<T>(given.content);
+        check_folds(given, content, op, detail::usual_init<T, Op>(), n % 3);
+        check_folds(apart(given), content, op, T{2});
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  });
+}
+
+TYPED_TEST(CudaSegmented, EveryReducerMatchesTheReference) {
+  using T = TypeParam;
+  for (const ListPattern pattern : kPatterns) {
+    for (const std::int64_t n : {1, 257, 9001, 200'000}) {
+      const Given given = of_pattern(pattern, n, 2);
+      check_reducers(given, few_values<T>(given.content), n % 5);
+      if (n < 200'000) check_reducers<std::int32_t>(apart(given), few_values<T>(given.content));
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(CudaSegmented, SumsOfIntegersIn64BitsMatchTheReference) {
+  using T = TypeParam;
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    for (const ListPattern pattern : kPatterns) {
+      const Given given = of_pattern(pattern, 70'000, 3);
+      check_folds<std::uint32_t>(given, exact_values<T>(given.content), add, Wide{5}, 1);
+    }
+  }
+}
+
+template <class Bound>
+class CudaSegmentedBounds : public GpuTest {};
+using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
+TYPED_TEST_SUITE(CudaSegmentedBounds, BoundTypes);
+
+TYPED_TEST(CudaSegmentedBounds, OfEveryTypeAndAlignmentAreRead) {
+  using Bound = TypeParam;
+  for (const ListPattern pattern : kPatterns) {
+    for (const std::int64_t misaligned : {0, 1, 2, 3, 5}) {
+      for (const std::int64_t n : {50, 120'000}) {
+        const Given given = of_pattern(pattern, n, misaligned, 3);
+        check_folds<Bound>(given, exact_values<float>(given.content), add, 0.0F, misaligned);
+        check_folds<Bound>(given, exact_values<double>(given.content), add, 0.0, misaligned);
+        check_reducer<Bound>(given, few_values<double>(given.content), argmin, misaligned);
+        check_reducer<Bound>(given, few_values<std::uint8_t>(given.content), any, misaligned);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------------ nulls
+
+TEST_F(GpuTest, NullElementsAndNullListsAreSkipped) {
+  std::mt19937 random(23);
+  for (const ListPattern pattern :
+       {ListPattern::poisson, ListPattern::fixed32, ListPattern::giants, ListPattern::one}) {
+    for (const std::int64_t first_bit : {-1, 0, 5}) {
+      Given given = of_pattern(pattern, 60'000, 1, 1);
+      std::vector<bool> valid(static_cast<std::size_t>(given.content));
+      for (auto&& one : valid) one = random() % 3 != 0;
+      check_reducers(given, few_values<std::int16_t>(given.content), 0, valid, first_bit);
+      check_reducers(apart(given), few_values<double>(given.content), 1, valid, first_bit);
+      if (testing::Test::HasFatalFailure()) return;
+      // Null lists: their bounds may be anything.
+      std::vector<bool> is_list(given.starts.size());
+      for (auto&& one : is_list) one = random() % 4 != 0;
+      Given clean = apart(given);
+      Given dirty = clean;
+      for (std::size_t i = 0; i < is_list.size(); ++i) {
+        if (is_list[i]) continue;
+        dirty.starts[i] = 7;
+        dirty.stops[i] = -9;
+        clean.starts[i] = clean.stops[i] = 0;
+      }
+      const auto content = exact_values<std::int64_t>(given.content);
+      DeviceLists<std::int64_t> lists(dirty, 0);
+      DeviceArray<std::int64_t> in(content, 0);
+      DeviceMask mask(is_list, first_bit);
+      check_rungs(clean, expected_folds(clean, content, add, std::int64_t{4}), 0,
+                  [&](const gpu::Policy& policy, std::int64_t* out) {
+                    return segmented_reduce(policy, lists.view().with_validity(mask.view()), in.data(),
+                                            std::ssize(content), out, add, 4);
+                  });
+    }
+  }
+}
+
+TEST_F(GpuTest, ListsOfOneSizeNeedNoBounds) {
+  for (const std::int64_t size : {0, 1, 3, 8, 33, 1000, 40'000}) {
+    const std::int64_t count = size > 100 ? 20 : 7000;
+    const Given given = of_lengths("size " + std::to_string(size),
+                                   std::vector<std::int64_t>(static_cast<std::size_t>(count), size), 0, 5);
+    const auto content = exact_values<float>(given.content);
+    DeviceArray<float> in(content, 1);
+    check_rungs(given, expected_folds(given, content, add, 0.0F), 1, [&](const gpu::Policy& policy, float* out) {
+      return segmented_reduce(policy, Lists::of_size(count, size), in.data(), std::ssize(content), out);
+    });
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------------- floats
+
+TEST_F(GpuTest, SumsOfFloatsAreCloseAndTheSameOnEveryRun) {
+  for (const ListPattern pattern : kPatterns) {
+    const Given given = of_pattern(pattern, 700'000);
+    const auto content = tests::rounded<float>(given.content, 3);
+    DeviceLists<std::int64_t> lists(given, 0);
+    DeviceArray<float> in(content, 0);
+    DeviceArray<float> elsewhere(content, 3);
+    for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+      const auto run = [&](DeviceArray<float>& from) {
+        DeviceArray<float> out(given.count());
+        segmented_reduce(gpu::Policy{}.with_rung(rung.id), lists.view(), from.data(), given.content, out.data());
+        return out.values();
+      };
+      const auto sums = run(in);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        scan::SumReference right;
+        for (std::int64_t j = given.starts[i]; j < given.stops[i]; ++j) {
+          right.next(static_cast<long double>(content[static_cast<std::size_t>(j)]));
+        }
+        const std::int64_t length = given.stops[i] - given.starts[i];
+        ASSERT_TRUE(scan::is_close(right, sums[i], rung.float_bound.factor(length, std::max<std::int64_t>(length, 1))))
+            << rung.id << ' ' << given.what << ", list " << i;
+      }
+      if (rung.determinism == Determinism::no || sums.empty()) continue;
+      for (int again = 0; again < 8; ++again) {
+        const auto other = run(again % 2 == 0 ? in : elsewhere);
+        ASSERT_EQ(std::memcmp(sums.data(), other.data(), sums.size() * sizeof(float)), 0)
+            << rung.id << ' ' << given.what;
+      }
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- bad lists
+
+/// Every rung finds the first bad list, or that there is none.
+template <class Bound>
+void check_bad(const Given& given) {
+  std::int64_t bad = kNoIndex;
+  Code code = Code::ok;
+  for (std::int64_t i = 0; i < given.count() && bad == kNoIndex; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    code = check_list(given.starts[at], given.stops[at], given.content);
+    if (code != Code::ok) bad = i;
+  }
+  const auto content = exact_values<float>(given.content);
+  DeviceLists<Bound> lists(given, 1);
+  DeviceArray<float> in(content, 1);
+  for (const std::string& rung : rungs()) {
+    DeviceArray<float> out(given.count(), 1);
+    const auto policy = gpu::Policy{}.with_rung(rung);
+    try {
+      segmented_reduce(policy, lists.view(), in.data(), given.content, out.data());
+      EXPECT_EQ(bad, kNoIndex) << rung << ' ' << given.what;
+    } catch (const Error& error) {
+      if (!rung.empty() && error.code() == Code::unsupported) continue;
+      EXPECT_EQ(error.code(), code) << rung << ' ' << given.what << ": " << error.what();
+      ASSERT_EQ(error.index(), bad) << rung << ' ' << given.what << ": " << error.what();
+    }
+    EXPECT_TRUE(out.intact() && in.intact()) << rung << ' ' << given.what;
+    // The next call is not harmed.
+    DeviceArray<std::int64_t> offsets({0, 1, 3}, 0);
+    DeviceArray<float> three({1, 2, 3}, 0);
+    DeviceArray<float> two(2);
+    segmented_reduce(policy, Lists::by_offsets(offsets.data(), 2), three.data(), 3, two.data());
+    ASSERT_EQ(two.values(), (std::vector<float>{1, 5})) << rung << " after " << given.what;
+  }
+}
+
+/// Lists between offsets that need not ascend.
+Given offsets_as_they_are(std::string what, const std::vector<std::int64_t>& offsets, std::int64_t content) {
+  Given given = between(std::move(what), offsets);
+  given.content = content;
+  return given;
+}
+
+TEST_F(GpuTest, TheFirstBadOffsetIsNamedByEveryRung) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const ListPattern pattern :
+       {ListPattern::zero_to_4, ListPattern::fixed1000, ListPattern::giants, ListPattern::one, ListPattern::empty}) {
+    constexpr std::int64_t kContent = 300'000;
+    const auto good = generated_offsets(pattern, kContent);
+    const std::size_t last = good.size() - 1;
+    for (const std::size_t at : {std::size_t{0}, std::size_t{1}, last / 3, last - 1, last}) {
+      for (const std::int64_t value : {std::int64_t{-7}, std::int64_t{0}, kContent / 2, kContent + 1, 2 * kContent,
+                                       std::int64_t{1} << 40, kMost, kLeast}) {
+        auto offsets = good;
+        offsets[at] = value;
+        check_bad<std::int64_t>(offsets_as_they_are(
+            pattern_name(pattern) + ", offset " + std::to_string(at) + " is " + std::to_string(value), offsets,
+            kContent));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+    auto sawtooth = good;
+    for (std::size_t i = 0; i < sawtooth.size(); ++i) sawtooth[i] = i % 2 == 0 ? 0 : kContent;
+    sawtooth[0] = 1;
+    if (sawtooth.size() > 2 && sawtooth.size() < 1000) {
+      check_bad<std::int64_t>(offsets_as_they_are("a saw of " + pattern_name(pattern), sawtooth, kContent));
+    }
+    std::mt19937_64 random(3);
+    auto noise = good;
+    if (noise.size() > 1000) noise.resize(1000);
+    for (auto& offset : noise) offset = static_cast<std::int64_t>(random() % kContent);
+    check_bad<std::int64_t>(offsets_as_they_are("noise of " + pattern_name(pattern), noise, kContent));
+    for (auto& offset : noise) offset = static_cast<std::int64_t>(random());
+    check_bad<std::int64_t>(offsets_as_they_are("wide noise of " + pattern_name(pattern), noise, kContent));
+  }
+}
+
+TEST_F(GpuTest, EmptyListsMayBeAnywhere) {
+  for (const std::int64_t where : {std::int64_t{-5}, std::int64_t{1} << 40, std::int64_t{100}}) {
+    check_bad<std::int64_t>(
+        offsets_as_they_are("all at " + std::to_string(where), std::vector<std::int64_t>(5000, where), 100));
+  }
+}
+
+TEST_F(GpuTest, TheFirstBadListIsNamedByEveryRung) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  const std::pair<std::int64_t, std::int64_t> bad_lists[] = {{5, 4},          {kMost, -5},  {1, kLeast},  {-1, 3},
+                                                             {kLeast, kMost}, {8999, 9001}, {9000, kMost}};
+  for (const auto& [start, stop] : bad_lists) {
+    for (const std::size_t at : {0U, 255U, 2999U}) {
+      Given given = apart(of_pattern(ListPattern::fixed3, 9000));
+      given.starts[at] = start;
+      given.stops[at] = stop;
+      if (at + 2 < given.starts.size()) given.stops[at + 2] = kMost;
+      check_bad<std::int64_t>(given);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ streams and memory
+
+TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
+  for (const ListPattern pattern : {ListPattern::poisson, ListPattern::one, ListPattern::giants}) {
+    Given given = of_pattern(pattern, 300'007);
+    const auto content = exact_values<double>(given.content);
+    const auto right = expected_folds(given, content, add, 0.0);
+    DeviceLists<std::int64_t> lists(given, 0);
+    DeviceArray<double> in(content, 0);
+    for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+      DeviceArray<double> out(given.count());
+      DeviceArray<gpu::ListsStatus> status(1);
+      const tests::OwnStream stream;
+      auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
+      gpu::Workspace workspace(gpu::segmented_workspace<double, double>(policy, lists.view(), given.content), 0,
+                               stream);
+      policy = policy.with_workspace(workspace);
+      const tests::Replay replay(stream, [&] {
+        EXPECT_EQ(tests::code_of([&] { segmented_reduce(policy, lists.view(), in.data(), given.content, out.data()); }),
+                  Code::invalid_argument);  // it would have to wait
+        segmented_reduce_async(policy, lists.view(), in.data(), given.content, out.data(), status.data());
+      });
+      auto* const offsets = const_cast<std::int64_t*>(static_cast<const std::int64_t*>(lists.view().starts));
+      for (int run = 0; run < 5; ++run) {
+        const bool bad = run % 3 == 1;
+        const std::int64_t first = bad ? -3 : 0;
+        require(cudaMemcpyAsync(offsets, &first, sizeof first, cudaMemcpyHostToDevice, stream));
+        require(cudaMemsetAsync(out.data(), run, static_cast<std::size_t>(given.count()) * 8, stream));
+        replay.launch();
+        require(cudaStreamSynchronize(stream));
+        const auto reported = status.values()[0];
+        EXPECT_EQ(reported.code, bad ? Code::negative_start : Code::ok) << rung.id;
+        EXPECT_EQ(reported.first_bad, bad ? 0 : kNoIndex) << rung.id << ' ' << given.what;
+        if (bad) continue;
+        EXPECT_EQ(out.values(), right) << rung.id << ' ' << given.what << " run " << run;
+      }
+      EXPECT_TRUE(out.intact());
+    }
+  }
+}
+
+TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
+  const Given large = of_pattern(ListPattern::giants, 900'000);
+  DeviceLists<std::int64_t> most(large, 0);
+  const auto content = few_values<double>(large.content);
+  DeviceArray<double> in(content, 0);
+  gpu::WorkspaceSize size = gpu::segmented_workspace<double, double>({}, most.view(), large.content);
+  gpu::Workspace workspace(size);
+  const auto policy = gpu::Policy{}.with_workspace(workspace);
+  for (const ListPattern pattern : kPatterns) {
+    for (const std::int64_t n : {900, 90'000, 300'000}) {
+      require(cudaMemset(workspace.scratch(), static_cast<int>(n % 251), static_cast<std::size_t>(size.scratch)));
+      const Given given = of_pattern(pattern, n);
+      DeviceLists<std::int64_t> lists(given, 0);
+      DeviceArray<std::int64_t> out(given.count());
+      segmented_reduce(policy, lists.view(), in.data(), large.content, out.data(), argmax);
+      const auto found = out.values();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        ASSERT_EQ(found[i], expected_pick(content.data(), given.starts[i], given.stops[i], true)) << given.what << i;
+      }
+    }
+  }
+}
+
+TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
+  Given given = of_pattern(ListPattern::fixed3, 30'000);
+  given.starts[50] = given.stops[50] + 1;
+  given.stops[49] = given.starts[50];
+  DeviceLists<std::int64_t> lists(given, 0);
+  DeviceArray<float> in(exact_values<float>(given.content), 0);
+  DeviceArray<float> out(given.count());
+  for (const std::string& rung : rungs()) {
+    tests::CountingMemory enough(100);
+    EXPECT_EQ(tests::code_of([&] {
+                segmented_reduce(gpu::Policy{}.with_rung(rung).with_memory(enough), lists.view(), in.data(),
+                                 given.content, out.data());
+              }),
+              Code::stop_before_start)
+        << rung;
+    EXPECT_EQ(enough.held, 0) << rung;
+    tests::CountingMemory none(1);
+    EXPECT_EQ(tests::code_of([&] {
+                segmented_reduce(gpu::Policy{}.with_rung(rung).with_memory(none), lists.view(), in.data(),
+                                 given.content, out.data());
+              }),
+              Code::device_memory)
+        << rung;
+    EXPECT_EQ(none.held, 0) << rung;
+  }
+}
+
+TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheCalls) {
+  const Given given = of_pattern(ListPattern::fixed3, 3000);
+  DeviceLists<std::int64_t> lists(given, 0);
+  DeviceArray<float> in(exact_values<float>(given.content), 0);
+  DeviceArray<float> out(given.count());
+  for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+    tests::leave_stale_error();
+    const Code code = tests::code_of([&] {
+      segmented_reduce(gpu::Policy{}.with_rung(rung.id), lists.view(), in.data(), given.content, out.data());
+    });
+    tests::expect_stale_error(rung);
+    EXPECT_EQ(code, Code::ok) << rung.id;
+  }
+}
+
+TEST_F(GpuTest, CallsSayWhatIsWrong) {
+  const Given given = of_pattern(ListPattern::fixed3, 300);
+  const std::vector<float> host(1000, 1);
+  DeviceLists<std::int64_t> lists(given, 0);
+  DeviceArray<float> in(exact_values<float>(given.content), 0);
+  DeviceArray<float> out(given.count());
+  const auto code = [&](const gpu::Policy& policy, const Lists& which, const float* content, std::int64_t n,
+                        float* to) { return tests::code_of([&] { segmented_reduce(policy, which, content, n, to); }); };
+  const Lists good = lists.view();
+  EXPECT_EQ(code({}, good, in.data(), 300, out.data()), Code::ok);
+  EXPECT_EQ(code({}, good, host.data(), 300, out.data()), Code::invalid_argument);
+  EXPECT_EQ(code({}, good, in.data(), 300, const_cast<float*>(host.data())), Code::invalid_argument);
+  EXPECT_EQ(code({}, Lists::by_offsets(given.starts.data(), 50), in.data(), 300, out.data()), Code::invalid_argument);
+  EXPECT_EQ(code({}, good, in.data(), 300, in.data()), Code::invalid_argument) << "it overlaps the content";
+  EXPECT_EQ(code({}, good, in.data(), -1, out.data()), Code::invalid_argument);
+  EXPECT_EQ(code({}, Lists::of_size(200, 2), in.data(), 300, out.data()), Code::unequal_lengths);
+  EXPECT_EQ(code({}, good.with_validity(Mask::bytes(host.data(), 3)), in.data(), 300, out.data()),
+            Code::unequal_lengths);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cpu.serial"), good, in.data(), 300, out.data()), Code::unsupported);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.quick"), good, in.data(), 300, out.data()), Code::unknown_rung);
+  EXPECT_EQ(tests::code_of([&] {
+              DeviceArray<double> wide(given.count());
+              segmented_reduce(gpu::Policy{}, good, in.data(), 300, wide.data());
+            }),
+            Code::unsupported)
+      << "float32 into float64";
+  EXPECT_EQ(tests::code_of([&] {
+              segmented_reduce_async(gpu::Policy{}, good, in.data(), 300, out.data(),
+                                     static_cast<gpu::ListsStatus*>(nullptr));
+            }),
+            Code::invalid_argument);
+  EXPECT_EQ(code({}, Lists::by_offsets<int>(nullptr, 0), in.data(), 300, out.data()), Code::ok) << "no lists";
+}
+
+}  // namespace
+}  // namespace upsweep
