@@ -13,11 +13,11 @@ namespace segmented {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cuda_thread_per_list, cuda_warp_per_list,
-    cuda_block_per_list, cuda_lanes;
+    cuda_block_per_list, cuda_shares, cuda_cub, cuda_lanes, cuda_pipeline;
 
-constexpr const Rung* kRungs[] = {&cpu_serial,  &cpu_threads,          &cpu_shares,         &cpu_tbb,
-                                  &cpu_columns, &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list,
-                                  &cuda_lanes};
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,         &cpu_threads,         &cpu_shares,  &cpu_tbb,  &cpu_columns, &cuda_thread_per_list,
+    &cuda_warp_per_list, &cuda_block_per_list, &cuda_shares, &cuda_cub, &cuda_lanes,  &cuda_pipeline};
 constexpr Ladder<const detail::SegmentedCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -27,7 +27,9 @@ namespace {
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  if (call.launch != nullptr) return usable(&cuda_lanes, call, policy);
+  if (call.launch != nullptr) {
+    return refusal_of(cuda_pipeline, call, policy) == nullptr ? cuda_pipeline : usable(&cuda_lanes, call, policy);
+  }
   return cpu_columns;
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// segmented/pipeline_kernels.cu: cuda.pipeline for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
+#include <algorithm>
+#include <atomic>
+
+#include "segmented/cuda_pipeline.cuh"
+
+namespace upsweep::segmented {
+namespace {
+
+template <class R>
+__global__ void __launch_bounds__(kPipelineThreads, kBlocks)
+    reduce_lists(const __grid_constant__ ListsCall call, const typename R::In* content,
+                 const __grid_constant__ R reducer) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) char shared[];
+  ListPipeline<R>(call, content, reducer, shared).run();
+#endif
+}
+
+/// Clears the words that blocks count in, and the status.
+__global__ void clear_counts(unsigned* words, std::int64_t count, gpu::ListsStatus* status) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) words[i] = 0;
+  if (i == 0) *status = {kNoneBad, Code::ok};
+}
+
+template <class R>
+cudaError_t allow_shared_memory() {
+  return cudaFuncSetAttribute(reduce_lists<R>, cudaFuncAttributeMaxDynamicSharedMemorySize, kPipelineShared);
+}
+
+template <class R>
+cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
+  const gpu::Launch& launch = *call.launch;
+  const std::int64_t shares = shares_of(call);
+  const ListsCall given{lists_of(call), parts_at(launch.scratch, shares), call.out_size};
+  const std::int64_t words = kPartsControl / 4 + shares;
+  cudaError_t error = gpu::detail::launch(
+      {.blocks = static_cast<unsigned>((words + 255) / 256), .threads = 256, .stream = launch.stream}, clear_counts,
+      given.parts.ticket, words, call.status);
+  if (error != cudaSuccess) return error;
+  // Once per device, not per launch: the runtime forgets the caller's last error over it.
+  static std::atomic<std::uint64_t> allowed{0};
+  const std::uint64_t bit = std::uint64_t{1} << (launch.device % 64);
+  if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
+    error = allow_shared_memory<R>();
+    if (error != cudaSuccess) return error;
+    allowed.fetch_or(bit, std::memory_order_relaxed);
+  }
+  const auto blocks = std::min(std::int64_t{launch.multiprocessors} * kBlocks, shares);
+  const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
+                               .threads = kPipelineThreads,
+                               .stream = launch.stream,
+                               .shared_bytes = kPipelineShared};
+  const auto* const content = static_cast<const typename R::In*>(call.in);
+  error = gpu::detail::launch(grid, reduce_lists<R>, given, content, reducer);
+  if (error != cudaErrorInvalidValue) return error;
+  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
+  error = allow_shared_memory<R>();
+  return error == cudaSuccess ? gpu::detail::launch(grid, reduce_lists<R>, given, content, reducer) : error;
+}
+
+}  // namespace
+
+template <>
+Status pipeline_on<UPSWEEP_ELEMENT>(const detail::SegmentedCall& call) noexcept {
+  return with_reducer<UPSWEEP_ELEMENT>(call, [&]<class R>(const R& reducer) -> Status {
+    if constexpr (kIsPiped<R>) {
+      return gpu::status_of(reduce(call, reducer));
+    } else {
+      return {Code::unsupported};
+    }
+  });
+}
+
+}  // namespace upsweep::segmented
