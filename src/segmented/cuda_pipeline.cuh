@@ -85,11 +85,16 @@ struct InTile {
 
   __device__ Acc none() const { return reducer.none(); }
   __device__ void add(Acc& acc, In x, std::uint32_t) const { acc = reducer.merge(acc, reducer.of(x, 0)); }
+  /// The same of an element behind all that were added before.
+  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
   __device__ Acc merge(const Acc& a, const Acc& b) const { return reducer.merge(a, b); }
   /// A fold of elements of a tile that begins at element `base`, as one of the content.
   __device__ typename R::Value widen(const Acc& acc, std::int64_t) const { return acc; }
-  /// The result of a list that starts at `start` of the tile; of one that starts there in the content.
-  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t) const { reducer.write(list, acc); }
+  /// The result of a list of so many elements that starts at `start` of the tile; of a long one that starts there in the
+  /// content.
+  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t, std::uint32_t) const {
+    reducer.write(list, acc);
+  }
   __device__ void write_wide(std::int64_t list, const typename R::Value& value, std::int64_t) const {
     reducer.write(list, value);
   }
@@ -113,18 +118,25 @@ struct InTile<Pick<T>> {
   __device__ void add(Acc& acc, In x, std::uint32_t position) const {
     acc = merge(acc, {Pick<T>::flipped(x, reducer.flip), position});
   }
+  /// The least element of all is not taken: where nothing is, the list's first one is picked.
+  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const {
+    const T value = Pick<T>::flipped(x, reducer.flip);
+    bool better = !(value <= acc.value);  // or NaN
+    if constexpr (std::is_floating_point_v<T>) better = better && acc.value == acc.value;
+    if (better) acc = {value, position};
+  }
   __device__ Acc merge(const Acc& a, const Acc& b) const {
     return is_better(b.value, b.position, a.value, a.position) ? b : a;
   }
   __device__ Picked<T> widen(const Acc& acc, std::int64_t base) const {
     return {acc.value, acc.position == kNot ? kNowhere : base + acc.position};
   }
-  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t start) const {
-    write_wide(list, widen(acc, 0), start);
+  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t start, std::uint32_t length) const {
+    const std::int64_t first = length > 0 ? 0 : kNowhere;
+    reducer.write(list, {acc.value, acc.position == kNot ? first : acc.position - start});
   }
-  __device__ void write_wide(std::int64_t list, Picked<T> picked, std::int64_t start) const {
-    if (picked.position != kNowhere) picked.position -= start;
-    reducer.write(list, picked);
+  __device__ void write_wide(std::int64_t list, const Picked<T>& picked, std::int64_t start) const {
+    reducer.write(list, {picked.value, picked.position == kNowhere ? 0 : picked.position - start});
   }
 };
 
@@ -139,9 +151,10 @@ struct InTile<Count<T>> {
   __device__ void add(Acc& acc, In x, std::uint32_t) const {
     acc += (x != T{0}) == (reducer.counted == Counted::not_zeros) ? 1 : 0;
   }
+  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
   __device__ Acc merge(Acc a, Acc b) const { return a + b; }
   __device__ std::int64_t widen(Acc acc, std::int64_t) const { return acc; }
-  __device__ void write(std::int64_t list, Acc acc, std::uint32_t) const { reducer.write(list, acc); }
+  __device__ void write(std::int64_t list, Acc acc, std::uint32_t, std::uint32_t) const { reducer.write(list, acc); }
   __device__ void write_wide(std::int64_t list, std::int64_t count, std::int64_t) const { reducer.write(list, count); }
 };
 
@@ -309,15 +322,12 @@ struct PipelineHead {
 };
 static_assert(sizeof(PipelineHead) <= kHeadBytes);
 
-// Functions that are seldom called, apart from the class: its members stay in registers.
-
 /// Lists from, from + step, …: nothing but their bounds.
-static __device__ __noinline__ void check_lists(const GivenLists& lists, std::int64_t from, std::int64_t to,
-                                                std::int64_t step) {
+__device__ inline void check_lists(const GivenLists& lists, std::int64_t from, std::int64_t to, std::int64_t step) {
   for (std::int64_t i = from; i < to; i += step) (void)lists.list(i);
 }
-static __device__ __noinline__ void report_if_bad(const GivenLists& lists, std::int64_t list, std::int64_t start,
-                                                  std::int64_t stop) {
+__device__ inline void report_if_bad(const GivenLists& lists, std::int64_t list, std::int64_t start,
+                                     std::int64_t stop) {
   if (check_bounds(start, stop, lists.content) != Code::ok) lists.report(list);
 }
 
@@ -598,7 +608,7 @@ class ListPipeline {
         }
 #pragma unroll
         for (int u = 0; u < kLoads; ++u) {
-          if (j + u * kThreads < to) tiles_.add(acc, x[u], j + u * kThreads);
+          if (j + u * kThreads < to) tiles_.add_next(acc, x[u], j + u * kThreads);
         }
       }
     }
@@ -661,7 +671,7 @@ class ListPipeline {
       }
 #pragma unroll
       for (int u = 0; u < 4; ++u) {
-        if (j + u < length) tiles_.add(acc, x[u], from + j + u);
+        if (j + u < length) tiles_.add_next(acc, x[u], from + j + u);
       }
     }
     return acc;
@@ -722,28 +732,40 @@ class ListPipeline {
     return lists_.kind == BoundKind::int32 ? word : static_cast<std::int64_t>(static_cast<std::uint32_t>(word));
   }
 
+  /// What consumers need to know of a tile for every list.
+  struct Here {
+    const char* bounds;
+    std::int64_t list;
+    std::int64_t begin;
+    std::uint64_t size;  ///< elements
+    std::uint32_t lists;
+    std::uint32_t flags;
+  };
+
   /// The list's place in the tile; whether it is all here, and this tile's to fold. A bad one is reported.
-  __device__ __forceinline__ bool place(const Tile& tile, const char* bounds, std::uint32_t i, std::uint32_t& from,
+  __device__ __forceinline__ bool place(const Here& here, std::uint32_t i, std::uint32_t& from,
                                         std::uint32_t& to) const {
-    if (i >= tile.lists) return false;
-    const std::int64_t start = bound(bounds, i);
-    const std::int64_t stop = bound(bounds, i + 1);
-    const auto begin = static_cast<std::uint64_t>(start - tile.begin);
-    const auto end = static_cast<std::uint64_t>(stop - tile.begin);
-    const bool is_here = begin <= end && end <= static_cast<std::uint64_t>(tile.end - tile.begin);
-    if ((tile.flags & kClip) != 0) {
-      const std::int64_t list = tile.list + i;
+    if (i >= here.lists) return false;
+    const std::int64_t start = bound(here.bounds, i);
+    const std::int64_t stop = bound(here.bounds, i + 1);
+    const auto begin = static_cast<std::uint64_t>(start - here.begin);
+    const auto end = static_cast<std::uint64_t>(stop - here.begin);
+    const bool is_here = begin <= end && end <= here.size;
+    if ((here.flags & kClip) != 0) {
+      const std::int64_t list = here.list + i;
+      const Tile& tile = head_.tile[stage_];
       if (list < tile.first || list >= tile.last) return false;
       if (!is_here) report_if_bad(lists_, list, start, stop);
-      if (!is_here || (stop <= tile.begin && (tile.flags & kFirst) == 0)) return false;
+      if (!is_here || (end == 0 && (here.flags & kFirst) == 0)) return false;
     } else if (!is_here) {
-      report_if_bad(lists_, tile.list + i, start, stop);
+      report_if_bad(lists_, here.list + i, start, stop);
       return false;
     }
     from = static_cast<std::uint32_t>(begin);
     to = static_cast<std::uint32_t>(end);
     return true;
   }
+
   __device__ __forceinline__ void consume() {
     int turn = warp_;
     for (;; next()) {
@@ -756,17 +778,20 @@ class ListPipeline {
       const char* const stage = stages_ + stage_ * kStageBytes;
       const char* const bounds = stage + tile.bounds_at;
       const In* const content = reinterpret_cast<const In*>(stage + tile.content_at);
+      // In registers: results are written in between, for all the compiler knows over the tile.
+      const Here here{bounds,     tile.list, tile.begin, static_cast<std::uint64_t>(tile.end - tile.begin),
+                      tile.lists, tile.flags};
       const int lanes = tile.lanes;
-      const int batches = static_cast<int>(((tile.lists << lanes) + 31) / 32);
+      const int batches = static_cast<int>(((here.lists << lanes) + 31) / 32);
       int batch = turn;
       for (; batch < batches; batch += kConsumers) {
         const std::uint32_t i = static_cast<std::uint32_t>(batch * 32 + lane_) >> lanes;
         std::uint32_t from = 0;
         std::uint32_t to = 0;
-        bool is_mine = place(tile, bounds, i, from, to);
+        bool is_mine = place(here, i, from, to);
         if (lanes == 5) {
           const Acc acc = fold_warp(fold_range<32, 8>(content, from, to, lane_));
-          if (is_mine && lane_ == 0) tiles_.write(tile.list + i, acc, from);
+          if (is_mine && lane_ == 0) tiles_.write(here.list + i, acc, from, to - from);
           continue;
         }
         std::uint32_t length = to - from;
@@ -780,10 +805,10 @@ class ListPipeline {
         }
         Acc acc = fold_lists(content, own, length);
         for (int step = 1; step < 1 << lanes; step *= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
-        if (is_mine) tiles_.write(tile.list + i, acc, from);
+        if (is_mine) tiles_.write(here.list + i, acc, from, to - from);
       }
       turn = batch - batches;  // goes on where this tile's turns ended
-      if ((tile.flags & (kClip | kShareBegin)) != 0) fold_across(tile, bounds, content);
+      if ((here.flags & (kClip | kShareBegin)) != 0) fold_across(tile, bounds, content);
       __syncwarp();
       if (lane_ == 0) head_.empty[stage_].arrive();
     }
