@@ -64,6 +64,10 @@ inline Selected select(const Policy& policy, SelectCall& call) {
   const std::string_view rung = run_select(policy, call);
   return {call.kept, rung};
 }
+inline Selected select(const gpu::Policy& policy, SelectCall& call) {
+  const std::string_view rung = run_select(policy, call);
+  return {call.kept, rung};
+}
 
 template <class Out>
 std::int64_t* offsets_output(Out&& offsets, std::int64_t lists) {
@@ -210,4 +214,81 @@ inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std
   return call.taken;
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists, masks and columns are the host's, what they
+// point to is the device's.
+
+/// Elements of lists. `out_offsets`: lists.count + 1. Waits for the stream, as a bad list is an error.
+inline Selected select(const gpu::Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                       std::span<const SelectColumn> columns) {
+  detail::require_array(out_offsets, lists.count + 1, "out_offsets");
+  detail::SelectCall call{
+      .has_lists = true, .lists = lists, .mask = mask, .out_offsets = out_offsets, .columns = columns};
+  return detail::select(policy, call);
+}
+template <detail::IsSelectColumn... Column>
+Selected select(const gpu::Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(all));
+}
+
+/// Elements of an array: compaction. Waits, as it returns how many are kept.
+inline Selected select(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+  detail::SelectCall call{.mask = mask, .columns = columns};
+  return detail::select(policy, call);
+}
+template <detail::IsSelectColumn... Column>
+Selected select(const gpu::Policy& policy, const Mask& mask, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
+  return select(policy, mask, std::span<const SelectColumn>(all));
+}
+
+/// How many elements of the lists a selection keeps. Lists are checked.
+inline Selected count_kept(const gpu::Policy& policy, const Lists& lists, const Mask& mask) {
+  detail::SelectCall call{.has_lists = true, .lists = lists, .mask = mask};
+  return detail::select(policy, call);
+}
+/// How many booleans are true.
+inline Selected count_kept(const gpu::Policy& policy, const Mask& mask) {
+  detail::SelectCall call{.mask = mask};
+  return detail::select(policy, call);
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+inline std::string_view select_async(const gpu::Policy& policy, const Lists& lists, const Mask& mask,
+                                     std::int64_t* out_offsets, std::span<const SelectColumn> columns,
+                                     gpu::SelectStatus* status) {
+  detail::require_array(out_offsets, lists.count + 1, "out_offsets");
+  detail::require_array(status, 1, "status");
+  detail::SelectCall call{.has_lists = true,
+                          .lists = lists,
+                          .mask = mask,
+                          .out_offsets = out_offsets,
+                          .columns = columns,
+                          .status = status};
+  return detail::run_select(policy, call);
+}
+/// The same of an array.
+inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
+                                     gpu::SelectStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::SelectCall call{.mask = mask, .columns = columns, .status = status};
+  return detail::run_select(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that such a selection, or its count alone, needs under that policy: for a Workspace.
+inline WorkspaceSize select_workspace(const Policy& policy, const Lists& lists, const Mask& mask,
+                                      std::span<const SelectColumn> columns) {
+  return upsweep::detail::select_workspace(policy,
+                                           {.has_lists = true, .lists = lists, .mask = mask, .columns = columns});
+}
+/// The same of an array.
+inline WorkspaceSize select_workspace(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+  return upsweep::detail::select_workspace(policy, {.mask = mask, .columns = columns});
+}
+
+}  // namespace gpu
 }  // namespace upsweep

@@ -27,5 +27,7 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
 
 /// All that a selection and a partition ask. Throws Error.
 void require_call(const Policy& policy, detail::SelectCall& call);
+/// The same without a look at the policy.
+void require_views(detail::SelectCall& call);
 
 }  // namespace upsweep::selection

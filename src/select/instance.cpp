@@ -61,27 +61,41 @@ class SelectInstance final : public Instance {
             {const_cast<std::uint8_t*>(given_.mask.data()), given_.elements, false},
             {const_cast<T*>(content_.data()), given_.elements * std::int64_t{sizeof(T)}, false},
             {out_offsets_.data(), bounds, shape_ == Shape::lists},
-            {out_.data(), kept_ * std::int64_t{sizeof(T)}, true}};
+            {out_.data(), kept_ * std::int64_t{sizeof(T)}, true},
+            {&status_, sizeof status_, true}};
   }
 
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const std::int64_t elements = std::min(n, given_.elements);
-    const Mask mask = Mask::bytes(at[1], elements);
-    const SelectColumn column(static_cast<const T*>(at[2]), elements, static_cast<T*>(at[4]), kept_);
-    const std::span<const SelectColumn> columns(&column, 1);
+    status_ = {.first_bad = kNoIndex, .kept = kept_, .code = Code::ok};  // it throws otherwise
+    const Given given = given_within(at, n);
+    const std::span<const SelectColumn> columns(&given.column, 1);
     if (shape_ == Shape::array) {
       out_offsets_[1] = kept_;
-      return select(policy, mask, columns).rung;
+      return select(policy, given.mask, columns).rung;
     }
-    const auto* const offsets = static_cast<const std::int64_t*>(at[0]);
-    return select(policy, Lists::by_offsets(offsets, lists_in(n)), mask, static_cast<std::int64_t*>(at[3]), columns)
-        .rung;
+    return select(policy, given.lists, given.mask, static_cast<std::int64_t*>(at[3]), columns).rung;
   }
-  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
-    throw Error(Code::unsupported, "select has no rung on a GPU");
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    const Given given = given_within(at, n);
+    const std::span<const SelectColumn> columns(&given.column, 1);
+    auto* const status = static_cast<gpu::SelectStatus*>(at[5]);
+    if (shape_ == Shape::array) {
+      out_offsets_[1] = kept_;
+      return select_async(policy, given.mask, columns, status);
+    }
+    return select_async(policy, given.lists, given.mask, static_cast<std::int64_t*>(at[3]), columns, status);
+  }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    void* const at[] = {const_cast<std::int64_t*>(given_.offsets.data()), const_cast<std::uint8_t*>(given_.mask.data()),
+                        const_cast<T*>(content_.data()), nullptr, const_cast<T*>(out_.data())};
+    const Given given = given_within(at, group.n);
+    const std::span<const SelectColumn> columns(&given.column, 1);
+    if (shape_ == Shape::array) return gpu::select_workspace(policy, given.mask, columns);
+    return gpu::select_workspace(policy, given.lists, given.mask, columns);
   }
 
   [[nodiscard]] std::string wrong(const RungInfo&) override {
+    if (status_.code != Code::ok || status_.kept != kept_) return "says that " + grouped(status_.kept) + " are kept";
     return wrong_at(
         first_wrong(offsets(), lists(), given_.mask.data(), content_.data(), out_offsets_.data(), out_.data()));
   }
@@ -101,6 +115,19 @@ class SelectInstance final : public Instance {
   }
 
  private:
+  struct Given {
+    Lists lists;
+    Mask mask;
+    SelectColumn column;
+  };
+
+  /// What there is of these arrays within the first n elements.
+  [[nodiscard]] Given given_within(Arrays at, std::int64_t n) const {
+    const std::int64_t elements = std::min(n, given_.elements);
+    return {.lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_in(n)),
+            .mask = Mask::bytes(at[1], elements),
+            .column = SelectColumn(static_cast<const T*>(at[2]), elements, static_cast<T*>(at[4]), kept_)};
+  }
   [[nodiscard]] const std::int64_t* offsets() const { return shape_ == Shape::lists ? given_.offsets.data() : all_; }
   [[nodiscard]] std::int64_t lists() const { return shape_ == Shape::lists ? given_.lists : 1; }
   /// The lists of the first n elements; of empty lists, n of them.
@@ -118,6 +145,7 @@ class SelectInstance final : public Instance {
   std::int64_t kept_ = 0;
   cpu::Pages<T> out_;
   cpu::Pages<std::int64_t> out_offsets_;
+  gpu::SelectStatus status_{};
 };
 
 constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole = true},

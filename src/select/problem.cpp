@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/lists.hpp"
+#include "cuda/device_call.hpp"
 #include "select/arrays.hpp"
 #include "select/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -16,9 +17,12 @@ namespace selection {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
-extern const Rung cpu_serial, cpu_branchless, cpu_threads, cpu_tbb, cpu_compress;
+extern const Rung cpu_serial, cpu_branchless, cpu_threads, cpu_tbb, cpu_compress, cuda_thread_per_list,
+    cuda_warp_per_list, cuda_block_per_list, cuda_cub, cuda_ranks;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_branchless, &cpu_threads, &cpu_tbb, &cpu_compress};
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,           &cpu_branchless,     &cpu_threads,         &cpu_tbb,  &cpu_compress,
+    &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_ranks};
 constexpr Ladder<detail::SelectCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -30,22 +34,69 @@ constexpr std::int64_t kSerialUnits = 64;
 
 const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) return usable(&cuda_ranks, call, policy);
   const bool few = call.mask.length <= kSerialUnits && call.lists.count <= kSerialUnits;
   return few ? cpu_serial : cpu_compress;
 }
 
-/// Throws where more is kept than an output takes; a bad list comes first.
-[[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
-  detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
-  detail::run_select(policy.with_rung({}), count);
-  for (std::size_t c = 0; c < call.columns.size(); ++c) {
-    if (call.columns[c].capacity >= count.kept) continue;
+/// Throws where more is kept than an output takes.
+[[noreturn]] void throw_no_room(std::span<const SelectColumn> columns, std::int64_t kept) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].capacity >= kept) continue;
     throw Error(Code::unequal_lengths, "the output of column " + std::to_string(c) + " has room for " +
-                                           std::to_string(call.columns[c].capacity) + " elements, but " +
-                                           std::to_string(count.kept) + " are kept");
+                                           std::to_string(columns[c].capacity) + " elements, but " +
+                                           std::to_string(kept) + " are kept");
   }
   detail::no_such_value();
 }
+
+/// The same where it is not known how many are; a bad list comes first.
+[[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
+  detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
+  detail::run_select(policy.with_rung({}), count);
+  throw_no_room(call.columns, count.kept);
+}
+
+// ---- On a GPU.
+
+/// Throws for an array of the call that is not the device's.
+void require_device_arrays(const detail::SelectCall& call, int device) {
+  const auto require = [&](const void* data, std::int64_t count, const char* what) {
+    if (count > 0) gpu::require_device_memory(data, device, what);
+  };
+  require(call.mask.data, call.mask.length, "the mask");
+  for (const SelectColumn& column : call.columns) {
+    require(column.content, column.length, "content");
+    require(column.out, column.capacity, "an output");
+  }
+  if (!call.has_lists) return;
+  if (!call.lists.has_size) {
+    require(call.lists.starts, call.lists.count, "starts");
+    require(call.lists.stops, call.lists.count, "stops");
+  }
+  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
+  if (call.out_offsets != nullptr) require(call.out_offsets, call.lists.count + 1, "out_offsets");
+}
+
+/// Waits for the call, sets how many elements are kept, and throws what is wrong.
+void await(const gpu::Launch& launch, detail::SelectCall& call) {
+  gpu::SelectStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  call.kept = status.kept;
+  if (status.code == Code::ok) return;
+  if (status.first_bad == kNoIndex) throw_no_room(call.columns, status.kept);
+  if (status.code == Code::overflow) throw Error(Code::overflow, "more elements are kept than int64 counts");
+  visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
+    T start = 0;
+    T stop = 0;
+    gpu::fetch(&start, static_cast<const T*>(call.lists.starts) + status.first_bad, sizeof start, launch.stream);
+    gpu::fetch(&stop, static_cast<const T*>(call.lists.stops) + status.first_bad, sizeof stop, launch.stream);
+    throw_bad_list(status.code, status.first_bad, static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
+                   call.mask.length);
+  });
+}
+
+static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
 
 }  // namespace
 
@@ -105,6 +156,10 @@ void add_mask(const Mask& mask, std::vector<Bytes>& inputs) {
 
 void require_call(const Policy& policy, detail::SelectCall& call) {
   require_policy(policy);
+  require_views(call);
+}
+
+void require_views(detail::SelectCall& call) {
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
   detail::require_mask(call.mask, call.mask.length, "the mask");
   if (call.has_lists) detail::require_lists(call.lists, call.mask.length);
@@ -132,6 +187,26 @@ std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
   if (status.index != kNoIndex) throw_bad_list(call.lists, status.index, call.mask.length);
   if (status.code == Code::unequal_lengths) selection::throw_no_room(policy, call);
   throw_status(status, rung.info.id);
+}
+
+std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call) {
+  selection::require_views(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "select_async");
+  gpu::CallOnDevice on_device(policy, call, &selection::choose, gpu::Fetches::result);
+  selection::require_device_arrays(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
+  on_device.run();
+  if (waits) selection::await(*call.launch, call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::select_workspace(const gpu::Policy& policy, const SelectCall& asked) {
+  SelectCall call = asked;
+  selection::require_views(call);
+  return gpu::CallOnDevice(policy, call, &selection::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -65,6 +65,17 @@ struct Indices {
       : Indices(std::ranges::data(indices), std::ssize(indices)) {}
 };
 
+namespace gpu {
+
+/// How a selection ended that does not wait, in device memory.
+struct SelectStatus {
+  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
+  std::int64_t kept;       ///< elements that are kept; unspecified where there is an invalid list
+  Code code;               ///< what is wrong with that list, or unequal_lengths: an output has room for fewer; else ok
+};
+
+}  // namespace gpu
+
 namespace detail {
 
 struct SelectCall {
@@ -74,6 +85,7 @@ struct SelectCall {
   std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
   std::span<const SelectColumn> columns = {};
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  gpu::SelectStatus* status = nullptr;  ///< on a GPU: where the outcome goes
   // Set by the library:
   std::int64_t room = 0;  ///< elements that the smallest output takes
   std::int64_t kept = 0;  ///< elements that were kept
@@ -95,6 +107,10 @@ struct TakeCall {
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_select(const Policy& policy, SelectCall& call);
+/// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the room.
+std::string_view run_select(const gpu::Policy& policy, SelectCall& call);
+/// What run_select() on a GPU takes for such a call.
+gpu::WorkspaceSize select_workspace(const gpu::Policy& policy, const SelectCall& call);
 /// Kept elements first, then the others. Throws Error.
 void run_partition(const Policy& policy, SelectCall& call);
 /// Throws Error.

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/moved_lists.cuh: lists, masks and elements as kernels see them that move elements, and offsets of what lists hold.
+#pragma once
+
+#if UPSWEEP_HAS_CUDA
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "ragged/list.hpp"
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/lists.hpp"
+
+namespace upsweep::gpu {
+
+constexpr std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+/// A part of a call's scratch memory; parts begin at multiples of 256 bytes, one after the other.
+class ScratchParts {
+ public:
+  explicit ScratchParts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
+
+  template <class T>
+  T* take(std::int64_t count) {
+    std::byte* const part = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ += divided_up(count * std::int64_t{sizeof(T)}, 256) * 256;
+    return reinterpret_cast<T*>(part);
+  }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  std::int64_t bytes_ = 0;
+};
+
+// -------------------------------------------------------------------------------------------------------- lists, masks
+
+struct DeviceMask {
+  const std::uint8_t* data;
+  std::int64_t first_bit;
+  bool is_bitmap;
+
+  explicit DeviceMask(const Mask& mask) : data(mask.data), first_bit(mask.first_bit), is_bitmap(mask.is_bitmap) {}
+  __device__ __forceinline__ bool operator[](std::int64_t i) const {
+    if (!is_bitmap) return data[i] != 0;
+    const std::int64_t bit = first_bit + i;
+    return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
+  }
+};
+
+/// Where a list lies. A bad list has a length below 0.
+struct Extent {
+  std::int64_t start;
+  std::int64_t length;
+};
+
+/// Lists of any kind, of a content of so many elements. What kind they are is the same for all threads.
+struct DeviceLists {
+  const void* starts;
+  const void* stops;
+  const void* sizes;  ///< of list views, which have no stops; else null
+  std::int64_t count;
+  std::int64_t size;  ///< of lists that are all of one size
+  std::int64_t content;
+  DeviceMask valid;
+  Type type;
+  bool has_size;
+  bool has_nulls;
+
+  DeviceLists(const Lists& lists, std::int64_t elements, const void* view_sizes = nullptr)
+      : starts(lists.starts),
+        stops(lists.stops),
+        sizes(view_sizes),
+        count(lists.count),
+        size(lists.size),
+        content(elements),
+        valid(lists.valid),
+        type(lists.type),
+        has_size(lists.has_size),
+        has_nulls(lists.valid.is_given()) {}
+
+  __device__ __forceinline__ std::int64_t bound(const void* bounds, std::int64_t i) const {
+    if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
+    if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
+    return static_cast<const std::uint32_t*>(bounds)[i];
+  }
+  __device__ __forceinline__ std::int64_t start(std::int64_t i) const { return has_size ? i * size : bound(starts, i); }
+
+  /// Of a list that is not null: ok, or what is wrong with it.
+  __device__ Code check(std::int64_t i) const {
+    if (has_size) return Code::ok;
+    const std::int64_t from = bound(starts, i);
+    const std::int64_t to = bound(sizes != nullptr ? sizes : stops, i);
+    if (sizes != nullptr) {
+      if (to == 0) return Code::ok;
+      if (to < 0) return Code::stop_before_start;
+      if (from < 0) return Code::negative_start;
+      return to > content || from > content - to ? Code::stop_past_end : Code::ok;
+    }
+    if (from == to) return Code::ok;
+    if (to < from) return Code::stop_before_start;
+    if (from < 0) return Code::negative_start;
+    return to > content ? Code::stop_past_end : Code::ok;
+  }
+
+  __device__ __forceinline__ Extent at(std::int64_t i) const {
+    if (has_nulls && !valid[i]) return {0, 0};
+    if (has_size)
+      return {i * size, ::min(size, content - i * size)};  // the last of the pieces of an array may be shorter
+    const std::int64_t from = bound(starts, i);
+    if (sizes != nullptr) {
+      const std::int64_t length = bound(sizes, i);
+      if (length == 0) return {0, 0};
+      const bool bad = length < 0 || from < 0 || length > content || from > content - length;
+      return {from, bad ? -1 : length};
+    }
+    const std::int64_t to = bound(stops, i);
+    if (from == to) return {0, 0};
+    const bool bad = to < from || from < 0 || to > content;
+    return {from, bad ? -1 : to - from};
+  }
+};
+
+// ------------------------------------------------------------------------------------------------------------ elements
+
+/// An element that is moved as it is, by words that its address allows.
+template <int kBytes, class Word>
+struct Moved {
+  Word words[kBytes / int{sizeof(Word)}];
+};
+
+/// f(std::type_identity<Moved<…>>{}) for elements of so many bytes at such addresses.
+template <class F>
+auto visit_element(std::int64_t bytes, const void* content, const void* out, F f) {
+  const auto addresses = reinterpret_cast<std::uintptr_t>(content) | reinterpret_cast<std::uintptr_t>(out);
+  const auto by = [&]<int kBytes, class Word>() {
+    return addresses % sizeof(Word) == 0 ? f(std::type_identity<Moved<kBytes, Word>>{})
+                                         : f(std::type_identity<Moved<kBytes, std::uint8_t>>{});
+  };
+  if (bytes == 1) return f(std::type_identity<Moved<1, std::uint8_t>>{});
+  if (bytes == 2) return by.template operator()<2, std::uint16_t>();
+  if (bytes == 4) return by.template operator()<4, std::uint32_t>();
+  if (bytes == 8) return by.template operator()<8, std::uint64_t>();
+  if (addresses % 16 == 0) return f(std::type_identity<Moved<16, uint4>>{});
+  return by.template operator()<16, std::uint64_t>();
+}
+
+// ------------------------------------------------------------------------------------------------------------- offsets
+// Counts of lists become their offsets by three kernels: sums of chunks, which are scanned by one block, and then the chunks
+// again. A bad list counts less than 0, and so does all that follows it; see ragged/list.hpp.
+
+using Extend = ragged::Extend;
+
+inline constexpr int kChunkThreads = 256;
+inline constexpr int kChunkRows = 16;
+inline constexpr std::int64_t kChunk = kChunkThreads * kChunkRows;
+inline constexpr int kTotalThreads = 1024;
+inline constexpr int kTotalItems = 4;
+
+/// Totals of chunks, and one more.
+constexpr std::int64_t chunk_totals(std::int64_t lists) { return divided_up(lists, kChunk) + 1; }
+
+/// offsets[i + 1] ← count(i), totals[c] ← the sum of chunk c.
+template <class Count>
+__global__ void __launch_bounds__(kChunkThreads)
+    measure_chunks(Count count, std::int64_t n, std::int64_t* offsets, std::int64_t* totals) {
+  __shared__ std::int64_t warps[kChunkThreads / 32];
+  const std::int64_t first = std::int64_t{blockIdx.x} * kChunk + threadIdx.x;
+  std::int64_t sum = 0;
+#pragma unroll 4
+  for (int row = 0; row < kChunkRows; ++row) {
+    const std::int64_t i = first + row * kChunkThreads;
+    if (i >= n) break;
+    const std::int64_t one = count(i);
+    offsets[i + 1] = one;
+    sum = Extend{}(sum, one);
+  }
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  sum = detail::fold_lanes(Extend{}, sum, lane);
+  if (lane == 0) warps[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int warp = 1; warp < kChunkThreads / 32; ++warp) sum = Extend{}(sum, warps[warp]);
+  totals[blockIdx.x] = sum;
+}
+
+/// totals[0 … n] ← their exclusive scan, by one block.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads) scan_totals(std::int64_t* totals, std::int64_t n) {
+  __shared__ std::int64_t warps[32];
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  std::int64_t before = 0;
+  for (std::int64_t tile = 0; tile < n; tile += kThreads * kTotalItems) {
+    const std::int64_t first = tile + static_cast<std::int64_t>(threadIdx.x) * kTotalItems;
+    std::int64_t items[kTotalItems];
+#pragma unroll
+    for (int k = 0; k < kTotalItems; ++k) items[k] = first + k < n ? totals[first + k] : 0;
+    std::int64_t own = items[0];
+#pragma unroll
+    for (int k = 1; k < kTotalItems; ++k) own = Extend{}(own, items[k]);
+    const std::int64_t inclusive = detail::scan_lanes(Extend{}, own, lane);
+    if (lane == 31) warps[warp] = inclusive;
+    const std::int64_t left = detail::shuffle_up(inclusive, 1);
+    __syncthreads();
+    if (warp == 0) warps[lane] = detail::scan_lanes(Extend{}, lane < kThreads / 32 ? warps[lane] : 0, lane);
+    __syncthreads();
+    std::int64_t offset = before;
+    if (warp > 0) offset = Extend{}(offset, warps[warp - 1]);
+    if (lane > 0) offset = Extend{}(offset, left);
+#pragma unroll
+    for (int k = 0; k < kTotalItems; ++k) {
+      if (first + k < n) totals[first + k] = offset;
+      offset = Extend{}(offset, items[k]);
+    }
+    before = Extend{}(before, warps[31]);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) totals[n] = before;
+}
+
+/// Counts at offsets[i + 1] become offsets, after those of the chunks.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    add_chunks(std::int64_t n, std::int64_t* offsets, const std::int64_t* totals) {
+  __shared__ std::int64_t warps[kThreads / 32];
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t first = std::int64_t{blockIdx.x} * kChunk + warp * (kChunkRows * 32) + lane;
+  std::int64_t items[kChunkRows];
+#pragma unroll
+  for (int row = 0; row < kChunkRows; ++row) items[row] = first + row * 32 < n ? offsets[first + row * 32 + 1] : 0;
+  std::int64_t carry = 0;
+#pragma unroll
+  for (int row = 0; row < kChunkRows; ++row) {
+    items[row] = Extend{}(carry, detail::scan_lanes(Extend{}, items[row], lane));
+    carry = detail::shuffle(items[row], 31);
+  }
+  if (lane == 0) warps[warp] = carry;
+  __syncthreads();
+  std::int64_t before = totals[blockIdx.x];
+  for (int w = 0; w < warp; ++w) before = Extend{}(before, warps[w]);
+#pragma unroll
+  for (int row = 0; row < kChunkRows; ++row) {
+    if (first + row * 32 < n) offsets[first + row * 32 + 1] = Extend{}(before, items[row]);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[0] = 0;
+}
+
+inline cudaError_t launch_scan_totals(std::int64_t* totals, std::int64_t n, Stream stream) {
+  return detail::launch({.blocks = 1, .threads = kTotalThreads, .stream = stream}, scan_totals<kTotalThreads>, totals,
+                        n);
+}
+
+/// offsets[0 … n] ← those of lists of count(i) elements; `totals` holds chunk_totals(n).
+template <class Count>
+cudaError_t launch_offsets(const Count& count, std::int64_t n, std::int64_t* offsets, std::int64_t* totals,
+                           Stream stream) {
+  const std::int64_t chunks = divided_up(n, kChunk);
+  const auto blocks = static_cast<unsigned>(chunks);
+  if (chunks > 0) {
+    const cudaError_t error = detail::launch({.blocks = blocks, .threads = kChunkThreads, .stream = stream},
+                                             measure_chunks<Count>, count, n, offsets, totals);
+    if (error != cudaSuccess) return error;
+  }
+  if (const cudaError_t error = launch_scan_totals(totals, chunks, stream); error != cudaSuccess) return error;
+  return detail::launch({.blocks = blocks + (chunks == 0 ? 1 : 0), .threads = kChunkThreads, .stream = stream},
+                        add_chunks<kChunkThreads>, n, offsets, totals);
+}
+
+/// Counts that are there, each where its list's offset ends.
+struct CountsThere {
+  const std::int64_t* offsets;
+  __device__ std::int64_t operator()(std::int64_t i) const { return offsets[i + 1]; }
+};
+
+// ------------------------------------------------------------------------------------------------------------- outcome
+
+/// What kernels of a call find out for those after them.
+struct Outcome {
+  std::int64_t moved;          ///< elements that are to be moved: 0 where something is wrong
+  unsigned long long not_bad;  ///< the complement of the first bad list; 0: none. Where offsets do not tell it.
+};
+
+/// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
+template <class Status>
+__global__ void conclude_offsets(DeviceLists lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
+                                 Status* status) {
+  const std::int64_t total = offsets[lists.count];
+  if (total >= 0) {
+    const bool fits = total <= room;
+    outcome->moved = fits ? total : 0;
+    *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
+    return;
+  }
+  std::int64_t first = 0;  // the lists before it are fine
+  for (std::int64_t last = lists.count; first < last;) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (offsets[middle + 1] < 0) {
+      last = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  const Code code = lists.has_nulls && !lists.valid[first] ? Code::ok : lists.check(first);
+  outcome->moved = 0;
+  *status = {first, 0, code == Code::ok ? Code::overflow : code};  // a list that is fine: its offset does not fit
+}
+
+template <class Status>
+cudaError_t launch_conclude(const DeviceLists& lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
+                            Status* status, Stream stream) {
+  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_offsets<Status>, lists, offsets, room,
+                        outcome, status);
+}
+
+// --------------------------------------------------------------------------------------------------- tiles of results
+// A block writes a tile of the result, wherever its elements come from: so neither a long list nor many empty ones unbalance
+// the blocks.
+
+inline constexpr int kTileThreads = 128;
+inline constexpr int kTileItems = 8;
+inline constexpr int kTile = kTileThreads * kTileItems;
+/// Above that many lists that touch a tile, its elements search for theirs.
+inline constexpr std::int64_t kSearchedLists = 4 * kTile;
+
+constexpr std::int64_t tiles_of(std::int64_t room) { return divided_up(room, kTile); }
+
+/// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
+__device__ __forceinline__ std::int64_t list_of(const std::int64_t* offsets, std::int64_t origin, std::int64_t element,
+                                                std::int64_t first, std::int64_t last) {
+  while (first < last) {
+    const std::int64_t middle = last - (last - first) / 2;
+    if (offsets[middle] - origin <= element) {
+      first = middle;
+    } else {
+      last = middle - 1;
+    }
+  }
+  return first;
+}
+
+/// firsts[t] ← the list of the first element of tile t; of tiles past the end, the last list.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    find_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t tiles, const Outcome* outcome,
+                     std::int64_t* firsts) {
+  const std::int64_t tile = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t total = outcome->moved;
+  if (tile > tiles || (tile - 1) * kTile >= total) return;
+  firsts[tile] = tile * kTile >= total ? n - 1 : list_of(offsets, offsets[0], tile * kTile, 0, n - 1);
+}
+
+/// out[k] ← content[source.position(k + source.shift(l, where list l begins in the result))].
+template <class E, class Source>
+__global__ void __launch_bounds__(kTileThreads)
+    gather_tile(const E* content, Source source, const std::int64_t* offsets, const std::int64_t* firsts,
+                const Outcome* outcome, E* out) {
+  __shared__ std::uint32_t heads[kTile / 32];  // where lists begin
+  __shared__ std::int64_t shifts[kTile];       // of the list that begins there
+  static_assert(kTile / 32 == 32, "a warp looks at all words of heads at once");
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const std::int64_t begin = std::int64_t{blockIdx.x} * kTile;
+  const std::int64_t total = outcome->moved;
+  if (begin >= total) return;
+  const std::int64_t end = ::min(begin + kTile, total);
+  const std::int64_t first = firsts[blockIdx.x];
+  const std::int64_t last = firsts[blockIdx.x + 1];
+  const std::int64_t origin = offsets[0];
+  const bool searched = last - first >= kSearchedLists;
+
+  std::int64_t from[kTileItems];
+  if (searched) {
+#pragma unroll
+    for (int k = 0; k < kTileItems; ++k) {
+      const std::int64_t at = begin + k * kTileThreads + threadIdx.x;
+      if (at >= end) break;
+      const std::int64_t list = list_of(offsets, origin, at, first, last);
+      from[k] = at + source.shift(list, offsets[list] - origin);
+    }
+  } else {
+    if (threadIdx.x < kTile / 32) heads[threadIdx.x] = 0;
+    __syncthreads();
+    for (std::int64_t list = first + threadIdx.x; list <= last; list += kTileThreads) {
+      const std::int64_t own = offsets[list] - origin;
+      const std::int64_t next = offsets[list + 1] - origin;
+      if (own == next || own >= end || next <= begin) continue;
+      const int head = own > begin ? static_cast<int>(own - begin) : 0;
+      atomicOr(&heads[head / 32], 1U << (head % 32));
+      shifts[head] = source.shift(list, own);
+    }
+    __syncthreads();
+    const unsigned filled = __ballot_sync(detail::kAllLanes, heads[lane] != 0);
+#pragma unroll
+    for (int k = 0; k < kTileItems; ++k) {
+      const int at = k * kTileThreads + static_cast<int>(threadIdx.x);
+      int word = at / 32;
+      std::uint32_t before = heads[word] & (0xFFFFFFFFU >> (31 - at % 32));
+      if (before == 0) {  // the last head lies in an earlier word; the tile's first element has one
+        word = 31 - __clz(static_cast<int>(filled & ((1U << word) - 1)));
+        before = heads[word];
+      }
+      from[k] = begin + at + shifts[word * 32 + 31 - __clz(static_cast<int>(before))];
+    }
+  }
+
+  E items[kTileItems];
+#pragma unroll
+  for (int k = 0; k < kTileItems; ++k) {
+    if (begin + k * kTileThreads + threadIdx.x < end) items[k] = content[source.position(from[k])];
+  }
+#pragma unroll
+  for (int k = 0; k < kTileItems; ++k) {
+    const std::int64_t at = begin + k * kTileThreads + threadIdx.x;
+    if (at < end) out[at] = items[k];
+  }
+}
+
+/// firsts[0 … tiles] of a result with that much room.
+inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t room,
+                                      const Outcome* outcome, std::int64_t* firsts, Stream stream) {
+  constexpr int kThreads = 128;
+  const std::int64_t tiles = tiles_of(room);
+  const auto blocks = static_cast<unsigned>(divided_up(tiles + 1, kThreads));
+  return detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, find_first_lists<kThreads>, offsets,
+                        n, tiles, outcome, firsts);
+}
+
+/// One column: elements of so many bytes.
+template <class Source>
+cudaError_t launch_gather(std::int64_t bytes, const void* content, void* out, std::int64_t room, const Source& source,
+                          const std::int64_t* offsets, const std::int64_t* firsts, const Outcome* outcome,
+                          Stream stream) {
+  return visit_element(bytes, content, out, [&]<class E>(std::type_identity<E>) {
+    return detail::launch({.blocks = static_cast<unsigned>(tiles_of(room)), .threads = kTileThreads, .stream = stream},
+                          gather_tile<E, Source>, static_cast<const E*>(content), source, offsets, firsts, outcome,
+                          static_cast<E*>(out));
+  });
+}
+
+}  // namespace upsweep::gpu
+#endif

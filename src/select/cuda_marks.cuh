@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// select/cuda_marks.cuh: the mask as bits with ranks on a GPU, as marks.hpp has them on the CPU.
+//
+// A word is 32 bits of the mask, a block 1024 words. `before` counts the bits that are set in a word's block before it, `base`
+// those before a block. A rank, the bits before a position, is three loads and a popcount. Words begin where the mask's memory
+// has whole vectors: so position j is bit j + skew.
+#pragma once
+
+#include "select/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "cuda/moved_lists.cuh"
+
+namespace upsweep::selection {
+
+inline constexpr int kMarkThreads = 256;
+inline constexpr int kMarkRows = 4;
+inline constexpr std::int64_t kBlockWords = kMarkThreads * kMarkRows;
+inline constexpr std::int64_t kBlockBits = 32 * kBlockWords;
+inline constexpr std::int64_t kMostSkew = 31;
+
+/// Blocks for a mask of so many booleans, wherever its memory begins; at least one.
+constexpr std::int64_t mark_blocks(std::int64_t length) { return (length + kMostSkew + kBlockBits - 1) / kBlockBits; }
+
+struct DeviceMarks {
+  std::uint32_t* bits;
+  std::uint16_t* before;
+  std::int64_t* base;  ///< of each block, and the total
+  std::int64_t blocks;
+  std::int64_t skew;
+
+  [[nodiscard]] __device__ __forceinline__ std::int64_t total() const { return base[blocks]; }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t rank_of_word(std::int64_t word) const {
+    const std::int64_t block = base[word / kBlockWords];
+    return word % kBlockWords == 0 ? block : block + before[word];  // there is none past the last block
+  }
+  /// Of a position in the mask, or its end.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t rank(std::int64_t position) const {
+    const std::int64_t bit = position + skew;
+    const unsigned inside = static_cast<unsigned>(bit % 32);
+    const std::int64_t words = rank_of_word(bit / 32);
+    return inside == 0 ? words : words + __popc(bits[bit / 32] & ((1U << inside) - 1));
+  }
+  /// Where the bit lies that has so many before it.
+  [[nodiscard]] __device__ std::int64_t position(std::int64_t rank) const {
+    std::int64_t block = 0;
+    for (std::int64_t last = blocks - 1; block < last;) {
+      const std::int64_t middle = last - (last - block) / 2;
+      if (base[middle] <= rank) {
+        block = middle;
+      } else {
+        last = middle - 1;
+      }
+    }
+    const auto in_block = static_cast<unsigned>(rank - base[block]);
+    const std::int64_t words = block * kBlockWords;
+    std::int64_t word = 0;
+    for (std::int64_t step = kBlockWords / 2; step > 0; step /= 2) {
+      if (before[words + word + step] <= in_block) word += step;
+    }
+    unsigned left = in_block - before[words + word];
+    std::uint32_t mask = bits[words + word];
+    int bit = 0;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const auto low = static_cast<unsigned>(__popc(mask & ((1U << step) - 1)));
+      if (low <= left) {
+        left -= low;
+        mask >>= step;
+        bit += step;
+      }
+    }
+    return (words + word) * 32 + bit - skew;
+  }
+};
+
+/// The marks of a mask of that length in scratch memory.
+inline DeviceMarks marks_in(gpu::ScratchParts& parts, const Mask& mask) {
+  const std::int64_t blocks = mark_blocks(mask.length);
+  // In bits of a bitmap, from a boundary of 4 bytes on; else in bytes, from one of 16 on.
+  const std::uintptr_t first = mask.is_bitmap
+                                   ? reinterpret_cast<std::uintptr_t>(mask.data + mask.first_bit / 8) % 4 * 8 +
+                                         static_cast<std::uintptr_t>(mask.first_bit % 8)
+                                   : reinterpret_cast<std::uintptr_t>(mask.data) % 16;
+  auto* const bits = parts.take<std::uint32_t>(blocks * kBlockWords);
+  auto* const before = parts.take<std::uint16_t>(blocks * kBlockWords);
+  return {bits, before, parts.take<std::int64_t>(blocks + 1), blocks, static_cast<std::int64_t>(first)};
+}
+
+/// The bits that are looked at, as positions in the marks.
+struct BitRange {
+  std::int64_t first;
+  std::int64_t stop;
+};
+
+/// Bits of which four bytes are not 0.
+__device__ __forceinline__ std::uint32_t nonzero_bytes(std::uint32_t word) {
+  const std::uint32_t ones = (((word & 0x7F7F7F7FU) + 0x7F7F7F7FU) | word) >> 7 & 0x01010101U;
+  return ones * 0x01020408U >> 24 & 0xFU;
+}
+__device__ __forceinline__ std::uint32_t nonzero_bytes(const uint4& v) {
+  return nonzero_bytes(v.x) | nonzero_bytes(v.y) << 4 | nonzero_bytes(v.z) << 8 | nonzero_bytes(v.w) << 12;
+}
+
+/// A mask's memory by words of 32 booleans.
+struct MaskWords {
+  const std::uint8_t* from;  ///< where bit 0 lies
+  bool is_bitmap;
+
+  MaskWords(const Mask& mask, std::int64_t skew)
+      : from(mask.is_bitmap ? mask.data + mask.first_bit / 8 - skew / 8 : mask.data - skew),
+        is_bitmap(mask.is_bitmap) {}
+
+  /// A word that lies in the mask. The type tells the kinds apart.
+  template <bool kIsBitmap>
+  __device__ __forceinline__ std::uint32_t whole(std::int64_t word) const {
+    if constexpr (kIsBitmap) {
+      return reinterpret_cast<const std::uint32_t*>(from)[word];
+    } else {
+      const uint4* const vectors = reinterpret_cast<const uint4*>(from) + word * 2;
+      const uint4 low = vectors[0];
+      const uint4 high = vectors[1];
+      return nonzero_bytes(low) | nonzero_bytes(high) << 16;
+    }
+  }
+  /// One of which a part may lie outside the range.
+  __device__ std::uint32_t part(std::int64_t word, const BitRange& range) const {
+    std::uint32_t bits = 0;
+    const std::int64_t stop = ::min(word * 32 + 32, range.stop);
+    for (std::int64_t bit = ::max(word * 32, range.first); bit < stop; ++bit) {
+      const bool is_set = is_bitmap ? (from[bit / 8] >> (bit % 8) & 1) != 0 : from[bit] != 0;
+      bits |= static_cast<std::uint32_t>(is_set) << (bit % 32);
+    }
+    return bits;
+  }
+};
+
+/// Bits and counts of a block; its total goes to base. Booleans that no list has count as false and are not read.
+/// `lists`: adjacent ones; has_lists: whether there are any.
+template <bool kIsBitmap>
+__global__ void __launch_bounds__(kMarkThreads)
+    mark_mask(MaskWords mask, std::int64_t length, bool has_lists, gpu::DeviceLists lists, DeviceMarks marks,
+              gpu::Outcome* outcome) {
+  __shared__ int warps[kMarkThreads / 32];
+  BitRange range{marks.skew, marks.skew + length};
+  if (has_lists) {
+    std::int64_t first = 0;
+    std::int64_t stop = 0;
+    if (lists.count > 0) {
+      first = lists.start(0);
+      stop = lists.has_size ? lists.count * lists.size : lists.bound(lists.stops, lists.count - 1);
+      if (first < 0 || stop < first || stop > length) stop = first = 0;  // a list is bad, or all are empty
+    }
+    range = {marks.skew + first, marks.skew + stop};
+  }
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t first_word = std::int64_t{blockIdx.x} * kBlockWords + warp * (kMarkRows * 32) + lane;
+  const std::int64_t block_bit = std::int64_t{blockIdx.x} * kBlockBits;
+
+  std::uint32_t words[kMarkRows];
+  if (block_bit >= range.first && block_bit + kBlockBits <= range.stop) {
+#pragma unroll
+    for (int row = 0; row < kMarkRows; ++row) words[row] = mask.whole<kIsBitmap>(first_word + row * 32);
+  } else {
+#pragma unroll
+    for (int row = 0; row < kMarkRows; ++row) {
+      const std::int64_t word = first_word + row * 32;
+      const bool is_whole = word * 32 >= range.first && word * 32 + 32 <= range.stop;
+      words[row] = is_whole ? mask.whole<kIsBitmap>(word) : mask.part(word, range);
+    }
+  }
+
+  int before[kMarkRows];
+  int carry = 0;
+#pragma unroll
+  for (int row = 0; row < kMarkRows; ++row) {
+    const int own = __popc(words[row]);
+    const int inclusive = gpu::detail::scan_lanes(Add{}, own, lane);
+    before[row] = carry + inclusive - own;
+    carry += __shfl_sync(gpu::detail::kAllLanes, inclusive, 31);
+  }
+  if (lane == 0) warps[warp] = carry;
+  __syncthreads();
+  int earlier = 0;
+  for (int w = 0; w < warp; ++w) earlier += warps[w];
+#pragma unroll
+  for (int row = 0; row < kMarkRows; ++row) {
+    marks.bits[first_word + row * 32] = words[row];
+    marks.before[first_word + row * 32] = static_cast<std::uint16_t>(earlier + before[row]);
+  }
+  if (threadIdx.x == kMarkThreads - 1) marks.base[blockIdx.x] = earlier + carry;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *outcome = {0, 0};
+}
+
+/// The marks of all booleans that lists have which lie one after the other; without such lists, of all.
+inline cudaError_t launch_marks(const detail::SelectCall& call, bool by_lists, const DeviceMarks& marks,
+                                gpu::Outcome* outcome) {
+  const gpu::Stream stream = call.launch->stream;
+  const gpu::detail::Grid grid{
+      .blocks = static_cast<unsigned>(marks.blocks), .threads = kMarkThreads, .stream = stream};
+  const MaskWords words(call.mask, marks.skew);
+  const gpu::DeviceLists lists(call.lists, call.mask.length);
+  const cudaError_t error =
+      call.mask.is_bitmap
+          ? gpu::detail::launch(grid, mark_mask<true>, words, call.mask.length, by_lists, lists, marks, outcome)
+          : gpu::detail::launch(grid, mark_mask<false>, words, call.mask.length, by_lists, lists, marks, outcome);
+  if (error != cudaSuccess) return error;
+  return gpu::launch_scan_totals(marks.base, marks.blocks, stream);
+}
+
+}  // namespace upsweep::selection
+#endif

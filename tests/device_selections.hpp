@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/device_selections.hpp: lists, booleans and columns of selections.hpp on a GPU, with guards, and how a call failed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "device_array.hpp"
+#include "selections.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/pack.hpp"
+#include "upsweep/select.hpp"
+
+namespace upsweep::tests {
+
+/// How an Error ends a call.
+struct Failure {
+  Code code = Code::ok;
+  std::int64_t index = kNoIndex;
+
+  bool operator==(const Failure&) const = default;
+};
+inline std::ostream& operator<<(std::ostream& out, const Failure& failure) {
+  return out << word(failure.code) << " at " << failure.index;
+}
+template <class Call>
+Failure failure_of(Call call) {
+  try {
+    call();
+    return {};
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return {error.code(), error.index()};
+  }
+}
+
+/// Booleans on the device, by bytes or from a bit on; with no byte more than they need.
+class DeviceBooleans {
+ public:
+  explicit DeviceBooleans(const std::vector<bool>& booleans, std::int64_t first_bit = -1, std::int64_t misaligned = 0)
+      : count_(std::ssize(booleans)), first_bit_(first_bit), bytes_(bytes_of(booleans, first_bit), misaligned) {}
+
+  [[nodiscard]] Mask view() {
+    return first_bit_ < 0 ? Mask::bytes(bytes_.data(), count_) : Mask::bits(bytes_.data(), count_, first_bit_);
+  }
+  [[nodiscard]] std::uint8_t* data() { return bytes_.data(); }
+  [[nodiscard]] bool intact() const { return bytes_.intact(); }
+
+ private:
+  static std::vector<std::uint8_t> bytes_of(const std::vector<bool>& booleans, std::int64_t first_bit) {
+    const auto count = booleans.size();
+    if (first_bit < 0) {
+      std::vector<std::uint8_t> bytes(count);
+      for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(booleans[i] ? 1U << (i % 8) : 0U);
+      return bytes;
+    }
+    std::vector<std::uint8_t> bytes((static_cast<std::size_t>(first_bit) + count + 7) / 8, 0xFF);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t bit = static_cast<std::size_t>(first_bit) + i;
+      if (!booleans[i]) bytes[bit / 8] = static_cast<std::uint8_t>(bytes[bit / 8] & ~(1U << (bit % 8)));
+    }
+    return bytes;
+  }
+
+  std::int64_t count_;
+  std::int64_t first_bit_;
+  DeviceArray<std::uint8_t> bytes_;
+};
+
+/// Lists on the device.
+template <class T>
+class DeviceLists {
+ public:
+  DeviceLists(const Selection& given, bool by_offsets, std::int64_t misaligned)
+      : n_(given.lists()),
+        by_offsets_(by_offsets),
+        starts_(converted(given.starts, given.stops), misaligned),
+        stops_(converted(given.stops, {}), misaligned / 2),
+        valid_(given.valid, misaligned == 0 ? -1 : misaligned),
+        has_nulls_(!given.valid.empty()) {}
+
+  [[nodiscard]] Lists view() {
+    const Lists lists =
+        by_offsets_ ? Lists::by_offsets(starts_.data(), n_) : Lists::by_bounds(starts_.data(), stops_.data(), n_);
+    return has_nulls_ ? lists.with_validity(valid_.view()) : lists;
+  }
+  [[nodiscard]] T* starts() { return starts_.data(); }
+  [[nodiscard]] T* stops() { return stops_.data(); }
+
+ private:
+  /// With the last list's stop at the end: so that starts are offsets where lists lie one after the other.
+  static std::vector<T> converted(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& ends) {
+    std::vector<T> all;
+    for (const std::int64_t value : values) all.push_back(static_cast<T>(value));
+    all.push_back(ends.empty() ? T{0} : static_cast<T>(ends.back()));
+    return all;
+  }
+
+  std::int64_t n_;
+  bool by_offsets_;
+  DeviceArray<T> starts_;
+  DeviceArray<T> stops_;
+  DeviceBooleans valid_;
+  bool has_nulls_;
+};
+
+/// A column of `n` elements of so many bytes at any address, as a host's copy and on the device.
+class DeviceColumn {
+ public:
+  DeviceColumn(std::int64_t n, int size, std::int64_t misaligned_bytes)
+      : n_(n),
+        size_(size),
+        misaligned_(misaligned_bytes),
+        host_(bytes_of(n, size)),
+        content_(host_, misaligned_bytes) {}
+
+  /// A fresh output with that much room.
+  void clear(std::int64_t room) {
+    room_ = room;
+    out_.emplace(room * size_, misaligned_);
+  }
+  [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_->data(), room_, size_}; }
+  [[nodiscard]] PackColumn pack_view() {
+    return {.data = content_.data(), .length = n_, .element_size = size_, .out = out_->data(), .capacity = room_};
+  }
+  [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions) {
+    if (!intact()) return "something was written around the output or the content";
+    const auto found = out_->values();
+    const auto size = static_cast<std::size_t>(size_);
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      if (std::memcmp(found.data() + k * size, host_.data() + static_cast<std::size_t>(positions[k]) * size, size) !=
+          0) {
+        return "element " + std::to_string(k) + " of " + std::to_string(positions.size()) + ", of " +
+               std::to_string(size_) + " bytes, is wrong";
+      }
+    }
+    return "";
+  }
+  [[nodiscard]] bool intact() const { return out_->intact() && content_.intact(); }
+
+ private:
+  static std::vector<std::uint8_t> bytes_of(std::int64_t n, int size) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n * size));
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::uint8_t>((static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U + 77) >> 47);
+    }
+    return bytes;
+  }
+
+  std::int64_t n_;
+  int size_;
+  std::int64_t misaligned_;
+  std::int64_t room_ = 0;
+  std::vector<std::uint8_t> host_;
+  DeviceArray<std::uint8_t> content_;
+  std::optional<DeviceArray<std::uint8_t>> out_;
+};
+
+}  // namespace upsweep::tests
