@@ -7,6 +7,7 @@ upsweep_test(cuda_ragged TIMEOUT 900 SOURCES cuda_ragged_test.cpp LIBS CUDA::cud
 upsweep_test(cuda_segmented TIMEOUT 900 SOURCES cuda_segmented_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_aggregate TIMEOUT 900 SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_select TIMEOUT 900 SOURCES cuda_select_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_pack TIMEOUT 900 SOURCES cuda_pack_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_subset_sum TIMEOUT 900 SOURCES cuda_subset_sum_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
 target_compile_options(test_cuda_custom PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
@@ -23,5 +24,5 @@ upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp
   LIBS cuda_architectures_80 cuda_architectures_90 CUDA::cudart_static)
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
-    cuda_select
+    cuda_select cuda_pack
   cuda_custom cuda_program cuda_architectures cuda_large PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -105,6 +105,12 @@ inline PackResult pack(const Policy& policy, PackCall call, std::span<const Pack
   return {call.lists.count, call.total, rung};
 }
 
+inline PackResult pack(const gpu::Policy& policy, PackCall call, std::span<const PackColumn> columns) {
+  call.columns = columns;
+  const std::string_view rung = run_pack(policy, call);
+  return {call.lists.count, call.total, rung};
+}
+
 template <class L>
 concept ListsOrViews = std::convertible_to<L, Lists> || std::same_as<L, ListViews>;
 /// What it is: arrays of offsets are lists.
@@ -170,4 +176,69 @@ PackResult pack_content(const Policy& policy, const L& lists, const Offsets& off
   return pack_content(policy, given, std::ranges::data(offsets), array);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists and columns are the host's, what they point to is
+// the device's. These wait for the stream, as a bad list is an error.
+
+/// Offsets and content of the lists, or list views; offsets holds n + 1.
+template <detail::ListsOrViews L>
+PackResult pack(const gpu::Policy& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
+  return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
+}
+template <detail::ListsOrViews L, std::same_as<PackColumn>... Columns>
+PackResult pack(const gpu::Policy& policy, const L& lists, std::int64_t* offsets, const Columns&... columns) {
+  const std::array<PackColumn, sizeof...(Columns)> array{columns...};
+  return pack(policy, lists, offsets, std::span<const PackColumn>(array));
+}
+
+/// Offsets alone, of lists in `content` elements.
+template <detail::ListsOrViews L>
+PackResult pack_offsets(const gpu::Policy& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
+  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
+  call.content = content;
+  return detail::pack(policy, call, {});
+}
+
+/// Content alone, to where n + 1 offsets say.
+template <detail::ListsOrViews L>
+PackResult pack_content(const gpu::Policy& policy, const L& lists, const std::int64_t* offsets,
+                        std::span<const PackColumn> columns) {
+  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), const_cast<std::int64_t*>(offsets));
+  call.offsets_given = true;
+  return detail::pack(policy, call, columns);
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <detail::ListsOrViews L>
+std::string_view pack_async(const gpu::Policy& policy, const L& lists, std::int64_t* offsets,
+                            std::span<const PackColumn> columns, gpu::PackStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
+  call.columns = columns;
+  call.status = status;
+  return detail::run_pack(policy, call);
+}
+/// The same of content alone.
+template <detail::ListsOrViews L>
+std::string_view pack_content_async(const gpu::Policy& policy, const L& lists, const std::int64_t* offsets,
+                                    std::span<const PackColumn> columns, gpu::PackStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), const_cast<std::int64_t*>(offsets));
+  call.offsets_given = true;
+  call.columns = columns;
+  call.status = status;
+  return detail::run_pack(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that such a pack, or a step of it, needs under that policy: for a Workspace.
+template <upsweep::detail::ListsOrViews L>
+WorkspaceSize pack_workspace(const Policy& policy, const L& lists, std::span<const PackColumn> columns) {
+  upsweep::detail::PackCall call = upsweep::detail::pack_call(upsweep::detail::lists_or_views(lists), nullptr);
+  call.columns = columns;
+  return upsweep::detail::pack_workspace(policy, call);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

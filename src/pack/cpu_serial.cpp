@@ -7,7 +7,7 @@
 // Limit  A call and a mispredicted branch for each short list, on one thread. cpu.threads has more cores do that,
 //        cpu.staged gets rid of it.
 // From   Awkward Array's awkward_ListArray_compact_offsets and carry, in one loop.
-#include "pack/rung.hpp"
+#include "pack/moves.hpp"
 
 namespace upsweep::packing {
 

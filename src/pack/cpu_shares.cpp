@@ -10,7 +10,7 @@
 // From   S. Odeh et al., "Merge Path", 2012; D. Merrill and M. Garland, "Merge-based parallel sparse matrix-vector
 //        multiplication", SC 2016.
 #include "pack/cuts.hpp"
-#include "pack/rung.hpp"
+#include "pack/moves.hpp"
 
 namespace upsweep::packing {
 

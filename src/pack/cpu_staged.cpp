@@ -9,7 +9,7 @@
 // Needs  AVX-512, AVX2 or baseline.
 // Limit  The memory: of permuted lists every cache line that a list touches is read, of 24 bytes in it 64 or 128.
 // From   Overlapping copies of short strings, as in memcpy; software prefetching of known addresses. Own: the stage.
-#include "pack/rung.hpp"
+#include "pack/moves.hpp"
 #include "pack/runs.hpp"
 
 namespace upsweep::packing {

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "cpu/std_par.hpp"
-#include "pack/rung.hpp"
+#include "pack/moves.hpp"
 
 namespace upsweep::packing {
 

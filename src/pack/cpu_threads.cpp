@@ -8,7 +8,7 @@
 // Limit  Shares of as many lists may hold all of the content or none: one list of everything is one thread's. cpu.shares
 //        cuts content.
 #include "cpu/blocks.hpp"
-#include "pack/rung.hpp"
+#include "pack/moves.hpp"
 
 namespace upsweep::packing {
 

@@ -60,26 +60,29 @@ class PackInstance final : public Instance {
   [[nodiscard]] std::vector<HostArray> arrays() override {
     const std::int64_t lists = input_.n * std::int64_t{sizeof(std::int64_t)};
     const std::int64_t elements = input_.elements * std::int64_t{sizeof(T)};
-    return {{input_.starts.data(), lists, false},
-            {input_.stops.data(), lists, false},
-            {content_.data(), elements, false},
-            {offsets_.data(), lists + std::int64_t{sizeof(std::int64_t)}, true},
-            {packed_.data(), elements, true}};
+    return {{input_.starts.data(), lists, false}, {input_.stops.data(), lists, false},
+            {content_.data(), elements, false},   {offsets_.data(), lists + std::int64_t{sizeof(std::int64_t)}, true},
+            {packed_.data(), elements, true},     {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const PackColumn column{
-        .data = at[2], .length = input_.elements, .element_size = sizeof(T), .out = at[4], .capacity = input_.elements};
-    const auto* starts = static_cast<const std::int64_t*>(at[0]);
-    const auto* stops = static_cast<const std::int64_t*>(at[1]);
-    // Of some of the elements, as many of the lists.
-    const std::int64_t count = n == group.n ? input_.n : input_.n * n / group.n;
-    const auto lists = Lists::by_bounds(starts, stops, count);
-    return pack(policy, lists, static_cast<std::int64_t*>(at[3]), std::span(&column, 1)).rung;
+    const PackColumn column = column_of(at);
+    const auto ran = pack(policy, lists_within(at, n), static_cast<std::int64_t*>(at[3]), std::span(&column, 1));
+    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
+    return ran.rung;
   }
-  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
-    throw Error(Code::unsupported, "pack runs on the CPU");
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    const PackColumn column = column_of(at);
+    return pack_async(policy, lists_within(at, n), static_cast<std::int64_t*>(at[3]), std::span(&column, 1),
+                      static_cast<gpu::PackStatus*>(at[5]));
+  }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    void* const at[] = {const_cast<std::int64_t*>(input_.starts.data()), const_cast<std::int64_t*>(input_.stops.data()),
+                        const_cast<T*>(content_.data()), nullptr, const_cast<T*>(packed_.data())};
+    const PackColumn column = column_of(at);
+    return gpu::pack_workspace(policy, lists_within(at, group.n), std::span(&column, 1));
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
+    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     const std::int64_t* const starts = input_.starts.data();
     const std::int64_t* const stops = input_.stops.data();
     const std::int64_t offset = first_wrong_offset(starts, stops, input_.n, offsets_.data());
@@ -100,10 +103,21 @@ class PackInstance final : public Instance {
   }
 
  private:
+  [[nodiscard]] PackColumn column_of(Arrays at) const {
+    return {
+        .data = at[2], .length = input_.elements, .element_size = sizeof(T), .out = at[4], .capacity = input_.elements};
+  }
+  /// Of some of the elements, as many of the lists.
+  [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
+    return Lists::by_bounds(static_cast<const std::int64_t*>(at[0]), static_cast<const std::int64_t*>(at[1]),
+                            n == group.n ? input_.n : input_.n * n / group.n);
+  }
+
   Input input_;
   Elements<T> content_;
   cpu::Pages<std::int64_t> offsets_;
   cpu::Pages<T> packed_;
+  gpu::PackStatus status_{};
 };
 
 constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole = true}};
@@ -136,8 +150,7 @@ void visit_lists(const std::vector<std::int64_t>& offsets, Type type, std::int64
   });
 }
 
-void visit_instances(const ClimbRequest& request, Backend backend, const Problem::Visit& visit) {
-  if (backend != Backend::cpu) return;
+void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) {
     const auto offsets = offsets_of(request.input[0]);
     const std::int64_t size = offsets.back() == 0 ? std::ssize(offsets) - 1 : offsets.back();

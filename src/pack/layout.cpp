@@ -18,24 +18,13 @@ Code check_view(const detail::PackCall& call, std::int64_t i) {
   });
 }
 
+/// Throws the Error of a bad view in host memory.
 [[noreturn]] void throw_view(const detail::PackCall& call, const Status& status) {
-  const auto text = [&](const void* values) {
-    return visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
-      return std::to_string(static_cast<const T*>(values)[status.index]);
-    });
-  };
-  const std::string list = "list " + std::to_string(status.index) + ", of " + text(call.sizes) + " elements from " +
-                           text(call.lists.starts) + " on";
-  switch (status.code) {
-    case Code::stop_before_start:
-      throw Error(status.code, list + ": a size must not be negative", status.index);
-    case Code::negative_start:
-      throw Error(status.code, list + ", starts before the content", status.index);
-    default:
-      throw Error(status.code,
-                  list + ", goes past the end of the content, which has " + std::to_string(call.content) + " elements",
-                  status.index);
-  }
+  visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
+    throw_bad_view(status, static_cast<std::int64_t>(static_cast<const T*>(call.lists.starts)[status.index]),
+                   static_cast<std::int64_t>(static_cast<const T*>(call.sizes)[status.index]), call.content);
+  });
+  detail::no_such_value();
 }
 
 }  // namespace
@@ -75,6 +64,21 @@ Status lay_out(detail::PackCall& call, int threads) {
   }
   call.total = call.offsets[n];
   return {call.total <= call.capacity ? Code::ok : Code::unequal_lengths};
+}
+
+void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content) {
+  const std::string list = "list " + std::to_string(status.index) + ", of " + std::to_string(size) + " elements from " +
+                           std::to_string(start) + " on";
+  switch (status.code) {
+    case Code::stop_before_start:
+      throw Error(status.code, list + ": a size must not be negative", status.index);
+    case Code::negative_start:
+      throw Error(status.code, list + ", starts before the content", status.index);
+    default:
+      throw Error(status.code,
+                  list + ", goes past the end of the content, which has " + std::to_string(content) + " elements",
+                  status.index);
+  }
 }
 
 void throw_no_room(std::int64_t total, std::int64_t capacity) {

@@ -166,6 +166,8 @@ Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
 
 /// Throws the Error of a status that is about a list, or about the room of outputs.
 [[noreturn]] void throw_bad_packed(const detail::PackCall& call, const Status& status);
+/// Throws that of a bad list view, which starts there and has that size.
+[[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);
 [[noreturn]] void throw_no_room(std::int64_t total, std::int64_t capacity);
 
 }  // namespace upsweep::packing

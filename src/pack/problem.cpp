@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/ladder.hpp"
+#include "cuda/device_call.hpp"
+#include "pack/layout.hpp"
 #include "pack/rung.hpp"
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -15,9 +17,12 @@ namespace upsweep {
 namespace packing {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_shares, cpu_staged;
+extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_shares, cpu_staged, cuda_thread_per_list, cuda_warp_per_list,
+    cuda_block_per_list, cuda_cub, cuda_tiles;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_threads, &cpu_tbb, &cpu_shares, &cpu_staged};
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,         &cpu_threads,         &cpu_tbb,  &cpu_shares, &cpu_staged, &cuda_thread_per_list,
+    &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_tiles};
 constexpr Ladder<detail::PackCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -27,7 +32,7 @@ namespace {
 /// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::PackCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  return usable(&cpu_staged, call, policy);
+  return usable(call.launch != nullptr ? &cuda_tiles : &cpu_staged, call, policy);
 }
 
 void require_column(const PackColumn& column, std::int64_t content) {
@@ -54,20 +59,92 @@ void require_call(detail::PackCall& call) {
   if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
   if (call.columns.empty() && call.offsets_given) call.content = std::numeric_limits<std::int64_t>::max();
   detail::require_lists(call.lists, call.content);
+}
+
+void require_offsets(const detail::PackCall& call) {
   if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
 }
+
+// ---- On a GPU.
+
+/// Throws for an array of the call that is not the device's.
+void require_device_arrays(const detail::PackCall& call, int device) {
+  const auto require = [&](const void* data, std::int64_t count, const char* what) {
+    if (count > 0) gpu::require_device_memory(data, device, what);
+  };
+  for (const PackColumn& column : call.columns) {
+    require(column.data, column.length, "content");
+    require(column.out, column.capacity, "an output");
+  }
+  if (!call.lists.has_size) {
+    require(call.lists.starts, call.lists.count, "starts");
+    require(call.lists.stops, call.lists.count, call.sizes != nullptr ? "sizes" : "stops");
+  }
+  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
+  require(call.offsets, call.lists.count + 1, "offsets");
+}
+
+/// Throws what is wrong with the bounds of a list on the device.
+[[noreturn]] void throw_bad_bounds(const gpu::Launch& launch, const detail::PackCall& call, const Status& bad) {
+  visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
+    T start = 0;
+    T stop = 0;  // or the size
+    gpu::fetch(&start, static_cast<const T*>(call.lists.starts) + bad.index, sizeof start, launch.stream);
+    gpu::fetch(&stop, static_cast<const T*>(call.lists.stops) + bad.index, sizeof stop, launch.stream);
+    const auto from = static_cast<std::int64_t>(start);
+    const auto to = static_cast<std::int64_t>(stop);
+    if (call.sizes != nullptr) throw_bad_view(bad, from, to, call.content);
+    throw_bad_list(bad.code, bad.index, from, to, call.content);
+  });
+  detail::no_such_value();
+}
+
+/// Waits for the call, sets the total, and throws what is wrong.
+void await(const gpu::Launch& launch, detail::PackCall& call) {
+  gpu::PackStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  call.total = status.total;
+  const Status ended{status.code, status.first_bad};
+  if (ended.ok()) return;
+  if (ended.code == Code::overflow || ended.code == Code::unequal_lengths) throw_bad_packed(call, ended);
+  throw_bad_bounds(launch, call, ended);
+}
+
+static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
 
 }  // namespace
 }  // namespace packing
 
 std::string_view detail::run_pack(const Policy& policy, PackCall& call) {
   packing::require_call(call);
+  packing::require_offsets(call);
   require_policy(policy);
   const auto& rung = packing::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (status.code == Code::out_of_memory) throw_status(status, rung.info.id);
   if (!status.ok()) packing::throw_bad_packed(call, status);
   return rung.info.id;
+}
+
+std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
+  packing::require_call(call);
+  packing::require_offsets(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "pack_async");
+  gpu::CallOnDevice on_device(policy, call, &packing::choose, gpu::Fetches::result);
+  packing::require_device_arrays(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::PackStatus*>(result);
+  on_device.run();
+  if (waits) packing::await(*call.launch, call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::pack_workspace(const gpu::Policy& policy, const PackCall& asked) {
+  PackCall call = asked;
+  packing::require_call(call);
+  return gpu::CallOnDevice(policy, call, &packing::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -8,6 +8,7 @@
 
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/scan.hpp"
@@ -49,6 +50,17 @@ struct PackColumn {
   }
 };
 
+namespace gpu {
+
+/// How a pack ended that does not wait, in device memory.
+struct PackStatus {
+  std::int64_t first_bad;  ///< the first list that is invalid, or that its offset does not fit; kNoIndex: none
+  std::int64_t total;      ///< elements in all lists; unspecified where there is an invalid one
+  Code code;  ///< what is wrong with that list; without one unequal_lengths: an output has less room; else ok
+};
+
+}  // namespace gpu
+
 namespace detail {
 
 struct PackCall {
@@ -62,11 +74,16 @@ struct PackCall {
   bool offsets_given = false;
   std::int64_t total = 0;               ///< elements in all lists; set by the call
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  gpu::PackStatus* status = nullptr;    ///< on a GPU: where the outcome goes
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error. The columns say how long
 /// the content is, or, where there are none, call.content.
 std::string_view run_pack(const Policy& policy, PackCall& call);
+/// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the room.
+std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
+/// What run_pack() on a GPU takes for such a call, whatever its offsets.
+gpu::WorkspaceSize pack_workspace(const gpu::Policy& policy, const PackCall& call);
 
 // The operations of list_positions.hpp. All throw Error; those that return something, the number of elements written.
 std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,

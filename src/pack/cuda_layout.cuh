@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/cuda_layout.cuh: what every rung of pack on a GPU begins with: offsets, or a look at those given, and the outcome.
+#pragma once
+
+#include "pack/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <algorithm>
+
+#include "cuda/moved_lists.cuh"
+
+namespace upsweep::packing {
+
+/// More than any memory has.
+inline constexpr std::int64_t kMostRoom = std::int64_t{1} << 40;
+
+inline gpu::DeviceLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
+
+struct LengthOfList {
+  gpu::DeviceLists lists;
+  __device__ std::int64_t operator()(std::int64_t i) const { return lists.at(i).length; }
+};
+
+inline constexpr int kCheckThreads = 256;
+
+/// Whether given offsets leave each list as much room as it has elements.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    check_given(gpu::DeviceLists lists, const std::int64_t* offsets, gpu::Outcome* outcome) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= lists.count) return;
+  const std::int64_t length = lists.at(i).length;
+  const std::int64_t begin = offsets[i];
+  const std::int64_t end = offsets[i + 1];
+  // What leaves int64 wraps around, and then the end is before the begin.
+  const bool fits =
+      length >= 0 && end >= begin &&
+      static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) == static_cast<std::uint64_t>(length);
+  if (!fits) atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(i));
+}
+
+/// *outcome and *status of given offsets, by one thread.
+template <class Status>
+__global__ void conclude_given(gpu::DeviceLists lists, const std::int64_t* offsets, std::int64_t room,
+                               gpu::Outcome* outcome, Status* status) {
+  outcome->moved = 0;
+  if (outcome->not_bad != 0) {
+    const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
+    const Code code = lists.has_nulls && !lists.valid[bad] ? Code::ok : lists.check(bad);
+    *status = {bad, 0, code == Code::ok ? Code::unequal_lengths : code};
+    return;
+  }
+  const auto total = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[lists.count]) -
+                                               static_cast<std::uint64_t>(offsets[0]));
+  const bool fits = total >= 0 && total <= room;
+  if (fits) outcome->moved = total;
+  *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
+}
+
+/// Scratch memory of a call; `firsts`: for rungs that go by tiles.
+struct Scratch {
+  Scratch(const detail::PackCall& call, void* memory) : parts(memory) {
+    outcome = parts.take<gpu::Outcome>(1);
+    if (!call.offsets_given) totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
+  }
+
+  gpu::ScratchParts parts;
+  gpu::Outcome* outcome;
+  std::int64_t* totals = nullptr;
+};
+
+/// Elements that there is room for, as far as grids have to know.
+inline std::int64_t room_of(const detail::PackCall& call) { return std::min(call.capacity, kMostRoom); }
+/// Whether anything can be moved.
+inline bool moves(const detail::PackCall& call) {
+  return !call.columns.empty() && call.capacity > 0 && call.lists.count > 0;
+}
+
+inline cudaError_t launch_given(const detail::PackCall& call, const Scratch& scratch) {
+  const gpu::Stream stream = call.launch->stream;
+  const gpu::DeviceLists lists = device_lists(call);
+  cudaError_t error = cudaMemsetAsync(scratch.outcome, 0, sizeof *scratch.outcome, stream);
+  const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count, kCheckThreads));
+  if (error == cudaSuccess && blocks > 0) {
+    error = gpu::detail::launch({.blocks = blocks, .threads = kCheckThreads, .stream = stream},
+                                check_given<kCheckThreads>, lists, call.offsets, scratch.outcome);
+  }
+  if (error != cudaSuccess) return error;
+  return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_given<gpu::PackStatus>, lists,
+                             call.offsets, call.capacity, scratch.outcome, call.status);
+}
+
+/// Offsets, checks, *outcome and *status.
+inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& scratch) {
+  if (call.offsets_given) return launch_given(call, scratch);
+  const gpu::Stream stream = call.launch->stream;
+  const gpu::DeviceLists lists = device_lists(call);
+  const cudaError_t error =
+      gpu::launch_offsets(LengthOfList{lists}, call.lists.count, call.offsets, scratch.totals, stream);
+  if (error != cudaSuccess) return error;
+  return gpu::launch_conclude(lists, call.offsets, call.capacity, scratch.outcome, call.status, stream);
+}
+
+}  // namespace upsweep::packing
+#endif
