@@ -24,6 +24,7 @@
 //           than the content has, or an output that has too little room. Then outputs are unspecified.
 //           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
 // In place  outputs must not overlap inputs, nor each other.
+// GPU       select and count_kept; partition and take are the CPU's.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
 #pragma once
 

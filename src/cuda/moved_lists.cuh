@@ -169,14 +169,21 @@ __global__ void __launch_bounds__(kChunkThreads)
     measure_chunks(Count count, std::int64_t n, std::int64_t* offsets, std::int64_t* totals) {
   __shared__ std::int64_t warps[kChunkThreads / 32];
   const std::int64_t first = std::int64_t{blockIdx.x} * kChunk + threadIdx.x;
+  constexpr int kAtOnce = 4;  // loads before stores, which could change what is loaded for all the compiler knows
   std::int64_t sum = 0;
-#pragma unroll 4
-  for (int row = 0; row < kChunkRows; ++row) {
-    const std::int64_t i = first + row * kChunkThreads;
-    if (i >= n) break;
-    const std::int64_t one = count(i);
-    offsets[i + 1] = one;
-    sum = Extend{}(sum, one);
+  for (int row = 0; row < kChunkRows; row += kAtOnce) {
+    std::int64_t counts[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t i = first + (row + k) * kChunkThreads;
+      counts[k] = i < n ? count(i) : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t i = first + (row + k) * kChunkThreads;
+      if (i < n) offsets[i + 1] = counts[k];
+      sum = Extend{}(sum, counts[k]);
+    }
   }
   const int lane = static_cast<int>(threadIdx.x % 32);
   sum = detail::fold_lanes(Extend{}, sum, lane);
@@ -327,7 +334,11 @@ inline constexpr int kTile = kTileThreads * kTileItems;
 /// Above that many lists that touch a tile, its elements search for theirs.
 inline constexpr std::int64_t kSearchedLists = 4 * kTile;
 
-constexpr std::int64_t tiles_of(std::int64_t room) { return divided_up(room, kTile); }
+/// Tiles of a result with that much room, which may be said to be more than any memory has.
+constexpr std::int64_t tiles_of(std::int64_t room) {
+  constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;
+  return room / kTile < kMostTiles ? divided_up(room, kTile) : kMostTiles;
+}
 
 /// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
 __device__ __forceinline__ std::int64_t list_of(const std::int64_t* offsets, std::int64_t origin, std::int64_t element,
@@ -384,13 +395,29 @@ __global__ void __launch_bounds__(kTileThreads)
   } else {
     if (threadIdx.x < kTile / 32) heads[threadIdx.x] = 0;
     __syncthreads();
-    for (std::int64_t list = first + threadIdx.x; list <= last; list += kTileThreads) {
-      const std::int64_t own = offsets[list] - origin;
-      const std::int64_t next = offsets[list + 1] - origin;
-      if (own == next || own >= end || next <= begin) continue;
-      const int head = own > begin ? static_cast<int>(own - begin) : 0;
-      atomicOr(&heads[head / 32], 1U << (head % 32));
-      shifts[head] = source.shift(list, own);
+    constexpr int kAtOnce = 4;  // lists of a thread: their loads do not wait for each other
+    for (std::int64_t list = first + threadIdx.x; list <= last; list += kAtOnce * kTileThreads) {
+      std::int64_t own[kAtOnce];
+      std::int64_t shift[kAtOnce];
+      bool is_here[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::int64_t one = list + k * kTileThreads;
+        own[k] = one <= last ? offsets[one] - origin : end;
+        const std::int64_t next = one <= last ? offsets[one + 1] - origin : end;
+        is_here[k] = own[k] != next && own[k] < end && next > begin;
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (is_here[k]) shift[k] = source.shift(list + k * kTileThreads, own[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (!is_here[k]) continue;
+        const int head = own[k] > begin ? static_cast<int>(own[k] - begin) : 0;
+        atomicOr(&heads[head / 32], 1U << (head % 32));
+        shifts[head] = shift[k];
+      }
     }
     __syncthreads();
     const unsigned filled = __ballot_sync(detail::kAllLanes, heads[lane] != 0);

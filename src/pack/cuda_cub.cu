@@ -11,6 +11,7 @@
 #if UPSWEEP_HAS_CUDA
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include <algorithm>
 #include <cub/device/device_copy.cuh>
 #endif
 

@@ -5,14 +5,9 @@
 #include "pack/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
-#include <algorithm>
-
 #include "cuda/moved_lists.cuh"
 
 namespace upsweep::packing {
-
-/// More than any memory has.
-inline constexpr std::int64_t kMostRoom = std::int64_t{1} << 40;
 
 inline gpu::DeviceLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
 
@@ -57,7 +52,7 @@ __global__ void conclude_given(gpu::DeviceLists lists, const std::int64_t* offse
   *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
 }
 
-/// Scratch memory of a call; `firsts`: for rungs that go by tiles.
+/// Scratch memory of a call.
 struct Scratch {
   Scratch(const detail::PackCall& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
@@ -69,8 +64,6 @@ struct Scratch {
   std::int64_t* totals = nullptr;
 };
 
-/// Elements that there is room for, as far as grids have to know.
-inline std::int64_t room_of(const detail::PackCall& call) { return std::min(call.capacity, kMostRoom); }
 /// Whether anything can be moved.
 inline bool moves(const detail::PackCall& call) {
   return !call.columns.empty() && call.capacity > 0 && call.lists.count > 0;

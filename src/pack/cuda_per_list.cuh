@@ -5,6 +5,8 @@
 #include "pack/cuda_layout.cuh"
 
 #if UPSWEEP_HAS_CUDA
+#include <algorithm>
+
 namespace upsweep::packing {
 
 inline constexpr int kListThreads = 256;

@@ -25,7 +25,7 @@ struct Source {
 
 struct TileScratch : Scratch {
   TileScratch(const detail::PackCall& call, void* memory) : Scratch(call, memory) {
-    if (moves(call)) firsts = parts.take<std::int64_t>(gpu::tiles_of(room_of(call)) + 1);
+    if (moves(call)) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity) + 1);
   }
 
   std::int64_t* firsts = nullptr;
@@ -35,11 +35,11 @@ cudaError_t launch_all(const detail::PackCall& call, const TileScratch& scratch)
   cudaError_t error = launch_layout(call, scratch);
   if (error != cudaSuccess || !moves(call)) return error;
   const gpu::Stream stream = call.launch->stream;
-  const std::int64_t room = room_of(call);
-  error = gpu::launch_first_lists(call.offsets, call.lists.count, room, scratch.outcome, scratch.firsts, stream);
+  error =
+      gpu::launch_first_lists(call.offsets, call.lists.count, call.capacity, scratch.outcome, scratch.firsts, stream);
   for (const PackColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
-    error = gpu::launch_gather(column.element_size, column.data, column.out, room, Source{device_lists(call)},
+    error = gpu::launch_gather(column.element_size, column.data, column.out, call.capacity, Source{device_lists(call)},
                                call.offsets, scratch.firsts, scratch.outcome, stream);
   }
   return error;

@@ -30,19 +30,19 @@ template <class E>
 __global__ void __launch_bounds__(kTakeThreads)
     take_kept(const E* content, DeviceMarks marks, std::int64_t room, E* out) {
   __shared__ E staged[kTakeElements];
-  if (marks.total() > room) return;
+  const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} * kTakeWords;
+  const std::int64_t first = tile + threadIdx.x / 32 * kTakeRows;
+  const std::int64_t total = marks.total();
   const std::int64_t begin = marks.rank_of_word(tile);
   const auto count = static_cast<int>(marks.rank_of_word(tile + kTakeWords) - begin);
-  if (count == 0) return;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const std::int64_t first = tile + threadIdx.x / 32 * kTakeRows;
   std::uint32_t word = 0;
   int place = 0;
   if (lane < kTakeRows) {
     word = marks.bits[first + lane];
     place = static_cast<int>(marks.rank_of_word(first + lane) - begin);
   }
+  if (count == 0 || total > room) return;  // not before the loads, which wait for each other otherwise
 
   E items[kTakeRows];
   std::uint32_t words[kTakeRows];
