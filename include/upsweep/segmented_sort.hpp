@@ -14,6 +14,8 @@
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
 // Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits
 //           for each element where positions are asked for, or where there are NaN or -0.0 in them.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists by offsets or of one size only; they must not overlap,
+//           which offsets that go back where a list is null could make them do.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
 //           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
 //           about no list; only after the last one may something have been written.
@@ -51,8 +53,8 @@ concept Sortable = std::same_as<T, bool> || type_of<T>() != Type::custom;
 namespace detail {
 
 template <Sortable T>
-SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
-                             std::int64_t* positions, std::int64_t room, const SortOptions& options) {
+SegmentedSortCall segmented_sort_call(const Lists& lists, const T* content, std::int64_t n, T* out,
+                                      std::int64_t* positions, std::int64_t room, const SortOptions& options) {
   SegmentedSortCall call;
   call.lists = lists;
   call.content = content;
@@ -63,6 +65,11 @@ SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* 
   call.out = out;
   call.positions = positions;
   call.room = room;
+  return call;
+}
+
+template <class AnyPolicy>
+SegmentedSort segmented_sort(const AnyPolicy& policy, SegmentedSortCall call) {
   const std::string_view rung = run_segmented_sort(policy, call);
   return {call.elements, rung};
 }
@@ -74,7 +81,7 @@ template <Sortable T>
 SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
                              std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "output");
-  return detail::segmented_sort(policy, lists, content, n, out, nullptr, room, options);
+  return detail::segmented_sort(policy, detail::segmented_sort_call(lists, content, n, out, nullptr, room, options));
 }
 
 /// The positions, each in its list, of the elements in order.
@@ -82,7 +89,7 @@ template <Sortable T>
 SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n,
                                 std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "positions");
-  return detail::segmented_sort<T>(policy, lists, content, n, nullptr, out, room, options);
+  return detail::segmented_sort(policy, detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options));
 }
 
 /// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
@@ -102,4 +109,67 @@ SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const 
                            std::ssize(out), options);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp.
+
+/// Sorts the lists. Waits for the stream, as a bad list is an error.
+template <Sortable T>
+SegmentedSort segmented_sort(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
+                             std::int64_t room, const SortOptions& options = {}) {
+  detail::require_array(out, room, "output");
+  return detail::segmented_sort(policy, detail::segmented_sort_call(lists, content, n, out, nullptr, room, options));
+}
+
+/// The positions of the elements in order. Waits for the stream, as a bad list is an error.
+template <Sortable T>
+SegmentedSort segmented_argsort(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n,
+                                std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
+  detail::require_array(out, room, "positions");
+  return detail::segmented_sort(policy, detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options));
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <Sortable T>
+std::string_view segmented_sort_async(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n,
+                                      T* out, std::int64_t room, gpu::ListsStatus* status,
+                                      const SortOptions& options = {}) {
+  detail::require_array(out, room, "output");
+  detail::require_array(status, 1, "status");
+  auto call = detail::segmented_sort_call(lists, content, n, out, nullptr, room, options);
+  call.status = status;
+  return detail::run_segmented_sort(policy, call);
+}
+
+/// The same of the positions.
+template <Sortable T>
+std::string_view segmented_argsort_async(const gpu::Policy& policy, const Lists& lists, const T* content,
+                                         std::int64_t n, std::int64_t* out, std::int64_t room, gpu::ListsStatus* status,
+                                         const SortOptions& options = {}) {
+  detail::require_array(out, room, "positions");
+  detail::require_array(status, 1, "status");
+  auto call = detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options);
+  call.status = status;
+  return detail::run_segmented_sort(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that sorts of up to n elements of type T in so many lists need under that policy: for a Workspace.
+template <Sortable T>
+WorkspaceSize segmented_sort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
+  auto call = upsweep::detail::segmented_sort_call<T>({}, nullptr, n, nullptr, nullptr, n, {});
+  call.lists.count = lists;
+  return upsweep::detail::segmented_sort_workspace(policy, call);
+}
+
+/// The same of sorts that give positions.
+template <Sortable T>
+WorkspaceSize segmented_argsort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
+  std::int64_t asked = 0;  // that there are some is all that matters
+  auto call = upsweep::detail::segmented_sort_call<T>({}, nullptr, n, nullptr, &asked, n, {});
+  call.lists.count = lists;
+  return upsweep::detail::segmented_sort_workspace(policy, call);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

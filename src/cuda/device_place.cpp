@@ -189,7 +189,8 @@ std::vector<Contender> DevicePlace::limits() {
 
 void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
   instance_.add_details(row, policy(row.rung.id), at().data());
-  if (instance_.waits(row.rung) || row.median_s > kGraphSeconds || instance_.group.is_pinned) return;
+  const bool waits = instance_.waits(row.rung) || row.rung.host_adds;
+  if (waits || row.median_s > kGraphSeconds || instance_.group.is_pinned) return;
   row.graph_s = seconds_in_graph(clock_, [&] {
     clock_.next();
     run();

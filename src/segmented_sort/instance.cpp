@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented_sort/instance.cpp: the problem as the climber sees it: lists of random elements, the calls, and whether they are in order.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/generated.hpp"
 #include "core/generated_lists.hpp"
@@ -34,6 +38,7 @@ class SortInstance final : public Instance {
     const double out_size = of == Of::elements ? sizeof(T) : sizeof(std::int64_t);
     group.bytes = static_cast<double>(n) * (sizeof(T) + out_size) + static_cast<double>(lists_) * 8;
     group.facts = {{"lists", lists_}};
+    for (std::size_t i = 1; i < offsets_.size(); ++i) longest_ = std::max(longest_, offsets_[i] - offsets_[i - 1]);
   }
 
   [[nodiscard]] std::vector<HostArray> arrays() override {
@@ -41,30 +46,72 @@ class SortInstance final : public Instance {
     return {{offsets_.data(), (lists_ + 1) * 8, false},
             {content_.data(), group.n * std::int64_t{sizeof(T)}, false},
             {positions ? static_cast<void*>(positions_.data()) : out_.data(),
-             group.n * (positions ? std::int64_t{sizeof(std::int64_t)} : std::int64_t{sizeof(T)}), true}};
+             group.n * (positions ? std::int64_t{sizeof(std::int64_t)} : std::int64_t{sizeof(T)}), true},
+            {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_within(n));
     const T* const content = static_cast<const T*>(at[1]);
+    status_ = {kNoIndex, Code::ok};  // it would have thrown
     if (of_ == Of::elements) return segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
     return segmented_argsort(policy, lists, content, n, static_cast<std::int64_t*>(at[2]), n).rung;
   }
-  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
-    throw Error(Code::unsupported, "segmented-sort has no rungs on a GPU");
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_within(n));
+    const bool positions = of_ == Of::positions;
+    auto call = detail::segmented_sort_call(lists, static_cast<const T*>(at[1]), n,
+                                            positions ? nullptr : static_cast<T*>(at[2]),
+                                            positions ? static_cast<std::int64_t*>(at[2]) : nullptr, n, {});
+    call.status = static_cast<gpu::ListsStatus*>(at[3]);
+    call.waits = policy.rung == kWaiting;
+    return detail::run_segmented_sort(policy, call);
+  }
+  /// All leave their outcome on the device.
+  [[nodiscard]] bool waits(const RungInfo&) const override { return false; }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    if (of_ == Of::elements) return gpu::segmented_sort_workspace<T>(policy, lists_, group.n);
+    return gpu::segmented_argsort_workspace<T>(policy, lists_, group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
+    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
+    if (expected_.empty()) expect();
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t start = offsets_[static_cast<std::size_t>(i)];
-      const std::int64_t count = offsets_[static_cast<std::size_t>(i) + 1] - start;
-      const std::int64_t bad =
-          first_wrong(content_.data() + start, count, false, false, of_ == Of::elements ? out_.data() + start : nullptr,
-                      of_ == Of::positions ? positions_.data() + start : nullptr);
-      if (bad != kNoIndex) return "wrong in list " + std::to_string(i) + " from its element " + std::to_string(bad);
+      const std::int64_t end = offsets_[static_cast<std::size_t>(i) + 1];
+      for (std::int64_t j = start; j < end; ++j) {
+        if (is_right(start, j)) continue;
+        return "wrong in list " + std::to_string(i) + " from its element " + std::to_string(j - start);
+      }
     }
     return "";
   }
+  /// Rungs that have one thread, warp or block for a list take their time over a long one.
+  std::optional<double> estimate(const RungInfo& rung) override {
+    const auto m = static_cast<double>(longest_);
+    if (rung.id == "cuda.thread_per_list" && m > 1000) return m * m * 1e-8;
+    if (rung.id == "cuda.warp_per_list" && m > 10000) return m * m * 1e-10;
+    if (rung.id == "cuda.block_per_list" && m > 1e6) return m * std::log2(m / 4096) * 5e-9;
+    if (rung.id == "cuda.cub" && m > 1e6) return m * 1e-8;
+    return std::nullopt;
+  }
 
  private:
+  /// The rung that runs only in calls that wait.
+  static constexpr std::string_view kWaiting = "cuda.cub";
+
+  void expect() {
+    expected_.reserve(static_cast<std::size_t>(group.n));
+    for (std::size_t i = 1; i < offsets_.size(); ++i) {
+      const auto list =
+          expected_positions(content_.data() + offsets_[i - 1], 0, offsets_[i] - offsets_[i - 1], false, false);
+      expected_.insert(expected_.end(), list.begin(), list.end());
+    }
+  }
+  [[nodiscard]] bool is_right(std::int64_t start, std::int64_t j) const {
+    const std::int64_t right = expected_[static_cast<std::size_t>(j - offsets_[0])];
+    if (of_ == Of::positions) return positions_.data()[j] == right;
+    return same_bytes(out_.data() + j, content_.data() + start + right, sizeof(T));
+  }
   /// The lists that end within the first n elements.
   [[nodiscard]] std::int64_t lists_within(std::int64_t n) const {
     return std::upper_bound(offsets_.begin(), offsets_.end(), n) - offsets_.begin() - 1;
@@ -76,6 +123,9 @@ class SortInstance final : public Instance {
   Of of_;
   cpu::Pages<T> out_;
   cpu::Pages<std::int64_t> positions_;
+  gpu::ListsStatus status_{};
+  std::int64_t longest_ = 0;
+  std::vector<std::int64_t> expected_;  ///< the positions in order, once they have been asked for
 };
 
 /// Random ones of any value.

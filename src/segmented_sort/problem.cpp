@@ -8,6 +8,7 @@
 
 #include "core/ladder.hpp"
 #include "cpu/parallel.hpp"
+#include "cuda/list_call.hpp"
 #include "segmented_sort/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
@@ -15,18 +16,22 @@ namespace upsweep {
 namespace list_sorting {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_networks;
+extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_networks, cuda_thread_per_list, cuda_warp_per_list,
+    cuda_block_per_list, cuda_cub, cuda_tiles;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_threads, &cpu_tbb, &cpu_networks};
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,         &cpu_threads,         &cpu_tbb,  &cpu_networks, &cuda_thread_per_list,
+    &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_tiles};
 constexpr Ladder<Call> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
+/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
 const Rung& choose(const Call& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  return usable(&cpu_networks, call, policy);
+  return usable(call.launch != nullptr ? &cuda_tiles : &cpu_networks, call, policy);
 }
 
 /// Units of lists that a worker checks, at least: 50 us.
@@ -91,13 +96,27 @@ void require_arrays(const Call& call) {
               "other may take its place");
 }
 
-void require_room(const Call& call) {
-  const bool is_packed = !call.plan->first_out.empty();
+void require_room(const Call& call, bool is_packed) {
   const std::int64_t needed = is_packed ? call.plan->elements : call.n;
   if (call.room >= needed) return;
   throw Error(Code::unequal_lengths,
               "the output has " + std::to_string(call.room) + " elements, but " + std::to_string(needed) +
                   (is_packed ? " are in the lists" : " are in the content, which it lies parallel to"));
+}
+
+/// Nor the bounds of the lists.
+void require_apart_from_bounds(const Call& call) {
+  const bool positions = call.positions != nullptr;
+  const std::int64_t bytes = call.room * (positions ? std::int64_t{sizeof(std::int64_t)} : size_of(call.type));
+  gpu::require_apart_from_bounds(call.lists, positions ? static_cast<void*>(call.positions) : call.out, bytes);
+}
+
+void require_memory(const gpu::Policy& policy, const Call& call) {
+  if (call.n > 0) gpu::require_device_memory(call.content, policy.device, "content");
+  gpu::require_device_lists(call.lists, policy.device);
+  if (call.room == 0) return;
+  if (call.out != nullptr) gpu::require_device_memory(call.out, policy.device, "output");
+  if (call.positions != nullptr) gpu::require_device_memory(call.positions, policy.device, "positions");
 }
 
 }  // namespace
@@ -110,7 +129,7 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
   const list_sorting::Plan plan = list_sorting::make_plan(call, threads);
   call.plan = &plan;
-  list_sorting::require_room(call);
+  list_sorting::require_room(call, !plan.first_out.empty());
   call.elements = plan.elements;
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
@@ -118,6 +137,32 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   return rung.info.id;
 } catch (const std::bad_alloc&) {
   throw Error(Code::out_of_memory, "no memory left to plan the sort in");
+}
+
+std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
+  list_sorting::require_arrays(call);
+  if (!call.lists.are_adjacent()) {
+    throw Error(Code::unsupported, "lists by starts and stops are not sorted on a GPU yet: pack them first (pack.hpp)");
+  }
+  list_sorting::require_room(call, false);
+  list_sorting::require_apart_from_bounds(call);
+  const bool throws = call.status == nullptr;
+  call.waits = call.waits || throws;
+  if (call.waits) gpu::require_no_capture(policy.stream, "segmented_sort_async");
+  gpu::CallOnDevice on_device(policy, call, &list_sorting::choose, gpu::Fetches::result);
+  list_sorting::require_memory(policy, call);
+  if (!throws) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const room = on_device.allocate();
+  if (throws) call.status = static_cast<gpu::ListsStatus*>(room);
+  on_device.run();
+  if (throws) call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& asked) {
+  SegmentedSortCall call = asked;
+  call.waits = true;  // or not: that makes no difference
+  return gpu::CallOnDevice(policy, call, &list_sorting::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/detail/segmented_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/types.hpp"
@@ -31,10 +32,16 @@ struct SegmentedSortCall {
   std::int64_t elements = 0;                 ///< of all lists: what the call finds
   const list_sorting::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
   const gpu::Launch* launch = nullptr;       ///< where on a GPU; null: the arrays are the host's
+  gpu::ListsStatus* status = nullptr;        ///< there: where the outcome goes
+  bool waits = false;                        ///< there: the call may wait for the device
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_segmented_sort(const Policy& policy, SegmentedSortCall& call);
+
+/// The same on a GPU: waits and throws where `call` has no status.
+std::string_view run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call);
+gpu::WorkspaceSize segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& call);
 
 }  // namespace detail
 }  // namespace upsweep

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/list_facts.hpp: what the pass over the bounds of lists leaves in device memory.
+#pragma once
+
+#include <cstdint>
+
+namespace upsweep::gpu {
+
+/// What the pass finds. All zero before it.
+struct ListFacts {
+  unsigned long long bad;       ///< the complement of the first bad list's number; 0: there is none
+  unsigned long long end;       ///< no list has an element from here on
+  unsigned long long elements;  ///< of all lists
+};
+
+/// Whether a bitmap of heads has 32-bit indices to its words.
+constexpr bool fits_heads(std::int64_t elements) { return elements < std::int64_t{1} << 37; }
+
+}  // namespace upsweep::gpu
