@@ -16,6 +16,9 @@
 //           does not fit.
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
 //           unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists must not overlap, which offsets that go back where a
+//           list is null could make them do; compiled operators and types only; floats are added in another order, of the
+//           same bits on every run.
 // In place  `out` may be the content; otherwise they must not overlap.
 // Source    J. T. Schwartz, "Ultracomputers", 1980; G. E. Blelloch, "Vector models for data-parallel computing", 1990.
 #pragma once
@@ -24,6 +27,7 @@
 #include <iterator>
 #include <memory>
 #include <ranges>
+#include <string_view>
 #include <type_traits>
 
 #include "upsweep/detail/segmented_scan_call.hpp"
@@ -34,17 +38,12 @@ namespace upsweep {
 
 namespace detail {
 
+/// `op` and `init` must outlive the call.
 template <class In, class Out, class Op>
-SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                               const Op& op, const Out& init, bool exclusive, const Mask& valid) {
-  using Element = ElementType<In>;
+SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                                      const Out& init, bool exclusive, const Mask& valid) {
   SegmentedScanCall call;
-  describe_elements<Element, Out>(call, op);
-  if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
-    call.custom_scan = &kCustomListScan<Element, Out, Op>;
-    call.custom_fold = &kCustomFold<Element, Out, Op>;
-  }
+  describe_elements<ElementType<In>, Out>(call, op);
   call.lists = lists;
   call.in = content;
   call.n = n;
@@ -52,6 +51,19 @@ SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const I
   call.init = std::addressof(init);
   call.exclusive = exclusive;
   call.valid = valid;
+  return call;
+}
+
+template <class In, class Out, class Op>
+SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                               const Op& op, const Out& init, bool exclusive, const Mask& valid) {
+  using Element = ElementType<In>;
+  SegmentedScanCall call = segmented_scan_call(lists, content, n, out, op, init, exclusive, valid);
+  if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
+    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
+    call.custom_scan = &kCustomListScan<Element, Out, Op>;
+    call.custom_fold = &kCustomFold<Element, Out, Op>;
+  }
   return {lists.count, run_segmented_scan(policy, call)};
 }
 
@@ -115,4 +127,75 @@ SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& list
                                   std::ranges::data(out), op, init, valid);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp.
+
+/// Inclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                         std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
+                                         const Mask& valid = {}) {
+  const auto call = detail::segmented_scan_call(lists, content, n, out, op, init, false, valid);
+  return {lists.count, detail::run_segmented_scan(policy, call)};
+}
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                         std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+  return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+}
+/// Exclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                         std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
+                                         const Mask& valid = {}) {
+  const auto call = detail::segmented_scan_call(lists, content, n, out, op, init, true, valid);
+  return {lists.count, detail::run_segmented_scan(policy, call)};
+}
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                         std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+  return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                                std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
+                                                std::type_identity_t<Out> init, const Mask& valid = {}) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::segmented_scan_call(lists, content, n, out, op, init, false, valid);
+  call.status = status;
+  return detail::run_segmented_scan(policy, call);
+}
+/// The same of exclusive scans.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                                std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
+                                                std::type_identity_t<Out> init, const Mask& valid = {}) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::segmented_scan_call(lists, content, n, out, op, init, true, valid);
+  call.status = status;
+  return detail::run_segmented_scan(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that scans of lists of up to n elements of type In into Out need under that policy: for a Workspace.
+template <class In, class Out, class Op = Add>
+  requires upsweep::detail::RunsCompiled<upsweep::detail::ElementType<In>, Out, Op>
+WorkspaceSize segmented_scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
+  const Out init{};
+  return upsweep::detail::segmented_scan_workspace(
+      policy, upsweep::detail::segmented_scan_call<In, Out>({}, nullptr, n, nullptr, op, init, false, {}));
+}
+
+}  // namespace gpu
 }  // namespace upsweep

@@ -29,6 +29,7 @@ upsweep_cuda_per_type(cub scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 set(UPSWEEP_CUDA_KEPT_TYPES std::uint8_t std::uint16_t std::uint32_t std::uint64_t float double)
 upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
 upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
+upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/lists.hpp"
+#include "cuda/list_call.hpp"
 #include "segmented_scan/rung.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 
@@ -11,9 +12,9 @@ namespace upsweep {
 namespace segmented_scan {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_columns;
+extern const Rung cpu_serial, cpu_columns, cuda_thread_per_list, cuda_block_per_list, cuda_tiles;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_columns};
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_columns, &cuda_thread_per_list, &cuda_block_per_list, &cuda_tiles};
 constexpr Ladder<const detail::SegmentedScanCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -23,7 +24,9 @@ namespace {
 /// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  return cpu_columns;
+  if (call.launch == nullptr) return cpu_columns;
+  const bool has_nulls = call.valid.is_given() || call.lists.valid.is_given();
+  return usable(has_nulls ? &cuda_block_per_list : &cuda_tiles, call, policy);
 }
 
 void require_arrays(const detail::SegmentedScanCall& call) {
@@ -55,6 +58,14 @@ void require_arrays(const detail::SegmentedScanCall& call) {
               status.index);
 }
 
+void require_memory(const gpu::Policy& policy, const detail::SegmentedScanCall& call) {
+  gpu::require_device_lists(call.lists, policy.device);
+  if (call.n == 0) return;
+  gpu::require_device_memory(call.in, policy.device, "content");
+  gpu::require_device_memory(call.out, policy.device, "output");
+  if (call.valid.is_given()) gpu::require_device_memory(call.valid.data, policy.device, "the validity of the elements");
+}
+
 }  // namespace
 }  // namespace segmented_scan
 
@@ -65,6 +76,26 @@ std::string_view detail::run_segmented_scan(const Policy& policy, const Segmente
   const Status status = rung.run(call, policy);
   if (!status.ok()) segmented_scan::throw_failure(status, call, rung.info.id);
   return rung.info.id;
+}
+
+std::string_view detail::run_segmented_scan(const gpu::Policy& policy, const SegmentedScanCall& asked) {
+  segmented_scan::require_arrays(asked);
+  const bool waits = asked.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "segmented_inclusive_scan_async or segmented_exclusive_scan_async");
+  SegmentedScanCall call = asked;
+  gpu::CallOnDevice on_device(policy, call, &segmented_scan::choose, gpu::Fetches::result);
+  segmented_scan::require_memory(policy, call);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const room = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
+  on_device.run();
+  if (waits) gpu::await_lists(*call.launch, call.lists, call.n, call.status);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::segmented_scan_workspace(const gpu::Policy& policy, const SegmentedScanCall& asked) {
+  SegmentedScanCall call = asked;
+  return gpu::CallOnDevice(policy, call, &segmented_scan::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/ladder.hpp"
+#include "cuda/compiled.hpp"
+#include "cuda/list_facts.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 
 namespace upsweep::segmented_scan {
@@ -11,6 +13,17 @@ using Rung = upsweep::Rung<const detail::SegmentedScanCall>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
+
+/// Of rungs on a GPU.
+inline const char* compiled_only(const detail::SegmentedScanCall& call, const Policy&) noexcept {
+  return call.op == Operator::custom ? "runs the compiled operators and types only"
+                                     : compiled_refusal(call.op, call.in_type, call.out_type);
+}
+inline const char* no_nulls_in_tiles(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
+  if (call.valid.is_given() || call.lists.valid.is_given()) return "takes no null lists and no null elements";
+  if (!gpu::fits_heads(call.n)) return "takes fewer than 2^37 elements";
+  return compiled_only(call, policy);
+}
 
 inline constexpr const char* kOnePass = "content and bounds read, as much content written";
 

@@ -47,9 +47,14 @@ struct SegmentedScanCall : ElementsCall {
   Mask valid = {};  ///< false where an element is null, and skipped
   const SegmentedScanKernel* custom_scan = nullptr;
   const SegmentedKernel* custom_fold = nullptr;
+  gpu::ListsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_segmented_scan(const Policy& policy, const SegmentedScanCall& call);
+
+/// The same on a GPU: waits and throws where `call` has no status.
+std::string_view run_segmented_scan(const gpu::Policy& policy, const SegmentedScanCall& call);
+gpu::WorkspaceSize segmented_scan_workspace(const gpu::Policy& policy, const SegmentedScanCall& call);
 
 }  // namespace upsweep::detail
