@@ -15,6 +15,9 @@
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
+#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_scan.hpp"
+#include "upsweep/segmented_sort.hpp"
 #include "upsweep/upsweep.h"
 
 namespace upsweep {
@@ -127,6 +130,152 @@ TEST(Dynamic, OffsetsGoOnFromTheCarry) {
                            offsets.data() + 1, carry);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 4, 4, 5}));
   EXPECT_EQ(carry.lists, 3);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- lists
+
+const std::vector<std::int32_t> kOffsets{0, 3, 3, 10, 500, kLength};
+
+template <class T>
+dynamic::ConstArray array(const std::vector<T>& values) {
+  return {values.data(), std::ssize(values), type_of<T>()};
+}
+template <class T>
+dynamic::Array array(std::vector<T>& values) {
+  return {values.data(), std::ssize(values), type_of<T>()};
+}
+
+TEST(DynamicLists, FoldAsTheTemplatesDo) {
+  for_each_case([]<class T>(std::type_identity<T>, Operator op) {
+    const std::vector<T> in = elements<T>();
+    std::vector<T> expected(5);
+    std::vector<T> from_init(5);
+    std::vector<T> out(5, T{77});
+    const T init{3};
+    visit_operator<T>(op, [&](auto function) {
+      (void)segmented_reduce(par, kOffsets, in, expected, function);
+      (void)segmented_reduce(par, kOffsets, in, from_init, function, init);
+    });
+    const Lists lists = dynamic::lists_of_offsets(array(kOffsets));
+    EXPECT_NE(dynamic::segmented_reduce(par, op, lists, array(in), array(out)), "");
+    EXPECT_EQ(out, expected);
+    dynamic::segmented_reduce(par, op, lists, array(in), array(out), &init);
+    EXPECT_EQ(out, from_init);
+  });
+}
+
+TEST(DynamicLists, ScanAsTheTemplatesDo) {
+  for_each_case([]<class T>(std::type_identity<T>, Operator op) {
+    const std::vector<T> in = elements<T>();
+    std::vector<T> inclusive(in.size());
+    std::vector<T> exclusive(in.size());
+    std::vector<T> out(in.size(), T{77});
+    const T init{3};
+    visit_operator<T>(op, [&](auto function) {
+      (void)segmented_inclusive_scan(par, kOffsets, in, inclusive, function);
+      (void)segmented_exclusive_scan(par, kOffsets, in, exclusive, function, init);
+    });
+    const Lists lists = dynamic::lists_of_offsets(array(kOffsets));
+    dynamic::segmented_scan(par, {.op = op}, lists, array(in), array(out));
+    EXPECT_EQ(out, inclusive);
+    dynamic::segmented_scan(par, {.op = op, .exclusive = true}, lists, array(in), array(out), &init);
+    EXPECT_EQ(out, exclusive);
+  });
+}
+
+TEST(DynamicLists, NullElementsAreSkipped) {
+  const std::vector<std::int32_t> in{5, 7, 11};
+  const std::vector<std::uint8_t> valid{1, 0, 1};
+  const std::vector<std::int64_t> offsets{0, 2, 3};
+  std::vector<std::int64_t> out(2);
+  dynamic::segmented_reduce(seq, Operator::add, dynamic::lists_of_offsets(array(offsets)), array(in), array(out),
+                            nullptr, valid);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{5, 11}));
+}
+
+TEST(DynamicLists, CountAndLocateAsTheTemplatesDo) {
+  for (int t = 0; t < kTypeCount; ++t) {
+    visit_type(static_cast<Type>(t), []<class T>(std::type_identity<T>) {
+      SCOPED_TRACE(name(type_of<T>()));
+      const std::vector<T> in{3, 0, 2, 9, 9, 0};
+      const std::vector<std::int64_t> starts{4, 0, 1};
+      const std::vector<std::int64_t> stops{6, 3, 1};
+      const Lists lists = dynamic::lists_of_bounds(array(starts), array(stops));
+      std::vector<std::uint8_t> booleans(3);
+      std::vector<std::int64_t> numbers(3);
+      const auto numbers_of = [&](Reducer reducer) {
+        dynamic::segmented_reduce(seq, reducer, lists, array(in), array(numbers));
+        return numbers;
+      };
+      dynamic::segmented_reduce(seq, Reducer::any, lists, array(in), array(booleans));
+      EXPECT_EQ(booleans, (std::vector<std::uint8_t>{1, 1, 0}));
+      dynamic::segmented_reduce(seq, Reducer::all, lists, array(in), array(booleans));
+      EXPECT_EQ(booleans, (std::vector<std::uint8_t>{0, 0, 1}));
+      EXPECT_EQ(numbers_of(Reducer::count), (std::vector<std::int64_t>{2, 3, 0}));
+      EXPECT_EQ(numbers_of(Reducer::count_nonzero), (std::vector<std::int64_t>{1, 2, 0}));
+      EXPECT_EQ(numbers_of(Reducer::argmin), (std::vector<std::int64_t>{1, 1, -1}));
+      EXPECT_EQ(numbers_of(Reducer::argmax), (std::vector<std::int64_t>{0, 0, -1}));
+    });
+  }
+}
+
+TEST(DynamicLists, SortSelectAndPack) {
+  for (int t = 0; t < kTypeCount; ++t) {
+    visit_type(static_cast<Type>(t), []<class T>(std::type_identity<T>) {
+      SCOPED_TRACE(name(type_of<T>()));
+      const std::vector<T> in{3, 1, 2, 9, 8};
+      const std::vector<std::uint32_t> offsets{0, 3, 5};
+      const Lists lists = dynamic::lists_of_offsets(array(offsets));
+      std::vector<T> sorted(5);
+      EXPECT_NE(dynamic::segmented_sort(seq, lists, array(in), array(sorted)), "");
+      EXPECT_EQ(sorted, (std::vector<T>{1, 2, 3, 8, 9}));
+      std::vector<std::int64_t> positions(5);
+      dynamic::segmented_argsort(seq, lists, array(in), array(positions), {.descending = true});
+      EXPECT_EQ(positions, (std::vector<std::int64_t>{0, 2, 1, 0, 1}));
+
+      const std::vector<std::uint8_t> mask{0, 1, 1, 0, 1};
+      std::vector<std::int64_t> out_offsets(3);
+      std::vector<T> kept(3);
+      const SelectColumn selected[] = {dynamic::select_column(array(in), array(kept))};
+      EXPECT_EQ(select(seq, lists, mask, out_offsets.data(), selected).kept, 3);
+      EXPECT_EQ(kept, (std::vector<T>{1, 2, 8}));
+      EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 2, 3}));
+
+      const std::vector<std::int64_t> starts{3, 0};
+      const std::vector<std::int64_t> stops{5, 1};
+      const PackColumn packed[] = {dynamic::pack_column(array(in), array(kept))};
+      pack(seq, dynamic::lists_of_bounds(array(starts), array(stops)), out_offsets.data(), packed);
+      EXPECT_EQ(kept, (std::vector<T>{9, 8, 3}));
+      EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 2, 3}));
+    });
+  }
+}
+
+TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
+  const std::vector<double> in{1, 2};
+  const std::vector<std::int64_t> offsets{0, 2};
+  const std::vector<std::int16_t> narrow{0, 2};
+  const std::vector<std::int64_t> none;
+  std::vector<std::int64_t> numbers(1);
+  std::vector<double> reals(2);
+  const Lists lists = dynamic::lists_of_offsets(array(offsets));
+  const auto from = array(in);
+  EXPECT_EQ(code_of([&] { (void)dynamic::lists_of_offsets(array(narrow)); }), Code::unsupported_type);
+  EXPECT_EQ(code_of([&] { (void)dynamic::lists_of_offsets(array(none)); }), Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { (void)dynamic::lists_of_offsets({nullptr, 2, Type::int64}); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)dynamic::lists_of_bounds(array(offsets), array(none)); }), Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_reduce(seq, Operator::add, lists, from, array(numbers)); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_reduce(seq, Operator::add, lists, from, array(reals)); }),
+            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_reduce(seq, Reducer::any, lists, from, array(numbers)); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_reduce(seq, Reducer::fold, lists, from, array(numbers)); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_sort(seq, lists, from, array(numbers)); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::segmented_argsort(seq, lists, from, array(reals)); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)dynamic::select_column(from, array(numbers)); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)dynamic::pack_column(from, array(numbers)); }), Code::invalid_argument);
 }
 
 TEST(Dynamic, RefusesWhatDoesNotFitTogether) {

@@ -3,7 +3,8 @@
 //
 // Arrays are a pointer, a length and an element type. Where they are says the policy: a Policy takes the host's memory, a
 // gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in pieces: the
-// carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp and ragged.hpp. subset_sum.hpp,
+// carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp, ragged.hpp, segmented.hpp,
+// segmented_scan.hpp and segmented_sort.hpp. select.hpp and pack.hpp move elements by their size, and subset_sum.hpp,
 // aggregate.hpp, query.hpp, ladder.hpp and climb.hpp have no types to be chosen: they are called as they are.
 #pragma once
 
@@ -14,9 +15,14 @@
 
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/segmented_call.hpp"
 #include "upsweep/gpu.hpp"
+#include "upsweep/lists.hpp"
 #include "upsweep/operators.hpp"
+#include "upsweep/pack.hpp"
 #include "upsweep/policy.hpp"
+#include "upsweep/segmented_sort.hpp"
+#include "upsweep/select.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::dynamic {
@@ -84,6 +90,35 @@ std::string_view compact_offsets(const Policy& policy, ConstArray starts, ConstA
 /// On a device; waits, as the carry is advanced.
 std::string_view compact_offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
                                  OffsetsCarry& carry, bool strict = false);
+
+// ---------------------------------------------------------------------------------------------------------------- lists
+
+/// The lists between n + 1 offsets, of int32, uint32 or int64. Throws unsupported_type, unequal_lengths (not even one).
+[[nodiscard]] Lists lists_of_offsets(ConstArray offsets);
+/// The lists between as many starts and stops, both of one of these types.
+[[nodiscard]] Lists lists_of_bounds(ConstArray starts, ConstArray stops);
+
+/// out[i] = init ⊕ the elements of list i, in elements of out's type; null: the operator's identity, of sums 0.
+std::string_view segmented_reduce(const Policy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
+                                  const void* init = nullptr, const Mask& valid = {});
+/// Of every list any, all (out is uint8), count, count_nonzero, argmin or argmax (int64).
+std::string_view segmented_reduce(const Policy& policy, Reducer reducer, const Lists& lists, ConstArray content,
+                                  Array out, const Mask& valid = {});
+/// out[j] = init ⊕ the elements of j's list up to element j, without that one where exclusive; out is as long as the content.
+std::string_view segmented_scan(const Policy& policy, const ScanOptions& options, const Lists& lists,
+                                ConstArray content, Array out, const void* init = nullptr, const Mask& valid = {});
+/// The elements of every list in order; out is of the content's type.
+std::string_view segmented_sort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                const SortOptions& options = {});
+/// The positions that put them in order; out is int64.
+std::string_view segmented_argsort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                   const SortOptions& options = {});
+
+/// Columns for select() and pack(). Throw invalid_argument where both are not of one type.
+[[nodiscard]] SelectColumn select_column(ConstArray content, Array out);
+[[nodiscard]] PackColumn pack_column(ConstArray content, Array out);
+
+// -------------------------------------------------------------------------------------------------------------- on a GPU
 
 /// Calls on the host's arrays by way of a GPU: a piece goes there, is computed, and comes back. Once a rung has run, all
 /// pieces run it. Checked sums are run where no order of the elements could overflow, and refused (unsupported) else.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dynamic/calls.cpp: carries and calls of types known at run time.
+// dynamic/calls.cpp: carries, and scans, reductions and offsets of types known at run time.
 #include "dynamic/calls.hpp"
 
 #include <cstring>
@@ -20,11 +20,6 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
   return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
 }
 
-void require_element(Type type, const char* what) {
-  if (type != Type::custom) return;
-  throw Error(Code::invalid_argument, std::string(what) + ": `custom` elements have no kernels chosen at run time");
-}
-
 /// Integers have all operators, floats those that are not for integers only.
 void require_operator(Operator op, Type type) {
   if (op == Operator::custom) throw Error(Code::invalid_argument, "op: `custom` has no kernel chosen at run time");
@@ -34,8 +29,21 @@ void require_operator(Operator op, Type type) {
 }
 
 void describe(detail::ElementsCall& call, Operator op, ConstArray in, Type out, Carry& carry) {
+  describe_fold(call, op, in, out);
+  call.carry_size = carry.size();
+  call.carry = carry.data();
+}
+
+}  // namespace
+
+void require_element(Type type, const char* what) {
+  if (type != Type::custom) return;
+  throw Error(Code::invalid_argument, std::string(what) + ": `custom` elements have no kernels chosen at run time");
+}
+
+void describe_elements(detail::ElementsCall& call, ConstArray in, Type out) {
   require_element(in.type, "input");
-  require_operator(op, out);
+  require_element(out, "output");
   detail::require_array(in.data, in.length, "input");
   call.in = in.data;
   call.n = in.length;
@@ -43,12 +51,17 @@ void describe(detail::ElementsCall& call, Operator op, ConstArray in, Type out, 
   call.out_type = out;
   call.in_size = size_of(in.type);
   call.out_size = size_of(out);
-  call.carry_size = carry.size();
-  call.op = op;
-  call.carry = carry.data();
 }
 
-}  // namespace
+void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type out) {
+  describe_elements(call, in, out);
+  require_operator(op, out);
+  if (is_float(in.type) && is_integer(out)) {
+    throw Error(Code::invalid_argument, std::string(name(in.type)) + " elements are not folded into " +
+                                            std::string(name(out)) + ": convert them first");
+  }
+  call.op = op;
+}
 
 Carry::Carry(Type type) : type_(type) {
   require_element(type, "carry");

@@ -6,6 +6,13 @@
 
 namespace upsweep::dynamic {
 
+/// Throws invalid_argument for `custom`.
+void require_element(Type type, const char* what);
+/// The input and the types of a call. Throws invalid_argument.
+void describe_elements(detail::ElementsCall& call, ConstArray in, Type out);
+/// The same of a fold by an operator, which the output's type must have. Throws invalid_argument.
+void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type out);
+
 /// Throws unequal_lengths, and invalid_argument for null pointers and types that are not those of the carry.
 detail::ScanCall scan_call(const ScanOptions& options, ConstArray in, Array out, Carry& carry);
 detail::ReduceCall reduce_call(Operator op, ConstArray in, Carry& carry);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// dynamic/lists.cpp: calls on lists whose types are known at run time.
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/visit.hpp"
+#include "dynamic/calls.hpp"
+#include "upsweep/detail/segmented_scan_call.hpp"
+#include "upsweep/detail/segmented_sort_call.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/segmented.hpp"
+
+namespace upsweep::dynamic {
+namespace {
+
+/// One element of any type.
+struct Element {
+  alignas(8) std::byte bytes[8] = {};
+};
+
+/// What a fold begins with: the element given, else 0 of sums, and the identity of other operators.
+Element first_element(Operator op, Type type, const void* init) {
+  Element element;
+  if (init != nullptr) {
+    std::memcpy(element.bytes, init, static_cast<std::size_t>(size_of(type)));
+  } else {
+    Carry::identity(op, type).value(element.bytes);
+  }
+  return element;
+}
+
+void require_type(Type type, Type wanted, const std::string& what) {
+  if (type == wanted) return;
+  throw Error(Code::invalid_argument, what + " are " + std::string(name(wanted)) + ", but the output is of " +
+                                          std::string(name(type)) + ": give it an array of their type");
+}
+
+std::string_view run_sort(const Policy& policy, const Lists& lists, ConstArray content, Array out, bool positions,
+                          const SortOptions& options) {
+  require_element(content.type, "content");
+  detail::require_array(out.data, out.length, "output");
+  detail::SegmentedSortCall call;
+  call.lists = lists;
+  call.content = content.data;
+  call.n = content.length;
+  call.type = content.type;
+  call.descending = options.descending;
+  call.nan_first = options.nan_first;
+  call.out = positions ? nullptr : out.data;
+  call.positions = positions ? static_cast<std::int64_t*>(out.data) : nullptr;
+  call.room = out.length;
+  return detail::run_segmented_sort(policy, call);
+}
+
+}  // namespace
+
+Lists lists_of_offsets(ConstArray offsets) {
+  detail::require_array(offsets.data, offsets.length, "offsets");
+  const std::int64_t count = detail::lists_of_offsets(offsets.length);
+  const auto* const stops = static_cast<const std::byte*>(offsets.data) + size_of(offsets.type);
+  return lists_of_bounds({offsets.data, count, offsets.type}, {stops, count, offsets.type});
+}
+
+Lists lists_of_bounds(ConstArray starts, ConstArray stops) {
+  if (starts.type != stops.type || !is_list_bound(starts.type)) {
+    throw Error(Code::unsupported_type, "starts are " + std::string(name(starts.type)) + ", stops " +
+                                            std::string(name(stops.type)) + ": both must be int32, uint32 or int64");
+  }
+  detail::require_as_many_stops(starts.length, stops.length);
+  Lists lists;
+  lists.starts = starts.data;
+  lists.stops = stops.data;
+  lists.type = starts.type;
+  lists.count = starts.length;
+  return lists;
+}
+
+std::string_view segmented_reduce(const Policy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
+                                  const void* init, const Mask& valid) {
+  detail::SegmentedCall call;
+  describe_fold(call, op, content, out.type);
+  detail::require_an_element_each(lists, out.length);
+  const Element first = first_element(op, out.type, init);
+  call.lists = lists;
+  call.out = out.data;
+  call.init = first.bytes;
+  call.valid = valid;
+  return detail::run_segmented(policy, call);
+}
+
+std::string_view segmented_reduce(const Policy& policy, Reducer reducer, const Lists& lists, ConstArray content,
+                                  Array out, const Mask& valid) {
+  if (reducer == Reducer::fold) throw Error(Code::invalid_argument, "a fold needs its operator");
+  const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
+  require_type(out.type, is_boolean ? Type::uint8 : Type::int64, "results of " + std::string(name(reducer)));
+  detail::require_an_element_each(lists, out.length);
+  detail::SegmentedCall call;
+  describe_elements(call, content, out.type);
+  call.lists = lists;
+  call.reducer = reducer;
+  call.out = out.data;
+  call.valid = valid;
+  return detail::run_segmented(policy, call);
+}
+
+std::string_view segmented_scan(const Policy& policy, const ScanOptions& options, const Lists& lists,
+                                ConstArray content, Array out, const void* init, const Mask& valid) {
+  detail::SegmentedScanCall call;
+  describe_fold(call, options.op, content, out.type);
+  detail::require_equal_lengths(content.length, out.length);
+  const Element first = first_element(options.op, out.type, init);
+  call.lists = lists;
+  call.out = out.data;
+  call.init = first.bytes;
+  call.exclusive = options.exclusive;
+  call.valid = valid;
+  return detail::run_segmented_scan(policy, call);
+}
+
+std::string_view segmented_sort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                const SortOptions& options) {
+  require_type(out.type, content.type, "sorted elements");
+  return run_sort(policy, lists, content, out, false, options);
+}
+
+std::string_view segmented_argsort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                   const SortOptions& options) {
+  require_type(out.type, Type::int64, "positions");
+  return run_sort(policy, lists, content, out, true, options);
+}
+
+SelectColumn select_column(ConstArray content, Array out) {
+  require_element(content.type, "content");
+  require_type(out.type, content.type, "selected elements");
+  return {content.data, content.length, out.data, out.length, size_of(content.type)};
+}
+
+PackColumn pack_column(ConstArray content, Array out) {
+  require_element(content.type, "content");
+  require_type(out.type, content.type, "packed elements");
+  return {.data = content.data,
+          .length = content.length,
+          .element_size = size_of(content.type),
+          .out = out.data,
+          .capacity = out.length};
+}
+
+}  // namespace upsweep::dynamic
