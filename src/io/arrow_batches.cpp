@@ -290,10 +290,9 @@ Field field_of(const arrow::Field& field) {
   return result;
 }
 
-std::vector<Field> fields_of(const arrow::Schema& schema) {
-  std::vector<Field> fields;
-  for (const auto& field : schema.fields()) fields.push_back(field_of(*field));
-  return fields;
+ColumnData elements_of(const Field& field, const std::string& path, const std::shared_ptr<arrow::Array>& array,
+                       std::int64_t first_row, Memory& memory) {
+  return Column(field, path).make({{array}, array->length(), first_row}, memory);
 }
 
 Selection::Selection(const std::vector<int>& asked) : columns(asked) {
@@ -302,6 +301,15 @@ Selection::Selection(const std::vector<int>& asked) : columns(asked) {
   for (const int column : asked) {
     const auto found = std::lower_bound(columns.begin(), columns.end(), column);
     places.push_back(static_cast<int>(found - columns.begin()));
+  }
+}
+
+void ArrowTable::declare(const arrow::FieldVector& fields) {
+  fields_.clear();
+  types_.clear();
+  for (const auto& field : fields) {
+    fields_.push_back(field_of(*field));
+    types_.push_back(field->type());
   }
 }
 

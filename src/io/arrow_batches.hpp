@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "io/arrow_elements.hpp"
 #include "io/file_table.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
@@ -20,7 +21,6 @@ namespace upsweep::io {
 
 /// What a table declares for a column of Arrow's type.
 Field field_of(const arrow::Field& field);
-std::vector<Field> fields_of(const arrow::Schema& schema);
 
 /// Columns asked for, each once and in the file's order, and which of those each one asked for is.
 struct Selection {
@@ -34,16 +34,34 @@ using NextBatch = arrow::Result<std::shared_ptr<arrow::RecordBatch>>;
 /// The next rows in columns as a Selection has them, null at the end. It may throw what Arrow throws.
 using RecordBatches = std::function<NextBatch()>;
 
+/// An array's elements, as the table declares them: where they lie, or converted. `path` and `first_row` are for messages.
+ColumnData elements_of(const Field& field, const std::string& path, const std::shared_ptr<arrow::Array>& array,
+                       std::int64_t first_row, Memory& memory);
+
 /// A file that is read through Arrow.
 class ArrowTable : public FileTable {
+ public:
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const final {
+    return read(part, columns, batches(part, columns));
+  }
+  /// A part's rows in those columns, as Arrow has them. Throws what Arrow throws.
+  [[nodiscard]] virtual RecordBatches batches(int part, const std::vector<int>& columns) const = 0;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Of the file when the table was opened.
+  [[nodiscard]] const FileState& state() const { return state_; }
+  [[nodiscard]] const arrow::DataType& type(int column) const { return *types_[static_cast<std::size_t>(column)]; }
+
  protected:
   using FileTable::FileTable;
+  void declare(const arrow::FieldVector& fields);
   /// The next part has so many rows. Throws malformed where that cannot be: files lie.
   void add_part(std::int64_t rows);
   /// Reads one of its parts. Throws upsweep::Error unsupported_type where a column asked for is of a type that is not computed
   /// with.
   [[nodiscard]] std::unique_ptr<BatchReader> read(int part, const std::vector<int>& columns,
                                                   RecordBatches source) const;
+
+  std::vector<std::shared_ptr<arrow::DataType>> types_;  // of all fields
 };
 
 }  // namespace upsweep::io

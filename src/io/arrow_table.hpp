@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/format.hpp"
+#include "io/list_reader.hpp"
 #include "io/table.hpp"
 #include "upsweep/table.hpp"
 
@@ -15,6 +16,9 @@ namespace upsweep::io {
 /// names of a CSV file's columns: of the others no type is found out, and the one that it chooses is of numbers or dates.
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
                                         const ChooseColumn& choose, int threads);
+
+/// The lists of a column, of which the table is taken; null where it has none.
+std::unique_ptr<ListReader> open_lists(TableColumn& column);
 
 // These throw what Arrow throws too.
 std::unique_ptr<Table> open_parquet_table(const std::string& path);

@@ -21,8 +21,16 @@ namespace {
                   name, type, kInt64Digits));
 }
 
-void set_type(ColumnInfo& info, const Field& field) {
+}  // namespace
+
+void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
+  info.field = field.name;
   if (!field.unsupported.empty()) refuse(info.name, field.unsupported);
+  if (field.kind == ValueKind::boolean && booleans == Booleans::bytes) {
+    info.type = Type::uint8;
+    info.meaning = Meaning::boolean;
+    return;
+  }
   if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
   if (field.kind == ValueKind::decimal) {
     if (field.storage == Storage::int128) refuse(info.name, "decimal of more than 18 digits");
@@ -35,15 +43,20 @@ void set_type(ColumnInfo& info, const Field& field) {
   if (field.kind == ValueKind::date) info.meaning = Meaning::date;
 }
 
-}  // namespace
+void unpack_bits(const std::uint8_t* bits, std::int64_t first, std::int64_t n, std::uint8_t* bytes) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t bit = first + i;
+    bytes[i] = static_cast<std::uint8_t>(bits[bit / 8] >> (bit % 8) & 1);
+  }
+}
 
-ColumnReader::ColumnReader(TableColumn column)
+ColumnReader::ColumnReader(TableColumn column, Booleans booleans)
     : table_(std::move(column.table)), column_(column.column), elements_(std::move(column.elements)) {
   const Field& field = table_->fields()[static_cast<std::size_t>(column_)];
   storage_ = field.storage;
   info_.name = std::move(column.name);
   info_.count = table_->rows();
-  set_type(info_, field);
+  set_elements(info_, field, booleans);
 }
 
 Chunk ColumnReader::next(std::int64_t count) {
@@ -110,7 +123,7 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
 // Batches that follow each other in memory, as those of a mapped file, are a chunk where they lie; others are copied.
 void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
   const std::int64_t width = size_of(info_.type);
-  const std::int64_t stored = width_of(storage_) / 8;
+  const std::int64_t stored = width_of(storage_) / 8;  // 0 of bits
   const auto* const from = static_cast<const std::byte*>(batch_.columns[0].values) + position_ * stored;
   const bool in_buffer = chunk.count > 0 && chunk.data == buffer_.data();
   const bool follows = chunk.count == 0 || from == static_cast<const std::byte*>(chunk.data) + chunk.count * width;
@@ -127,6 +140,9 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     std::byte* const to = buffer_.data() + chunk.count * width;
     if (stored == width) {
       std::memcpy(to, from, static_cast<std::size_t>(n * width));
+    } else if (storage_ == Storage::bit) {
+      unpack_bits(reinterpret_cast<const std::uint8_t*>(from), batch_.columns[0].offset + position_, n,
+                  reinterpret_cast<std::uint8_t*>(to));
     } else {  // decimals of few digits
       std::copy_n(reinterpret_cast<const std::int32_t*>(from), n, reinterpret_cast<std::int64_t*>(to));
     }

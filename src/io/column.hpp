@@ -8,27 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "io/list_reader.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
 #include "upsweep/table.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::io {
-
-/// What the numbers of a column stand for beside their value.
-enum class Meaning : std::uint8_t {
-  number,
-  decimal,  ///< scaled integers: value = element / 10^scale
-  date,     ///< days since 1970-01-01
-};
-
-struct ColumnInfo {
-  Type type = Type::int64;
-  Meaning meaning = Meaning::number;
-  int scale = 0;            ///< decimal digits after the point, for Meaning::decimal
-  std::int64_t count = -1;  ///< elements, or -1 where only the end of the file shows it (CSV, IPC streams)
-  std::string name;         ///< what messages call it: "FILE" or "FILE:COLUMN"
-};
 
 /// Elements that stay valid until the next call on the reader.
 struct Chunk {
@@ -39,8 +25,8 @@ struct Chunk {
 /// A column of a table, read front to back in bounded memory: the table's batches put together to chunks of any length.
 class ColumnReader {
  public:
-  /// Throws upsweep::Error unsupported_type for text, booleans, decimals of more than 18 digits and what tables do not read.
-  explicit ColumnReader(TableColumn column);
+  /// Throws upsweep::Error unsupported_type for elements that are not computed with.
+  explicit ColumnReader(TableColumn column, Booleans booleans = Booleans::refused);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
 
@@ -79,6 +65,17 @@ class ColumnReader {
 /// malformed where its name is a number: the file has no line of names. `threads` as open_table() has them. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0);
+
+/// A column that is one of lists, or not: one of the two is there.
+struct OpenedColumn {
+  std::unique_ptr<ColumnReader> elements;
+  std::unique_ptr<ListReader> lists;
+
+  [[nodiscard]] const ColumnInfo& info() const { return lists ? lists->info() : elements->info(); }
+};
+
+/// Opens `source` as open_column() does; booleans are bytes, and lists as list_reader.hpp has them.
+OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -49,14 +49,14 @@ class CsvTable final : public ArrowTable {
     const CsvRows rows = find_rows(*file, names.end, file->size, has_one_column(), threads);
     if (rows.fault) throw_csv(path_, first_of({}, rows), Code::malformed, "correct the row");
     set_decimals(wanted, rows, choose ? kInt64Digits : arrow::Decimal128Type::kMaxPrecision, threads);
-    fields_ = fields_of(*arrow::schema(columns_));
+    declare(columns_);
     pieces_ = rows.pieces;
     starts_ = {0};
     read_to_count_ = true;
     for (const CsvPiece& piece : pieces_) add_part(piece.rows);
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     std::vector<int> wanted = Selection(columns).columns;
     if (wanted.empty()) wanted.push_back(0);  // for its rows
     arrow::FieldVector fields;
@@ -66,14 +66,13 @@ class CsvTable final : public ArrowTable {
       const arrow::Status added = reader->add(wanted[i], as_read(fields[i]));
       if (!added.ok()) throw_status(path_, added);
     }
-    auto source = [path = path_, all = columns_, fields, reader, row = start(part)]() mutable -> NextBatch {
+    return [path = path_, all = columns_, fields, reader, row = start(part)]() mutable -> NextBatch {
       auto batch = reader->next();
       if (!batch.ok()) refuse(batch.status(), path, all);
       if (!*batch) return batch;
       row += (*batch)->num_rows();
       return with_decimals(**batch, path, fields, row - (*batch)->num_rows());
     };
-    return read(part, columns, std::move(source));
   }
 
  private:
@@ -93,7 +92,7 @@ class CsvTable final : public ArrowTable {
       if (first_block_) type = checked(path_, [&] { return decode(*format_, first_block_, i, nullptr); })->type();
       columns_.push_back(arrow::field(names.names[static_cast<std::size_t>(i)], type));
     }
-    fields_ = fields_of(*arrow::schema(columns_));
+    declare(columns_);
   }
 
   // Of what Arrow sees in the first block, what is computed with; the rest is text, or refused where numbers are wanted.

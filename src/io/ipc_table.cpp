@@ -67,7 +67,7 @@ class IpcFileTable final : public ArrowTable {
     const auto file = map_file(path_);
     const auto reader = checked(path_, [&] { return IpcFile::Open(file, ipc_options({})); });
     schema_ = reader->schema();
-    fields_ = fields_of(*schema_);
+    declare(schema_->fields());
     mapped_ = reader->num_record_batches() == 0 || checked(path_, [&] { return is_mapped(*reader, *file); });
     const auto counter = checked(path_, [&] { return IpcFile::Open(file, options({})); });
     starts_ = {0};
@@ -76,17 +76,16 @@ class IpcFileTable final : public ArrowTable {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    auto source = [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
-                   file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
+    return [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
+            file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
       file = map_file(path);
       ARROW_ASSIGN_OR_RAISE(const auto reader, IpcFile::Open(file, options));
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(part));
       return mapped ? batch->SelectColumns(selection.columns) : NextBatch(std::move(batch));
     };
-    return read(part, columns, std::move(source));
   }
 
  private:
@@ -120,15 +119,15 @@ class IpcStreamTable final : public ArrowTable {
   explicit IpcStreamTable(const std::string& path) : ArrowTable(path) {
     const auto file = map_file(path_);
     schema_ = checked(path_, [&] { return IpcStream::Open(file, ipc_options({})); })->schema();
-    fields_ = fields_of(*schema_);
+    declare(schema_->fields());
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int /*part*/, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
-    auto source = [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
-                   file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
-                   reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
+    return [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
+            file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
+            reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
       if (!reader) {
         file = map_file(path);
         ARROW_ASSIGN_OR_RAISE(reader, IpcStream::Open(file, ipc_options(wanted)));
@@ -137,7 +136,6 @@ class IpcStreamTable final : public ArrowTable {
       if (!batch) ARROW_RETURN_NOT_OK(check_stream_end(*file));
       return batch;
     };
-    return read(part, columns, std::move(source));
   }
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/no_arrow.cpp: what stands in for arrow_table.cpp in a build without Arrow C++.
+// io/no_arrow.cpp: what stands in for what reads and writes through Arrow in a build without Arrow C++.
 #include <fmt/format.h>
 
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
+#include "io/result_writer.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -18,5 +19,15 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
                   "save the column as .npy",
                   path, describe(format)));
 }
+
+std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape /*shape*/,
+                                                 std::vector<ResultColumn> /*columns*/) {
+  throw Error(Code::not_built,
+              fmt::format("{}: Parquet and Arrow IPC are written through Arrow C++, which this build leaves out; build "
+                          "with UPSWEEP_ARROW=ON, or write .npy",
+                          path));
+}
+
+std::unique_ptr<ListReader> open_lists(TableColumn& /*column*/) { return nullptr; }
 
 }  // namespace upsweep::io

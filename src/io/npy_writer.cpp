@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/npy_writer.cpp: writes .npy files of version 1.0 to a temporary file, which is renamed once it is whole.
+// io/npy_writer.cpp: writes .npy files of version 1.0.
 #include "io/npy_writer.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "io/format.hpp"
-#include "io/posix.hpp"
+#include "io/output_file.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kHeader = 128;    // what NumPy writes for every count, so that it can be patched in place
-constexpr std::int64_t kCopy = 1 << 20;  // bytes at once from a temporary file to a pipe
-constexpr std::size_t kMaxBase = 200;    // of a file's name in its temporary name, which may have 255 bytes
-constexpr mode_t kMode = 0666;           // less the umask, as for any file that a program creates
-constexpr int kAttempts = 100;           // at names that killed processes left
+constexpr std::int64_t kHeader = 128;  // what NumPy writes for every count, so that it can be patched in place
 constexpr std::int64_t kUnknown = -1;
 
-std::string header(Type type, std::int64_t count) {
+std::string header(Type type, bool boolean, std::int64_t count) {
   const char order = size_of(type) == 1 ? '|' : '<';
-  const char kind = is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
+  const char kind = boolean ? 'b' : is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
   const std::string dict =
       fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", order, kind, size_of(type), count);
   constexpr std::int64_t kPrefix = 10;  // magic number, version and length
@@ -40,195 +28,43 @@ std::string header(Type type, std::int64_t count) {
                      kLength - 1);
 }
 
-[[noreturn]] void throw_write_error(std::string_view name, int error) {
-  switch (error) {
-    case EPIPE:
-      throw ClosedPipe{};
-    case ENOSPC:
-    case EDQUOT:
-      throw Error(Code::disk_full, fmt::format("{}: {}; make room or write elsewhere", name, reason(error)));
-    case ENOENT:
-    case ENOTDIR:
-      throw Error(Code::not_found, fmt::format("{}: no such folder to write it in; create the folder first", name));
-    case EISDIR:
-      throw Error(Code::is_directory, fmt::format("{}: is a directory; name a file in it", name));
-    default:
-      throw Error(Code::unwritable, fmt::format("{}: cannot be written: {}", name, reason(error)));
-  }
-}
-
-void write_fully(int fd, const void* from, std::int64_t bytes, std::string_view name) {
-  for (std::int64_t done = 0; done < bytes;) {
-    const ssize_t put = ::write(fd, static_cast<const char*>(from) + done, static_cast<std::size_t>(bytes - done));
-    if (put >= 0) {
-      done += put;
-    } else if (errno != EINTR) {
-      throw_write_error(name, errno);
-    }
-  }
-}
-
-// Some file systems report a full disk or quota only at close().
-void close_checked(Descriptor& file, std::string_view name) {
-  if (::close(file.release()) != 0 && errno != EINTR) throw_write_error(name, errno);
-}
-
-// A new file without a name, or with one of its own, until it is renamed.
-//
-// O_TMPFILE makes one without any name: it leaves nothing, not even where the process is killed. As linkat() cannot replace a
-// file, it gets a temporary name before it is renamed. Where O_TMPFILE is not to be had (NFS, FAT, older overlayfs), it has
-// that name from the start, and a signal that kills the process leaves it.
-class TemporaryFile {
- public:
-  TemporaryFile(std::filesystem::path folder, std::string base, std::string_view name)
-      : folder_(std::move(folder)), base_(std::move(base)) {
-    if (::access("/proc/self/fd", X_OK) == 0) file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
-    if (file_) return;
-    // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
-    take_name(name, [this](const char* path) {
-      file_ = Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode));
-      return static_cast<bool>(file_);
-    });
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-
-  [[nodiscard]] int fd() const { return file_.get(); }
-
-  void rename(const std::string& target, std::string_view name) {
-    if (path_.empty()) {
-      const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
-      take_name(name, [&](const char* path) {
-        return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
-      });
-    }
-    close_checked(file_, name);
-    if (::rename(path_.c_str(), target.c_str()) != 0) throw_write_error(name, errno);
-    path_.clear();
-  }
-
- private:
-  static constexpr int kFlags = O_RDWR | O_CLOEXEC;
-
-  // The first of ".BASE.upsweep-…" that is free, as `create` finds.
-  template <class Create>
-  void take_name(std::string_view name, Create create) {
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const auto path = folder_ / fmt::format(".{}.upsweep-{}-{}", base_.substr(0, kMaxBase), ::getpid(), attempt);
-      if (create(path.c_str())) {
-        path_ = path;
-        return;
-      }
-      if (errno != EEXIST) break;
-    }
-    throw_write_error(name, errno);
-  }
-
-  std::filesystem::path folder_;
-  std::string base_;
-  Descriptor file_;
-  std::filesystem::path path_;  // where it stands now; empty without a name
-};
-
 }  // namespace
 
-// Two ways to write. A file: everything goes to `temporary`, which close() renames to `target`. Standard output, a pipe or a
-// device, which has no second chance at its header: elements go to it directly where their count is known, else by way of
-// `temporary`.
 struct NpyWriter::State {
-  State(const std::string& path, Type element_type, std::int64_t element_count)
-      : name(path == "-" ? "standard output" : path), type(element_type), announced(element_count) {
-    struct stat status{};
-    const bool exists = path != "-" && ::stat(path.c_str(), &status) == 0;
-    if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
-      open_direct(path);
-    } else if (exists || errno == ENOENT) {
-      open_beside(path, exists ? &status : nullptr);
-    } else {
-      throw_write_error(name, errno);  // a name too long, say: better now than at the end
-    }
-    write_fully(sink(), header(type, std::max<std::int64_t>(announced, 0)).data(), kHeader, name);
-  }
-
-  [[nodiscard]] int sink() const { return temporary ? temporary->fd() : direct.get(); }
-
-  void open_direct(const std::string& path) {
-    direct = Descriptor(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                    : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!direct) throw_write_error(name, errno);
-    if (announced != kUnknown) return;
-    const char* const folder = std::getenv("TMPDIR");
-    temporary_name = fmt::format("{} (a temporary file in {})", name, folder != nullptr ? folder : P_tmpdir);
-    temporary.emplace(folder != nullptr ? folder : P_tmpdir, "npy", temporary_name);
-  }
-
-  // `replaced`: the file that stands there. Writing to a symbolic link writes to the file that it leads to.
-  void open_beside(const std::string& path, const struct stat* replaced) {
-    target = replaced != nullptr ? std::filesystem::canonical(path).string() : path;
-    // Renaming asks leave of the folder only; a file that may not be written is not to be replaced either.
-    if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
-    const std::filesystem::path whole(target);
-    if (!whole.has_filename()) throw_write_error(name, path.empty() ? ENOENT : EISDIR);
-    temporary.emplace(whole.has_parent_path() ? whole.parent_path() : ".", whole.filename().string(), name);
-    // Who may read the file stays as it was.
-    if (replaced != nullptr) ::fchmod(temporary->fd(), replaced->st_mode & 07777);
+  State(const std::string& path, Type element_type, std::int64_t element_count, bool are_booleans)
+      : file(path, element_count == kUnknown), type(element_type), boolean(are_booleans), announced(element_count) {
+    file.write(header(type, boolean, std::max<std::int64_t>(announced, 0)).data(), kHeader);
   }
 
   void write(const void* elements, std::int64_t count) {
     written += count;
     if (announced != kUnknown && written > announced) {
-      throw Error(Code::malformed, fmt::format("{}: {} elements were announced and more are written", name, announced));
+      throw Error(Code::malformed,
+                  fmt::format("{}: {} elements were announced and more are written", file.name(), announced));
     }
-    write_fully(sink(), elements, count * size_of(type), temporary_name.empty() ? name : temporary_name);
+    file.write(elements, count * size_of(type));
   }
 
   void complete() {
     if (std::exchange(completed, true)) return;
     if (announced != kUnknown && written != announced) {
       throw Error(Code::malformed,
-                  fmt::format("{}: {} elements were announced and {} written", name, announced, written));
+                  fmt::format("{}: {} elements were announced and {} written", file.name(), announced, written));
     }
-    if (announced == kUnknown && ::pwrite(sink(), header(type, written).data(), kHeader, 0) != kHeader) {
-      throw_write_error(name, errno);
-    }
-    if (direct && temporary) copy_temporary();
+    if (announced == kUnknown) file.rewrite_front(header(type, boolean, written));
+    file.complete();
   }
 
-  void close() {
-    complete();
-    if (direct) {
-      close_checked(direct, name);
-    } else {
-      temporary->rename(target, name);
-    }
-  }
-
-  void copy_temporary() const {
-    AlignedBuffer buffer;
-    buffer.reserve(kCopy, name);
-    std::int64_t offset = 0;
-    while (const std::int64_t got = read_fully_at(temporary->fd(), buffer.data(), kCopy, offset, temporary_name)) {
-      write_fully(direct.get(), buffer.data(), got, name);
-      offset += got;
-    }
-  }
-
-  std::string name;  // what messages call it
+  OutputFile file;
   Type type;
+  bool boolean;
   std::int64_t announced;
   std::int64_t written = 0;
   bool completed = false;
-  std::string target;          // the file to replace, at the end of all links
-  std::string temporary_name;  // what messages call the temporary file where it is copied
-  Descriptor direct;
-  std::optional<TemporaryFile> temporary;
 };
 
-NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count)
-    : state_(std::make_unique<State>(path, type, count)) {}
+NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count, bool boolean)
+    : state_(std::make_unique<State>(path, type, count, boolean)) {}
 
 NpyWriter::~NpyWriter() = default;
 
@@ -236,6 +72,9 @@ void NpyWriter::write(const void* elements, std::int64_t count) { state_->write(
 
 void NpyWriter::complete() { state_->complete(); }
 
-void NpyWriter::close() { state_->close(); }
+void NpyWriter::close() {
+  state_->complete();
+  state_->file.close();
+}
 
 }  // namespace upsweep::io

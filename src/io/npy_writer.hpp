@@ -5,23 +5,20 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "io/output_file.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::io {
 
-/// A .npy file in the making. The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(),
-/// it leaves nothing, and whatever stood under `path` before is untouched. So it is where the process is killed, but where the
-/// file system makes no files without a name: there ".NAME.upsweep-…" stays.
-/// `path` "-" writes to standard output: directly where `count` is known, else by way of a temporary file in $TMPDIR,
-/// because the length stands in the header. So does a `path` that exists and is no regular file: a device or a pipe.
-/// A symbolic link is written through, and a file that is replaced keeps its permissions.
+/// A .npy file in the making, an OutputFile: standard output and pipes are written to directly where `count` is known, else
+/// by way of a temporary file, because the length stands in the header.
 class NpyWriter {
  public:
   /// `count`: the elements that will come, or -1 where that is not known yet.
+  /// `boolean`: they are NumPy's booleans, which are bytes, and `type` uint8.
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
-  NpyWriter(const std::string& path, Type type, std::int64_t count = -1);
+  NpyWriter(const std::string& path, Type type, std::int64_t count = -1, bool boolean = false);
   ~NpyWriter();
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
@@ -40,8 +37,5 @@ class NpyWriter {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Thrown when the reader of standard output went away: the command ends silently with status 141.
-struct ClosedPipe {};
 
 }  // namespace upsweep::io

@@ -129,6 +129,21 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) 
       open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN"));
 }
 
+OpenedColumn open_elements_or_lists(std::string_view source, int threads) {
+  OpenedColumn opened;
+  if (source == "-") {
+    TableColumn column = open_npy(open_standard_input(), std::string(kStandardInput));
+    opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes);
+    return opened;
+  }
+  const Source found = split_source(std::string(source));
+  TableColumn column =
+      open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN");
+  opened.lists = open_lists(column);
+  if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes);
+  return opened;
+}
+
 std::optional<TableColumn> open_csv_column(std::string_view source) {
   const Source found = split_source(std::string(source));
   if (!is_regular(found.path)) return std::nullopt;  // what writes to a pipe may not be there when it is opened again

@@ -76,6 +76,11 @@ bool is_as_stored(const parquet::ColumnDescriptor& leaf, const arrow::DataType& 
   return number && plain && flat && type.byte_width() == parquet::GetTypeByteSize(stored);
 }
 
+// The leaf that a column of elements, or of lists of them, has.
+int leaf_of(const parquet::arrow::SchemaField& field) {
+  return field.children.size() == 1 ? leaf_of(field.children[0]) : field.column_index;
+}
+
 std::shared_ptr<parquet::internal::RecordReader> records_of(const ParquetFile& file, parquet::RowGroupReader& group,
                                                             int leaf) {
   const auto chunk = group.metadata()->ColumnChunk(leaf);
@@ -130,12 +135,13 @@ arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_gr
   std::vector<int> others;
   for (const int column : columns) {
     const auto& field = rows.reader_->manifest().schema_fields[static_cast<std::size_t>(column)];
-    const auto& leaf = *rows.group_->metadata()->schema()->Column(field.column_index);
+    const int at = leaf_of(field);
+    const auto& leaf = *rows.group_->metadata()->schema()->Column(at);
     const auto type = type_to_read(leaf, field.field->type());
     const bool direct = is_as_stored(leaf, *type);
     fields.push_back(field.field->WithType(direct ? type : field.field->type()));
-    rows.columns_.push_back({type, direct ? records_of(file, *rows.group_, field.column_index) : nullptr});
-    if (!direct) others.push_back(field.column_index);
+    rows.columns_.push_back({type, direct ? records_of(file, *rows.group_, at) : nullptr});
+    if (!direct) others.push_back(at);
   }
   rows.schema_ = arrow::schema(std::move(fields));
   if (!others.empty()) {

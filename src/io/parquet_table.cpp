@@ -39,10 +39,12 @@ class ParquetTable final : public ArrowTable {
   explicit ParquetTable(const std::string& path) : ArrowTable(path) {
     const auto reader = checked(path_, [&] { return start_parquet(path_); }).reader;
     metadata_ = reader->parquet_reader()->metadata();
+    arrow::FieldVector fields;
     for (const auto& column : reader->manifest().schema_fields) {
-      fields_.push_back(field_of(*column.field));
+      fields.push_back(column.field);
       leaves_.push_back(column.column_index);
     }
+    declare(fields);
     starts_ = {0};
     for (int part = 0; part < metadata_->num_row_groups(); ++part) add_part(metadata_->RowGroup(part)->num_rows());
   }
@@ -57,10 +59,10 @@ class ParquetTable final : public ArrowTable {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    auto source = [path = path_, metadata = metadata_, part, wanted = selection.columns,
-                   texts = text_leaves(selection.columns), rows = std::optional<ParquetRows>()]() mutable -> NextBatch {
+    return [path = path_, metadata = metadata_, part, wanted = selection.columns,
+            texts = text_leaves(selection.columns), rows = std::optional<ParquetRows>()]() mutable -> NextBatch {
       if (!rows) {
         const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
         ARROW_ASSIGN_OR_RAISE(auto file, start_parquet(path, dictionaries, metadata));
@@ -68,7 +70,6 @@ class ParquetTable final : public ArrowTable {
       }
       return rows->next();
     };
-    return read(part, columns, std::move(source));
   }
 
  private:

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/arrow_lists.cpp: list columns of Parquet and Arrow files: the offsets and the content of Arrow's arrays, where they lie.
+#include <arrow/array/array_nested.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "io/arrow_batches.hpp"
+#include "io/arrow_errors.hpp"
+#include "io/arrow_table.hpp"
+#include "io/column.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+bool is_list(const arrow::DataType& type) {
+  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST ||
+         type.id() == arrow::Type::FIXED_SIZE_LIST;
+}
+
+// Which of `n` are not null, from element `first` of the array on.
+Mask validity_of(const arrow::Array& array, std::int64_t first, std::int64_t n) {
+  if (array.null_count() == 0) return {};
+  return Mask::bits(array.null_bitmap_data(), n, array.offset() + first);
+}
+
+// Lists and the array that their elements are in.
+struct Parts {
+  Lists lists;
+  std::shared_ptr<arrow::Array> content;
+};
+
+template <class ListArray>
+Parts by_offsets(const arrow::Array& array) {
+  const auto& lists = static_cast<const ListArray&>(array);
+  return {Lists::by_offsets(lists.raw_value_offsets(), lists.length()), lists.values()};
+}
+
+Parts by_size(const arrow::Array& array) {
+  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(array);
+  const std::int64_t size = lists.value_length();
+  return {Lists::of_size(lists.length(), size), lists.values()->Slice(lists.value_offset(0), lists.length() * size)};
+}
+
+Parts parts_of(const arrow::Array& array) {
+  Parts parts = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
+                : array.type_id() == arrow::Type::LARGE_LIST ? by_offsets<arrow::LargeListArray>(array)
+                                                             : by_size(array);
+  parts.lists.valid = validity_of(array, 0, array.length());
+  return parts;
+}
+
+class ArrowListReader final : public ListReader {
+ public:
+  ArrowListReader(std::unique_ptr<Table> table, const ArrowTable& arrow, int column, std::string name)
+      : table_(std::move(table)), arrow_(arrow), column_(column), type_(arrow.type(column)) {
+    const auto& list = static_cast<const arrow::BaseListType&>(type_);
+    element_ = field_of(*list.value_field());
+    element_.name = arrow.fields()[static_cast<std::size_t>(column)].name;
+    info_.name = std::move(name);
+    info_.count = arrow.rows();
+    set_elements(info_, element_, Booleans::bytes);
+  }
+
+  [[nodiscard]] const ColumnInfo& info() const override { return info_; }
+
+  bool next(ListBatch& batch) override {
+    batch = {};
+    try {
+      const auto rows = next_rows();
+      if (!rows) return false;
+      fill(batch, rows->column(0));
+      batch.first_list = std::exchange(first_list_, first_list_ + rows->num_rows());
+      return true;
+    } catch (const Error& error) {
+      // What is read from a file that someone writes to looks damaged.
+      if (error.code() == Code::malformed) require_unchanged();
+      throw;
+    }
+  }
+
+ private:
+  // Also because touching a mapped page past the end of a file that shrank kills the process.
+  void require_unchanged() const {
+    upsweep::io::require_unchanged(arrow_.state(), file_state(arrow_.path()), arrow_.path());
+  }
+
+  // Null at the end.
+  std::shared_ptr<arrow::RecordBatch> next_rows() {
+    for (;;) {
+      if (!source_) {
+        if (part_ == arrow_.parts()) return end();
+        source_ = arrow_.batches(part_++, {column_});
+      }
+      require_unchanged();
+      const auto rows = checked(info_.name, source_);
+      if (!rows) source_ = nullptr;
+      if (rows && rows->num_rows() > 0) return rows;
+    }
+  }
+
+  std::shared_ptr<arrow::RecordBatch> end() const {
+    if (arrow_.rows() >= 0 && arrow_.rows() != first_list_) {
+      throw_status(info_.name,
+                   arrow::Status::Invalid(fmt::format("{} rows instead of {}", first_list_, arrow_.rows())));
+    }
+    return nullptr;
+  }
+
+  void fill(ListBatch& batch, const std::shared_ptr<arrow::Array>& array) const {
+    // Arrow trusts what files say about their own lengths until asked; offsets are checked as lists are come to.
+    if (const arrow::Status valid = array->Validate(); !valid.ok()) throw_status(info_.name, valid);
+    if (array->type_id() != type_.id()) {
+      throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
+    }
+    const Parts parts = parts_of(*array);
+    const auto memory = std::make_shared<Memory>(Memory{array, parts.content});
+    batch.lists = parts.lists;
+    batch.length = parts.content->length();
+    batch.memory = memory;
+    if (batch.length == 0) return;  // and there may be no buffer
+    const ColumnData data = elements_of(element_, arrow_.path(), parts.content, first_list_, *memory);
+    if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
+    batch.content = as_computed(data, batch.length, *memory);
+  }
+
+  // Booleans a byte each, and decimals of few digits in 64 bits.
+  [[nodiscard]] const void* as_computed(const ColumnData& data, std::int64_t n, Memory& memory) const {
+    if (width_of(element_.storage) == 8 * size_of(info_.type)) return data.values;
+    const auto buffer = std::make_shared<AlignedBuffer>();
+    buffer->reserve(n * size_of(info_.type), info_.name);
+    if (element_.storage == Storage::bit) {
+      unpack_bits(static_cast<const std::uint8_t*>(data.values), data.offset, n,
+                  reinterpret_cast<std::uint8_t*>(buffer->data()));
+    } else {
+      std::copy_n(static_cast<const std::int32_t*>(data.values), n, reinterpret_cast<std::int64_t*>(buffer->data()));
+    }
+    memory.push_back(buffer);
+    return buffer->data();
+  }
+
+  std::unique_ptr<Table> table_;
+  const ArrowTable& arrow_;  // the same
+  int column_;
+  const arrow::DataType& type_;
+  Field element_;
+  ColumnInfo info_;
+  int part_ = 0;
+  RecordBatches source_;  // of the part at hand
+  std::int64_t first_list_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ListReader> open_lists(TableColumn& column) {
+  const auto* const arrow = dynamic_cast<const ArrowTable*>(column.table.get());
+  if (arrow == nullptr || !is_list(arrow->type(column.column))) return nullptr;
+  return std::make_unique<ArrowListReader>(std::move(column.table), *arrow, column.column, column.name);
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/result_writer.cpp: results to .npy files, one for each array, or to what writes Parquet and Arrow IPC.
+#include "io/result_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "io/npy_writer.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+class NpyResults final : public ResultWriter {
+ public:
+  NpyResults(const std::string& path, Shape shape, const std::vector<ResultColumn>& columns, std::int64_t rows) {
+    const bool is_one = shape == Shape::values && columns.size() == 1;
+    if (!is_one && path == "-") {
+      throw Error(Code::invalid_argument,
+                  "-o - writes one array, and there are several: name a file, .parquet or .arrow for a table of them");
+    }
+    const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
+    if (shape == Shape::lists) {
+      open(stem + ".offsets.npy", {}, -1);
+      constexpr std::int64_t kZero = 0;
+      writers_[0]->write(&kZero, 1);
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::int64_t count = shape == Shape::lists ? -1 : rows;
+      open(is_one ? path : fmt::format("{}.{}.npy", stem, i), columns[i], count);
+      sizes_.push_back(size_of(columns[i].type));
+    }
+  }
+
+  void write(std::span<const void* const> columns, std::int64_t rows) override {
+    for (std::size_t i = 0; i < columns.size(); ++i) writers_[i]->write(columns[i], rows);
+  }
+
+  void write_lists(std::span<const std::int64_t> offsets, const Mask& /*valid*/,
+                   std::span<const void* const> columns) override {
+    const std::int64_t first = offsets.front();
+    std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
+    for (std::int64_t& stop : stops) stop += elements_ - first;
+    writers_[0]->write(stops.data(), std::ssize(stops));
+    const std::int64_t n = offsets.back() - first;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      writers_[i + 1]->write(static_cast<const std::byte*>(columns[i]) + first * sizes_[i], n);
+    }
+    elements_ += n;
+  }
+
+  void complete() override {
+    for (const auto& writer : writers_) writer->complete();
+  }
+  void close() override {
+    complete();
+    for (const auto& writer : writers_) writer->close();
+  }
+  [[nodiscard]] const std::vector<std::string>& files() const override { return files_; }
+
+ private:
+  void open(const std::string& file, const ResultColumn& column, std::int64_t count) {
+    writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, column.meaning == Meaning::boolean));
+    files_.push_back(file);
+  }
+
+  std::vector<std::unique_ptr<NpyWriter>> writers_;  // of lists the offsets' first
+  std::vector<std::string> files_;
+  std::vector<std::int64_t> sizes_;  // of the elements of each column
+  std::int64_t elements_ = 0;        // of lists that were written
+};
+
+// Tables want names that differ.
+void make_distinct(std::vector<ResultColumn>& columns) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string given = columns[i].name;
+    const auto is_taken = [&] {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (columns[j].name == columns[i].name) return true;
+      }
+      return false;
+    };
+    for (int number = 2; is_taken(); ++number) columns[i].name = fmt::format("{}_{}", given, number);
+  }
+}
+
+}  // namespace
+
+bool is_arrow_name(const std::string& path) { return path.ends_with(".parquet") || path.ends_with(".arrow"); }
+
+std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
+                                           std::int64_t rows) {
+  if (!is_arrow_name(path)) return std::make_unique<NpyResults>(path, shape, columns, rows);
+  make_distinct(columns);
+  return open_arrow_results(path, shape, std::move(columns));
+}
+
+}  // namespace upsweep::io

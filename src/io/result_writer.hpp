@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/result_writer.hpp: arrays of results written to .npy, Parquet or Arrow IPC files, by their names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/column_info.hpp"
+#include "upsweep/lists.hpp"
+
+namespace upsweep::io {
+
+/// An array of results, or of the elements of lists.
+struct ResultColumn {
+  std::string name;  ///< of Parquet and Arrow
+  Type type = Type::int64;
+  Meaning meaning = Meaning::number;  ///< decimals are int64; dates int32 or int64; booleans uint8
+  int scale = 0;
+  /// Of decimals and dates: a value that no 18 digits and no 32 bits hold is NULL, such as the least of no values; else an error.
+  bool misfit_is_null = false;
+};
+
+/// Whether results are values, a row each, or lists: then all columns have the same offsets.
+enum class Shape : std::uint8_t { values, lists };
+
+/// Result files in the making, each an OutputFile. An array of values goes to `path` itself. Parquet and Arrow IPC take
+/// several columns, and lists, as columns of one table. Of other names each array is a file: PATH.offsets.npy, PATH.0.npy,
+/// PATH.1.npy …, where PATH has no .npy at its end.
+class ResultWriter {
+ public:
+  virtual ~ResultWriter() = default;
+
+  /// The next rows: an array of `rows` elements for each column.
+  /// Throws upsweep::Error: disk_full, unwritable, overflow (index: the row). A closed pipe raises io::ClosedPipe.
+  virtual void write(std::span<const void* const> columns, std::int64_t rows) = 0;
+  /// The next lists, between lists + 1 offsets in arrays of elements. Those that `valid` says are null have no elements, and
+  /// are so in .npy.
+  virtual void write_lists(std::span<const std::int64_t> offsets, const Mask& valid,
+                           std::span<const void* const> columns) = 0;
+
+  /// Writes what is still to be written, all but the names.
+  virtual void complete() = 0;
+  /// Completes, and gives the files their names.
+  virtual void close() = 0;
+
+  /// What close() names.
+  [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
+};
+
+/// `rows`: of values, or -1 where that is not known. Throws upsweep::Error: unwritable, is_directory, not_found, disk_full;
+/// invalid_argument for several arrays to standard output; not_built for Parquet and Arrow where Arrow C++ is left out.
+std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
+                                           std::int64_t rows = -1);
+
+/// Whether the name says Parquet or Arrow IPC: lists are columns there.
+[[nodiscard]] bool is_arrow_name(const std::string& path);
+
+/// In arrow_results.cpp, where Arrow C++ is built in.
+std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape shape,
+                                                 std::vector<ResultColumn> columns);
+
+}  // namespace upsweep::io
