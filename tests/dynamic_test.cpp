@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -134,11 +135,11 @@ TEST(Dynamic, OffsetsGoOnFromTheCarry) {
 
 // ---------------------------------------------------------------------------------------------------------------- lists
 
-const std::vector<std::int32_t> kOffsets{0, 3, 3, 10, 500, kLength};
+constexpr std::array<std::int32_t, 6> kOffsets{0, 3, 3, 10, 500, kLength};
 
-template <class T>
-dynamic::ConstArray array(const std::vector<T>& values) {
-  return {values.data(), std::ssize(values), type_of<T>()};
+template <class R>
+dynamic::ConstArray array(const R& values) {
+  return {values.data(), std::ssize(values), type_of<typename R::value_type>()};
 }
 template <class T>
 dynamic::Array array(std::vector<T>& values) {

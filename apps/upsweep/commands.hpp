@@ -52,6 +52,32 @@ struct OffsetsOptions {
   std::optional<std::string> output;
 };
 
+struct SegmentOptions {
+  std::string content;
+  std::optional<std::string> offsets;
+  std::string op = "add";
+  std::optional<std::string> by;
+  bool exclusive = false;
+  bool descending = false;
+  bool nan_first = false;
+  std::optional<std::string> init;
+  std::string dtype;
+  std::string overflow;
+  std::optional<std::string> output;
+};
+
+struct SelectOptions {
+  std::vector<std::string> contents;
+  std::string mask;
+  std::optional<std::string> offsets;
+  std::optional<std::string> output;
+};
+
+struct PackOptions {
+  std::vector<std::string> inputs;
+  std::optional<std::string> output;
+};
+
 struct QueryOptions {
   std::string sql;
   std::vector<std::string> tables;  ///< NAME=PATH
@@ -79,10 +105,16 @@ struct LadderOptions {
   std::map<std::string, std::string> settings;  ///< of one problem alone, by their names
 };
 
+/// What --op of `segment` can be: "add, mul, …, argsort".
+std::string segment_names();
+
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.
 int run_scan(const Common& common, const ScanOptions& options);
 int run_reduce(const Common& common, const ReduceOptions& options);
 int run_offsets(const Common& common, const OffsetsOptions& options);
+int run_segment(const Common& common, const SegmentOptions& options);
+int run_select(const Common& common, const SelectOptions& options);
+int run_pack(const Common& common, const PackOptions& options);
 int run_query(const Common& common, const QueryOptions& options);
 int run_subset_sum(const Common& common, const SubsetSumOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);

@@ -107,6 +107,40 @@ void declare_offsets(CLI::App& command, OffsetsOptions& o) {
   command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
 }
 
+constexpr const char* kResultHelp =
+    "write OUT.npy, OUT.parquet or OUT.arrow; several arrays as .npy go to OUT.offsets.npy, OUT.0.npy …";
+
+void declare_segment(CLI::App& command, SegmentOptions& o) {
+  command.add_option("CONTENT", o.content, "a column of lists, FILE:COLUMN, or with --offsets one of elements")
+      ->required();
+  command.add_option("--offsets", o.offsets, "where each list begins, and the last ends: FILE, FILE:COLUMN or -");
+  command.add_option("--op", o.op, segment_names() + " (default: add)");
+  command.add_option("--by", o.by, "of --op scan, the operator: " + operator_names() + " (default: add)");
+  command.add_flag("--exclusive", o.exclusive, "of --op scan: output i holds what precedes element i in its list");
+  command.add_option("--init", o.init, "the value before each list (default: the operator's identity)");
+  command.add_flag("--descending", o.descending, "of sort and argsort: the greatest first");
+  command.add_flag("--nan-first", o.nan_first, "of sort and argsort: NaN before numbers, not after them");
+  command.add_option("--dtype", o.dtype, "of folds and scans, the output type, as upsweep scan has it");
+  command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+  command.add_option("-o,--output", o.output, kResultHelp);
+}
+
+void declare_select(CLI::App& command, SelectOptions& o) {
+  command.add_option("CONTENT", o.contents, "columns of elements, or of lists: FILE, FILE:COLUMN or -")->required();
+  command.add_option("--mask", o.mask, "which elements are kept: booleans, as many, or as many in each list")
+      ->required();
+  command.add_option("--offsets", o.offsets, "of columns of elements: where each list begins, and the last ends");
+  command.add_option("-o,--output", o.output, kResultHelp);
+}
+
+void declare_pack(CLI::App& command, PackOptions& o) {
+  command
+      .add_option("IN", o.inputs,
+                  "STARTS STOPS CONTENT…, of which the first two say where each list is; or columns of lists")
+      ->required();
+  command.add_option("-o,--output", o.output, kResultHelp);
+}
+
 void declare_query(CLI::App& command, QueryOptions& o) {
   command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
   command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
@@ -228,6 +262,28 @@ void print_help(const CLI::App& app, const std::string& command) {
   print((*found)->help(app.get_name()));
 }
 
+/// Lines of at most so many bytes, broken between words.
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string lines;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, space - at);
+    const bool fits = column == 0 || column + 1 + word.size() <= width;
+    if (column > 0) lines += fits ? ' ' : '\n';
+    lines += word;
+    column = (fits && column > 0 ? column + 1 : 0) + word.size();
+    at = space + 1;
+  }
+  return lines;
+}
+
+/// Breaks what the help says of options, so that it fits 80 columns.
+void wrap_help(CLI::App& command) {
+  const std::size_t width = 80 - command.get_formatter()->get_column_width();
+  for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), width));
+}
+
 /// A command with options of its own beside those that all have.
 template <class Own>
 void add_command(CLI::App& app, Common& common, int& status, const char* name, const char* help,
@@ -236,6 +292,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   const auto own = std::make_shared<Own>();
   declare(*command, *own);
   add_common(*command, common);
+  wrap_help(*command);
   command->callback([&common, &status, own, run] { status = run(common, *own); });
 }
 
@@ -248,6 +305,9 @@ int run(int argc, char** argv, Common& common) {
   add("scan", "prefix scan of a column", declare_scan, run_scan);
   add("reduce", "one value from a column", declare_reduce, run_reduce);
   add("offsets", "offsets of lists from their starts and stops", declare_offsets, run_offsets);
+  add("segment", "every list reduced, scanned or sorted by itself", declare_segment, run_segment);
+  add("select", "the elements, of lists or not, that a mask keeps", declare_select, run_select);
+  add("pack", "lists from anywhere, one after the other", declare_pack, run_pack);
   add("query", "SQL aggregates over a file", declare_query, run_query);
   add("subset-sum", "which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);

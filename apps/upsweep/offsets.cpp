@@ -11,7 +11,8 @@
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
-#include "io/npy_writer.hpp"
+#include "io/result_writer.hpp"
+#include "list_columns.hpp"
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
@@ -37,16 +38,10 @@ class BoundsReader {
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
 
-void require_list_type(const io::ColumnInfo& info) {
-  if (is_list_bound(info.type)) return;
-  throw Error(Code::unsupported_type, fmt::format("{} is {}: bounds of lists must be int32, uint32 or int64", info.name,
-                                                  type_text(info.type, info)));
-}
-
 /// Lists in all, or -1 where a length is not known. Throws for types, and before any work for lengths, that do not match.
 std::int64_t count_lists(const io::ColumnInfo& starts, const io::ColumnInfo& stops, const OffsetsOptions& options) {
-  require_list_type(starts);
-  require_list_type(stops);
+  require_list_bound(starts);
+  require_list_bound(stops);
   if (starts.type != stops.type) {
     throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have one type", starts.name,
                                                     name(starts.type), stops.name, name(stops.type)));
@@ -153,20 +148,22 @@ std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options, const C
 }
 
 Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, bool strict,
-                       OffsetsCarry& carry, io::NpyWriter* writer) {
+                       OffsetsCarry& carry, io::ResultWriter* writer) {
   const std::int64_t length = chunk_length(common, reader.info());
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
   const Type type = reader.info().type;
-  if (writer != nullptr) writer->write(offsets.data(), 1);  // offsets[0] = 0
+  const auto write = [&](const std::int64_t* from, std::int64_t n) {
+    const void* const columns[] = {from};
+    if (writer != nullptr) writer->write(columns, n);
+  };
+  write(offsets.data(), 1);  // offsets[0] = 0
   const auto run = [&](dynamic::Staged* device, const Policy& policy, const Bounds& bounds) {
     const dynamic::ConstArray starts{bounds.starts, bounds.count, type};
     const dynamic::ConstArray stops{bounds.stops, bounds.count, type};
     return device != nullptr ? device->compact_offsets(starts, stops, offsets.data(), carry, strict)
                              : dynamic::compact_offsets(policy, starts, stops, offsets.data(), carry, strict);
   };
-  const auto done = [&](const Bounds& bounds) {
-    if (writer != nullptr) writer->write(offsets.data() + 1, bounds.count);
-  };
+  const auto done = [&](const Bounds& bounds) { write(offsets.data() + 1, bounds.count); };
   return work_on_chunks(common, asked, "compacting", reader.lists(), [&] { return reader.next(length); }, run, done);
 }
 
@@ -195,11 +192,13 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   if (options.starts == "-" && options.stops == "-") refuse("STARTS and STOPS cannot both be standard input");
   const Policy policy = common.policy();
   const auto reader = open_bounds(options, common);
-  std::optional<io::NpyWriter> writer;
+  std::unique_ptr<io::ResultWriter> writer;
   const std::int64_t lists = reader->lists();
-  if (options.output) writer.emplace(*options.output, Type::int64, lists >= 0 ? lists + 1 : -1);
+  if (options.output) {
+    writer = io::open_results(*options.output, io::Shape::values, {{.name = "offsets"}}, lists >= 0 ? lists + 1 : -1);
+  }
   OffsetsCarry carry;
-  const Work work = offsets_of_chunks(common, *reader, policy, options.strict, carry, writer ? &*writer : nullptr);
+  const Work work = offsets_of_chunks(common, *reader, policy, options.strict, carry, writer.get());
   if (writer) writer->complete();
   report(common, options, work, carry.total);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

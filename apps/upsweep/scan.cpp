@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
-#include "io/npy_writer.hpp"
+#include "io/result_writer.hpp"
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
@@ -74,7 +75,7 @@ class Unscaled {
 /// `unscaled`: null gives out what was computed.
 Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy& asked,
                     const dynamic::ScanOptions& options, dynamic::Carry carry, Unscaled* unscaled,
-                    io::NpyWriter* writer) {
+                    io::ResultWriter* writer) {
   const io::ColumnInfo& info = reader.info();
   const Type type = carry.type();
   const auto size = static_cast<std::size_t>(size_of(type));
@@ -93,7 +94,8 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy
   };
   const auto done = [&](const io::Chunk& chunk) {
     if (unscaled != nullptr) unscaled->convert(out.data(), chunk.count);
-    if (writer != nullptr) writer->write(out.data(), chunk.count);
+    const void* const columns[] = {out.data()};
+    if (writer != nullptr) writer->write(columns, chunk.count);
     if (count == 0) std::memcpy(scanned.first, out.data(), size);
     std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
     count += chunk.count;
@@ -120,7 +122,8 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
     return;
   }
   if (common.quiet && options.output) return;
-  const std::string stored = any && options.output ? stored_text(scanned.last, type, info) : "";
+  const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
+  const std::string stored = any && stores_numbers ? stored_text(scanned.last, type, info) : "";
   if (options.output == "-") {
     if (!stored.empty()) remark(fmt::format("the values are {}", stored));
     return;
@@ -158,10 +161,12 @@ int run_scan(const Common& common, const ScanOptions& asked) {
     policy = policy.with_overflow(Overflow::wrap);
   }
 
-  std::optional<io::NpyWriter> writer;
-  if (options.output) writer.emplace(*options.output, given, info.count);
+  std::unique_ptr<io::ResultWriter> writer;
+  if (options.output) {
+    writer = io::open_results(*options.output, io::Shape::values, {column_of(info, given, how.op)}, info.count);
+  }
   const Scanned scanned =
-      scan_chunks(common, *reader, policy, how, carry, unscaled ? &*unscaled : nullptr, writer ? &*writer : nullptr);
+      scan_chunks(common, *reader, policy, how, carry, unscaled ? &*unscaled : nullptr, writer.get());
   if (writer) writer->complete();
   report(common, options, scanned, given, info);
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either

@@ -29,6 +29,10 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool is_date(const io::ColumnInfo& meaning) { return meaning.meaning == io::Meaning::date; }
 
+bool is_boolean(Type type, const io::ColumnInfo& meaning) {
+  return meaning.meaning == io::Meaning::boolean && type == Type::uint8;
+}
+
 template <class T>
 const T& element_of(const void* element) {
   return *static_cast<const T*>(element);
@@ -68,6 +72,7 @@ bool is_scaled(Type type, const io::ColumnInfo& meaning) {
 
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning) || is_date(meaning)) return to_text(element, type, meaning);
+  if (is_boolean(type, meaning)) return element_of<std::uint8_t>(element) != 0;
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> Json {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
@@ -79,6 +84,7 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
 }
 
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning) {
+  if (is_boolean(type, meaning)) return element_of<std::uint8_t>(element) != 0 ? "true" : "false";
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
@@ -94,7 +100,11 @@ std::string to_text(const void* element, Type type, const io::ColumnInfo& meanin
 
 std::string type_text(Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return fmt::format("decimal, scale {}", meaning.scale);
-  return is_date(meaning) ? "date" : std::string(name(type));
+  return is_date(meaning) ? "date" : std::string(type_word(type, meaning));
+}
+
+std::string_view type_word(Type type, const io::ColumnInfo& meaning) {
+  return is_boolean(type, meaning) ? "bool" : name(type);
 }
 
 std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning) {
@@ -142,6 +152,16 @@ io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype)
 
 Type given_type(Type type, const std::string& dtype) {
   return parse_type(dtype) == Type::float64 ? Type::float64 : type;
+}
+
+io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator op) {
+  const bool scaled = is_scaled(given, meaning);
+  const bool keeps = scaled || meaning.meaning != io::Meaning::decimal;
+  return {.name = meaning.field,
+          .type = given,
+          .meaning = keeps ? meaning.meaning : io::Meaning::number,
+          .scale = scaled ? meaning.scale : 0,
+          .misfit_is_null = selects(op)};
 }
 
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "io/column.hpp"
+#include "io/result_writer.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
@@ -43,7 +44,9 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning);
 /// The same as text.
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
-/// "float64", or "decimal, scale 2" where the elements are scaled.
+/// "float64", or "bool": what JSON calls the type.
+std::string_view type_word(Type type, const io::ColumnInfo& meaning);
+/// The same, or "decimal, scale 2" where the elements are scaled.
 std::string type_text(Type type, const io::ColumnInfo& meaning);
 
 /// What is stored where that is another figure than the one that is printed: "scaled by 100: 1700 means 17.00",
@@ -66,6 +69,9 @@ std::int64_t parse_count(const std::string& text, std::string_view option, std::
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype);
 /// What is given out of what is computed as `type`: of decimals, which stay scaled int64 until then, float64 by request.
 Type given_type(Type type, const std::string& dtype);
+
+/// The column that folds of a column by `op`, given out as `given`, are written as.
+io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator op);
 
 /// --op, --dtype (the type that is computed in), --overflow. Throw invalid_argument with what there is.
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);

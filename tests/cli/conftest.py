@@ -17,6 +17,7 @@ STATUS = {
     "overflow": 1,
     "stop_before_start": 1,
     "negative_start": 1,
+    "stop_past_end": 1,
     "unequal_lengths": 1,
     "null_value": 1,
     "empty": 1,

@@ -5,7 +5,7 @@ import pty
 
 import pytest
 
-COMMANDS = ["scan", "reduce", "offsets", "query", "subset-sum", "ladder", "devices", "version", "help"]
+COMMANDS = ["scan", "reduce", "offsets", "segment", "select", "pack", "query", "subset-sum", "ladder", "devices", "version", "help"]
 
 
 def message(upsweep, *args, word="invalid_argument"):
@@ -47,6 +47,7 @@ def test_help(upsweep):
         assert f"\n  {command} " in upsweep.text("help")
         assert upsweep.text("help", command) == upsweep.text(command, "--help")
         assert f"Usage: upsweep {command} " in upsweep.text("help", command)
+        assert max(map(len, upsweep.text("help", command).splitlines())) <= 80
     assert "no command 'nosuch'" in complaint(upsweep, "help", "nosuch")
 
 

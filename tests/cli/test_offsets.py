@@ -357,3 +357,14 @@ def test_json_and_data_cannot_share_standard_output(upsweep):
     save(upsweep, [0], [1], "int32")
     done = upsweep.run("offsets", "starts.npy", "stops.npy", "-o", "-", "--json")
     assert done.returncode == 2 and b"invalid_argument" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.arrow"])
+def test_output_as_a_table(upsweep, arrow, name):
+    starts, stops, expected = lists("int32", 5000)
+    save(upsweep, starts, stops)
+    upsweep.ok("offsets", "starts.npy", "stops.npy", "-o", name, "--quiet")
+    np.testing.assert_array_equal(upsweep.npy("scan", f"{name}:offsets", "--op", "max"), expected)
+    stops[7] = starts[7] - 1
+    upsweep.save("stops.npy", stops)
+    upsweep.fails("stop_before_start", "offsets", "starts.npy", "stops.npy", "-o", f"new_{name}", index=7)

@@ -619,3 +619,73 @@ def test_a_failed_stream_says_so_on_standard_error(upsweep):
     done = upsweep.run("scan", "in.npy", "-o", "-")
     assert done.returncode == 1
     assert done.stderr.startswith(b"upsweep: ") and done.stderr.count(b"\n") == 1
+
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_output_as_a_table(upsweep, arrow, suffix):
+    values = np.arange(3_000_000, dtype="int32")
+    upsweep.save("in.npy", values)
+    out = f"out.{suffix}"
+    result = upsweep.json("scan", "in.npy", "-o", out)
+    assert (result["output"], result["count"], result["dtype"]) == (out, len(values), "int64")
+    table = read_table(arrow, upsweep, out)
+    assert table.column_names == ["in"] and table["in"].type == arrow.int64()
+    np.testing.assert_array_equal(table["in"].to_numpy(), np.cumsum(values, dtype="int64"))
+    assert upsweep.text("reduce", f"{out}:in", "--op", "max") == f"{values.sum(dtype='int64')}\n"
+
+
+def read_table(arrow, upsweep, name):
+    import pyarrow.parquet
+
+    if name.endswith(".parquet"):
+        return pyarrow.parquet.read_table(upsweep.folder / name)
+    with arrow.memory_map(str(upsweep.folder / name)) as file:
+        return arrow.ipc.open_file(file).read_all()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_decimals_and_dates_in_a_table(upsweep, arrow, suffix):
+    import datetime
+    from decimal import Decimal
+
+    prices = arrow.array(["1.50", "-2.25", "0.10"]).cast(arrow.decimal128(12, 2))
+    days = [datetime.date(2001, 1, 2), datetime.date(1999, 12, 31), datetime.date(2005, 6, 7)]
+    upsweep.table("t.parquet", {"price": prices, "day": days})
+    out = f"out.{suffix}"
+    text = upsweep.text("scan", "t.parquet:price", "-o", out)
+    assert "scaled by" not in text
+    column = read_table(arrow, upsweep, out)["price"]
+    assert column.type == arrow.decimal128(18, 2)
+    assert column.to_pylist() == [Decimal("1.50"), Decimal("-0.75"), Decimal("-0.65")]
+    upsweep.ok("scan", "t.parquet:price", "--dtype", "float64", "-o", out, "--quiet")
+    assert read_table(arrow, upsweep, out)["price"].to_pylist() == [1.5, -0.75, -0.65]
+    upsweep.ok("scan", "t.parquet:day", "--op", "max", "-o", out, "--quiet")
+    assert read_table(arrow, upsweep, out)["day"].to_pylist() == [days[0], days[0], days[2]]
+    # Before the first element there is no greatest one.
+    upsweep.ok("scan", "t.parquet:day", "--op", "max", "--exclusive", "-o", out, "--quiet")
+    assert read_table(arrow, upsweep, out)["day"].to_pylist() == [None, days[0], days[0]]
+
+
+def test_sums_that_are_no_decimals_of_18_digits(upsweep, arrow):
+    big = arrow.array(["999999999999999.999"] * 3).cast(arrow.decimal128(18, 3))
+    upsweep.table("t.parquet", {"x": big})
+    for out in ("out.parquet", "out.arrow"):
+        upsweep.fails("overflow", "scan", "t.parquet:x", "-o", out, index=1)
+    assert upsweep.npy("scan", "t.parquet:x").tolist() == [k * (10**18 - 1) for k in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("out", ["full.parquet", "full.arrow", "full.npy"])
+def test_a_table_on_a_full_device(upsweep, arrow, out):
+    upsweep.save("in.npy", np.arange(100_000))
+    (upsweep.folder / out).symlink_to("/dev/full")
+    upsweep.fails("disk_full", "scan", "in.npy", "-o", out)
+
+
+def test_a_table_into_a_closed_pipe(upsweep, arrow):
+    upsweep.save("in.npy", np.arange(1_000_000))
+    (upsweep.folder / "out.parquet").symlink_to("/dev/stdout")
+    done = upsweep.shell('"$U" scan in.npy -o out.parquet --quiet | head -c 10 > /dev/null; echo ${PIPESTATUS[0]}')
+    assert done.stdout == b"141\n" and done.stderr == b"", done

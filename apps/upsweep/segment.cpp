@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/segment.cpp: `upsweep segment`: every list of a column reduced, scanned or sorted by itself.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chunks.hpp"
+#include "commands.hpp"
+#include "io/list_reader.hpp"
+#include "io/result_writer.hpp"
+#include "list_columns.hpp"
+#include "output.hpp"
+#include "upsweep/pack.hpp"
+#include "upsweep/query.hpp"
+#include "upsweep/segmented.hpp"
+
+namespace upsweep::command {
+namespace {
+
+// ------------------------------------------------------------------------------------------------------- what is asked for
+
+enum class Kind : std::uint8_t { fold, reducer, scan, sort, argsort };
+
+constexpr std::array kReducers{Reducer::any,           Reducer::all,    Reducer::count,
+                               Reducer::count_nonzero, Reducer::argmin, Reducer::argmax};
+
+Kind kind_of(const std::string& op) {
+  if (op == "scan") return Kind::scan;
+  if (op == "sort") return Kind::sort;
+  if (op == "argsort") return Kind::argsort;
+  const auto is_asked_for = [&](Reducer reducer) { return name(reducer) == op; };
+  if (std::any_of(kReducers.begin(), kReducers.end(), is_asked_for)) return Kind::reducer;
+  if (parse_operator(op)) return Kind::fold;
+  refuse("--op '{}' is not one of {}", op, segment_names());
+}
+
+/// An operation on lists, with the types that it has on elements of a column.
+struct Operation {
+  Kind kind = Kind::fold;
+  Operator op = Operator::add;  ///< of folds and scans
+  Reducer reducer = Reducer::count;
+  bool exclusive = false;
+  SortOptions order = {};
+  Overflow overflow = Overflow::wrap;
+  Type type = Type::int64;   ///< that is computed
+  Type given = Type::int64;  ///< that is given out: of decimals also float64
+  io::ColumnInfo meaning;    ///< of what is given out
+  std::optional<dynamic::Carry> init = {};
+
+  [[nodiscard]] bool gives_lists() const { return kind == Kind::scan || kind == Kind::sort || kind == Kind::argsort; }
+  [[nodiscard]] bool folds() const { return kind == Kind::fold || kind == Kind::scan; }
+  [[nodiscard]] io::ResultColumn column() const { return column_of(meaning, given, op); }
+  /// Whether it is what folds of decimals or dates begin with, which is neither.
+  [[nodiscard]] bool is_none(const void* element) const {
+    if (!folds() || !selects(op) || given != Type::int64 || meaning.meaning == io::Meaning::number) return false;
+    std::int64_t value = 0;
+    std::memcpy(&value, element, sizeof value);
+    return value == identity<std::int64_t>(op);
+  }
+};
+
+/// Throws invalid_argument for options that are another operation's.
+void require_options(const SegmentOptions& options, Kind kind) {
+  const bool folds = kind == Kind::fold || kind == Kind::scan;
+  const bool sorts = kind == Kind::sort || kind == Kind::argsort;
+  const auto require = [&](bool given, bool is_offered, const char* option, const char* whose) {
+    if (given && !is_offered) refuse("{} is for {}, not for --op {}", option, whose, options.op);
+  };
+  require(options.by.has_value(), kind == Kind::scan, "--by", "--op scan");
+  require(options.exclusive, kind == Kind::scan, "--exclusive", "--op scan");
+  require(options.init.has_value(), folds, "--init", "folds and scans");
+  require(!options.dtype.empty(), folds, "--dtype", "folds and scans");
+  require(!options.overflow.empty(), folds, "--overflow", "folds and scans");
+  require(options.descending, sorts, "--descending", "sort and argsort");
+  require(options.nan_first, sorts, "--nan-first", "sort and argsort");
+}
+
+void set_fold(Operation& operation, const SegmentOptions& options, const io::ColumnInfo& elements) {
+  operation.meaning = meaning_of(elements, options.dtype);
+  operation.type = parse_dtype(options.dtype, operation.meaning);
+  operation.given = given_type(operation.type, options.dtype);
+  operation.op = parse_op(operation.kind == Kind::scan ? options.by.value_or("add") : options.op, operation.meaning,
+                          operation.type);
+  operation.overflow = parse_overflow(options.overflow, operation.op, operation.type);
+  if (options.init) operation.init = parse_carry(*options.init, operation.type, operation.meaning, "--init");
+  // Booleans are numbers that are counted.
+  if (elements.meaning == io::Meaning::boolean) operation.meaning.meaning = io::Meaning::number;
+}
+
+Operation operation_of(const SegmentOptions& options, const io::ColumnInfo& elements) {
+  Operation operation{.kind = kind_of(options.op), .exclusive = options.exclusive};
+  require_options(options, operation.kind);
+  operation.order = {.descending = options.descending, .nan_first = options.nan_first};
+  operation.meaning.field = elements.field;
+  operation.meaning.name = elements.name;
+  if (operation.folds()) {
+    set_fold(operation, options, elements);
+  } else if (operation.kind == Kind::sort) {
+    operation.type = operation.given = elements.type;
+    operation.meaning = elements;
+  } else if (operation.kind == Kind::reducer) {
+    operation.reducer =
+        *std::find_if(kReducers.begin(), kReducers.end(), [&](Reducer reducer) { return name(reducer) == options.op; });
+    if (operation.reducer == Reducer::any || operation.reducer == Reducer::all) {
+      operation.type = operation.given = Type::uint8;
+      operation.meaning.meaning = io::Meaning::boolean;
+    }
+  }
+  return operation;
+}
+
+// ------------------------------------------------------------------------------------------------------- what it is asked of
+
+/// The lists that a file of offsets gives of a file of content: all at once.
+class OffsetsAndContent final : public io::ListReader {
+ public:
+  OffsetsAndContent(const std::string& offsets, std::unique_ptr<io::ColumnReader> content, int threads)
+      : offsets_(io::open_column(offsets, threads)), content_(std::move(content)), info_(content_->info()) {
+    require_list_bound(offsets_->info());
+    info_.count = offsets_->info().count < 0 ? -1 : std::max<std::int64_t>(offsets_->info().count - 1, 0);
+  }
+
+  [[nodiscard]] const io::ColumnInfo& info() const override { return info_; }
+  [[nodiscard]] const std::string& offsets_name() const { return offsets_->info().name; }
+
+  bool next(io::ListBatch& batch) override {
+    batch = {};
+    if (std::exchange(done_, true)) return false;
+    constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+    const io::Chunk offsets = offsets_->next(kAll);
+    const io::Chunk content = content_->next(kAll);
+    if (offsets.count == 0) {
+      throw Error(Code::unequal_lengths,
+                  fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets_name()));
+    }
+    batch.lists = dynamic::lists_of_offsets({offsets.data, offsets.count, offsets_->info().type});
+    batch.content = content.data;
+    batch.length = content.count;
+    return true;
+  }
+
+ private:
+  std::unique_ptr<io::ColumnReader> offsets_;
+  std::unique_ptr<io::ColumnReader> content_;
+  io::ColumnInfo info_;
+  bool done_ = false;
+};
+
+/// The lists, and what messages call the file that says where they are.
+struct Input {
+  std::unique_ptr<io::ListReader> lists;
+  std::string name;
+  bool is_list_column = false;
+};
+
+Input open_input(const SegmentOptions& options, int threads) {
+  io::OpenedColumn content = io::open_elements_or_lists(options.content, threads);
+  const std::string name = content.info().name;
+  if (content.lists && options.offsets) refuse("--offsets is for columns without lists: {} has its own", name);
+  if (content.lists) return {std::move(content.lists), name, true};
+  if (!options.offsets) refuse("{} is no column of lists: --offsets must say where its lists are", name);
+  auto lists = std::make_unique<OffsetsAndContent>(*options.offsets, std::move(content.elements), threads);
+  std::string offsets = lists->offsets_name();
+  return {std::move(lists), std::move(offsets), false};
+}
+
+// ------------------------------------------------------------------------------------------------------------------ the work
+
+/// What the summary needs to know.
+struct Segmented {
+  std::int64_t lists = 0;
+  std::int64_t count = 0;  ///< values
+  std::string_view rung = "none";
+  double seconds = 0;
+  alignas(8) std::byte first[8] = {};
+  alignas(8) std::byte last[8] = {};
+};
+
+[[noreturn]] void rethrow(const Error& error, const Operation& operation, const Input& input,
+                          const io::ListBatch& batch) {
+  if (error.code() != Code::overflow) rethrow_for_lists(error, input.name, batch.first_list);
+  const std::int64_t list = batch.first_list + error.index();
+  const bool scaled = is_scaled(operation.type, operation.meaning);
+  throw Error(Code::overflow,
+              fmt::format("{}: {} of list {} does not fit {}: choose {}--overflow wrap", input.lists->info().name,
+                          operation.kind == Kind::scan ? "a sum" : "the sum", list, name(operation.type),
+                          scaled ? "" : "a wider --dtype or "),
+              list);
+}
+
+std::string_view run(const Policy& policy, const Operation& operation, const io::ListBatch& batch, Type content,
+                     dynamic::Array out) {
+  const dynamic::ConstArray from{batch.content, batch.length, content};
+  alignas(8) std::byte init[8] = {};
+  if (operation.init) operation.init->value(init);
+  const void* const begin = operation.init ? init : nullptr;
+  switch (operation.kind) {
+    case Kind::fold:
+      return dynamic::segmented_reduce(policy, operation.op, batch.lists, from, out, begin, batch.valid);
+    case Kind::reducer:
+      return dynamic::segmented_reduce(policy, operation.reducer, batch.lists, from, out, batch.valid);
+    case Kind::scan:
+      return dynamic::segmented_scan(policy, {.op = operation.op, .exclusive = operation.exclusive}, batch.lists, from,
+                                     out, begin, batch.valid);
+    case Kind::sort:
+      return dynamic::segmented_sort(policy, batch.lists, from, out, operation.order);
+    case Kind::argsort:
+      return dynamic::segmented_argsort(policy, batch.lists, from, out, operation.order);
+  }
+  detail::no_such_value();
+}
+
+/// Scaled integers made into what they stand for, in place.
+void unscale(const Operation& operation, std::vector<std::byte>& values) {
+  if (operation.given == operation.type) return;
+  for (std::size_t at = 0; at < values.size(); at += sizeof(double)) {
+    std::int64_t exact = 0;
+    std::memcpy(&exact, values.data() + at, sizeof exact);
+    const bool is_identity = selects(operation.op) && exact == identity<std::int64_t>(operation.op);
+    const double value = is_identity ? identity<double>(operation.op) : decimal_value(exact, operation.meaning.scale);
+    std::memcpy(values.data() + at, &value, sizeof value);
+  }
+}
+
+/// Values of lists, wherever these are, one list after the other.
+struct Packed {
+  std::vector<std::int64_t> offsets;
+  std::vector<std::byte> values;
+};
+
+Packed pack_values(const Policy& policy, const io::ListBatch& batch, const std::vector<std::byte>& values, Type type) {
+  const Policy any_rung = policy.with_rung({});
+  Packed packed{std::vector<std::int64_t>(static_cast<std::size_t>(batch.lists.count) + 1), {}};
+  const std::int64_t total = pack_offsets(any_rung, batch.lists, batch.length, packed.offsets.data()).total;
+  packed.values.resize(static_cast<std::size_t>(total * size_of(type)));
+  const PackColumn column[] = {
+      dynamic::pack_column({values.data(), batch.length, type}, {packed.values.data(), total, type})};
+  (void)pack_content(any_rung, batch.lists, packed.offsets.data(), column);
+  return packed;
+}
+
+/// Runs an operation on one batch of lists after the other.
+class Segmenter {
+ public:
+  Segmenter(const Operation& operation, const Input& input, Policy policy, io::ResultWriter* writer, bool packs)
+      : operation_(operation), input_(input), policy_(policy), writer_(writer), packs_(packs) {}
+
+  void add(const io::ListBatch& batch) {
+    const io::ColumnInfo& info = input_.lists->info();
+    const bool sorts = operation_.kind == Kind::sort || operation_.kind == Kind::argsort;
+    if (sorts) require_no_null_elements(batch, info, "which has no place in their order");
+    const std::int64_t n = operation_.gives_lists() ? batch.length : batch.lists.count;
+    std::vector<std::byte> values(static_cast<std::size_t>(n * size_of(operation_.type)));
+    const Stopwatch watch;
+    try {
+      done_.rung = run(policy_, operation_, batch, info.type, {values.data(), n, operation_.type});
+    } catch (const Error& error) {
+      rethrow(error, operation_, input_, batch);
+    }
+    done_.seconds += watch.seconds();
+    policy_.rung = done_.rung;  // a shorter last batch must not change the rung
+    unscale(operation_, values);
+    if (packs_) {
+      const Packed packed = pack_values(policy_, batch, values, operation_.given);
+      note(packed.values);
+      const void* const columns[] = {packed.values.data()};
+      if (writer_ != nullptr) writer_->write_lists(packed.offsets, batch.lists.valid, columns);
+    } else {
+      note(values);
+      const void* const columns[] = {values.data()};
+      if (writer_ != nullptr) writer_->write(columns, n);
+    }
+    done_.lists += batch.lists.count;
+  }
+
+  [[nodiscard]] const Segmented& done() const { return done_; }
+
+ private:
+  void note(const std::vector<std::byte>& values) {
+    if (values.empty()) return;
+    const auto size = static_cast<std::size_t>(size_of(operation_.given));
+    if (done_.count == 0) std::memcpy(done_.first, values.data(), size);
+    std::memcpy(done_.last, values.data() + values.size() - size, size);
+    done_.count += static_cast<std::int64_t>(values.size() / size);
+  }
+
+  const Operation& operation_;
+  const Input& input_;
+  Policy policy_;
+  io::ResultWriter* writer_;
+  bool packs_;
+  Segmented done_;
+};
+
+void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Operation& operation,
+            const io::ResultWriter* writer) {
+  const Type type = operation.given;
+  const io::ColumnInfo& meaning = operation.meaning;
+  const auto json_of = [&](const std::byte* element) {
+    return done.count == 0 || operation.is_none(element) ? Json() : to_json(element, type, meaning);
+  };
+  const auto text_of = [&](const std::byte* element) {
+    return operation.is_none(element) ? "none" : to_text(element, type, meaning);
+  };
+  if (common.json) {
+    Json result{{"count", done.count},
+                {"lists", done.lists},
+                {"dtype", type_word(type, meaning)},
+                {"first", json_of(done.first)},
+                {"last", json_of(done.last)},
+                {"rung", done.rung},
+                {"seconds", done.seconds},
+                {"output", options.output ? Json(*options.output) : Json()},
+                {"files", files_json(writer)}};
+    if (is_scaled(type, meaning)) result["scale"] = meaning.scale;
+    print_json(result);
+    return;
+  }
+  if (options.output == "-" || (common.quiet && options.output)) return;
+  std::string text = fmt::format("lists  {}\ncount  {}\ntype   {}\n", grouped(done.lists), grouped(done.count),
+                                 type_text(type, meaning));
+  if (done.count > 0) text += fmt::format("first  {}\nlast   {}\n", text_of(done.first), text_of(done.last));
+  text += fmt::format("rung   {}\ntime   {}\n", done.rung, duration(done.seconds));
+  if (writer != nullptr) text += files_text(*writer);
+  print(text);
+}
+
+}  // namespace
+
+std::string segment_names() {
+  std::array<std::string_view, kReducers.size()> reducers;
+  std::transform(kReducers.begin(), kReducers.end(), reducers.begin(), [](Reducer reducer) { return name(reducer); });
+  return fmt::format("{}, {}, scan, sort, argsort", operator_names(), fmt::join(reducers, ", "));
+}
+
+int run_segment(const Common& common, const SegmentOptions& asked) {
+  SegmentOptions options = asked;
+  options.output = output_of(common, asked.output);
+  const Policy policy = policy_on_cpu(common, "segment");
+  (void)kind_of(options.op);
+  require_one_standard_input({options.content, options.offsets.value_or("")});
+  const Input input = open_input(options, common.threads);
+  const Operation operation = operation_of(options, input.lists->info());
+
+  // Beside a file of offsets, .npy is as long as the content, whose place it can take.
+  const bool is_table = options.output && io::is_arrow_name(*options.output);
+  const bool packs = operation.gives_lists() && (input.is_list_column || is_table);
+  std::unique_ptr<io::ResultWriter> writer;
+  if (options.output) {
+    writer = io::open_results(*options.output, packs ? io::Shape::lists : io::Shape::values, {operation.column()});
+  }
+  Segmenter segmenter(operation, input, policy.with_overflow(operation.overflow), writer.get(), packs);
+  Progress progress(common.quiet);
+  io::ListBatch batch;
+  while (input.lists->next(batch)) {
+    segmenter.add(batch);
+    progress.count("lists", segmenter.done().lists, input.lists->info().count);
+  }
+  // A column without lists still runs its rung, so that one that cannot is refused.
+  if (segmenter.done().lists == 0 && input.is_list_column) segmenter.add({});
+  if (writer) writer->complete();
+  report(common, options, segmenter.done(), operation, writer.get());
+  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  return 0;
+}
+
+}  // namespace upsweep::command

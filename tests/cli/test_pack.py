@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_pack.py: `upsweep pack`: lists from anywhere one after the other, against NumPy, and what is refused.
+import numpy as np
+import pytest
+
+
+def example(dtype, bound, lists=3000, n=10_000):
+    random = np.random.default_rng(7)
+    starts = random.integers(0, n - 20, lists)
+    stops = starts + random.integers(0, 8, lists)
+    content = random.integers(0, 100, n).astype(dtype)
+    packed = np.concatenate([content[a:b] for a, b in zip(starts, stops)])
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)])
+    return starts.astype(bound), stops.astype(bound), content, offsets, packed
+
+
+@pytest.mark.parametrize("bound", ["int32", "uint32", "int64"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64", "bool"])
+def test_lists_from_anywhere(upsweep, dtype, bound):
+    starts, stops, content, offsets, packed = example(dtype, bound)
+    upsweep.save("starts.npy", starts)
+    upsweep.save("stops.npy", stops)
+    upsweep.save("content.npy", content)
+    upsweep.save("more.npy", content.astype("int64"))
+    args = ["pack", "starts.npy", "stops.npy", "content.npy", "more.npy"]
+    result = upsweep.json(*args, "-o", "out.npy")
+    assert result["files"] == ["out.offsets.npy", "out.0.npy", "out.1.npy"]
+    assert (result["count"], result["lists"], result["dtypes"]) == (len(packed), 3000, [dtype, "int64"])
+    np.testing.assert_array_equal(upsweep.load("out.offsets.npy"), offsets)
+    got = upsweep.load("out.0.npy")
+    assert got.dtype == content.dtype
+    np.testing.assert_array_equal(got, packed)
+    np.testing.assert_array_equal(upsweep.load("out.1.npy"), packed.astype("int64"))
+
+
+@pytest.mark.parametrize("rung", ["cpu.serial", "cpu.threads", "cpu.shares", "cpu.staged"])
+def test_rungs(upsweep, rung):
+    starts, stops, content, offsets, packed = example("int32", "int64")
+    for name, array in (("a", starts), ("b", stops), ("c", content)):
+        upsweep.save(f"{name}.npy", array)
+    assert upsweep.json("pack", "a.npy", "b.npy", "c.npy", "-o", "out", "--rung", rung)["rung"] == rung
+    np.testing.assert_array_equal(upsweep.load("out.0.npy"), packed)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_list_columns(upsweep, arrow, name):
+    """They become offsets and content."""
+    lists = [[1, 2], None, [], [3, 4, 5]] * 30_000
+    options = {"row_group_size": 50_000} if name == "t.parquet" else {"max_chunksize": 50_000}
+    upsweep.table(name, {"x": arrow.array(lists, arrow.list_(arrow.uint8()))}, **options)
+    result = upsweep.json("pack", f"{name}:x", "-o", "out.npy")
+    assert (result["lists"], result["count"], result["dtypes"]) == (120_000, 150_000, ["uint8"])
+    lengths = [0 if one is None else len(one) for one in lists]
+    np.testing.assert_array_equal(upsweep.load("out.offsets.npy"), np.concatenate([[0], np.cumsum(lengths)]))
+    assert upsweep.load("out.0.npy").tolist() == [1, 2, 3, 4, 5] * 30_000
+    upsweep.ok("pack", f"{name}:x", "-o", "again.parquet", "--quiet")
+    import pyarrow.parquet
+
+    column = pyarrow.parquet.read_table(upsweep.folder / "again.parquet")["x"]
+    assert column.type == arrow.list_(arrow.uint8()) and column.to_pylist() == lists
+
+
+def test_bounds_and_content_of_a_table(upsweep, arrow):
+    import pyarrow.parquet
+
+    upsweep.table("t.parquet", {"a": [4, 0, 2], "b": [5, 2, 2]})
+    upsweep.table("c.parquet", {"x": arrow.array(["1.10", "2.20", "3.30", "4.40", "5.50"]).cast(arrow.decimal128(9, 2))})
+    upsweep.ok("pack", "t.parquet:a", "t.parquet:b", "c.parquet:x", "-o", "out.parquet", "--quiet")
+    column = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"]
+    assert [[str(x) for x in one] for one in column.to_pylist()] == [["5.50"], ["1.10", "2.20"], []]
+
+
+def test_no_lists(upsweep):
+    for name in ("a", "b"):
+        upsweep.save(f"{name}.npy", np.array([], dtype="int64"))
+    upsweep.save("c.npy", [1, 2])
+    upsweep.ok("pack", "a.npy", "b.npy", "c.npy", "-o", "out.npy", "--quiet")
+    assert upsweep.load("out.offsets.npy").tolist() == [0] and upsweep.load("out.0.npy").tolist() == []
+
+
+@pytest.mark.parametrize(
+    "starts, stops, word, index",
+    [
+        ([0, 2], [1, 1], "stop_before_start", 1),
+        ([0, -1], [1, 1], "negative_start", 1),
+        ([0, 2], [1, 4], "stop_past_end", 1),
+        ([0, 2], [1], "unequal_lengths", None),
+    ],
+)
+def test_bad_lists(upsweep, starts, stops, word, index):
+    upsweep.save("starts.npy", np.array(starts, dtype="int64"))
+    upsweep.save("stops.npy", np.array(stops, dtype="int64"))
+    upsweep.save("content.npy", [1, 2, 3])
+    error = upsweep.fails(word, "pack", "starts.npy", "stops.npy", "content.npy", "-o", "out.npy", index=index)
+    assert "starts.npy" in error["message"]
+
+
+def test_what_does_not_belong_together(upsweep, arrow):
+    upsweep.save("a.npy", np.array([0, 1], dtype="int64"))
+    upsweep.save("b.npy", np.array([1, 2], dtype="int64"))
+    upsweep.save("narrow.npy", np.array([1, 2], dtype="int32"))
+    upsweep.save("tiny.npy", np.array([1, 2], dtype="int8"))
+    upsweep.save("c.npy", [1, 2, 3])
+    upsweep.save("d.npy", [1, 2])
+    upsweep.table("t.parquet", {"x": [[1], [2, 3]], "y": [[1, 2], [3]], "z": [[1], [None, 2]]})
+    to = ["-o", "out.npy"]
+    upsweep.fails("invalid_argument", "pack", "a.npy", "b.npy", *to)
+    upsweep.fails("unsupported_type", "pack", "a.npy", "narrow.npy", "c.npy", *to)
+    upsweep.fails("unsupported_type", "pack", "tiny.npy", "tiny.npy", "c.npy", *to)
+    upsweep.fails("unequal_lengths", "pack", "a.npy", "b.npy", "c.npy", "d.npy", *to)
+    upsweep.fails("unequal_lengths", "pack", "t.parquet:x", "t.parquet:y", *to, index=0)
+    upsweep.fails("null_value", "pack", "t.parquet:z", *to, index=1)
+    upsweep.fails("invalid_argument", "pack", "t.parquet:x", "b.npy", "c.npy", *to)
+    upsweep.fails("invalid_argument", "pack", "a.npy", "b.npy", "c.npy", "-o", "-")
+    upsweep.fails("invalid_argument", "pack", "-", "-", "c.npy", *to)
+    upsweep.fails("invalid_argument", "pack", *to)
+    upsweep.fails("not_found", "pack", "a.npy", "b.npy", "nope.npy", *to)
+    upsweep.fails(("not_built", "no_device"), "pack", "--device", "cuda", "a.npy", "b.npy", "c.npy", *to)
+    upsweep.fails("unknown_rung", "pack", "--rung", "cpu.nope", "a.npy", "b.npy", "c.npy", *to)

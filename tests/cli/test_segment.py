@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_segment.py: `upsweep segment`: lists reduced, scanned and sorted, against NumPy, and what is refused.
+import datetime
+import decimal
+
+import numpy as np
+import pytest
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+TYPES = [*INTEGERS, "float32", "float64"]
+BOUNDS = ["int32", "uint32", "int64"]
+INT64_MAX = 2**63 - 1
+
+
+def cut(offsets, content):
+    return [content[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
+
+def example(dtype, lists=2000, seed=3):
+    """Offsets of lists, empty ones among them, and content whose sums and short products are exact."""
+    random = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(random.poisson(3, lists))]).astype("int64")
+    return offsets, random.integers(0, 4, offsets[-1]).astype(dtype)
+
+
+def save(upsweep, offsets, content):
+    upsweep.save("offsets.npy", offsets)
+    upsweep.save("content.npy", content)
+    return ["--offsets", "offsets.npy", "content.npy"]
+
+
+def accumulator(dtype):
+    kind = np.dtype(dtype).kind
+    return np.dtype(dtype) if kind == "f" else np.dtype("int64" if kind == "i" else "uint64")
+
+
+def least(dtype):
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def greatest(dtype):
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+FOLDS = {
+    "add": (np.add, lambda dtype: 0),
+    "mul": (np.multiply, lambda dtype: 1),
+    "min": (np.minimum, greatest),
+    "max": (np.maximum, least),
+    "and": (np.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else greatest(dtype)),
+    "or": (np.bitwise_or, lambda dtype: 0),
+    "xor": (np.bitwise_xor, lambda dtype: 0),
+}
+
+REDUCERS = {
+    "any": lambda x: bool(x.any()),
+    "all": lambda x: bool(x.all()),
+    "count": len,
+    "count_nonzero": np.count_nonzero,
+    "argmin": lambda x: int(x.argmin()) if len(x) else -1,
+    "argmax": lambda x: int(x.argmax()) if len(x) else -1,
+}
+
+
+# ---------------------------------------------------------------------------------------------------------- reductions
+
+
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_folds(upsweep, dtype, op):
+    if op in ("and", "or", "xor") and dtype.startswith("float"):
+        args = save(upsweep, *example(dtype))
+        upsweep.fails("invalid_argument", "segment", "--op", op, *args, "-o", "out.npy")
+        return
+    offsets, content = example(dtype)
+    function, identity = FOLDS[op]
+    out = accumulator(dtype)
+    expected = np.array(
+        [function.reduce(x.astype(out), initial=out.type(identity(out))) for x in cut(offsets, content)], dtype=out
+    )
+    args = save(upsweep, offsets, content)
+    result = upsweep.json("segment", "--op", op, *args, "-o", "out.npy")
+    got = upsweep.load("out.npy")
+    assert got.dtype == out
+    np.testing.assert_array_equal(got, expected)
+    assert (result["count"], result["lists"], result["dtype"]) == (2000, 2000, out.name)
+    assert (result["output"], result["files"]) == ("out.npy", ["out.npy"])
+    assert result["rung"].startswith("cpu.") and result["seconds"] >= 0
+    np.testing.assert_array_equal(upsweep.npy("segment", "--op", op, *args), expected)
+
+
+@pytest.mark.parametrize("op", REDUCERS)
+@pytest.mark.parametrize("dtype", [*TYPES, "bool"])
+def test_reducers(upsweep, dtype, op):
+    offsets, content = example(dtype)
+    args = save(upsweep, offsets, content)
+    got = upsweep.npy("segment", "--op", op, *args)
+    assert got.dtype == (np.bool_ if op in ("any", "all") else np.int64)
+    assert got.tolist() == [REDUCERS[op](x) for x in cut(offsets, content)]
+    word = "bool" if op in ("any", "all") else "int64"
+    assert upsweep.json("segment", "--op", op, *args)["dtype"] == word
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_every_type_of_offsets(upsweep, bound):
+    offsets, content = example("int32")
+    args = save(upsweep, offsets.astype(bound), content)
+    assert upsweep.npy("segment", *args).tolist() == [int(x.sum()) for x in cut(offsets, content)]
+
+
+def test_booleans_are_added(upsweep):
+    offsets, content = example("bool")
+    assert upsweep.npy("segment", *save(upsweep, offsets, content)).tolist() == [x.sum() for x in cut(offsets, content)]
+
+
+def test_offsets_need_not_begin_at_zero_nor_end_at_the_end(upsweep):
+    args = save(upsweep, np.array([1, 3, 3, 4]), np.array([100, 1, 2, 3, 100]))
+    assert upsweep.npy("segment", *args).tolist() == [3, 0, 3]
+    assert upsweep.npy("segment", "--op", "scan", *args).tolist() == [0, 1, 3, 3, 0]
+
+
+def test_an_init_and_a_type(upsweep):
+    args = save(upsweep, np.array([0, 2, 2]), np.array([1, 2], dtype="int32"))
+    assert upsweep.npy("segment", "--init", "10", *args).tolist() == [13, 10]
+    got = upsweep.npy("segment", "--dtype", "float64", "--init", "0.5", *args)
+    assert (got.dtype, got.tolist()) == (np.float64, [3.5, 0.5])
+
+
+def test_sums_that_do_not_fit(upsweep):
+    args = save(upsweep, np.array([0, 1, 3, 5]), np.array([1, INT64_MAX, 1, INT64_MAX, 2]))
+    upsweep.fails("overflow", "segment", *args, "-o", "out.npy", index=1)
+    upsweep.fails("overflow", "segment", "--op", "scan", *args, "-o", "out.npy", index=1)
+    expected = [1, -(2**63), -(2**63) + 1]
+    assert upsweep.npy("segment", "--overflow", "wrap", *args).tolist() == expected
+    narrow = save(upsweep, np.array([0, 1, 3]), np.array([1, 100, 100], dtype="int8"))
+    error = upsweep.fails("overflow", "segment", "--dtype", "int8", *narrow, "-o", "out.npy", index=1)
+    assert "wider --dtype" in error["message"]
+    assert upsweep.npy("segment", *narrow).tolist() == [1, 200]
+
+
+@pytest.mark.parametrize("rung", ["cpu.serial", "cpu.threads", "cpu.shares", "cpu.columns"])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_rungs_and_threads(upsweep, rung, threads):
+    offsets, content = example("float64", 50_000)
+    args = save(upsweep, offsets, content)
+    result = upsweep.json("segment", *args, "--rung", rung, "--threads", threads, "-o", "out.npy")
+    assert result["rung"] == rung
+    np.testing.assert_array_equal(upsweep.load("out.npy"), [x.sum() for x in cut(offsets, content)])
+
+
+# --------------------------------------------------------------------------------------------------------- scans, sorts
+
+
+@pytest.mark.parametrize("by", ["add", "max", "min", "mul"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
+def test_scans(upsweep, dtype, by):
+    offsets, content = example(dtype)
+    function, identity = FOLDS[by]
+    out = accumulator(dtype)
+    lists = [x.astype(out) for x in cut(offsets, content)]
+    args = save(upsweep, offsets, content)
+    inclusive = np.concatenate([function.accumulate(x) for x in lists])
+    np.testing.assert_array_equal(upsweep.npy("segment", "--op", "scan", "--by", by, *args), inclusive)
+    first = np.array([identity(out)], dtype=out)
+    exclusive = np.concatenate([function.accumulate(np.concatenate([first, x]))[:-1] for x in lists])
+    got = upsweep.npy("segment", "--op", "scan", "--by", by, "--exclusive", *args)
+    assert got.dtype == out
+    np.testing.assert_array_equal(got, exclusive)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "bool"])
+def test_sorts(upsweep, dtype):
+    offsets, content = example(dtype)
+    args = save(upsweep, offsets, content)
+    lists = cut(offsets, content)
+    got = upsweep.npy("segment", "--op", "sort", *args)
+    assert got.dtype == content.dtype
+    np.testing.assert_array_equal(got, np.concatenate([np.sort(x) for x in lists]))
+    got = upsweep.npy("segment", "--op", "sort", "--descending", *args)
+    np.testing.assert_array_equal(got, np.concatenate([np.sort(x)[::-1] for x in lists]))
+    got = upsweep.npy("segment", "--op", "argsort", *args)
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got, np.concatenate([np.argsort(x, kind="stable") for x in lists]))
+
+
+def test_nan_in_an_order(upsweep):
+    args = save(upsweep, np.array([0, 3]), np.array([np.nan, 2.0, 1.0]))
+    np.testing.assert_array_equal(upsweep.npy("segment", "--op", "sort", *args), [1, 2, np.nan])
+    np.testing.assert_array_equal(upsweep.npy("segment", "--op", "sort", "--nan-first", *args), [np.nan, 1, 2])
+
+
+# --------------------------------------------------------------------------------------------------------- list columns
+
+NESTED = [[1, 2], None, [], [3, None, 4], [5], [None]]
+
+
+def written(arrow, upsweep, name, column):
+    upsweep.table(name, arrow.table({"k": arrow.array(range(len(column))), "items": column}))
+    return f"{name}:items"
+
+
+@pytest.mark.parametrize("kind", ["list_", "large_list"])
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_nulls_of_list_columns(upsweep, arrow, name, kind):
+    column = arrow.array(NESTED, getattr(arrow, kind)(arrow.int32()))
+    source = written(arrow, upsweep, name, column)
+    assert upsweep.npy("segment", source).tolist() == [3, 0, 0, 7, 5, 0]
+    assert upsweep.npy("segment", "--op", "count", source).tolist() == [2, 0, 0, 2, 1, 0]
+    assert upsweep.npy("segment", "--op", "argmax", source).tolist() == [1, -1, -1, 2, 0, -1]
+    upsweep.fails("null_value", "segment", "--op", "sort", source, "-o", "out.npy", index=3)
+
+
+def test_lists_of_one_size(upsweep, arrow):
+    pairs = arrow.list_(arrow.float64(), 2)
+    source = written(arrow, upsweep, "t.arrow", arrow.array([[1, 2], None, [3, None], [5, 6]], pairs))
+    assert upsweep.npy("segment", source).tolist() == [3, 0, 3, 11]
+    # PyArrow writes no null ones of them as Parquet.
+    source = written(arrow, upsweep, "t.parquet", arrow.array([[1, 2], [3, None], [5, 6]], pairs))
+    assert upsweep.npy("segment", source).tolist() == [3, 3, 11]
+    whole = written(arrow, upsweep, "w.arrow", arrow.array([[2, 1], None, [6, 5]], pairs))
+    for name in ("out.arrow", "out.parquet"):
+        upsweep.ok("segment", "--op", "sort", whole, "-o", name, "--quiet")
+        assert read(arrow, upsweep, name)["items"].to_pylist() == [[1, 2], None, [5, 6]]
+
+
+def read(arrow, upsweep, name):
+    import pyarrow.parquet
+
+    path = str(upsweep.folder / name)
+    if name.endswith(".parquet"):
+        return pyarrow.parquet.read_table(path)
+    with arrow.memory_map(path) as file:
+        return arrow.ipc.open_file(file).read_all()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_several_batches(upsweep, arrow, name):
+    offsets, content = example("int64", 150_000)
+    column = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content))
+    table = arrow.table({"x": column})
+    options = {"row_group_size": 40_000} if name == "t.parquet" else {"max_chunksize": 40_000}
+    upsweep.table(name, table, **options)
+    sums = [int(x.sum()) for x in cut(offsets, content)]
+    result = upsweep.json("segment", f"{name}:x", "-o", "out.npy")
+    assert (result["lists"], result["first"], result["last"]) == (150_000, sums[0], sums[-1])
+    assert upsweep.load("out.npy").tolist() == sums
+    result = upsweep.json("segment", "--op", "scan", name, "-o", "run.npy")
+    assert result["files"] == ["run.offsets.npy", "run.0.npy"]
+    np.testing.assert_array_equal(upsweep.load("run.offsets.npy"), offsets)
+    running = np.concatenate([np.cumsum(x) for x in cut(offsets, content)])
+    np.testing.assert_array_equal(upsweep.load("run.0.npy"), running)
+    upsweep.ok("segment", "--op", "sort", name, "-o", "sorted.parquet", "--quiet")
+    column = read(arrow, upsweep, "sorted.parquet")["x"].combine_chunks()
+    np.testing.assert_array_equal(column.offsets, offsets)
+    np.testing.assert_array_equal(column.values, np.concatenate([np.sort(x) for x in cut(offsets, content)]))
+
+
+def test_an_index_counts_from_the_first_list(upsweep, arrow):
+    lists = [[1]] * 100_000
+    lists[90_000] = [INT64_MAX, 1]
+    upsweep.table("t.parquet", {"x": lists}, row_group_size=30_000)
+    error = upsweep.fails("overflow", "segment", "t.parquet:x", "-o", "out.npy", index=90_000)
+    assert "list 90000 " in error["message"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_decimals_and_dates_stay_what_they_are(upsweep, arrow, suffix):
+    price = arrow.array([["1.50", "2.25"], [], ["0.10"]], arrow.list_(arrow.string())).cast(
+        arrow.list_(arrow.decimal128(12, 2))
+    )
+    days = [datetime.date(2001, 1, 2), datetime.date(1999, 12, 31)]
+    day = arrow.array([days, [], days[:1]], arrow.list_(arrow.date32()))
+    upsweep.table("t.parquet", {"price": price, "day": day})
+    out = f"out.{suffix}"
+    result = upsweep.json("segment", "t.parquet:price", "-o", out)
+    assert (result["first"], result["last"], result["scale"]) == ("3.75", "0.10", 2)
+    column = read(arrow, upsweep, out)["price"]
+    assert column.type == arrow.decimal128(18, 2)
+    assert column.to_pylist() == [decimal.Decimal("3.75"), decimal.Decimal("0.00"), decimal.Decimal("0.10")]
+    assert upsweep.text("reduce", f"{out}:price") == "3.85\n"
+    # No values have no least.
+    upsweep.ok("segment", "--op", "min", "t.parquet:price", "-o", out, "--quiet")
+    assert read(arrow, upsweep, out)["price"].to_pylist() == [decimal.Decimal("1.50"), None, decimal.Decimal("0.10")]
+    upsweep.ok("segment", "--op", "max", "t.parquet:day", "-o", out, "--quiet")
+    assert read(arrow, upsweep, out)["day"].to_pylist() == [days[0], None, days[0]]
+    upsweep.ok("segment", "--op", "sort", "t.parquet:day", "-o", out, "--quiet")
+    assert read(arrow, upsweep, out)["day"].to_pylist() == [days[::-1], [], days[:1]]
+    upsweep.ok("segment", "--op", "scan", "t.parquet:price", "-o", out, "--quiet")
+    sums = read(arrow, upsweep, out)["price"]
+    assert sums.type == arrow.list_(arrow.decimal128(18, 2)) and sums[0].as_py()[1] == decimal.Decimal("3.75")
+    assert upsweep.npy("segment", "--dtype", "float64", "t.parquet:price").tolist() == [3.75, 0.0, 0.1]
+    assert upsweep.npy("segment", "t.parquet:price").tolist() == [375, 0, 10]
+
+
+def test_offsets_and_content_to_a_table(upsweep, arrow):
+    args = save(upsweep, np.array([1, 3, 3, 4]), np.array([9, 2, 1, 3, 9]))
+    upsweep.ok("segment", "--op", "sort", *args, "-o", "out.parquet", "--quiet")
+    assert read(arrow, upsweep, "out.parquet").to_pydict() == {"content": [[1, 2], [], [3]]}
+    upsweep.ok("segment", "--op", "any", *args, "-o", "out.arrow", "--quiet")
+    assert read(arrow, upsweep, "out.arrow").to_pydict() == {"content": [True, False, True]}
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_no_lists(upsweep, arrow, name):
+    upsweep.table(name, {"x": arrow.array([], arrow.list_(arrow.int64()))})
+    assert upsweep.npy("segment", name).tolist() == []
+    upsweep.fails("unknown_rung", "segment", name, "--rung", "cpu.nope", "-o", "out.npy")
+    upsweep.ok("segment", "--op", "sort", name, "-o", "out.parquet", "--quiet")
+    assert read(arrow, upsweep, "out.parquet").to_pydict() == {"x": []}
+    upsweep.table(name, {"x": arrow.array([[], []], arrow.list_(arrow.int64()))})
+    assert upsweep.npy("segment", name).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("column", [[["a"]], [[[1]]], [[{"a": 1}]], [{"a": 1}]])
+def test_columns_of_something_else(upsweep, arrow, column):
+    upsweep.table("t.parquet", {"x": column})
+    upsweep.fails("unsupported_type", "segment", "t.parquet:x", "-o", "out.npy")
+
+
+# ------------------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    "offsets, word, index",
+    [
+        ([0, 3, 2, 5], "stop_before_start", 1),
+        ([0, 3, 6, 9], "stop_past_end", 1),
+        ([-1, 3, 4], "negative_start", 0),
+        ([], "unequal_lengths", None),
+    ],
+)
+@pytest.mark.parametrize("op", ["add", "any", "scan", "sort"])
+def test_bad_offsets(upsweep, op, offsets, word, index):
+    args = save(upsweep, np.array(offsets, dtype="int64"), np.arange(5))
+    error = upsweep.fails(word, "segment", "--op", op, *args, "-o", "out.npy", index=index)
+    assert "offsets.npy" in error["message"]
+
+
+def test_no_offset_is_one_list_less(upsweep):
+    args = save(upsweep, np.array([0]), np.arange(5))
+    assert upsweep.npy("segment", *args).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "word, options",
+    [
+        ("invalid_argument", ["--op", "median"]),
+        ("invalid_argument", ["--op", "any", "--dtype", "int32"]),
+        ("invalid_argument", ["--op", "count", "--overflow", "wrap"]),
+        ("invalid_argument", ["--op", "sort", "--init", "1"]),
+        ("invalid_argument", ["--op", "sort", "--exclusive"]),
+        ("invalid_argument", ["--op", "add", "--exclusive"]),
+        ("invalid_argument", ["--op", "add", "--by", "max"]),
+        ("invalid_argument", ["--op", "add", "--descending"]),
+        ("invalid_argument", ["--op", "scan", "--nan-first"]),
+        ("invalid_argument", ["--op", "scan", "--by", "sort"]),
+        ("invalid_argument", ["--op", "mul", "--overflow", "checked"]),
+        ("invalid_argument", ["--op", "max", "--dtype", "int8"]),
+        ("invalid_argument", ["--init", "x"]),
+        ("unknown_rung", ["--rung", "cpu.nope"]),
+        (("not_built", "no_device"), ["--device", "cuda"]),
+        ("invalid_argument", ["--threads", "-1"]),
+        ("not_found", ["-o", "nowhere/out.npy"]),
+    ],
+)
+def test_bad_options(upsweep, word, options):
+    args = save(upsweep, np.array([0, 1]), np.array([1]))
+    output = [] if "-o" in options else ["-o", "out.npy"]
+    upsweep.fails(word, "segment", *args, *options, *output)
+
+
+def test_offsets_where_they_belong(upsweep, arrow):
+    args = save(upsweep, np.array([0, 1]), np.array([1]))
+    upsweep.fails("invalid_argument", "segment", "content.npy", "-o", "out.npy")
+    upsweep.table("t.parquet", {"x": [[1]]})
+    upsweep.fails("invalid_argument", "segment", "--offsets", "offsets.npy", "t.parquet:x", "-o", "out.npy")
+    upsweep.fails("unsupported_type", "segment", "--offsets", "t.parquet:x", "content.npy", "-o", "out.npy")
+    upsweep.save("wide.npy", np.array([0, 1], dtype="int16"))
+    upsweep.fails("unsupported_type", "segment", "--offsets", "wide.npy", "content.npy", "-o", "out.npy")
+    upsweep.fails("invalid_argument", "segment", "--offsets", "-", "-", "-o", "out.npy")
+    upsweep.fails("invalid_argument", "segment", "--op", "sort", "t.parquet:x", "-o", "-")
+    with (upsweep.folder / "content.npy").open("rb") as file:
+        assert upsweep.npy("segment", "--offsets", "offsets.npy", "-", stdin=file).tolist() == [1]
+    assert upsweep.npy("segment", *args).tolist() == [1]
+
+
+def test_text_of_results(upsweep):
+    args = save(upsweep, np.array([0, 2, 3]), np.array([1, 2, 3]))
+    text = upsweep.text("segment", *args)
+    assert text.splitlines()[:5] == ["lists  2", "count  2", "type   int64", "first  3", "last   3"]
+    assert "output out.npy" in upsweep.text("segment", *args, "-o", "out.npy")
+    assert upsweep.text("segment", *args, "-o", "out.npy", "--quiet") == ""
+
+
+def test_a_damaged_file(upsweep, arrow):
+    offsets, content = example("int64", 20_000)
+    column = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content))
+    upsweep.table("t.parquet", {"x": column})
+    whole = (upsweep.folder / "t.parquet").read_bytes()
+    upsweep.write("cut.parquet", whole[: len(whole) // 2])
+    upsweep.fails("malformed", "segment", "cut.parquet:x", "-o", "out.npy")
