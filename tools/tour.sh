@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour.sh: the tour: real tables, a running total over six million rows, the line items of 1995's orders, SQL over them,
-# and an invoice reconciled.
+# tools/tour.sh: the tour: real tables, a running total over six million rows, the line items of 1995's orders, their
+# totals, SQL over the tables, and an invoice reconciled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +34,14 @@ $python tools/tour_data.py lists "$data"
 run $upsweep offsets "$data/starts_1995.npy" "$data/stops_1995.npy" -o "$data/offsets_1995.npy"
 say "Every rung of the ragged ladder on those lists, verified, then timed"
 run $upsweep ladder ragged --input "$data/starts_1995.npy" "$data/stops_1995.npy"
+
+say "Their prices, gathered to a column of lists: the total and the dearest item of each order, and the items above 50,000"
+run $upsweep pack "$data"/{starts,stops}_1995.npy "$data/lineitem.parquet:l_extendedprice" -o "$data/prices_1995.parquet"
+run $upsweep segment --op add "$data/prices_1995.parquet" -o "$data/totals_1995.parquet"
+run $upsweep segment --op max "$data/prices_1995.parquet" -o "$data/dearest_1995.parquet"
+$python tools/tour_data.py mask "$data"
+run $upsweep select --mask "$data/dear_1995.parquet" "$data/prices_1995.parquet" -o "$data/dear_items_1995.parquet"
+$python tools/tour_check.py lists "$data"
 
 say "A filtered sum, SUM(l_quantity * l_extendedprice) WHERE l_suppkey < 30: every rung of its ladder, then in SQL"
 run $upsweep ladder aggregate --z 30 --input "$data"/lineitem.parquet:{l_suppkey,l_quantity,l_extendedprice}

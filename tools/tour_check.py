@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour_check.py: runs a query by the command and by DuckDB on the same file, and says whether the answers are equal.
-"""tour_check.py COMMAND SQL: exit status 1 where the answers differ; without DuckDB nothing is compared."""
+# tools/tour_check.py: runs a query by the command and by DuckDB on the same file, and says whether the answers are equal;
+# or compares the tour's results on lists with NumPy's.
+"""tour_check.py COMMAND SQL: exit status 1 where the answers differ; without DuckDB nothing is compared.
+tour_check.py lists DIR: the same of totals_1995, dearest_1995 and dear_items_1995.parquet."""
 
 import json
 import math
@@ -15,7 +17,34 @@ def equal(found, expected):
     return str(found) == str(expected)
 
 
+def check_lists(folder):
+    import numpy as np
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    def column(name):
+        return pq.read_table(f"{folder}/{name}.parquet").column(0).combine_chunks()
+
+    def cents(decimals):  # the lower half of 128 bits: prices are short
+        return np.frombuffer(decimals.buffers()[1], dtype=np.int64)[::2][: len(decimals)]
+
+    prices = column("prices_1995")
+    starts, values = np.asarray(prices.offsets)[:-1], cents(prices.values)  # no order is empty
+    kept = column("dear_items_1995")
+    dear = values > 5_000_000
+    same = (
+        np.array_equal(cents(column("totals_1995")), np.add.reduceat(values, starts))
+        and np.array_equal(cents(column("dearest_1995")), np.maximum.reduceat(values, starts))
+        and np.array_equal(cents(kept.values), values[dear])
+        and np.array_equal(pc.list_value_length(kept), np.add.reduceat(dear.astype(np.int32), starts))
+    )
+    print(f"verified: as NumPy {np.__version__} has it" if same else "WRONG: NumPy has others")
+    return 0 if same else 1
+
+
 def main():
+    if sys.argv[1] == "lists":
+        return check_lists(sys.argv[2])
     command, sql = sys.argv[1:]
     try:
         import duckdb

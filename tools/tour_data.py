@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour_data.py: makes the tour's tables (`tables DIR`), the lists of line items per order (`lists DIR`), and open
-# line items with an invoice's total (`invoice DIR`).
+# tools/tour_data.py: makes the tour's tables (`tables DIR`), the lists of line items per order (`lists DIR`), which of
+# them are dear (`mask DIR`), and open line items with an invoice's total (`invoice DIR`).
 """Real data for the tour, made once and kept.
 
 tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli; where that is not installed,
             tables of the same size and types by a small generator of our own, named as such in the output.
 lists DIR   starts_1995.npy and stops_1995.npy: where the line items of each order of 1995 lie in lineitem.
+mask DIR    dear_1995.parquet: of the prices of these line items in prices_1995.parquet, which are above 50,000.
 invoice DIR open_items.parquet: order, line and price of 20 line items; invoice_total.txt: what ten of them add up to.
 """
 
@@ -16,6 +17,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS = 6_001_215  # of lineitem at scale factor 1
@@ -82,6 +84,12 @@ def lists(folder: pathlib.Path) -> None:
     print(f"{len(chosen):,} of {len(dates):,} orders are of 1995")
 
 
+def mask(folder: pathlib.Path) -> None:
+    prices = pq.read_table(folder / "prices_1995.parquet").column(0).combine_chunks()
+    dear = pc.greater(prices.values, pa.scalar(50_000, prices.type.value_type))
+    pq.write_table(pa.table({"dear": pa.ListArray.from_arrays(prices.offsets, dear)}), folder / "dear_1995.parquet")
+
+
 def invoice(folder: pathlib.Path) -> None:
     lines = pq.read_table(folder / "lineitem.parquet", columns=["l_orderkey", "l_extendedprice"]).slice(0, 20)
     keys = lines["l_orderkey"].to_pylist()
@@ -97,4 +105,4 @@ def invoice(folder: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    {"tables": tables, "lists": lists, "invoice": invoice}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"tables": tables, "lists": lists, "mask": mask, "invoice": invoice}[sys.argv[1]](pathlib.Path(sys.argv[2]))
