@@ -162,20 +162,24 @@ std::string files_text(const io::ResultWriter& writer) {
 void report_moved(const Common& common, const std::optional<std::string>& output, const Moved& moved,
                   std::span<const std::unique_ptr<LoadedColumn>> columns, const io::ResultWriter* writer) {
   Json dtypes = Json::array();
+  Json scales = Json::array();
+  bool any_scaled = false;
   std::string types;
   for (const auto& column : columns) {
     const io::ColumnInfo& info = column->info();
+    const bool scaled = is_scaled(info.type, info);
     dtypes.push_back(type_word(info.type, info));
+    scales.push_back(scaled ? Json(info.scale) : Json());
+    any_scaled = any_scaled || scaled;
     types += (types.empty() ? "" : "; ") + type_text(info.type, info);
   }
   if (common.json) {
-    print_json({{"count", moved.count},
-                {"lists", moved.lists ? Json(*moved.lists) : Json()},
-                {"dtypes", dtypes},
-                {"rung", moved.rung},
-                {"seconds", moved.seconds},
-                {"output", output ? Json(*output) : Json()},
-                {"files", files_json(writer)}});
+    Json result{{"count", moved.count},       {"lists", moved.lists ? Json(*moved.lists) : Json()},
+                {"dtypes", dtypes},           {"rung", moved.rung},
+                {"seconds", moved.seconds},   {"output", output ? Json(*output) : Json()},
+                {"files", files_json(writer)}};
+    if (any_scaled) result["scales"] = scales;
+    print_json(result);
     return;
   }
   if (output == "-" || (common.quiet && output)) return;

@@ -297,7 +297,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
 }
 
 int run(int argc, char** argv, Common& common) {
-  CLI::App app{"Scans, reductions, ragged offsets, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
+  CLI::App app{"Scans, reductions, ragged arrays, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("-V,--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   int status = 0;

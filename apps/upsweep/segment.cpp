@@ -331,6 +331,12 @@ void report(const Common& common, const SegmentOptions& options, const Segmented
   if (done.count > 0) text += fmt::format("first  {}\nlast   {}\n", text_of(done.first), text_of(done.last));
   text += fmt::format("rung   {}\ntime   {}\n", done.rung, duration(done.seconds));
   if (writer != nullptr) text += files_text(*writer);
+  const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
+  if (stores_numbers && done.count > 0 && !operation.is_none(done.last)) {
+    if (const std::string stored = stored_text(done.last, type, meaning); !stored.empty()) {
+      text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
+    }
+  }
   print(text);
 }
 

@@ -110,10 +110,12 @@ std::string_view type_word(Type type, const io::ColumnInfo& meaning) {
 std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning) {
   const bool scaled = is_scaled(type, meaning) && meaning.scale > 0;
   if (!scaled && !is_date(meaning)) return {};
+  const auto stored = visit_type(
+      type, [&]<class T>(std::type_identity<T>) { return static_cast<std::int64_t>(element_of<T>(element)); });
   return fmt::format("{}: {} means {}",
                      scaled ? fmt::format("scaled by 1{}", std::string(static_cast<std::size_t>(meaning.scale), '0'))
                             : "days since 1970-01-01",
-                     element_of<std::int64_t>(element), to_text(element, type, meaning));
+                     stored, to_text(element, type, meaning));
 }
 
 dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning, std::string_view option) {

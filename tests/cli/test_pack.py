@@ -65,7 +65,8 @@ def test_bounds_and_content_of_a_table(upsweep, arrow):
 
     upsweep.table("t.parquet", {"a": [4, 0, 2], "b": [5, 2, 2]})
     upsweep.table("c.parquet", {"x": arrow.array(["1.10", "2.20", "3.30", "4.40", "5.50"]).cast(arrow.decimal128(9, 2))})
-    upsweep.ok("pack", "t.parquet:a", "t.parquet:b", "c.parquet:x", "-o", "out.parquet", "--quiet")
+    result = upsweep.json("pack", "t.parquet:a", "t.parquet:b", "c.parquet:x", "-o", "out.parquet")
+    assert (result["dtypes"], result["scales"]) == (["int64"], [2])
     column = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"]
     assert [[str(x) for x in one] for one in column.to_pylist()] == [["5.50"], ["1.10", "2.20"], []]
 

@@ -289,7 +289,13 @@ def test_decimals_and_dates_stay_what_they_are(upsweep, arrow, suffix):
     sums = read(arrow, upsweep, out)["price"]
     assert sums.type == arrow.list_(arrow.decimal128(18, 2)) and sums[0].as_py()[1] == decimal.Decimal("3.75")
     assert upsweep.npy("segment", "--dtype", "float64", "t.parquet:price").tolist() == [3.75, 0.0, 0.1]
+    least = upsweep.npy("segment", "--op", "min", "--dtype", "float64", "t.parquet:price")
+    assert least.tolist() == [1.5, np.inf, 0.1]
     assert upsweep.npy("segment", "t.parquet:price").tolist() == [375, 0, 10]
+    text = upsweep.text("segment", "t.parquet:price", "-o", "out.npy")
+    assert "the values in out.npy are scaled by 100: 10 means 0.10" in text
+    text = upsweep.text("segment", "--op", "sort", "t.parquet:day", "-o", "out.npy")
+    assert "days since 1970-01-01: 11324 means 2001-01-02" in text
 
 
 def test_offsets_and_content_to_a_table(upsweep, arrow):
