@@ -135,8 +135,9 @@ def test_what_does_not_belong_together(upsweep, arrow):
 
 
 def test_several_files_or_none(upsweep):
-    """Where one of them cannot be named, none stays whole under its name but those that were named before."""
     upsweep.save("content.npy", [1, 2, 3])
     upsweep.save("mask.npy", [True, False, True])
-    args = ["select", "--mask", "mask.npy", "content.npy", "content.npy", "-o", "nowhere/out.npy"]
-    upsweep.fails("not_found", *args)
+    args = ["select", "--mask", "mask.npy", "content.npy", "content.npy"]
+    (upsweep.folder / "out.1.npy").mkdir()
+    upsweep.fails("is_directory", *args, "-o", "out.npy")
+    upsweep.fails("not_found", *args, "-o", "nowhere/out.npy")
