@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upsweep/awkward.h: compact_offsets with the names, structs and semantics of Awkward Array's own kernel ABI.
+/* upsweep/awkward.h: Awkward Array's kernels that upsweep has operations for, by the names, structs and semantics of
+ * Awkward's own kernel ABI (awkward-cpp 57): register or load libupsweep-awkward's in the place of these.
  *
- * Link or load libupsweep-awkward in place of Awkward's kernel library for these three functions. tooffsets holds
- * length + 1 offsets. Success is a null `str`. Otherwise `str` reports what is wrong: "stops[i] < starts[i]" as with
- * Awkward's kernel, or "offsets overflow int64" where a difference or an offset does not fit (Awkward's kernel wraps
- * around). `identity` is then the first bad list, and tooffsets[0 ... identity] are right. `identity` and `attempt` are
- * INT64_MAX where they mean nothing. Safe to call from any number of threads. */
+ * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words where Awkward's kernel looks for it,
+ * `identity` is the first bad list, and `attempt` the value that was refused. Both are INT64_MAX where they mean nothing.
+ * Outputs are then unspecified, but for compact_offsets. Calls may come from any number of threads; they use all cores.
+ *
+ * Where these differ from Awkward's kernels:
+ *   - decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past the
+ *     largest int64 are errors: Awkward's kernels do not look for them;
+ *   - sums and products of floats of lists of more than 4,096 elements are folded in blocks of that many, in order (see
+ *     segmented.hpp): their last bits may differ, those of shorter lists are the same;
+ *   - sorts are always stable.
+ */
 #ifndef UPSWEEP_AWKWARD_H
 #define UPSWEEP_AWKWARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -23,12 +31,196 @@ struct upsweep_awkward_error {
   int64_t attempt;
 };
 
-struct upsweep_awkward_error awkward_ListArray32_compact_offsets_64(int64_t* tooffsets, const int32_t* fromstarts,
-                                                                    const int32_t* fromstops, int64_t length);
-struct upsweep_awkward_error awkward_ListArrayU32_compact_offsets_64(int64_t* tooffsets, const uint32_t* fromstarts,
-                                                                     const uint32_t* fromstops, int64_t length);
-struct upsweep_awkward_error awkward_ListArray64_compact_offsets_64(int64_t* tooffsets, const int64_t* fromstarts,
-                                                                    const int64_t* fromstops, int64_t length);
+/* ------------------------------------------------------------------------------------------------------------- types
+ * What kernels are there for: X(name of the type in the kernels' names, the type). */
+
+/* Bounds of lists. */
+#define UPSWEEP_AWKWARD_BOUNDS(X) X(32, int32_t) X(U32, uint32_t) X(64, int64_t)
+
+#define UPSWEEP_AWKWARD_NUMBERS(X) \
+  X(int8, int8_t)                  \
+  X(uint8, uint8_t)                \
+  X(int16, int16_t)                \
+  X(uint16, uint16_t)              \
+  X(int32, int32_t) X(uint32, uint32_t) X(int64, int64_t) X(uint64, uint64_t) X(float32, float) X(float64, double)
+
+#define UPSWEEP_AWKWARD_ELEMENTS(X) X(bool, bool) UPSWEEP_AWKWARD_NUMBERS(X)
+
+/* Results and elements: X(result, its type, element, its type). */
+#define UPSWEEP_AWKWARD_PRODUCTS(X)     \
+  X(int64, int64_t, int8, int8_t)       \
+  X(int64, int64_t, int16, int16_t)     \
+  X(int64, int64_t, int32, int32_t)     \
+  X(int64, int64_t, int64, int64_t)     \
+  X(uint64, uint64_t, uint8, uint8_t)   \
+  X(uint64, uint64_t, uint16, uint16_t) \
+  X(uint64, uint64_t, uint32, uint32_t) \
+  X(uint64, uint64_t, uint64, uint64_t) \
+  X(int32, int32_t, int8, int8_t)       \
+  X(int32, int32_t, int16, int16_t)     \
+  X(int32, int32_t, int32, int32_t)     \
+  X(uint32, uint32_t, uint8, uint8_t)   \
+  X(uint32, uint32_t, uint16, uint16_t) \
+  X(uint32, uint32_t, uint32, uint32_t) \
+  X(float32, float, float32, float)     \
+  X(float64, double, float64, double)
+
+#define UPSWEEP_AWKWARD_SUMS(X)        \
+  UPSWEEP_AWKWARD_PRODUCTS(X)          \
+  X(int32, int32_t, bool, bool)        \
+  X(int64, int64_t, bool, bool)        \
+  X(float64, double, int8, int8_t)     \
+  X(float64, double, uint8, uint8_t)   \
+  X(float64, double, int16, int16_t)   \
+  X(float64, double, uint16, uint16_t) \
+  X(float64, double, int32, int32_t)   \
+  X(float64, double, uint32, uint32_t) \
+  X(float64, double, int64, int64_t)   \
+  X(float64, double, uint64, uint64_t) \
+  X(float64, double, float32, float)
+
+/* ------------------------------------------------------------------------------------------------- offsets: lists.cpp
+ * awkward_ListArray{32,U32,64}_compact_offsets_64            offsets of the lists packed; they hold length + 1. Errors:
+ *                                                            "stops[i] < starts[i]", or "offsets overflow int64"; then
+ *                                                            tooffsets[0 ... identity] are right
+ * awkward_ListOffsetArray{32,U32,64}_flatten_offsets_64      inneroffsets[outeroffsets[i]] */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                             \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_compact_offsets_64(int64_t* tooffsets, const T* fromstarts, \
+                                                                            const T* fromstops, int64_t length);     \
+  struct upsweep_awkward_error awkward_ListOffsetArray##NAME##_flatten_offsets_64(                                   \
+      int64_t* tooffsets, const T* outeroffsets, int64_t outeroffsetslen, const int64_t* inneroffsets);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+
+/* -------------------------------------------------------------------------- what lists' elements are given: positions.cpp
+ * awkward_ListArray{32,U32,64}_localindex_64                 positions in the lists between length + 1 offsets
+ * awkward_RegularArray_localindex_64, awkward_localindex_64  of lists of one size, and of one list
+ * awkward_ListArray{32,U32,64}_getitem_next_range_spreadadvanced_64, awkward_RegularArray_...
+ *                                                            a value per list to its elements
+ * awkward_ListOffsetArray64_reduce_local_nextparents_64, awkward_RegularArray_...
+ *                                                            the list of each element
+ * awkward_ListArray{32,U32,64}_broadcast_tooffsets_64        where the elements lie of lists that are to fit fromoffsets.
+ *                                                            Errors: "stops[i] > len(content)", "broadcast's offsets must
+ *                                                            be monotonically increasing", "cannot broadcast nested list" */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                            \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_localindex_64(int64_t* toindex, const T* offsets,          \
+                                                                       int64_t length);                             \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_next_range_spreadadvanced_64(                      \
+      int64_t* toadvanced, const int64_t* fromadvanced, const T* fromoffsets, int64_t lenstarts);                   \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_broadcast_tooffsets_64(                                    \
+      int64_t* tocarry, const int64_t* fromoffsets, int64_t offsetslength, const T* fromstarts, const T* fromstops, \
+      int64_t lencontent);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_RegularArray_localindex_64(int64_t* toindex, int64_t size, int64_t length);
+struct upsweep_awkward_error awkward_localindex_64(int64_t* toindex, int64_t length);
+struct upsweep_awkward_error awkward_RegularArray_getitem_next_range_spreadadvanced_64(int64_t* toadvanced,
+                                                                                       const int64_t* fromadvanced,
+                                                                                       int64_t length,
+                                                                                       int64_t nextsize);
+struct upsweep_awkward_error awkward_ListOffsetArray64_reduce_local_nextparents_64(int64_t* nextparents,
+                                                                                   const int64_t* offsets,
+                                                                                   int64_t length,
+                                                                                   int64_t nextparents_length);
+struct upsweep_awkward_error awkward_RegularArray_reduce_local_nextparents_64(int64_t* nextparents, int64_t size,
+                                                                              int64_t length);
+
+/* ------------------------------------------------------------------------------------------ elements taken: select.cpp
+ * awkward_ListArray{32,U32,64}_getitem_jagged_apply_64       of each list the elements that its indices name, the last of
+ *                                                            them being -1. Errors, list by list: "jagged slice's stops[i]
+ *                                                            < starts[i]", "jagged slice's offsets extend beyond its
+ *                                                            content", "stops[i] < starts[i]", "stops[i] > len(content)",
+ *                                                            "index out of range" (attempt: the index)
+ * awkward_ByteMaskedArray_numnull                            how many bytes, as booleans, are not validwhen */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                            \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_jagged_apply_64(                   \
+      int64_t* tooffsets, int64_t* tocarry, const int64_t* slicestarts, const int64_t* slicestops,  \
+      int64_t sliceouterlen, const int64_t* sliceindex, int64_t sliceinnerlen, const T* fromstarts, \
+      const T* fromstops, int64_t contentlen);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_ByteMaskedArray_numnull(int64_t* numnull, const int8_t* mask, int64_t length,
+                                                             bool validwhen);
+
+/* -------------------------------------------------------------------------------------- combinations: combinations.cpp
+ * awkward_ListArray{32,U32,64}_combinations_length_64        how many choices of n elements each list has, as offsets
+ * awkward_ListArray{32,U32,64}_combinations_64, awkward_RegularArray_combinations_64
+ *                                                            these, as n arrays of positions; toindex[0 ... n - 1] become
+ *                                                            their length, fromindex is not used */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                     \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_combinations_length_64(                             \
+      int64_t* totallen, int64_t* tooffsets, int64_t n, bool replacement, const T* starts, const T* stops,   \
+      int64_t length);                                                                                       \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_combinations_64(                                    \
+      int64_t** tocarry, int64_t* toindex, int64_t* fromindex, int64_t n, bool replacement, const T* starts, \
+      const T* stops, int64_t length);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_RegularArray_combinations_64(int64_t** tocarry, int64_t* toindex,
+                                                                  int64_t* fromindex, int64_t n, bool replacement,
+                                                                  int64_t size, int64_t length);
+
+/* -------------------------------------------------------------------------------------------------- order: sort.cpp
+ * awkward_sort_{bool,int8,...,float64}                       each list's elements in order
+ * awkward_argsort_{bool,...}_{int32,uint32,int64,uint64}     their positions in their lists; the second type is the offsets'
+ * NaN come first in both directions. Lists are cut off after `length` elements. */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                               \
+  struct upsweep_awkward_error awkward_sort_##NAME(T* toptr, const T* fromptr, int64_t length, const int64_t* offsets, \
+                                                   int64_t offsetslength, bool ascending, bool stable);                \
+  struct upsweep_awkward_error awkward_argsort_##NAME##_int32(int64_t* toptr, const T* fromptr, int64_t length,        \
+                                                              const int32_t* offsets, int64_t offsetslength,           \
+                                                              bool ascending, bool stable);                            \
+  struct upsweep_awkward_error awkward_argsort_##NAME##_uint32(int64_t* toptr, const T* fromptr, int64_t length,       \
+                                                               const uint32_t* offsets, int64_t offsetslength,         \
+                                                               bool ascending, bool stable);                           \
+  struct upsweep_awkward_error awkward_argsort_##NAME##_int64(int64_t* toptr, const T* fromptr, int64_t length,        \
+                                                              const int64_t* offsets, int64_t offsetslength,           \
+                                                              bool ascending, bool stable);                            \
+  struct upsweep_awkward_error awkward_argsort_##NAME##_uint64(int64_t* toptr, const T* fromptr, int64_t length,       \
+                                                               const uint64_t* offsets, int64_t offsetslength,         \
+                                                               bool ascending, bool stable);
+UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+
+/* --------------------------------------------------------------------------------------------- reducers: reducers.cpp
+ * Of each list between outlength + 1 offsets:
+ * awkward_reduce_sum_{result}_{element}_64, awkward_reduce_prod_...
+ *                                                            integers wrap around
+ * awkward_reduce_{sum_bool,prod_bool,countnonzero}_{bool,int8,...,float64}_64
+ *                                                            whether any or all are not zero, and how many
+ * awkward_reduce_{min,max}_{int8,...,float64}_{the same}_64  beginning with `identity`; NaN are skipped
+ * awkward_reduce_{argmin,argmax}_{int8,...,float64}_64       where in fromptr the first one is, -1 of an empty list; NaN are
+ *                                                            skipped, but of a list that begins with one that is it */
+#define UPSWEEP_AWKWARD_KERNELS(OUT, OUT_T, IN, IN_T)                                                  \
+  struct upsweep_awkward_error awkward_reduce_sum_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, \
+                                                                    const int64_t* offsets, int64_t outlength);
+UPSWEEP_AWKWARD_SUMS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+#define UPSWEEP_AWKWARD_KERNELS(OUT, OUT_T, IN, IN_T)                                                   \
+  struct upsweep_awkward_error awkward_reduce_prod_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, \
+                                                                     const int64_t* offsets, int64_t outlength);
+UPSWEEP_AWKWARD_PRODUCTS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                        \
+  struct upsweep_awkward_error awkward_reduce_sum_bool_##NAME##_64(bool* toptr, const T* fromptr,               \
+                                                                   const int64_t* offsets, int64_t outlength);  \
+  struct upsweep_awkward_error awkward_reduce_prod_bool_##NAME##_64(bool* toptr, const T* fromptr,              \
+                                                                    const int64_t* offsets, int64_t outlength); \
+  struct upsweep_awkward_error awkward_reduce_countnonzero_##NAME##_64(int64_t* toptr, const T* fromptr,        \
+                                                                       const int64_t* offsets, int64_t outlength);
+UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                   \
+  struct upsweep_awkward_error awkward_reduce_min_##NAME##_##NAME##_64(                                    \
+      T* toptr, const T* fromptr, const int64_t* offsets, int64_t outlength, T identity);                  \
+  struct upsweep_awkward_error awkward_reduce_max_##NAME##_##NAME##_64(                                    \
+      T* toptr, const T* fromptr, const int64_t* offsets, int64_t outlength, T identity);                  \
+  struct upsweep_awkward_error awkward_reduce_argmin_##NAME##_64(                                          \
+      int64_t* toptr, const T* fromptr, const int64_t* offsets, const int64_t* starts, int64_t outlength); \
+  struct upsweep_awkward_error awkward_reduce_argmax_##NAME##_64(                                          \
+      int64_t* toptr, const T* fromptr, const int64_t* offsets, const int64_t* starts, int64_t outlength);
+UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
 
 #ifdef __cplusplus
 }

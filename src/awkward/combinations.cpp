@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// awkward/combinations.cpp: Awkward Array's kernels that count and write the choices of n elements of each list.
+#include "upsweep/combinations.hpp"
+#include "awkward/kernel.hpp"
+
+namespace upsweep::awkward {
+namespace {
+
+Answer overflow(const Error& error) {
+  if (error.code() != Code::overflow) return {};
+  return failure("combinations overflow int64", error.index());
+}
+
+template <class T>
+KernelError count(std::int64_t* total, std::int64_t* tooffsets, std::int64_t n, bool replacement, const T* starts,
+                  const T* stops, std::int64_t length) {
+  return run(
+      [&] {
+        const Lists lists = Lists::by_bounds(starts, stops, count_of(length));
+        *total = tooffsets[0] = 0;
+        if (lists.count == 0) return;  // n may be 0 then
+        *total = combinations_offsets(par, lists, kNothing, n, replacement, tooffsets).total;
+      },
+      overflow);
+}
+
+/// These kernels are told neither how long the content is nor how much room there is: as much as was counted.
+KernelError choose(std::int64_t** tocarry, std::int64_t* toindex, std::int64_t n, bool replacement,
+                   const Lists& lists) {
+  return run(
+      [&] {
+        if (lists.count == 0) {  // n may be 0 then
+          std::fill_n(toindex, n, 0);
+          return;
+        }
+        const std::int64_t total = combinations(par, lists, kNothing, n, replacement, nullptr, tocarry, kNothing).total;
+        std::fill_n(toindex, n, total);
+      },
+      overflow);
+}
+
+}  // namespace
+}  // namespace upsweep::awkward
+
+using upsweep::awkward::KernelError;
+
+#define UPSWEEP_KERNELS(NAME, T)                                                                                      \
+  KernelError awkward_ListArray##NAME##_combinations_length_64(int64_t* totallen, int64_t* tooffsets, int64_t n,      \
+                                                               bool replacement, const T* starts, const T* stops,     \
+                                                               int64_t length) {                                      \
+    return upsweep::awkward::count(totallen, tooffsets, n, replacement, starts, stops, length);                       \
+  }                                                                                                                   \
+  KernelError awkward_ListArray##NAME##_combinations_64(int64_t** tocarry, int64_t* toindex, int64_t* /*fromindex*/,  \
+                                                        int64_t n, bool replacement, const T* starts, const T* stops, \
+                                                        int64_t length) {                                             \
+    const auto lists = upsweep::Lists::by_bounds(starts, stops, upsweep::awkward::count_of(length));                  \
+    return upsweep::awkward::choose(tocarry, toindex, n, replacement, lists);                                         \
+  }
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
+#undef UPSWEEP_KERNELS
+
+KernelError awkward_RegularArray_combinations_64(int64_t** tocarry, int64_t* toindex, int64_t* /*fromindex*/, int64_t n,
+                                                 bool replacement, int64_t size, int64_t length) {
+  using upsweep::awkward::count_of;
+  return upsweep::awkward::choose(tocarry, toindex, n, replacement,
+                                  upsweep::Lists::of_size(count_of(length), count_of(size)));
+}
