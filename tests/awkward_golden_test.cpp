@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/awkward_golden_test.cpp: Awkward Array's own cases for compact_offsets, through every rung and through the
-// three C functions of libupsweep-awkward as a program that loads it sees them.
-#include <dlfcn.h>
+// three C functions of libupsweep-awkward. awkward_kernels_test.cpp has the others.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "awkward_library.hpp"
 #include "golden.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
@@ -26,6 +26,7 @@ namespace {
 
 using tests::Bounds;
 using tests::Guarded;
+using tests::kNothing;
 using tests::ListPattern;
 using tests::Outcome;
 
@@ -34,29 +35,17 @@ static_assert(sizeof(upsweep_awkward_error) == 32 && offsetof(upsweep_awkward_er
               offsetof(upsweep_awkward_error, filename) == 8 && offsetof(upsweep_awkward_error, identity) == 16 &&
               offsetof(upsweep_awkward_error, attempt) == 24);
 
-constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();  // Awkward's kSliceNone
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 template <class T>
 using Kernel = upsweep_awkward_error (*)(std::int64_t*, const T*, const T*, std::int64_t);
-
-void* symbol(const char* name) {
-  static void* const library = dlopen(UPSWEEP_AWKWARD_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    ADD_FAILURE() << dlerror();
-    return nullptr;
-  }
-  void* const found = dlsym(library, name);
-  EXPECT_NE(found, nullptr) << name;
-  return found;
-}
 
 template <class T>
 Kernel<T> kernel() {
   const char* name = std::is_same_v<T, std::int32_t>    ? "awkward_ListArray32_compact_offsets_64"
                      : std::is_same_v<T, std::uint32_t> ? "awkward_ListArrayU32_compact_offsets_64"
                                                         : "awkward_ListArray64_compact_offsets_64";
-  return reinterpret_cast<Kernel<T>>(symbol(name));
+  return reinterpret_cast<Kernel<T>>(tests::awkward_symbol(name));
 }
 
 /// The struct as the outcome that it stands for; its other members are checked here.

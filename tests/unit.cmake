@@ -28,10 +28,12 @@ upsweep_test(mutants SOURCES mutants_test.cpp)
 
 find_package(nlohmann_json REQUIRED)
 upsweep_test(awkward_golden SOURCES awkward_golden_test.cpp LIBS nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
-if(TARGET test_awkward_golden)
-  # Loaded by name, not linked: found on the run path.
-  target_compile_definitions(test_awkward_golden PRIVATE
-    UPSWEEP_AWKWARD_LIBRARY="$<TARGET_SONAME_FILE_NAME:upsweep_awkward>")
-  add_dependencies(test_awkward_golden upsweep_awkward)
-  set_target_properties(test_awkward_golden PROPERTIES BUILD_RPATH "$<TARGET_FILE_DIR:upsweep_awkward>")
-endif()
+upsweep_test(awkward_kernels SOURCES awkward_kernels_test.cpp LIBS ${CMAKE_DL_LIBS})
+foreach(test IN ITEMS test_awkward_golden test_awkward_kernels)
+  if(TARGET ${test})
+    # Loaded by name, not linked: found on the run path.
+    target_compile_definitions(${test} PRIVATE UPSWEEP_AWKWARD_LIBRARY="$<TARGET_SONAME_FILE_NAME:upsweep_awkward>")
+    add_dependencies(${test} upsweep_awkward)
+    set_target_properties(${test} PROPERTIES BUILD_RPATH "$<TARGET_FILE_DIR:upsweep_awkward>")
+  endif()
+endforeach()

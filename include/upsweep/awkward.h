@@ -68,7 +68,6 @@ struct upsweep_awkward_error {
 #define UPSWEEP_AWKWARD_SUMS(X)        \
   UPSWEEP_AWKWARD_PRODUCTS(X)          \
   X(int32, int32_t, bool, bool)        \
-  X(int64, int64_t, bool, bool)        \
   X(float64, double, int8, int8_t)     \
   X(float64, double, uint8, uint8_t)   \
   X(float64, double, int16, int16_t)   \
@@ -196,6 +195,8 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
                                                                     const int64_t* offsets, int64_t outlength);
 UPSWEEP_AWKWARD_SUMS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_reduce_sum_int64_bool_64(int64_t* toptr, const bool* fromptr,
+                                                              const int64_t* offsets, int64_t outlength);
 #define UPSWEEP_AWKWARD_KERNELS(OUT, OUT_T, IN, IN_T)                                                   \
   struct upsweep_awkward_error awkward_reduce_prod_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, \
                                                                      const int64_t* offsets, int64_t outlength);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/reducers.cpp: Awkward Array's kernels that reduce every list. They skip NaN in minima and maxima, where
 // segmented_reduce() propagates it: lists in which there was one are done again.
+#include <atomic>
 #include <type_traits>
 
 #include "awkward/kernel.hpp"
@@ -36,12 +37,10 @@ KernelError reduce(Out* to, const Content<In>& content, Op op) {
   });
 }
 
-/// Results are looked at again while the lists that they are of are in the cache.
+/// Lists that are reduced, and then looked at for NaN while they are in the cache.
 constexpr std::int64_t kListsAtATime = 128 * 1024;
-/// … by one thread at a time.
-constexpr std::int64_t kListsOfABlock = 8 * 1024;
 
-/// Reduces the lists and calls look_again(i) for each.
+/// Reduces the lists, some at a time, and calls look_again(first, count) for these.
 template <class In, class Out, class Op, class Look, class... Init>
 KernelError reduce_and_look(Out* to, const Content<In>& content, Op op, Look look_again, Init... init) {
   return reduced(content, [&] {
@@ -49,12 +48,30 @@ KernelError reduce_and_look(Out* to, const Content<In>& content, Op op, Look loo
       const std::int64_t count = std::min(kListsAtATime, content.n - first);
       segmented_reduce(par, Lists::by_offsets(content.offsets + first, count), content.elements, content.end(),
                        to + first, op, init...);
-      cpu::for_each_block(count, kListsOfABlock, par.threads, [&](cpu::Range lists) {
-        for (std::int64_t i = 0; i < lists.count; ++i) look_again(first + lists.first + i);
-        return kNoIndex;
-      });
+      look_again(first, count);
     }
   });
+}
+
+/// work(first, last) for ranges of n elements of T, by several threads where they are worth it.
+template <class T, class Work>
+void for_ranges(std::int64_t n, Work work) {
+  cpu::for_each_block(n, cpu::kBlockBytes / std::int64_t{sizeof(T)}, par.threads, [&](cpu::Range range) {
+    work(range.first, range.first + range.count);
+    return kNoIndex;
+  });
+}
+
+template <class T>
+bool has_nan(const T* x, std::int64_t n) {
+  if constexpr (std::is_integral_v<T>) return false;
+  std::atomic<bool> found{false};
+  for_ranges<T>(n, [&](std::int64_t first, std::int64_t last) {
+    bool is_there = false;
+    for (std::int64_t i = first; i < last; ++i) is_there |= x[i] != x[i];
+    if (is_there) found.store(true, std::memory_order_relaxed);  // it is read when the threads are done
+  });
+  return found;
 }
 
 struct Less {
@@ -73,39 +90,47 @@ struct Greater {
 /// The minimum or maximum of each list and `identity`.
 template <class T, class Op, class Better>
 KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, T identity) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto skip_nan = [&, to](std::int64_t i) {
-      if (to[i] == to[i]) return;
-      T best = identity;
-      for (std::int64_t j = content.offsets[i]; j < content.offsets[i + 1]; ++j) {
-        if (is_better(content.elements[j], best)) best = content.elements[j];
+  const auto skip_nan = [&](std::int64_t i) {
+    T best = identity;
+    for (std::int64_t j = content.offsets[i]; j < content.offsets[i + 1]; ++j) {
+      if (is_better(content.elements[j], best)) best = content.elements[j];
+    }
+    return best;
+  };
+  const auto look_again = [&](std::int64_t first, std::int64_t count) {
+    if (!has_nan(to + first, count)) return;
+    for_ranges<T>(count, [&](std::int64_t from, std::int64_t last) {
+      for (std::int64_t i = first + from; i < first + last; ++i) {
+        if (to[i] != to[i]) to[i] = skip_nan(i);
       }
-      to[i] = best;
-    };
-    return reduce_and_look(to, content, op, skip_nan, identity);
-  } else {
-    return reduced(content, [&] {
-      segmented_reduce(par, Lists::by_offsets(content.offsets, content.n), content.elements, content.end(), to, op,
-                       identity);
     });
-  }
+  };
+  return reduce_and_look(to, content, op, look_again, identity);
 }
 
 /// Where in the content, not in its list, each list's first minimum or maximum is. Of a list that begins with NaN, that is it.
 template <class T, class Op, class Better>
 KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Better is_better) {
-  return reduce_and_look(to, content, op, [&, to](std::int64_t i) {
-    if (to[i] < 0) return;  // an empty list
-    std::int64_t best = content.offsets[i] + to[i];
-    const T found = content.elements[best];
-    if (found != found && to[i] > 0) {  // a NaN in its midst
-      best = content.offsets[i];
-      for (std::int64_t j = best + 1; j < content.offsets[i + 1]; ++j) {
-        if (is_better(content.elements[j], content.elements[best])) best = j;
-      }
+  const std::int64_t* const offsets = content.offsets;
+  const T* const x = content.elements;
+  const auto skip_nan = [&](std::int64_t i) {
+    std::int64_t best = offsets[i];
+    for (std::int64_t j = best + 1; j < offsets[i + 1]; ++j) {
+      if (is_better(x[j], x[best])) best = j;
     }
-    to[i] = best;
-  });
+    return best;
+  };
+  const auto look_again = [&](std::int64_t first, std::int64_t count) {
+    const bool may_be_nan = has_nan(x + offsets[first], offsets[first + count] - offsets[first]);
+    for_ranges<std::int64_t>(count, [&](std::int64_t from, std::int64_t last) {
+      for (std::int64_t i = first + from; i < first + last; ++i) to[i] += to[i] < 0 ? 0 : offsets[i];
+      if (!may_be_nan) return;
+      for (std::int64_t i = first + from; i < first + last; ++i) {
+        if (to[i] >= 0 && x[to[i]] != x[to[i]]) to[i] = skip_nan(i);
+      }
+    });
+  };
+  return reduce_and_look(to, content, op, look_again);
 }
 
 }  // namespace
@@ -121,6 +146,11 @@ using upsweep::awkward::KernelError;
   }
 UPSWEEP_AWKWARD_SUMS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+
+KernelError awkward_reduce_sum_int64_bool_64(int64_t* toptr, const bool* fromptr, const int64_t* offsets,
+                                             int64_t outlength) {
+  return upsweep::awkward::reduce(toptr, Content(fromptr, offsets, outlength), upsweep::count_nonzero);
+}
 
 #define UPSWEEP_KERNELS(OUT, OUT_T, IN, IN_T)                                                                  \
   KernelError awkward_reduce_prod_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, const int64_t* offsets, \
