@@ -197,17 +197,22 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
   packing::require_adjacent(inner, "inner lists");
   require_array(offsets, 1, "offsets");
   const auto bad_list = [&](const auto& of_outer, const auto& of_inner) {
-    // Offset i alone: a list is checked by two threads, or two rounds, at its ends.
-    const auto flattened = [&](std::int64_t i) { return of_inner(of_outer(i)); };
-    const auto is_inner = [&](std::int64_t i) { return of_outer(i) >= 0 && of_outer(i) <= inner.count; };
+    const auto is_inner = [&](std::int64_t i) { return i >= 0 && i <= inner.count; };
     constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
-    if (!is_inner(0)) return std::int64_t{0};
-    offsets[0] = flattened(0);
+    if (!is_inner(of_outer(0))) return std::int64_t{0};
+    offsets[0] = of_inner(of_outer(0));
     return cpu::for_each_block(outer.count, kBlock, policy.threads, [&](cpu::Range lists) {
+      std::int64_t start = of_outer(lists.first);
+      if (!is_inner(start)) return kNoIndex;  // the list before says so
+      std::int64_t offset = of_inner(start);
       for (std::int64_t i = lists.first; i < lists.first + lists.count; ++i) {
-        if (!is_inner(i)) return kNoIndex;  // the list before says so
-        if (!is_inner(i + 1) || of_outer(i + 1) < of_outer(i) || flattened(i + 1) < flattened(i)) return i;
-        offsets[i + 1] = flattened(i + 1);
+        const std::int64_t stop = of_outer(i + 1);
+        if (stop < start || stop > inner.count) return i;
+        const std::int64_t next = of_inner(stop);
+        if (next < offset) return i;
+        offsets[i + 1] = next;
+        start = stop;
+        offset = next;
       }
       return kNoIndex;
     });
