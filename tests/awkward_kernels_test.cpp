@@ -95,6 +95,7 @@ void expect_same(Guarded<T>& out, const std::vector<T>& expected, const std::str
     const T found = out.data()[i];
     const T wanted = expected[i];
     if (found != found && wanted != wanted) continue;
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): of floats too the bits are to be the same
     ASSERT_EQ(std::memcmp(&found, &wanted, sizeof(T)), 0)
         << what << ": " << i << " is " << +found << ", not " << +wanted;
   }
@@ -104,6 +105,7 @@ void expect_same(Guarded<T>& out, const std::vector<T>& expected, const std::str
 template <class Out, class T, class Fold>
 std::vector<Out> folds(const Offsets& offsets, const T* content, Fold fold) {
   std::vector<Out> out;
+  out.reserve(static_cast<std::size_t>(lists_in(offsets)));
   for (std::int64_t i = 0; i < lists_in(offsets); ++i) {
     out.push_back(fold(content, offsets[static_cast<std::size_t>(i)], offsets[static_cast<std::size_t>(i) + 1]));
   }
@@ -175,7 +177,7 @@ TEST(AwkwardReducers, Products) {
 }
 
 TEST(AwkwardReducers, AnyAllAndCounts) {
-  const auto check = []<class T>(T, const std::string& name, auto any, auto all, auto count) {
+  const auto check = []<class T>(std::type_identity<T>, const std::string& name, auto any, auto all, auto count) {
     check_reducer<bool, T>(name, any, [](const T* x, std::int64_t first, std::int64_t last) {
       return std::any_of(x + first, x + last, is_not_zero<T>);
     });
@@ -186,9 +188,9 @@ TEST(AwkwardReducers, AnyAllAndCounts) {
       return std::int64_t{std::count_if(x + first, x + last, is_not_zero<T>)};
     });
   };
-#define CHECK(NAME, T)                                                   \
-  check(T{}, #NAME, UPSWEEP_KERNEL(awkward_reduce_sum_bool_##NAME##_64), \
-        UPSWEEP_KERNEL(awkward_reduce_prod_bool_##NAME##_64),            \
+#define CHECK(NAME, T)                                                                       \
+  check(std::type_identity<T>{}, #NAME, UPSWEEP_KERNEL(awkward_reduce_sum_bool_##NAME##_64), \
+        UPSWEEP_KERNEL(awkward_reduce_prod_bool_##NAME##_64),                                \
         UPSWEEP_KERNEL(awkward_reduce_countnonzero_##NAME##_64));
   UPSWEEP_AWKWARD_ELEMENTS(CHECK)
 #undef CHECK
@@ -591,6 +593,7 @@ void check_combinations(Length length, Choose combine) {
       expect_same(offsets, expected_offsets, "offsets");
       std::vector<Guarded<std::int64_t>> carry;
       std::vector<std::int64_t*> carries;
+      carries.reserve(static_cast<std::size_t>(n));
       for (std::int64_t k = 0; k < n; ++k) carries.push_back(carry.emplace_back(total, 1).data());
       Guarded<std::int64_t> ends(n, 1);
       std::vector<std::int64_t> unused(static_cast<std::size_t>(n));

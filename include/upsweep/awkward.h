@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -226,5 +228,7 @@ UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_AWKWARD_KERNELS)
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif /* UPSWEEP_AWKWARD_H */

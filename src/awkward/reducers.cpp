@@ -139,6 +139,8 @@ KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Bett
 using upsweep::awkward::Content;
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
+
 #define UPSWEEP_KERNELS(OUT, OUT_T, IN, IN_T)                                                                 \
   KernelError awkward_reduce_sum_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, const int64_t* offsets, \
                                                    int64_t outlength) {                                       \
@@ -199,3 +201,4 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_KERNELS)
   }
 UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)

@@ -65,6 +65,8 @@ const std::int64_t* as_signed(const std::uint64_t* offsets) { return reinterpret
 
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
+
 #define UPSWEEP_KERNELS(NAME, T)                                                                                       \
   KernelError awkward_sort_##NAME(T* toptr, const T* fromptr, int64_t length, const int64_t* offsets,                  \
                                   int64_t offsetslength, bool ascending, bool /*stable*/) {                            \
@@ -91,3 +93,4 @@ using upsweep::awkward::KernelError;
   }
 UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
