@@ -406,6 +406,14 @@ void check_positions(LocalIndex local_index, Spread spread) {
   EXPECT_TRUE(index.intact());
   const std::int64_t values[] = {7, 8, 9};
   expect_error(spread(index.data(), values, disorder, 3), "offsets must be monotonically increasing", 0);
+  if constexpr (std::is_signed_v<T>) {
+    const T negative[] = {-2, 0, 3};
+    expect_error(local_index(index.data(), negative, 2), "starts[i] < 0", 0);
+    expect_error(spread(index.data(), values, negative, 2), "starts[i] < 0", 0);
+    const T in_disorder[] = {1, -2, 2};
+    expect_error(local_index(index.data(), in_disorder, 2), "starts[i] < 0", 1);
+    EXPECT_TRUE(index.intact());
+  }
 }
 
 template <class T, class Broadcast>

@@ -7,10 +7,13 @@
 namespace upsweep::awkward {
 namespace {
 
-/// Lists' outputs go to where the lists lie, but ours begin with the first list.
+/// Lists' outputs go to where the lists lie, but ours begin with the first list. Throws negative_start.
 template <class T, class Out>
 Out* at_first_list(Out* out, const T* offsets, std::int64_t n) {
-  return n > 0 && offsets != nullptr && out != nullptr ? out + offsets[0] : out;
+  if (n == 0 || offsets == nullptr || out == nullptr) return out;
+  if (static_cast<std::int64_t>(offsets[0]) < 0)
+    throw Error(Code::negative_start, "offsets begin before the output", 0);
+  return out + offsets[0];
 }
 
 template <class T>
@@ -24,9 +27,10 @@ KernelError local_index_of(std::int64_t* toindex, const T* offsets, std::int64_t
         if (error.code() != Code::stop_before_start) return {};
         // Lists in disorder: each by itself, and those that end before their start are empty.
         for (std::int64_t i = 0; i < n; ++i) {
-          for (auto at = static_cast<std::int64_t>(offsets[i]); at < static_cast<std::int64_t>(offsets[i + 1]); ++at) {
-            toindex[at] = at - static_cast<std::int64_t>(offsets[i]);
-          }
+          const auto start = static_cast<std::int64_t>(offsets[i]);
+          const auto stop = static_cast<std::int64_t>(offsets[i + 1]);
+          if (start < 0 && start < stop) return failure(text_of(Code::negative_start), i);
+          for (std::int64_t at = start; at < stop; ++at) toindex[at] = at - start;
         }
         return success();
       });
@@ -45,7 +49,10 @@ KernelError spread(std::int64_t* to, const std::int64_t* from, const T* offsets,
         broadcast(par, Lists::by_offsets(offsets, n), from, sizeof(std::int64_t), at_first_list(to, offsets, n),
                   elements_of(offsets, n));
       },
-      [&](const Error&) { return first_bad_offsets(offsets, n); });
+      [&](const Error& error) -> Answer {
+        if (error.code() != Code::stop_before_start) return {};
+        return first_bad_offsets(offsets, n);
+      });
 }
 
 KernelError spread_sized(std::int64_t* to, const std::int64_t* from, std::int64_t length, std::int64_t size) {
