@@ -427,8 +427,8 @@ void compact_ranges(const void* from, std::int64_t count, const std::uint64_t* w
 
 // ----------------------------------------------------------------------------------------------------------------- take
 
-/// Eight positions at a time, of which those past the range's end are written over. A list of up to eight indices takes no
-/// branch on its length.
+/// Eight positions at a time, of which those past the range's end are written over. A list of up to eight indices, or of none,
+/// takes no branch on its length.
 template <class T>
 bool take(const void* indices, std::int64_t count, const TakeRange* ranges, std::int64_t range_count,
           std::int64_t* positions) {
@@ -444,13 +444,14 @@ bool take(const void* indices, std::int64_t count, const TakeRange* ranges, std:
   for (std::int64_t i = 0; i < range_count; ++i) {
     const TakeRange range = ranges[i];
     std::int64_t at = range.first;
-    for (; at < range.stop && at + kTakeSlack <= count; at += kTakeSlack) {
+    for (bool more = at + kTakeSlack <= count; more; more = at < range.stop && at + kTakeSlack <= count) {
       const Vector<std::int64_t> index = load_eight(from + at);
       for (int r = 0; r < kRegisters; ++r) {
         const Register<std::int64_t> local = index.part[r] + ((index.part[r] < 0) & range.count);
         bad |= (lane_of[r] < range.stop - at) & ((local < 0) | (local >= range.count));
         reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(out + (at - range.first))[r] = local + range.start;
       }
+      at += kTakeSlack;
     }
     for (; at < range.stop; ++at) {
       auto local = static_cast<std::int64_t>(from[at]);

@@ -78,7 +78,7 @@ class ListPieces {
 
   template <class Measure>
   std::int64_t measure_block(std::int64_t first, std::int64_t end, const Measure& measure) {
-    Block& block = blocks_[static_cast<std::size_t>(first / kBlockLists)];
+    Block block;  // not the one in memory, which could be what measure() reads, for all the compiler knows
     std::int64_t bad = kNoIndex;
     for (std::int64_t i = first; i < end; ++i) {
       const ListSize size = measure(i);
@@ -86,6 +86,7 @@ class ListPieces {
       block.work += kListWork + size.reads;
       block.writes += size.writes;
     }
+    blocks_[static_cast<std::size_t>(first / kBlockLists)] = block;
     return bad;
   }
 
