@@ -230,8 +230,8 @@ inline Selected select(const gpu::Policy& policy, const Lists& lists, const Mask
 template <detail::IsSelectColumn... Column>
 Selected select(const gpu::Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                 const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(array));
 }
 
 /// Elements of an array: compaction. Waits, as it returns how many are kept.
@@ -241,8 +241,8 @@ inline Selected select(const gpu::Policy& policy, const Mask& mask, std::span<co
 }
 template <detail::IsSelectColumn... Column>
 Selected select(const gpu::Policy& policy, const Mask& mask, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> all{columns...};
-  return select(policy, mask, std::span<const SelectColumn>(all));
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return select(policy, mask, std::span<const SelectColumn>(array));
 }
 
 /// How many elements of the lists a selection keeps. Lists are checked.

@@ -83,7 +83,7 @@ SubsetSum solve_subset_sum(const Policy& policy, const std::int64_t* items, std:
 SubsetSumPlan plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                               const SubsetSumOptions& options);
 SubsetSums list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                            std::int64_t count, const SearchProgress& progress);
+                            std::int64_t most, const SearchProgress& progress);
 SubsetSumPlan plan_subset_list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target);
 SubsetSum solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                            const SubsetSumOptions& options);
@@ -117,12 +117,12 @@ SubsetSumPlan plan_subset(const Policy& policy, const R& items, std::int64_t tar
   return detail::plan_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
 }
 
-/// The first `count` ways to add up to the target, or all where there are fewer. They are ordered as words are in a
+/// The first `most` ways to add up to the target, or all where there are fewer. They are ordered as words are in a
 /// dictionary, positions being the letters: {0, 5} before {0, 7} before {1, 2}.
 template <detail::SubsetItems R>
-SubsetSums find_subsets(const Policy& policy, const R& items, std::int64_t target, std::int64_t count,
+SubsetSums find_subsets(const Policy& policy, const R& items, std::int64_t target, std::int64_t most,
                         const detail::SearchProgress& progress = {}) {
-  return detail::list_subset_sums(policy, std::ranges::data(items), std::ssize(items), target, count, progress);
+  return detail::list_subset_sums(policy, std::ranges::data(items), std::ssize(items), target, most, progress);
 }
 
 /// How find_subsets would go about it.
