@@ -19,9 +19,9 @@ namespace upsweep {
 template <class T, class Bound>
 struct ListColumns {
   Elements<Bound> offsets;
-  std::int64_t lists;
+  std::int64_t lists = 0;
   Elements<T> content;
-  std::int64_t elements;
+  std::int64_t elements = 0;
   std::string input;  ///< what they are called
 };
 
