@@ -637,12 +637,31 @@ TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
   }
 }
 
+TEST_F(GpuTest, OffsetsMayGoBackOverNullLists) {
+  constexpr std::int64_t n = 3000;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::uint8_t> valid;
+  for (std::size_t list = 0; list < 9; ++list) {
+    offsets.push_back(list % 2 == 0 ? 0 : n);
+    valid.push_back(list % 2 == 0 ? 1 : 0);
+  }
+  offsets.push_back(n);
+  DeviceArray<std::int64_t> bounds(offsets, 0);
+  DeviceArray<std::uint8_t> mask(valid, 0);
+  DeviceArray<std::int64_t> in(std::vector<std::int64_t>(n, 1), 0);
+  DeviceArray<std::int64_t> out(9);
+  const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(bounds.data()), 9);
+  segmented_reduce(gpu::Policy{}, lists.with_validity(Mask::bytes(mask.data(), 9)), in.data(), n, out.data());
+  EXPECT_EQ(out.values(), (std::vector<std::int64_t>{n, 0, n, 0, n, 0, n, 0, n}));
+}
+
 TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
   const Given large = of_pattern(ListPattern::giants, 900'000);
   DeviceLists<std::int64_t> most(large, 0);
-  const auto content = few_values<double>(large.content);
-  DeviceArray<double> in(content, 0);
-  gpu::WorkspaceSize size = gpu::segmented_workspace<double, double>({}, most.view(), large.content);
+  const auto content = few_values<float>(large.content);
+  DeviceArray<float> in(content, 0);
+  // Measured for results of 4 bytes, used for those of 8.
+  gpu::WorkspaceSize size = gpu::segmented_workspace<float, float>({}, most.view(), large.content);
   gpu::Workspace workspace(size);
   const auto policy = gpu::Policy{}.with_workspace(workspace);
   for (const ListPattern pattern : kPatterns) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan.hpp, reduce.hpp, ragged.hpp and aggregate.hpp with a gpu::Policy in front take device pointers:
+// The functions of scan, reduce, ragged, segmented…, select, pack and aggregate.hpp with a gpu::Policy take device pointers:
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
 //   upsweep::gpu::Workspace workspace(upsweep::gpu::scan_workspace<float, float>(policy, n), 0, stream);
 //   upsweep::inclusive_scan(policy.with_workspace(workspace), x, n, y);  // returns once the work is in the stream
 //
-// Order     work is put into the stream. Scans and the calls in …_async do not wait for it: a scan has no error that
-//           depends on the data, the others leave their outcome in device memory. reduce(), compact_offsets() and
-//           select_sum() wait.
+// Order     work is put into the stream. Scans of arrays and the calls in …_async do not wait for it: a scan has no error
+//           that depends on the data, the others leave their outcome in device memory. All others wait: reduce(),
+//           compact_offsets(), select_sum() and the operations on lists.
 // Memory    managed or device memory of the policy's device; host memory is an invalid_argument error, nothing is copied
 //           (but select_sum by cuda.zero_copy reads pinned memory of the host where it is). The stream is of that device too.
-// Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate and
-//           clear nothing.
+// Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate
+//           nothing, and but for operations on lists clear nothing.
 // Floats    the same bits on every run, for any alignment of the arrays; but not with libraries' rungs and cuda.lookback.
 // Errors    Error: no_device, device_failed, device_memory, not_built (a build without CUDA), and those of scan.hpp.
 //           A failure of the device that work of an earlier call caused may show in a later one.

@@ -13,9 +13,11 @@
 // Types     the ten of types.hpp, and bool. Positions are int64.
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
 // Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits
-//           for each element where positions are asked for, or where there are NaN or -0.0 in them.
+//           for each element where positions are asked for, or where there are NaN or -0.0 in them. On a GPU as much as the
+//           content and a bit per element; for positions twice that and 8 bytes per element.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists by offsets or of one size only; they must not overlap,
-//           which offsets that go back where a list is null could make them do.
+//           which offsets that go back where a list is null could make them do; where a list is null, elements that belong to no list
+//           are unspecified.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
 //           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
 //           about no list; only after the last one may something have been written.

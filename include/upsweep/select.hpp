@@ -15,7 +15,8 @@
 // Memory    outputs are the caller's. select needs room for the elements that it keeps, which count_kept() says; there are
 //           never more than the lists have elements. Offsets alone (no columns) are a selection too, and return that count.
 //           partition and take fill their outputs: as many elements as the content, or the indices, have. Nothing is
-//           written past that room. select takes memory of its own: a sixth of a byte per element of the content.
+//           written past that room. select takes memory of its own: a sixth of a byte per element of the content, on a
+//           GPU a fifth, and where lists lie anywhere 8 bytes for each list.
 // Columns   several at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes are moved as they are.
 // Lists     see lists.hpp. Null lists select and take nothing. Lists may overlap and lie in any order.
 // Results   the same for any rung, thread count, alignment and instruction set.

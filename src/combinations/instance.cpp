@@ -92,8 +92,9 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
     PairsInstance instance(std::vector<std::int64_t>(offsets, offsets + column.count), replacement, column.name);
     return visit(instance);
   }
+  const ListPattern pattern = list_pattern(request);
   for (const std::int64_t n : sizes_of(request, problem(request.problem))) {
-    PairsInstance instance(generated_offsets(list_pattern(request), n), replacement, "");
+    PairsInstance instance(generated_offsets(pattern, n), replacement, pattern_name(pattern));
     visit(instance);
   }
 }

@@ -23,14 +23,6 @@ inline void require_device_lists(const Lists& lists, int device) {
   if (lists.valid.is_given()) require_device_memory(lists.valid.data, device, "the validity of the lists");
 }
 
-/// Throws invalid_argument where an output of so many bytes lies on the bounds of adjacent lists.
-inline void require_apart_from_bounds(const Lists& lists, const void* out, std::int64_t bytes) {
-  const std::int64_t bounds = (lists.count + 1) * size_of(lists.type);
-  if (lists.has_size || lists.count == 0 || bytes == 0) return;
-  if (out != lists.starts && upsweep::detail::same_or_apart(lists.starts, bounds, out, bytes)) return;
-  throw Error(Code::invalid_argument, "the output overlaps the offsets: it needs memory of its own");
-}
-
 /// Waits for the call and throws the Error of the first bad list. Returns how many elements the lists have, which the
 /// ListFacts say that the call's scratch begins with.
 inline std::int64_t await_lists(const Launch& launch, const Lists& lists, std::int64_t content,

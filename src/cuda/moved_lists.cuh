@@ -58,7 +58,7 @@ struct Extent {
 };
 
 /// Lists of any kind, of a content of so many elements. What kind they are is the same for all threads.
-struct DeviceLists {
+struct MovedLists {
   const void* starts;
   const void* stops;
   const void* sizes;  ///< of list views, which have no stops; else null
@@ -70,7 +70,7 @@ struct DeviceLists {
   bool has_size;
   bool has_nulls;
 
-  DeviceLists(const Lists& lists, std::int64_t elements, const void* view_sizes = nullptr)
+  MovedLists(const Lists& lists, std::int64_t elements, const void* view_sizes = nullptr)
       : starts(lists.starts),
         stops(lists.stops),
         sizes(view_sizes),
@@ -294,7 +294,7 @@ struct Outcome {
 
 /// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
 template <class Status>
-__global__ void conclude_offsets(DeviceLists lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
+__global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
                                  Status* status) {
   const std::int64_t total = offsets[lists.count];
   if (total >= 0) {
@@ -318,7 +318,7 @@ __global__ void conclude_offsets(DeviceLists lists, const std::int64_t* offsets,
 }
 
 template <class Status>
-cudaError_t launch_conclude(const DeviceLists& lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
+cudaError_t launch_conclude(const MovedLists& lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
                             Status* status, Stream stream) {
   return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_offsets<Status>, lists, offsets, room,
                         outcome, status);

@@ -31,7 +31,7 @@ const char* refusal(const detail::PackCall& call, const Policy&) noexcept {
 #if UPSWEEP_HAS_CUDA
 template <class E>
 struct From {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   const E* content;
   __device__ const E* operator()(std::int64_t i) const { return content + lists.at(i).start; }
 };
@@ -43,7 +43,7 @@ struct To {
 };
 /// None, where something is wrong.
 struct Length {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   const gpu::Outcome* outcome;
   __device__ std::int64_t operator()(std::int64_t i) const {
     return outcome->moved == 0 ? 0 : ::max(lists.at(i).length, std::int64_t{0});
@@ -54,7 +54,7 @@ struct Length {
 cudaError_t copy_batched(void* temporary, std::size_t& bytes, const detail::PackCall& call, const PackColumn& column,
                          const gpu::Outcome* outcome) {
   gpu::forget_last_error();
-  const gpu::DeviceLists lists = device_lists(call);
+  const gpu::MovedLists lists = device_lists(call);
   const auto over_lists = [](const auto& f) {
     return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), f);
   };

@@ -9,10 +9,10 @@
 
 namespace upsweep::packing {
 
-inline gpu::DeviceLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
+inline gpu::MovedLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
 
 struct LengthOfList {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   __device__ std::int64_t operator()(std::int64_t i) const { return lists.at(i).length; }
 };
 
@@ -21,7 +21,7 @@ inline constexpr int kCheckThreads = 256;
 /// Whether given offsets leave each list as much room as it has elements.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
-    check_given(gpu::DeviceLists lists, const std::int64_t* offsets, gpu::Outcome* outcome) {
+    check_given(gpu::MovedLists lists, const std::int64_t* offsets, gpu::Outcome* outcome) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= lists.count) return;
   const std::int64_t length = lists.at(i).length;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// *outcome and *status of given offsets, by one thread.
 template <class Status>
-__global__ void conclude_given(gpu::DeviceLists lists, const std::int64_t* offsets, std::int64_t room,
+__global__ void conclude_given(gpu::MovedLists lists, const std::int64_t* offsets, std::int64_t room,
                                gpu::Outcome* outcome, Status* status) {
   outcome->moved = 0;
   if (outcome->not_bad != 0) {
@@ -71,7 +71,7 @@ inline bool moves(const detail::PackCall& call) {
 
 inline cudaError_t launch_given(const detail::PackCall& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
-  const gpu::DeviceLists lists = device_lists(call);
+  const gpu::MovedLists lists = device_lists(call);
   cudaError_t error = cudaMemsetAsync(scratch.outcome, 0, sizeof *scratch.outcome, stream);
   const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count, kCheckThreads));
   if (error == cudaSuccess && blocks > 0) {
@@ -87,7 +87,7 @@ inline cudaError_t launch_given(const detail::PackCall& call, const Scratch& scr
 inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& scratch) {
   if (call.offsets_given) return launch_given(call, scratch);
   const gpu::Stream stream = call.launch->stream;
-  const gpu::DeviceLists lists = device_lists(call);
+  const gpu::MovedLists lists = device_lists(call);
   const cudaError_t error =
       gpu::launch_offsets(LengthOfList{lists}, call.lists.count, call.offsets, scratch.totals, stream);
   if (error != cudaSuccess) return error;

@@ -13,7 +13,7 @@ inline constexpr int kListThreads = 256;
 
 /// kSize threads copy a list.
 template <int kSize, class E>
-__global__ void __launch_bounds__(kListThreads) copy_lists(gpu::DeviceLists lists, const std::int64_t* offsets,
+__global__ void __launch_bounds__(kListThreads) copy_lists(gpu::MovedLists lists, const std::int64_t* offsets,
                                                            const gpu::Outcome* outcome, const E* content, E* out) {
   if (outcome->moved == 0) return;
   const std::int64_t groups = std::int64_t{gridDim.x} * (kListThreads / kSize);

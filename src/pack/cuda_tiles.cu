@@ -18,7 +18,7 @@ namespace upsweep::packing {
 namespace {
 
 struct Source {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   __device__ std::int64_t shift(std::int64_t list, std::int64_t begin) const { return lists.start(list) - begin; }
   __device__ static std::int64_t position(std::int64_t element) { return element; }
 };

@@ -48,8 +48,9 @@ class PackInstance final : public Instance {
   /// `size`: elements, or, where all lists are empty, lists.
   PackInstance(Input input, std::int64_t size, const std::string& what)
       : input_(std::move(input)), content_(input_.elements), offsets_(input_.n + 1), packed_(input_.elements) {
-    group.title = "pack of " + grouped(input_.n) + " lists, " + grouped(input_.elements) + " " +
-                  std::string(name(type_of<T>())) + ", " + what;
+    group.title =
+        "pack of " + grouped(input_.n) + " lists, " + grouped(input_.elements) + " " + std::string(name(type_of<T>()));
+    group.input = what;
     group.type = type_of<T>();
     group.n = size;
     group.bytes = static_cast<double>(input_.n) * 24.0 + static_cast<double>(input_.elements) * 2.0 * sizeof(T);
@@ -141,11 +142,11 @@ std::vector<std::int64_t> offsets_of(const Column& column) {
 void visit_lists(const std::vector<std::int64_t>& offsets, Type type, std::int64_t size, const std::string& what,
                  const Problem::Visit& visit) {
   visit_type(type, [&]<class T>(std::type_identity<T>) {
-    PackInstance<T> ordered(in_order(offsets), size, what + " in order");
+    PackInstance<T> ordered(in_order(offsets), size, what + ", in order");
     visit(ordered);
   });
   visit_type(type, [&]<class T>(std::type_identity<T>) {
-    PackInstance<T> shuffled(permuted(offsets), size, what + " permuted");
+    PackInstance<T> shuffled(permuted(offsets), size, what + ", permuted");
     visit(shuffled);
   });
 }
@@ -158,10 +159,9 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   }
   const ProblemInfo& info = problem(request.problem);
   const ListPattern pattern = list_pattern(request);
-  const std::string what(kListPatterns[static_cast<std::size_t>(pattern)]);
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t size : sizes_of(request, info)) {
-      visit_lists(generated_offsets(pattern, size), type, size, what, visit);
+      visit_lists(generated_offsets(pattern, size), type, size, pattern_name(pattern), visit);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "pack/layout.hpp"
@@ -61,8 +62,21 @@ void require_call(detail::PackCall& call) {
   detail::require_lists(call.lists, call.content);
 }
 
-void require_offsets(const detail::PackCall& call) {
+/// Throws for offsets that are not there, and for an output that overlaps another array.
+void require_outputs(const detail::PackCall& call) {
   if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
+  CallArrays arrays;
+  arrays.read(call.lists);
+  for (const PackColumn& column : call.columns) {
+    arrays.read(column.data, column.length, column.element_size);
+    arrays.write(column.out, column.capacity, column.element_size);
+  }
+  if (call.offsets_given) {
+    arrays.read(call.offsets, call.lists.count + 1, sizeof(std::int64_t));
+  } else {
+    arrays.write(call.offsets, call.lists.count + 1, sizeof(std::int64_t));
+  }
+  arrays.require_apart();
 }
 
 // ---- On a GPU.
@@ -117,7 +131,7 @@ static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
 
 std::string_view detail::run_pack(const Policy& policy, PackCall& call) {
   packing::require_call(call);
-  packing::require_offsets(call);
+  packing::require_outputs(call);
   require_policy(policy);
   const auto& rung = packing::choose(call, policy);
   const Status status = rung.run(call, policy);
@@ -128,7 +142,7 @@ std::string_view detail::run_pack(const Policy& policy, PackCall& call) {
 
 std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
   packing::require_call(call);
-  packing::require_offsets(call);
+  packing::require_outputs(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "pack_async");
   gpu::CallOnDevice on_device(policy, call, &packing::choose, gpu::Fetches::result);
@@ -143,6 +157,8 @@ std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
 
 gpu::WorkspaceSize detail::pack_workspace(const gpu::Policy& policy, const PackCall& asked) {
   PackCall call = asked;
+  // Offsets alone are of content that is not said here.
+  if (call.columns.empty()) call.content = std::numeric_limits<std::int64_t>::max();
   packing::require_call(call);
   return gpu::CallOnDevice(policy, call, &packing::choose, gpu::Fetches::result).workspace();
 }

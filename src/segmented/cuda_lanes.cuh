@@ -37,14 +37,15 @@ struct Pieces {
 inline constexpr std::int64_t kSlotBytes = 16;
 inline constexpr std::int64_t kCountersBytes = 256;
 
-/// Lists one after the other have n elements together; others may have any number, so that there is room for each list
-/// as a whole.
+/// Lists one after the other have n elements together; others may have any number, as those between offsets that go back
+/// over null lists have, so that there is room for each list as a whole.
 inline Pieces room_for(const detail::SegmentedCall& call) {
   Pieces room{};
   room.slot_room = call.n / kPiece * 2 + 2;
   const std::int64_t most_long = call.n / kWarpList + 1;
   const std::int64_t lists = call.lists.count;
-  room.piece_room = room.slot_room + (call.lists.are_adjacent() && lists > most_long ? most_long : lists);
+  const bool are_apart = call.lists.has_size || (call.lists.are_adjacent() && !call.lists.valid.is_given());
+  room.piece_room = room.slot_room + (are_apart && lists > most_long ? most_long : lists);
   return room;
 }
 inline std::int64_t bytes_of(const Pieces& room) {

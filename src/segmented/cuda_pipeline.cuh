@@ -1003,10 +1003,13 @@ inline constexpr bool kIsPiped<Pick<T>> = true;
 template <class T>
 inline constexpr bool kIsPiped<Count<T>> = true;
 
+/// For the widest bounds and results, so that one workspace serves all reductions of the same content.
 inline std::int64_t shares_of(const detail::SegmentedCall& call) {
-  return most_shares(call.n * call.in_size + call.lists.count * (size_of(call.lists.type) + call.out_size));
+  return most_shares(call.n * call.in_size + call.lists.count * 16);
 }
-inline std::int64_t bytes_of_parts(std::int64_t shares) { return kPartsControl + shares * (4 + 4 + 16 + 16 + 16); }
+inline std::int64_t bytes_of_parts(std::int64_t shares) {
+  return kPartsControl + (shares * 4 + 15) / 16 * 16 + shares * (16 + 16 + 16);
+}
 /// The control and `missing` come first: they are cleared.
 inline Parts parts_at(void* scratch, std::int64_t shares) {
   char* const at = static_cast<char*>(scratch);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/apart.hpp"
 #include "core/lists.hpp"
 #include "cuda/device_call.hpp"
 #include "segmented/rung.hpp"
@@ -38,21 +39,12 @@ void require_arrays(const detail::SegmentedCall& call) {
   detail::require_lists(call.lists, call.n);
   detail::require_array(call.out, call.lists.count, "output");
   detail::require_mask(call.valid, call.n, "the validity of the elements");
-  const std::int64_t bytes = call.lists.count * call.out_size;
-  const auto require_apart = [&](const void* in, std::int64_t in_bytes, const char* what) {
-    if (call.out != in && detail::same_or_apart(in, in_bytes, call.out, bytes)) return;
-    if (bytes == 0 || in_bytes == 0) return;
-    throw Error(Code::invalid_argument, std::string("the output overlaps ") + what + ": it needs memory of its own");
-  };
-  require_apart(call.in, call.n * call.in_size, "the content");
-  if (call.valid.is_given()) require_apart(call.valid.data, call.valid.bytes(), "the validity of the elements");
-  if (call.lists.valid.is_given()) {
-    require_apart(call.lists.valid.data, call.lists.valid.bytes(), "the validity of the lists");
-  }
-  if (call.lists.has_size) return;
-  const std::int64_t bounds = call.lists.count * size_of(call.lists.type);
-  require_apart(call.lists.starts, bounds, "the starts");
-  require_apart(call.lists.stops, bounds, "the stops");
+  CallArrays arrays;
+  arrays.read(call.in, call.n, call.in_size);
+  arrays.read(call.valid);
+  arrays.read(call.lists);
+  arrays.write(call.out, call.lists.count, call.out_size);
+  arrays.require_apart();
 }
 
 [[noreturn]] void throw_failure(const Status& status, const detail::SegmentedCall& call, std::string_view rung) {

@@ -3,6 +3,7 @@
 // failures as Errors.
 #include <string>
 
+#include "core/apart.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "segmented_scan/rung.hpp"
@@ -42,11 +43,11 @@ void require_arrays(const detail::SegmentedScanCall& call) {
   if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, bytes)) {
     throw Error(Code::invalid_argument, "the output overlaps the content: they are the same memory, or apart");
   }
-  const std::int64_t bounds = (call.lists.count + 1) * size_of(call.lists.type);
-  if (call.lists.has_size || bytes == 0) return;
-  if (call.out == call.lists.starts || !detail::same_or_apart(call.lists.starts, bounds, call.out, bytes)) {
-    throw Error(Code::invalid_argument, "the output overlaps the offsets: it needs memory of its own");
-  }
+  CallArrays others;
+  others.read(call.valid);
+  others.read(call.lists);
+  others.write(call.out, call.n, call.out_size);
+  others.require_apart();
 }
 
 [[noreturn]] void throw_failure(const Status& status, const detail::SegmentedScanCall& call, std::string_view rung) {

@@ -192,6 +192,10 @@ __device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sor
   const std::int64_t right_first = first - begin - left_first;
   const int count = static_cast<int>(last - first);
   const int left_count = static_cast<int>(splits[1] - left_first);
+  if (left_count < 0 || left_count > count) {  // lists overlap, and others write what this one reads
+    __syncthreads();                           // all have read the splits
+    return;
+  }
   for (int i = thread; i < count; i += kRunThreads) {
     tile.words[Shared::at(i)] = i < left_count ? left[left_first + i] : right[right_first + i - left_count];
     if constexpr (kPositions) tile.orders[Shared::at(i)] = static_cast<std::uint16_t>(i);

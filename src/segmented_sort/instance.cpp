@@ -161,13 +161,14 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   const auto of = static_cast<Of>(setting(request, "sorted").value_or(Setting{}).value);
   if (!request.input.empty()) return visit_given(request.input, of, visit);
   const ProblemInfo& info = problem(request.problem);
+  const ListPattern pattern = list_pattern(request);
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
       visit_type(type, [&]<class T>(std::type_identity<T>) {
-        const auto offsets = generated_offsets(list_pattern(request), n);
+        const auto offsets = generated_offsets(pattern, n);
         Elements<T> content(n);
         fill_random(content.data(), n);
-        SortInstance<T> instance(offsets, std::move(content), n, of, "");
+        SortInstance<T> instance(offsets, std::move(content), n, of, pattern_name(pattern));
         visit(instance);
       });
     }

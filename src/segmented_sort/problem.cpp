@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "cpu/parallel.hpp"
 #include "cuda/list_call.hpp"
@@ -106,9 +107,11 @@ void require_room(const Call& call, bool is_packed) {
 
 /// Nor the bounds of the lists.
 void require_apart_from_bounds(const Call& call) {
-  const bool positions = call.positions != nullptr;
-  const std::int64_t bytes = call.room * (positions ? std::int64_t{sizeof(std::int64_t)} : size_of(call.type));
-  gpu::require_apart_from_bounds(call.lists, positions ? static_cast<void*>(call.positions) : call.out, bytes);
+  CallArrays others;
+  others.read(call.lists);
+  others.write(call.out, call.room, size_of(call.type));
+  others.write(call.positions, call.room, sizeof(std::int64_t));
+  others.require_apart();
 }
 
 void require_memory(const gpu::Policy& policy, const Call& call) {

@@ -4,22 +4,13 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "core/apart.hpp"
 #include "upsweep/detail/select_call.hpp"
 
 namespace upsweep::selection {
 
-struct Bytes {
-  const void* data;
-  std::int64_t count;
-};
-
-void add_columns(std::span<const SelectColumn> columns, std::vector<Bytes>& inputs, std::vector<Bytes>& outputs);
-void add_lists(const Lists& lists, std::vector<Bytes>& inputs);
-void add_mask(const Mask& mask, std::vector<Bytes>& inputs);
-/// Throws invalid_argument where an output overlaps an input or another output.
-void require_apart(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
+void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays);
 
 /// What the smallest output has room for. Throws invalid_argument, unsupported_type, and unequal_lengths where a column is
 /// of another length than `as` has.

@@ -46,7 +46,7 @@ struct Found {
   unsigned long long not_bad;  ///< the complement of the first bad list; 0: none
 };
 
-__global__ void begin(gpu::DeviceLists lists, bool has_lists, Found* found) {
+__global__ void begin(gpu::MovedLists lists, bool has_lists, Found* found) {
   *found = {0, lists.content, 0, 0};
   if (!has_lists) return;
   std::int64_t first = 0;
@@ -77,7 +77,7 @@ struct IsMoved {
 };
 
 /// New offsets, checks of the lists, and how many elements are kept.
-__global__ void pick_offsets(gpu::DeviceLists lists, const std::int64_t* sums, std::int64_t* out, Found* found) {
+__global__ void pick_offsets(gpu::MovedLists lists, const std::int64_t* sums, std::int64_t* out, Found* found) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i == 0) found->kept = lists.content == 0 ? 0 : sums[lists.content - 1];
   if (i > lists.count) return;
@@ -93,7 +93,7 @@ __global__ void pick_offsets(gpu::DeviceLists lists, const std::int64_t* sums, s
   out[i] = bound == 0 ? 0 : sums[bound - 1];
 }
 
-__global__ void conclude(gpu::DeviceLists lists, const Found* found, std::int64_t room, gpu::SelectStatus* status) {
+__global__ void conclude(gpu::MovedLists lists, const Found* found, std::int64_t room, gpu::SelectStatus* status) {
   if (found->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~found->not_bad);
     *status = {bad, 0, lists.check(bad)};
@@ -174,7 +174,7 @@ struct Scratch {
 cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t n = call.mask.length;
-  const gpu::DeviceLists lists(call.lists, n);
+  const gpu::MovedLists lists(call.lists, n);
   const gpu::detail::Grid one{.blocks = 1, .threads = 1, .stream = stream};
   Library library{.temporary = scratch.temporary, .bytes = scratch.bytes, .stream = stream};
   const IsKept is_kept{gpu::DeviceMask(call.mask), scratch.found};

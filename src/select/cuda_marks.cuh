@@ -139,7 +139,7 @@ struct MaskWords {
 /// `lists`: adjacent ones; has_lists: whether there are any.
 template <bool kIsBitmap>
 __global__ void __launch_bounds__(kMarkThreads)
-    mark_mask(MaskWords mask, std::int64_t length, bool has_lists, gpu::DeviceLists lists, DeviceMarks marks,
+    mark_mask(MaskWords mask, std::int64_t length, bool has_lists, gpu::MovedLists lists, DeviceMarks marks,
               gpu::Outcome* outcome) {
   __shared__ int warps[kMarkThreads / 32];
   BitRange range{marks.skew, marks.skew + length};
@@ -200,7 +200,7 @@ inline cudaError_t launch_marks(const detail::SelectCall& call, bool by_lists, c
   const gpu::detail::Grid grid{
       .blocks = static_cast<unsigned>(marks.blocks), .threads = kMarkThreads, .stream = stream};
   const MaskWords words(call.mask, marks.skew);
-  const gpu::DeviceLists lists(call.lists, call.mask.length);
+  const gpu::MovedLists lists(call.lists, call.mask.length);
   const cudaError_t error =
       call.mask.is_bitmap
           ? gpu::detail::launch(grid, mark_mask<true>, words, call.mask.length, by_lists, lists, marks, outcome)

@@ -57,7 +57,7 @@ struct ListGroup {
 /// offsets[i + 1] ← how many elements list i keeps; below 0 where it is bad.
 template <int kSize>
 __global__ void __launch_bounds__(kListThreads)
-    count_kept_of_lists(gpu::DeviceLists lists, gpu::DeviceMask mask, std::int64_t* offsets) {
+    count_kept_of_lists(gpu::MovedLists lists, gpu::DeviceMask mask, std::int64_t* offsets) {
   __shared__ int warps[kListThreads / 32];
   const ListGroup<kSize> group{warps};
   for (std::int64_t i = group.first(); i < lists.count; i += group.count()) {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kListThreads)
 
 template <int kSize, class E>
 __global__ void __launch_bounds__(kListThreads)
-    move_kept_of_lists(gpu::DeviceLists lists, gpu::DeviceMask mask, const std::int64_t* offsets,
+    move_kept_of_lists(gpu::MovedLists lists, gpu::DeviceMask mask, const std::int64_t* offsets,
                        const gpu::Outcome* outcome, const E* content, E* out) {
   __shared__ int warps[kListThreads / 32];
   const ListGroup<kSize> group{warps};
@@ -117,7 +117,7 @@ template <int kSize>
 cudaError_t launch_lists(const detail::SelectCall& call) {
   const Lists given = lists_or_pieces<kSize>(call);
   const ListScratch scratch(call, given, call.launch->scratch);
-  const gpu::DeviceLists lists(given, call.mask.length);
+  const gpu::MovedLists lists(given, call.mask.length);
   const gpu::DeviceMask mask(call.mask);
   const gpu::Stream stream = call.launch->stream;
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;

@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(kOffsetThreads)
 }
 
 /// Of lists one after the other, or none.
-__global__ void conclude_ranks(gpu::DeviceLists lists, DeviceMarks marks, std::int64_t room,
-                               const gpu::Outcome* outcome, gpu::SelectStatus* status) {
+__global__ void conclude_ranks(gpu::MovedLists lists, DeviceMarks marks, std::int64_t room, const gpu::Outcome* outcome,
+                               gpu::SelectStatus* status) {
   if (outcome->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
     *status = {bad, 0, lists.check(bad)};
@@ -131,7 +131,7 @@ __global__ void conclude_ranks(gpu::DeviceLists lists, DeviceMarks marks, std::i
 
 /// Kept elements of a list.
 struct KeptOfList {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   DeviceMarks marks;
   __device__ std::int64_t operator()(std::int64_t i) const {
     const gpu::Extent extent = lists.at(i);
@@ -141,7 +141,7 @@ struct KeptOfList {
 
 /// Where results come from, by their ranks.
 struct KeptElements {
-  gpu::DeviceLists lists;
+  gpu::MovedLists lists;
   DeviceMarks marks;
   __device__ std::int64_t shift(std::int64_t list, std::int64_t begin) const {
     return marks.rank(lists.start(list)) - begin;
@@ -211,13 +211,13 @@ cudaError_t launch_adjacent(const detail::SelectCall& call, const Scratch& scrat
   if (error == cudaSuccess && call.has_lists) error = launch_rank_bounds(call, scratch);
   if (error != cudaSuccess) return error;
   return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_ranks,
-                             gpu::DeviceLists(call.lists, call.mask.length), scratch.marks, call.room, scratch.outcome,
+                             gpu::MovedLists(call.lists, call.mask.length), scratch.marks, call.room, scratch.outcome,
                              call.status);
 }
 
 cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
-  const gpu::DeviceLists lists(call.lists, call.mask.length);
+  const gpu::MovedLists lists(call.lists, call.mask.length);
   const std::int64_t n = call.lists.count;
   cudaError_t error = launch_marks(call, false, scratch.marks, scratch.outcome);
   if (error == cudaSuccess) {

@@ -161,7 +161,7 @@ void visit_shapes(const ListsAndMask& given, const Elements<T>& content, const s
                   const Problem::Visit& visit) {
   for (const Shape shape : {Shape::lists, Shape::array}) {
     if (shape == Shape::array && given.elements == 0) continue;
-    SelectInstance<T> instance(given, content, shape, input);
+    SelectInstance<T> instance(given, content, shape, shape == Shape::array ? input + ", without lists" : input);
     visit(instance);
   }
 }
@@ -187,17 +187,18 @@ void visit_input(const std::vector<Column>& input, const Problem::Visit& visit) 
 void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) return visit_input(request.input, visit);
   const std::int64_t share = setting(request, "kept").value_or(Setting{50}).value;
+  const ListPattern pattern = list_pattern(request);
   const ProblemInfo& info = problem(request.problem);
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
-      const std::vector<std::int64_t> offsets = generated_offsets(list_pattern(request), n);
+      const std::vector<std::int64_t> offsets = generated_offsets(pattern, n);
       ListsAndMask given(as_bounds<std::int64_t>(offsets), std::ssize(offsets), Elements<std::uint8_t>(offsets.back()),
                          offsets.back());
       fill_mask(given.mask.data(), given.elements, share);
       visit_type(type, [&]<class T>(std::type_identity<T>) {
         Elements<T> content(given.elements);
         fill_whole(content.data(), given.elements);
-        visit_shapes(given, content, "", visit);
+        visit_shapes(given, content, pattern_name(pattern) + ", kept " + std::to_string(share) + "%", visit);
       });
     }
   }

@@ -120,38 +120,11 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
   return room;
 }
 
-void require_apart(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
-  const auto overlap = [](const Bytes& a, const Bytes& b) {
-    const auto from = reinterpret_cast<std::uintptr_t>(a.data);
-    const auto to = reinterpret_cast<std::uintptr_t>(b.data);
-    return a.count > 0 && b.count > 0 && from < to + static_cast<std::uintptr_t>(b.count) &&
-           to < from + static_cast<std::uintptr_t>(a.count);
-  };
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const bool over_input = std::ranges::any_of(inputs, [&](const Bytes& in) { return overlap(in, outputs[o]); });
-    const bool over_output =
-        std::ranges::any_of(outputs.subspan(o + 1), [&](const Bytes& other) { return overlap(other, outputs[o]); });
-    if (over_input || over_output) {
-      throw Error(Code::invalid_argument, "an output overlaps another array: each needs memory of its own");
-    }
-  }
-}
-
-void add_columns(std::span<const SelectColumn> columns, std::vector<Bytes>& inputs, std::vector<Bytes>& outputs) {
+void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays) {
   for (const SelectColumn& column : columns) {
-    inputs.push_back({column.content, column.length * column.size});
-    outputs.push_back({column.out, column.capacity * column.size});
+    arrays.read(column.content, column.length, column.size);
+    arrays.write(column.out, column.capacity, column.size);
   }
-}
-
-void add_lists(const Lists& lists, std::vector<Bytes>& inputs) {
-  if (lists.has_size) return;
-  inputs.push_back({lists.starts, lists.count * size_of(lists.type)});
-  inputs.push_back({lists.stops, lists.count * size_of(lists.type)});
-}
-
-void add_mask(const Mask& mask, std::vector<Bytes>& inputs) {
-  if (mask.is_given()) inputs.push_back({mask.data, mask.bytes()});
 }
 
 void require_call(const Policy& policy, detail::SelectCall& call) {
@@ -164,17 +137,14 @@ void require_views(detail::SelectCall& call) {
   detail::require_mask(call.mask, call.mask.length, "the mask");
   if (call.has_lists) detail::require_lists(call.lists, call.mask.length);
   call.room = require_columns(call.columns, call.mask.length, "the mask");
-  std::vector<Bytes> inputs;
-  std::vector<Bytes> outputs;
-  add_columns(call.columns, inputs, outputs);
-  add_mask(call.mask, inputs);
+  CallArrays arrays;
+  add_columns(call.columns, arrays);
+  arrays.read(call.mask);
   if (call.has_lists) {
-    add_lists(call.lists, inputs);
-    add_mask(call.lists.valid, inputs);
-    const std::int64_t offsets = call.out_offsets == nullptr ? 0 : call.lists.count + 1;
-    outputs.push_back({call.out_offsets, offsets * std::int64_t{sizeof(std::int64_t)}});
+    arrays.read(call.lists);
+    if (call.out_offsets != nullptr) arrays.write(call.out_offsets, call.lists.count + 1, sizeof(std::int64_t));
   }
-  require_apart(inputs, outputs);
+  arrays.require_apart();
 }
 
 }  // namespace selection

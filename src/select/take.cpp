@@ -240,10 +240,9 @@ void require_take(const Policy& policy, detail::TakeCall& call) {
   if (!call.has_lists) call.content = call.columns.empty() ? 0 : call.columns[0].length;
   const std::int64_t room = selection::require_columns(call.columns, call.content, "the content");
   call.room = call.positions == nullptr ? room : std::min(room, call.room);
-  std::vector<selection::Bytes> inputs;
-  std::vector<selection::Bytes> outputs;
-  selection::add_columns(call.columns, inputs, outputs);
-  inputs.push_back({call.indices.data, call.indices.length * size_of(call.indices.type)});
+  CallArrays arrays;
+  selection::add_columns(call.columns, arrays);
+  arrays.read(call.indices.data, call.indices.length, size_of(call.indices.type));
   if (call.has_lists) {
     if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
     detail::require_lists(call.lists, call.content);
@@ -252,14 +251,12 @@ void require_take(const Policy& policy, detail::TakeCall& call) {
       throw Error(Code::unequal_lengths, "there are " + std::to_string(call.lists.count) + " lists, but indices of " +
                                              std::to_string(call.index_lists.count));
     }
-    for (const Lists* lists : {&call.lists, &call.index_lists}) {
-      selection::add_lists(*lists, inputs);
-      selection::add_mask(lists->valid, inputs);
-    }
-    outputs.push_back({call.out_offsets, (call.index_lists.count + 1) * std::int64_t{sizeof(std::int64_t)}});
-    if (call.positions != nullptr) outputs.push_back({call.positions, call.room * std::int64_t{sizeof(std::int64_t)}});
+    arrays.read(call.lists);
+    arrays.read(call.index_lists);
+    arrays.write(call.out_offsets, call.index_lists.count + 1, sizeof(std::int64_t));
+    arrays.write(call.positions, call.room, sizeof(std::int64_t));
   }
-  selection::require_apart(inputs, outputs);
+  arrays.require_apart();
 }
 
 }  // namespace
