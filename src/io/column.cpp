@@ -132,7 +132,10 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     kept_.push_back(batch_.memory);
   } else {
     // It grows with the rows that come: neither `count` nor the file's own count says how many there really are.
-    buffer_.reserve(std::max(chunk.count + n, std::min(count, 2 * chunk.count)) * width, info_.name);
+    const std::int64_t needed = chunk.count + n;
+    if (needed * width > buffer_.capacity()) {
+      buffer_.reserve(std::max(needed, std::min(count, 2 * chunk.count)) * width, info_.name);
+    }
     if (!in_buffer && chunk.count > 0) {
       std::memcpy(buffer_.data(), chunk.data, static_cast<std::size_t>(chunk.count * width));
       kept_.clear();

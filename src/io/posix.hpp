@@ -43,6 +43,7 @@ class AlignedBuffer {
   ~AlignedBuffer();
 
   [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
   /// Makes room for `bytes`, keeping what stands there. Throws Error out_of_memory with `name` in its message.
   void reserve(std::int64_t bytes, std::string_view name);
 
