@@ -262,6 +262,8 @@ std::int64_t Worker::read(std::int64_t first, std::int64_t count) {
 /// long ones between them, which have become empty.
 std::int64_t Worker::lists_that_fit(std::int64_t at, std::int64_t count) const {
   if (!plan_.stages()) return count;
+  // Of short lists no long one lies between, and all of them fit.
+  if (batch_.longest * count < kStaged && batch_.longest < cpu::kListBlock) return count;
   std::int64_t elements = 0;
   std::int64_t end = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -311,17 +313,19 @@ Content Worker::stage(std::int64_t at, std::int64_t count) {
   if (plan_.gathers()) {
     data = gather(at, count);
   } else {  // adjacent lists: their elements are
-    std::int64_t first = 0;
-    elements_ = 0;
-    for (std::int64_t i = at; i < at + count; ++i) {
-      auto& from = batch_.from[static_cast<std::size_t>(i)];
-      auto& to = batch_.to[static_cast<std::size_t>(i)];
-      if (from == to) continue;
-      if (elements_ == 0) first = from;
-      elements_ += to - from;
-      from -= first;
-      to -= first;
+    std::int64_t* const from = batch_.from.data() + at;
+    std::int64_t* const to = batch_.to.data() + at;
+    std::int64_t given = 0;  // the first list that is not empty
+    while (given < count - 1 && from[given] == to[given]) ++given;
+    const std::int64_t first = from[given];
+    std::int64_t elements = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      elements += to[i] - from[i];
+      const std::int64_t shift = from[i] < to[i] ? first : 0;  // bounds of empty lists stay 0
+      from[i] -= shift;
+      to[i] -= shift;
     }
+    elements_ = elements;
     data += first * call_.in_size;
   }
   raw_ = data;
