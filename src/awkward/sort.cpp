@@ -25,7 +25,7 @@ template <class T>
 KernelError sort(T* to, const T* from, std::int64_t length, const std::int64_t* given, std::int64_t offsets_length,
                  bool ascending) {
   const std::int64_t n = offsets_length - 1;
-  if (n < 1) return success();
+  if (n < 0) return success();
   return run(
       [&] {
         std::vector<std::int64_t> shorter;
