@@ -129,6 +129,12 @@ bool all_have_lists(std::span<const std::unique_ptr<LoadedColumn>> columns) {
   refuse("{} is a column of lists and {} is not: all must be, or none", (*with)->info().name, (*without)->info().name);
 }
 
+std::vector<Mask> validities(std::span<const std::unique_ptr<LoadedColumn>> columns) {
+  std::vector<Mask> masks;
+  for (const auto& column : columns) masks.push_back(column->valid());
+  return masks;
+}
+
 std::vector<io::ResultColumn> result_columns(std::span<const std::unique_ptr<LoadedColumn>> columns) {
   std::vector<io::ResultColumn> results;
   for (const auto& column : columns) {

@@ -69,6 +69,9 @@ void require_same_lists(const LoadedColumn& one, const LoadedColumn& other);
 /// Whether all of them are list columns. Throws invalid_argument where some are, and some are not.
 bool all_have_lists(std::span<const std::unique_ptr<LoadedColumn>> columns);
 
+/// Which lists of each column are null.
+std::vector<Mask> validities(std::span<const std::unique_ptr<LoadedColumn>> columns);
+
 /// Columns of the results that elements of `columns` are.
 std::vector<io::ResultColumn> result_columns(std::span<const std::unique_ptr<LoadedColumn>> columns);
 

@@ -106,7 +106,7 @@ int run_pack(const Common& common, const PackOptions& asked) {
   moved.seconds = watch.seconds();
 
   if (writer) {
-    writer->write_lists(offsets, in.lists.valid, results);
+    writer->write_lists(offsets, validities(in.contents), results);
     writer->complete();
   }
   report_moved(common, options.output, moved, in.contents, writer.get());

@@ -91,6 +91,9 @@ void set_fold(Operation& operation, const SegmentOptions& options, const io::Col
   operation.op = parse_op(operation.kind == Kind::scan ? options.by.value_or("add") : options.op, operation.meaning,
                           operation.type);
   operation.overflow = parse_overflow(options.overflow, operation.op, operation.type);
+  if (operation.given != operation.type && options.overflow == "wrap") {
+    refuse("--overflow wrap and --dtype {}: the sums of decimals are exact, or an error", options.dtype);
+  }
   if (options.init) operation.init = parse_carry(*options.init, operation.type, operation.meaning, "--init");
   // Booleans are numbers that are counted.
   if (elements.meaning == io::Meaning::boolean) operation.meaning.meaning = io::Meaning::number;
@@ -190,6 +193,12 @@ struct Segmented {
   if (error.code() != Code::overflow) rethrow_for_lists(error, input.name, batch.first_list);
   const std::int64_t list = batch.first_list + error.index();
   const bool scaled = is_scaled(operation.type, operation.meaning);
+  if (operation.given != operation.type) {
+    throw Error(Code::overflow,
+                fmt::format("{}: {} of list {} has more than 18 digits, which decimals of lists are added up in",
+                            input.lists->info().name, operation.kind == Kind::scan ? "a sum" : "the sum", list),
+                list);
+  }
   throw Error(Code::overflow,
               fmt::format("{}: {} of list {} does not fit {}: choose {}--overflow wrap", input.lists->info().name,
                           operation.kind == Kind::scan ? "a sum" : "the sum", list, name(operation.type),
@@ -273,7 +282,7 @@ class Segmenter {
       const Packed packed = pack_values(policy_, batch, values, operation_.given);
       note(packed.values);
       const void* const columns[] = {packed.values.data()};
-      if (writer_ != nullptr) writer_->write_lists(packed.offsets, batch.lists.valid, columns);
+      if (writer_ != nullptr) writer_->write_lists(packed.offsets, {&batch.lists.valid, 1}, columns);
     } else {
       note(values);
       const void* const columns[] = {values.data()};

@@ -60,6 +60,8 @@ void find_lists(const SelectOptions& options, Inputs& in, const Policy& policy) 
   require_lengths(in);
   if (!options.offsets) return;
   in.offsets = std::make_unique<LoadedColumn>(*options.offsets, policy);
+  if (in.offsets->has_lists())
+    refuse("--offsets {} is a column of lists: offsets are numbers", in.offsets->info().name);
   require_list_bound(in.offsets->info());
   if (in.offsets->elements().length == 0) {
     throw Error(Code::unequal_lengths,
@@ -116,7 +118,7 @@ int run_select(const Common& common, const SelectOptions& asked) {
 
   if (writer) {
     if (in.lists) {
-      writer->write_lists(offsets, in.lists->valid, results);
+      writer->write_lists(offsets, validities(in.contents), results);
     } else {
       writer->write(results, kept);
     }

@@ -235,7 +235,7 @@ class ArrowResults final : public ResultWriter {
     }
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, const Mask& valid,
+  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid,
                    std::span<const void* const> columns) override {
     const std::int64_t lists = std::ssize(offsets) - 1;
     for (std::int64_t first = 0, end = 0; first < lists; first = end) {
@@ -270,7 +270,7 @@ class ArrowResults final : public ResultWriter {
                 written_);
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, const Mask& valid, std::int64_t first_valid,
+  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid, std::int64_t first_valid,
                    std::span<const void* const> columns) {
     const std::int64_t lists = std::ssize(offsets) - 1;
     const std::int64_t elements = offsets.back() - offsets.front();
@@ -278,13 +278,14 @@ class ArrowResults final : public ResultWriter {
     std::transform(offsets.begin(), offsets.end(), narrow.begin(),
                    [&](std::int64_t offset) { return static_cast<std::int32_t>(offset - offsets.front()); });
     const auto bounds = view(narrow.data(), std::ssize(narrow) * std::int64_t{sizeof(std::int32_t)});
-    std::shared_ptr<arrow::Buffer> validity;
-    std::int64_t nulls = 0;
-    if (valid.is_given()) {
-      validity = put([&] { return bitmap_of(lists, nulls, [&](std::int64_t i) { return valid[first_valid + i]; }); });
-    }
     arrow::ArrayVector arrays;
     for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::shared_ptr<arrow::Buffer> validity;
+      std::int64_t nulls = 0;
+      if (valid[i].is_given()) {
+        validity = put(
+            [&] { return bitmap_of(lists, nulls, [&](std::int64_t list) { return valid[i][first_valid + list]; }); });
+      }
       const auto content = put([&] { return columns_[i].make(columns[i], offsets.front(), elements, elements_); });
       const auto type = schema_->field(static_cast<int>(i))->type();
       arrays.push_back(arrow::MakeArray(arrow::ArrayData::Make(

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "io/npy_writer.hpp"
@@ -20,6 +22,11 @@ class NpyResults final : public ResultWriter {
     if (!is_one && path == "-") {
       throw Error(Code::invalid_argument,
                   "-o - writes one array, and there are several: name a file, .parquet or .arrow for a table of them");
+    }
+    if (std::error_code none;
+        !is_one && std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path)) {
+      throw Error(Code::unwritable,
+                  fmt::format("{}: several files are written, whose names begin so: this is no file", path));
     }
     const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
     if (shape == Shape::lists) {
@@ -38,7 +45,7 @@ class NpyResults final : public ResultWriter {
     for (std::size_t i = 0; i < columns.size(); ++i) writers_[i]->write(columns[i], rows);
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, const Mask& /*valid*/,
+  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> /*valid*/,
                    std::span<const void* const> columns) override {
     const std::int64_t first = offsets.front();
     std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());

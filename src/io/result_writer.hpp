@@ -36,9 +36,9 @@ class ResultWriter {
   /// The next rows: an array of `rows` elements for each column.
   /// Throws upsweep::Error: disk_full, unwritable, overflow (index: the row). A closed pipe raises io::ClosedPipe.
   virtual void write(std::span<const void* const> columns, std::int64_t rows) = 0;
-  /// The next lists, between lists + 1 offsets in arrays of elements. Those that `valid` says are null have no elements, and
-  /// are so in .npy.
-  virtual void write_lists(std::span<const std::int64_t> offsets, const Mask& valid,
+  /// The next lists, between lists + 1 offsets in arrays of elements. Those of a column that its mask says are null have no
+  /// elements, and are so in .npy.
+  virtual void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid,
                            std::span<const void* const> columns) = 0;
 
   /// Writes what is still to be written, all but the names.

@@ -60,6 +60,22 @@ def test_list_columns(upsweep, arrow, name):
     assert column.type == arrow.list_(arrow.uint8()) and column.to_pylist() == lists
 
 
+@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
+def test_each_column_keeps_its_nulls(upsweep, arrow, order):
+    """Lists of equal lengths: what is null in one column need not be in another."""
+    table = {"a": [[1, 2], [], [3]], "b": [[1.5, 2.5], None, [3.5]], "keep": [[True, False], [], [True]]}
+    upsweep.table("t.parquet", table)
+    upsweep.ok("pack", *[f"t.parquet:{name}" for name in order], "-o", "out.parquet", "--quiet")
+    import pyarrow.parquet
+
+    packed = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")
+    assert {name: packed[name].to_pylist() for name in order} == {name: table[name] for name in order}
+    chosen = [f"t.parquet:{name}" for name in order]
+    upsweep.ok("select", "--mask", "t.parquet:keep", *chosen, "-o", "kept.parquet", "--quiet")
+    kept = pyarrow.parquet.read_table(upsweep.folder / "kept.parquet")
+    assert kept["a"].to_pylist() == [[1], [], [3]] and kept["b"].to_pylist() == [[1.5], None, [3.5]]
+
+
 def test_bounds_and_content_of_a_table(upsweep, arrow):
     import pyarrow.parquet
 

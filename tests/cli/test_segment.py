@@ -263,6 +263,14 @@ def test_an_index_counts_from_the_first_list(upsweep, arrow):
     assert "list 90000 " in error["message"]
 
 
+def test_sums_of_decimals_are_exact_or_an_error(upsweep, arrow):
+    nearly = decimal.Decimal("999999999999999.999")
+    upsweep.table("t.parquet", {"x": arrow.array([[nearly] * 20_000], arrow.list_(arrow.decimal128(18, 3)))})
+    error = upsweep.fails("overflow", "segment", "--dtype", "float64", "t.parquet:x", "-o", "out.npy", index=0)
+    assert "wrap" not in error["message"]
+    upsweep.fails("invalid_argument", "segment", "--dtype", "float64", "--overflow", "wrap", "t.parquet:x", "-o", "out.npy")
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_decimals_and_dates_stay_what_they_are(upsweep, arrow, suffix):
     price = arrow.array([["1.50", "2.25"], [], ["0.10"]], arrow.list_(arrow.string())).cast(

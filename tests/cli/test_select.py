@@ -127,6 +127,8 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails("invalid_argument", "select", "--mask", "t.parquet:keep", "t.parquet:x", "content.npy", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "t.parquet:keep", "--offsets", "offsets.npy", "t.parquet:x", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "mask.npy", "content.npy", "content.npy", "-o", "-")
+    upsweep.table("lists.parquet", {"i": [[0, 1], [2]]})
+    upsweep.fails("invalid_argument", "select", "--mask", "mask.npy", "--offsets", "lists.parquet:i", "content.npy", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "-", "-", *to)
     upsweep.fails("invalid_argument", "select", "content.npy", *to)
     upsweep.fails("not_found", "select", "--mask", "nope.npy", "content.npy", *to)
@@ -138,6 +140,7 @@ def test_several_files_or_none(upsweep):
     upsweep.save("content.npy", [1, 2, 3])
     upsweep.save("mask.npy", [True, False, True])
     args = ["select", "--mask", "mask.npy", "content.npy", "content.npy"]
+    upsweep.fails("unwritable", *args, "-o", "/dev/null")
     (upsweep.folder / "out.1.npy").mkdir()
     upsweep.fails("is_directory", *args, "-o", "out.npy")
     upsweep.fails("not_found", *args, "-o", "nowhere/out.npy")
