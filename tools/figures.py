@@ -157,6 +157,65 @@ def cpu_ladder(name, types, api, **wanted):
     return table(["rung", *types], lines)
 
 
+# What the ladders of lists call their generated lists and what is done with them, and how tables do.
+LISTS = {
+    "lists: poisson": "Poisson(3)",
+    "lists: 0to4": "0 to 4",
+    "lists: fixed3": "3 each",
+    "lists: fixed32": "32 each",
+    "lists: fixed1000": "1,000 each",
+    "lists: one": "one list of all",
+    "lists: pareto": "Pareto",
+}
+LIST_WORK = {
+    "segmented": "sums",
+    "segmented-scan": "running sums",
+    "segmented-sort": "sorts",
+    "select": "selections",
+    "pack": "packs",
+}
+
+
+def list_ladders(name, field):
+    """The verified rows, or the groups, of ladders that stand one on a line; each with its problem."""
+    lines = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
+    return [one | {"problem": line["problem"]} for line in lines for one in line[field] if one.get("median_s", 1)]
+
+
+def what_of_lists(found):
+    """What the row is of: sums, Poisson(3) …"""
+    lists, *more = found["input"].split(", ")
+    kind = "" if found["type"] == "float64" else f" of {found['type']}"
+    return [", ".join([LIST_WORK[found["problem"]] + kind, *more]), LISTS[lists]]
+
+
+def cpu_lists():
+    """Milliseconds of the API's rung on two threads and all cores, in brackets times of moving the bytes; and the loop."""
+    top = {"cpu.columns", "cpu.networks", "cpu.compress", "cpu.staged"}
+    found = [r for r in list_ladders("xeon16-lists", "rows") if r["rung"] in top]
+    loops = {(g["problem"], g["input"]): g["inlined_s"] for g in list_ladders("xeon16-lists", "groups") if g["inlined_s"]}
+    lines = []
+    for two in [r for r in found if r["threads"] == 2]:
+        key = (two["problem"], two["input"])
+        (all_cores,) = [r for r in found if (r["problem"], r["input"]) == key and r["threads"] > 2]
+        cells = [f"{number(r['median_s'] * MS)} ({number(1 / r['fraction_of_copy'])})" for r in (two, all_cores)]
+        lines.append([*what_of_lists(two), *cells, number(loops[key] * MS) if key in loops else "–"])
+    return table(["", "lists", "two threads, ms", "16 cores, ms", "the loop, ms"], lines)
+
+
+def gpu_lists():
+    """Microseconds of the API's rung, in brackets the fraction of a copy's rate, and of what is there besides."""
+    top = {"cuda.pipeline", "cuda.tiles", "cuda.ranks"}
+    found = list_ladders("h200-lists", "rows")
+    lines = []
+    for ours in [r for r in found if r["rung"] in top]:
+        beside = {r["rung"]: r for r in found if all(r[k] == ours[k] for k in ("problem", "input", "type"))}
+        cells = [number(beside[r]["median_s"] * US) if r in beside else "–" for r in ("cuda.thread_per_list", "cuda.cub")]
+        mine = f"{number(ours['median_s'] * US)} ({fraction(ours['fraction_of_copy'])})"
+        lines.append([*what_of_lists(ours), mine, *cells])
+    return table(["", "lists", "the API, us", "a thread per list, us", "CUB, us"], lines)
+
+
 def cpu_seconds(rung, type_name):
     (found,) = [r for r in on_two_cores("epyc-scan", type=type_name) if r["rung"] == rung]
     return found["median_s"]
@@ -377,6 +436,13 @@ def headline():
         place = "columns in memory" if where == "memory" else f"from {where}"
         return [f"{query}, {place}; two cores", times[0], f"DuckDB {times[1]}, Polars {times[2]}"]
 
+    def sums_of_lists():
+        at = {r["rung"]: time(r["median_s"]) for r in list_ladders("xeon16-lists", "rows")
+              if r["problem"] == "segmented" and r["input"] == "lists: poisson" and r["threads"] == 16}
+        what = "Sums of 10^7 lists of Poisson(3) float64; 16 cores"
+        return [what, at["cpu.columns"], f"a loop over lists on oneTBB {at['cpu.tbb']}"]  # fmt: skip
+
+    (selected,) = [r["value"] for r in RECORDED["gpu_lists_large"]["rows"] if r["what"].startswith("selections of float64, 50 % of Poisson")]
     gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
     many = RECORDED["cpu_many_std_par"]["rows"][0]["value"]
     on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
@@ -387,6 +453,8 @@ def headline():
         ["Running sum of 10^8 int32; two cores", time(cpu_seconds("cpu.lookahead", "int32")),
          f"`std::inclusive_scan` on oneTBB {time(cpu_seconds('cpu.std_par', 'int32'))}"],
         ["Running sum of 5·10^8 int32; 32 cores", f"{many[0]} ms; a copy {many[3]} ms", f"`std::inclusive_scan` on oneTBB {many[1]} ms"],
+        sums_of_lists(),
+        ["Half of 2^28 float64 in lists of Poisson(3) selected; H200", f"{number(float(selected[0]) / 1e3)} ms", f"CUB {number(float(selected[2]) / 1e3)} ms"],
         query("TPC-H Q1", "memory"),
         query("TPC-H Q6", "memory"),
         query("TPC-H Q6", "Parquet"),
@@ -407,6 +475,8 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "cpu_scaling": lambda: cpu_scaling("xeon32", {"`cpu.chained`, int32": ("xeon32-chained", "cpu.chained", "int32")}),
     "cpu_scaling_epyc": lambda: cpu_scaling("epyc"),
     "cpu_many": cpu_many,
+    "cpu_lists": cpu_lists,
+    "gpu_lists": gpu_lists,
     "cpu_query": cpu_query,
     "cpu_query_sf10": lambda: cpu_query("epyc-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,

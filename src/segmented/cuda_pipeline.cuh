@@ -16,7 +16,9 @@
 // where offsets descend so that a share cannot be cut, its lists are only checked. As the borders of shares lead from list 0
 // to the last in steps, every list is in some share, whatever the offsets are.
 //
-// compute-sanitizer's racecheck does not follow __syncwarp with one lane's release for the warp: see tile_pipeline.cuh.
+// compute-sanitizer's racecheck does not follow __syncwarp with one lane's release for the warp (see tile_pipeline.cuh): all that
+// it reports here are writes of a stage and its tile by load(), load_tile(), copy_ends() and their bulk copies, against the
+// consumers' reads. `full` orders these after the writes, `empty` the next writes after them.
 #pragma once
 
 #include "segmented/cuda_lists.cuh"
