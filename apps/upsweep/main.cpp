@@ -297,7 +297,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
 }
 
 int run(int argc, char** argv, Common& common) {
-  CLI::App app{"Scans, reductions, ragged arrays, SQL aggregates and subset sums at the speed of memory.", "upsweep"};
+  CLI::App app{"Scans, reductions, ragged arrays, SQL and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("-V,--version", UPSWEEP_VERSION);
   app.require_subcommand(1);
   int status = 0;
@@ -311,7 +311,7 @@ int run(int argc, char** argv, Common& common) {
   add("query", "SQL aggregates over a file", declare_query, run_query);
   add("subset-sum", "which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
-  CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its measured memory rates");
+  CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its memory rates");
   add_common(*devices, common);
   devices->callback([&] { status = run_devices(common); });
   app.add_subcommand("version", "as --version")->callback([] { print(kVersion); });
