@@ -32,7 +32,7 @@ const char* text_of(Code code);
 /// Awkward's lengths may be negative where there is nothing.
 constexpr std::int64_t count_of(std::int64_t length) { return std::max<std::int64_t>(length, 0); }
 
-/// Elements that lie before the end of the last of n lists: as long as their content is, for all that these kernels are told.
+/// Elements that lie before the end of the last of n lists: as long as their content is, for all that these kernels are given.
 template <class T>
 std::int64_t end_of(const T* offsets, std::int64_t n) {
   return n > 0 && offsets != nullptr ? static_cast<std::int64_t>(offsets[n]) : 0;

@@ -87,7 +87,7 @@ struct InTile {
 
   __device__ Acc none() const { return reducer.none(); }
   __device__ void add(Acc& acc, In x, std::uint32_t) const { acc = reducer.merge(acc, reducer.of(x, 0)); }
-  /// The same of an element behind all that were added before.
+  /// The same of an element that follows all that were added before.
   __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
   __device__ Acc merge(const Acc& a, const Acc& b) const { return reducer.merge(a, b); }
   /// A fold of elements of a tile that begins at element `base`, as one of the content.
@@ -889,7 +889,7 @@ class ListPipeline {
     }
   }
 
-  /// The last list that begins before the tile's end, where it goes on behind it.
+  /// The last list that begins before the tile's end, where it goes on past it.
   __device__ __forceinline__ void begin_running(const Tile& tile, const char* bounds, const In* content) {
     std::int64_t found = -1;
     for (std::uint32_t i = (tile.lists - 1) & ~31U;; i -= 32) {

@@ -26,7 +26,7 @@ constexpr std::int64_t kNoList = -1;
 template <class Value>
 struct Cut {
   std::int64_t ends;     ///< the list that began before and ends here, or kNoList
-  std::int64_t goes_on;  ///< the list that goes on behind, or kNoList
+  std::int64_t goes_on;  ///< the list that goes on past the end, or kNoList
   Value end;
   Value part;
 };

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
@@ -157,13 +158,10 @@ void detail::require_reduced(std::int64_t runs, std::span<const std::byte> keys,
                              std::span<const std::byte> out, std::int64_t room) {
   segmented::require_room(runs, keys_room, "keys");
   segmented::require_room(runs, room, "values");
-  for (const auto& other : {keys, values, out}) {
-    const bool is_apart = other.empty() || out_keys.empty() || other.data() + other.size() <= out_keys.data() ||
-                          out_keys.data() + out_keys.size() <= other.data();
-    if (is_apart) continue;
-    throw Error(Code::invalid_argument,
-                "the keys that are written overlap another array: they need memory of their own");
-  }
+  CallArrays arrays;
+  for (const auto& other : {keys, values, out}) arrays.read(other.data(), std::ssize(other));
+  arrays.write(out_keys.data(), std::ssize(out_keys));
+  arrays.require_apart();
 }
 
 }  // namespace upsweep
