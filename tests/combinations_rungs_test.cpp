@@ -16,6 +16,7 @@
 
 #include "combinations/reference.hpp"
 #include "core/generated_lists.hpp"
+#include "failure.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/combinations.hpp"
@@ -25,6 +26,8 @@ namespace {
 
 using combining::ExpectedTuples;
 using tests::code_of;
+using tests::Failure;
+using tests::failure_of;
 using tests::Guarded;
 using tests::isas;
 
@@ -244,21 +247,6 @@ TEST(Cartesian, OfOneToFourLists) {
 }
 
 // ------------------------------------------------------------------------------------------------------------- errors
-
-struct Failure {
-  Code code;
-  std::int64_t index;
-  bool operator==(const Failure&) const = default;
-};
-template <class Call>
-Failure failure_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return {error.code(), error.index()};
-  }
-  return {Code::ok, kNoIndex};
-}
 
 TEST(CombinationErrors, TheFirstBadListIsNamed) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

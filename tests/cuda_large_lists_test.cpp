@@ -21,18 +21,7 @@ using tests::require;
 constexpr std::int64_t kPast31 = (std::int64_t{1} << 31) + 12345;
 constexpr std::int64_t kPast32 = (std::int64_t{1} << 32) + 12345;
 
-/// Needs 20 GB of device memory.
-class LargeGpuLists : public tests::GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    std::size_t free = 0;
-    std::size_t total = 0;
-    require(cudaMemGetInfo(&free, &total));
-    if (free < (std::size_t{20} << 30)) GTEST_SKIP() << "needs 20 GB of device memory, " << (free >> 30) << " are free";
-  }
-};
+using LargeGpuLists = tests::LargeGpuTest<20>;
 
 /// n bytes, zeros but for ones at some places.
 class Bytes {

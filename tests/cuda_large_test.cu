@@ -20,18 +20,7 @@ namespace {
 
 using tests::require;
 
-/// Needs 60 GB of device memory.
-class LargeGpu : public tests::GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    std::size_t free = 0;
-    std::size_t total = 0;
-    require(cudaMemGetInfo(&free, &total));
-    if (free < (std::size_t{60} << 30)) GTEST_SKIP() << "needs 60 GB of device memory, " << (free >> 30) << " are free";
-  }
-};
+using LargeGpu = tests::LargeGpuTest<60>;
 
 /// n elements without guards, every byte of them 1.
 template <class T>

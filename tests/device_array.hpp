@@ -41,6 +41,21 @@ class GpuTest : public testing::Test {
   }
 };
 
+/// Skips where fewer than so many GB of device memory are free.
+template <std::size_t kGigabytes>
+class LargeGpuTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    require(cudaMemGetInfo(&free, &total));
+    if (free >= (kGigabytes << 30)) return;
+    GTEST_SKIP() << "needs " << kGigabytes << " GB of device memory, " << (free >> 30) << " are free";
+  }
+};
+
 /// n elements on the device at a distance from a 256-byte boundary, poisoned, with guard bytes on both sides.
 template <class T>
 class DeviceArray {

@@ -12,33 +12,13 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "failure.hpp"
 #include "selections.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/select.hpp"
 
 namespace upsweep::tests {
-
-/// How an Error ends a call.
-struct Failure {
-  Code code = Code::ok;
-  std::int64_t index = kNoIndex;
-
-  bool operator==(const Failure&) const = default;
-};
-inline std::ostream& operator<<(std::ostream& out, const Failure& failure) {
-  return out << word(failure.code) << " at " << failure.index;
-}
-template <class Call>
-Failure failure_of(Call call) {
-  try {
-    call();
-    return {};
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()), "");
-    return {error.code(), error.index()};
-  }
-}
 
 /// Booleans on the device, by bytes or from a bit on; with no byte more than they need.
 class DeviceBooleans {

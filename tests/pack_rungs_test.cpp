@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "failure.hpp"
 #include "list_lengths.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
@@ -25,6 +26,8 @@ namespace upsweep {
 namespace {
 
 using tests::code_of;
+using tests::Failure;
+using tests::failure_of;
 using tests::Guarded;
 using tests::kSanitized;
 using tests::LengthPattern;
@@ -338,26 +341,6 @@ TEST(Pack, NestedListsFromTheOutsideIn) {
 }
 
 // -------------------------------------------------------------------------------------------------------------- errors
-
-struct Failure {
-  Code code = Code::ok;
-  std::int64_t index = kNoIndex;
-  bool operator==(const Failure&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Failure& failure) {
-  return out << word(failure.code) << " at " << failure.index;
-}
-
-template <class Call>
-Failure failure_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()), "");
-    return {error.code(), error.index()};
-  }
-  return {};
-}
 
 TEST(Pack, NamesTheFirstBadList) {
   const std::int64_t elements = kSanitized ? 60'000 : 300'000;

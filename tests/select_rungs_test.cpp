@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "failure.hpp"
 #include "rungs.hpp"
 #include "selections.hpp"
 #include "upsweep/select.hpp"
@@ -21,6 +22,8 @@ namespace upsweep {
 namespace {
 
 using tests::adjacent_lists;
+using tests::Failure;
+using tests::failure_of;
 using tests::GivenMask;
 using tests::Guarded;
 using tests::GuardedColumn;
@@ -43,28 +46,6 @@ constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
 std::span<const std::int64_t> sizes(bool few = tests::kSanitized) {
   if (few) return kFewSizes;
   return kSizes;
-}
-
-/// How an Error ends a call.
-struct Failure {
-  Code code = Code::ok;
-  std::int64_t index = kNoIndex;
-
-  bool operator==(const Failure&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Failure& failure) {
-  return out << word(failure.code) << " at " << failure.index;
-}
-
-template <class Call>
-Failure failure_of(Call call) {
-  try {
-    call();
-    return {};
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()), "");
-    return {error.code(), error.index()};
-  }
 }
 
 auto selecting(const Policy& policy) {
