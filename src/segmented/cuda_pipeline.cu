@@ -6,7 +6,7 @@
 //        memory, eight fold them, lane by lane, warp by warp or all together, and one puts together what lies in several
 //        shares, in order. See segmented/cuda_pipeline.cuh.
 // Cost   One pass. Work n, depth n/(256·396) and log2 of the lists.
-// Needs  Compute capability 9.0; lists between offsets, without nulls. 52 bytes of scratch per share.
+// Needs  Compute capability 9.0; lists between offsets, without nulls. 52 bytes of workspace per share.
 // Limit  The memory, of sums of equal lists; where lengths differ widely, the longest list of a warp or a tile, and of
 //        lists of a few elements the instructions that each takes beside its additions.
 // From   Own; shares as in D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
@@ -24,7 +24,7 @@ Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
 }
 
 gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
-  return {.scratch = bytes_of_parts(shares_of(call)) + 16};
+  return memory_for(shares_of(call));
 }
 #endif
 

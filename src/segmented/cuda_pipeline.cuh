@@ -40,43 +40,67 @@ inline constexpr int kConsumerThreads = kConsumers * 32;
 inline constexpr int kBlocks = 3;  ///< per multiprocessor
 inline constexpr int kStages = 3;
 inline constexpr int kStageBytes = 23 * 1024;
-inline constexpr int kHeadBytes = 2048;
+inline constexpr int kHeadBytes = 3072;
 inline constexpr int kPipelineShared = kHeadBytes + kStages * kStageBytes;
-/// A share; the last eighth of the work is cut into smaller ones, so that blocks end together.
-inline constexpr std::int64_t kShareBytes = 256 * 1024;
-inline constexpr std::int64_t kLastShareBytes = 64 * 1024;
+/// A share is a thousandth of the work or so, a power of two of bytes between these; in the last eighth a quarter of it, so
+/// that blocks end together.
+inline constexpr int kMostShareBits = 18;
+inline constexpr int kLeastShareBits = 15;
 /// Lists of up to so many bytes are not cut by a border between shares.
 inline constexpr std::int64_t kSnapBytes = 4096;
-/// Tiles begin at multiples of a power of two of lists: at most this, less where so many do not fit a quarter of a stage.
+/// Tiles begin at multiples of a power of two of lists, a unit: at most so many, less where these do not fit a quarter of a
+/// stage, and twice as many where they are tiny.
 inline constexpr int kMostUnit = 128;
+inline constexpr std::int64_t kTinyBytes = 12;
+/// Of the least lists, of bounds of four bytes and results of one, in the largest share.
+inline constexpr int kMostUnits = 224;
+static_assert(((1 << kMostShareBits) + kSnapBytes) / (2 * kMostUnit * 5) + 2 <= kMostUnits);
+static_assert(((1 << kMostShareBits) + kSnapBytes) / (kMostUnit * (kTinyBytes + 2)) + 2 <= kMostUnits);
 /// What alignment may add to a tile's offsets and content.
 inline constexpr std::int64_t kStageSlack = 64;
 
-/// The most shares of so many bytes of work.
-constexpr std::int64_t most_shares(std::int64_t bytes) {
-  return bytes / 8 * 7 / kShareBytes + (bytes / 8 + kShareBytes) / kLastShareBytes + 2;
-}
+/// The most shares of up to so many bytes of work.
+constexpr std::int64_t most_shares(std::int64_t bytes) { return 4096 + (bytes >> kMostShareBits) * 11 / 8; }
+
+/// What blocks share besides the parts; zero when a call begins, and when it has ended.
+struct Control {
+  unsigned ticket;
+  alignas(128) unsigned done;
+  alignas(128) unsigned long long bad;  ///< the complement of the first bad list
+};
 
 /// A list that lies in several shares: a part per share.
 struct Parts {
-  unsigned* ticket;
-  unsigned* done;
-  int* missing;       ///< by the share that the list begins in: parts yet to come
+  int* missing;       ///< by the share that the list begins in: parts yet to come; zero between calls
   std::int64_t* end;  ///< by the same, two each: the share that it ends in, and the list
   char* goes_on;      ///< by the part's share, 16 bytes each: of a list that goes on in the next share
   char* ends;         ///< by the share: of the list that ends there
 };
-inline constexpr std::int64_t kPartsControl = 256;
 
 /// One call.
 struct ListsCall {
   GivenLists lists;
+  Control* control;
   Parts parts;
+  std::int64_t shares;  ///< at most
   int result_bytes;
 };
 
 // ------------------------------------------------------------------------------------------------------- folds within a tile
 // As reducers, but positions are those in the tile, in 32 bits.
+
+template <class T, class Op>
+__device__ T absent_of(const Folded<T, Op>& reducer) {
+  return reducer.none();
+}
+template <class T, class Op>
+__device__ T absent_of(const Flipped<T, Op>& reducer) {
+  return static_cast<T>(reducer.none() ^ reducer.flip);
+}
+template <class T>
+__device__ T absent_of(const Widened<T>&) {
+  return 0;
+}
 
 template <class R>
 struct InTile {
@@ -86,6 +110,8 @@ struct InTile {
   const R& reducer;
 
   __device__ Acc none() const { return reducer.none(); }
+  /// An element that add_next() changes nothing for.
+  __device__ In absent() const { return absent_of(reducer); }
   __device__ void add(Acc& acc, In x, std::uint32_t) const { acc = reducer.merge(acc, reducer.of(x, 0)); }
   /// The same of an element that follows all that were added before.
   __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
@@ -117,6 +143,7 @@ struct InTile<Pick<T>> {
   const Pick<T>& reducer;
 
   __device__ Acc none() const { return {Pick<T>::kLowest, kNot}; }
+  __device__ In absent() const { return Pick<T>::flipped(Pick<T>::kLowest, reducer.flip); }
   __device__ void add(Acc& acc, In x, std::uint32_t position) const {
     acc = merge(acc, {Pick<T>::flipped(x, reducer.flip), position});
   }
@@ -150,6 +177,7 @@ struct InTile<Count<T>> {
   const Count<T>& reducer;
 
   __device__ Acc none() const { return 0; }
+  __device__ In absent() const { return reducer.counted == Counted::not_zeros ? 0 : 1; }
   __device__ void add(Acc& acc, In x, std::uint32_t) const {
     acc += (x != T{0}) == (reducer.counted == Counted::not_zeros) ? 1 : 0;
   }
@@ -179,7 +207,9 @@ struct Cuts {
   std::int64_t first;  ///< offset
   std::int64_t last;
   std::int64_t work;
-  std::int64_t large;  ///< shares of kShareBytes
+  int large_bits;
+  int small_bits;
+  std::int64_t large;  ///< shares
   std::int64_t shares;
 
   __device__ Cuts(const GivenLists& given, int element, int result)
@@ -189,8 +219,15 @@ struct Cuts {
         first(given.bound(given.starts, 0)),
         last(given.bound(given.starts, given.count)),
         work((last - first) * element_bytes + given.count * list_bytes),
-        large(work / 8 * 7 / kShareBytes),
-        shares(large + (work - large * kShareBytes + kLastShareBytes - 1) / kLastShareBytes) {}
+        large_bits(bits_of(work)),
+        small_bits(clamp(large_bits - 2)),
+        large(work / 8 * 7 >> large_bits),
+        shares(large + ((work - (large << large_bits) + (1LL << small_bits) - 1) >> small_bits)) {}
+
+  __device__ static int bits_of(std::int64_t work) { return clamp(53 - __clzll(work)); }
+  __device__ static int clamp(int bits) {
+    return bits < kLeastShareBits ? kLeastShareBits : bits > kMostShareBits ? kMostShareBits : bits;
+  }
 
   /// Whether the first and the last offset alone say that some list is bad.
   __device__ bool are_bad() const { return last < first || (last > first && (first < 0 || last > lists.content)); }
@@ -202,13 +239,13 @@ struct Cuts {
   }
   /// The work before a share.
   __device__ std::int64_t before(std::int64_t share) const {
-    const std::int64_t large_ones = share <= large ? share : large;
-    const std::int64_t all = large_ones * kShareBytes + (share - large_ones) * kLastShareBytes;
+    const std::int64_t all =
+        share <= large ? share << large_bits : (large << large_bits) + ((share - large) << small_bits);
     return all < work ? all : work;
   }
   __device__ std::int64_t share_of(std::int64_t position) const {
-    const std::int64_t in_large = large * kShareBytes;
-    return position < in_large ? position / kShareBytes : large + (position - in_large) / kLastShareBytes;
+    const std::int64_t in_large = large << large_bits;
+    return position < in_large ? position >> large_bits : large + ((position - in_large) >> small_bits);
   }
   /// The work before a list.
   __device__ __forceinline__ std::int64_t position(std::int64_t list, std::int64_t start) const {
@@ -237,6 +274,19 @@ __device__ inline void find_borders(const Cuts& cuts, std::int64_t from, std::in
   const std::int64_t wanted = half == 0 ? from : to;
   std::int64_t low = 0;  // the last list that begins no later
   std::int64_t high = cuts.lists.count + 1;
+  // First around where the list were if all were as long: 8^7 … 8, 1 lists before, 1, 8 … 8^7 after.
+  {
+    const auto guess = static_cast<std::int64_t>(static_cast<double>(wanted) / static_cast<double>(cuts.work) *
+                                                 static_cast<double>(cuts.lists.count));
+    const auto place_of = [&](int p) {
+      return p < 8 ? guess - (std::int64_t{1} << (3 * (7 - p))) : guess + (std::int64_t{1} << (3 * (p - 8)));
+    };
+    const std::int64_t i = place_of(probe);
+    const bool is_before = i <= low || (i < high && cuts.position(i, cuts.offset(i)) <= wanted);
+    const int before = __popc((__ballot_sync(gpu::detail::kAllLanes, is_before) >> (16 * half)) & 0xffffU);
+    if (before > 0 && place_of(before - 1) > low) low = place_of(before - 1);
+    if (before < 16 && place_of(before) < high) high = place_of(before);
+  }
   while (__any_sync(gpu::detail::kAllLanes, high - low > 1)) {
     const auto step = static_cast<std::int64_t>(static_cast<std::uint64_t>(high - low + 16) / 17U);
     const std::int64_t i = low + (probe + 1) * step;
@@ -278,18 +328,21 @@ enum TileFlag : std::uint32_t {
 };
 
 struct Tile {
-  std::int64_t list;   ///< the first one with offsets here
-  std::int64_t begin;  ///< content
-  std::int64_t end;
+  std::int64_t list;        ///< the first one with offsets here
+  std::int64_t begin;       ///< content
+  std::uint32_t size;       ///< elements
+  std::uint32_t lists;      ///< with offsets here
+  std::uint32_t bounds_at;  ///< bytes from the stage's begin to the first offset
+  std::uint32_t content_at; ///< to element `begin`
+  std::uint32_t flags;
+  int lanes;  ///< of a list: log2
+  // Of the share; only of tiles that are clipped, or begin one.
   std::int64_t first;  ///< lists first … last - 1 end in the share
   std::int64_t last;
   std::int64_t start;  ///< of list `first`
   std::int64_t share;
-  std::uint32_t lists;
-  std::uint32_t flags;
-  std::uint32_t bounds_at;   ///< bytes from the stage's begin to the first offset
-  std::uint32_t content_at;  ///< to element `begin`
-  int lanes;                 ///< of a list: log2
+
+  __device__ std::int64_t end() const { return begin + size; }
 };
 
 /// What becomes of a part of a list that lies in several shares.
@@ -308,6 +361,18 @@ struct Mail {
   alignas(16) char value[16];
 };
 
+/// A share as the search leaves it for the loader.
+struct Share {
+  Border begin;
+  Border end;
+  std::int64_t number;  ///< -1: there is none left
+  std::int64_t lists_end;
+  std::int64_t base;  ///< the list that the first unit begins with: at or before begin.list
+  int unit;           ///< lists
+  int units;          ///< 0: nothing to fold; less: offsets descend, lists are only checked
+  std::uint32_t elements[kMostUnits];  ///< from the share's begin to each unit's end
+};
+
 struct PipelineHead {
   gpu::detail::Barrier full[kStages];
   gpu::detail::Barrier empty[kStages];
@@ -317,20 +382,60 @@ struct PipelineHead {
   gpu::detail::Barrier received[2];
   Mail mail[2];
   Tile tile[kStages];
-  Border begin[2];
-  Border end[2];
-  std::int64_t share[2];  ///< -1: there is none left
+  Share share[2];
   alignas(16) char sums[2][kConsumers][16];
 };
 static_assert(sizeof(PipelineHead) <= kHeadBytes);
 
-/// Lists from, from + step, …: nothing but their bounds.
-__device__ inline void check_lists(const GivenLists& lists, std::int64_t from, std::int64_t to, std::int64_t step) {
-  for (std::int64_t i = from; i < to; i += step) (void)lists.list(i);
+__device__ inline void report_bad(const ListsCall& call, std::int64_t list) {
+  atomicMax(&call.control->bad, ~static_cast<unsigned long long>(list));
 }
-__device__ inline void report_if_bad(const GivenLists& lists, std::int64_t list, std::int64_t start,
-                                     std::int64_t stop) {
-  if (check_bounds(start, stop, lists.content) != Code::ok) lists.report(list);
+__device__ inline void report_if_bad(const ListsCall& call, std::int64_t list, std::int64_t start, std::int64_t stop) {
+  if (check_bounds(start, stop, call.lists.content) != Code::ok) report_bad(call, list);
+}
+/// Lists from, from + step, …: nothing but their bounds.
+__device__ inline void check_lists(const ListsCall& call, std::int64_t from, std::int64_t to, std::int64_t step) {
+  for (std::int64_t i = from; i < to; i += step) {
+    report_if_bad(call, i, call.lists.bound(call.lists.starts, i), call.lists.bound(call.lists.stops, i));
+  }
+}
+
+/// A bulk copy to come.
+struct Copy {
+  char* to;
+  const char* from;
+  std::uint32_t bytes;
+  std::uint32_t shift;  ///< where the first byte goes
+  std::uint32_t room;   ///< of all of them, a multiple of 16
+};
+/// Of so many bytes and those around them to whole units of 16, if any.
+__device__ __forceinline__ Copy whole_units(char* stage, const char* first, std::uint32_t bytes) {
+  const auto past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
+  const std::uint32_t units = bytes > 0 ? (past + bytes + 15) / 16 * 16 : 0;
+  return {stage, first - past, units, past, units};
+}
+/// The same for few shares of all: the bytes of a unit that would reach out of the array, at its two ends, are copied here,
+/// one by one by a warp. Not inline: its registers would be everybody's.
+__device__ __noinline__ static Copy copy_ends(char* stage, const char* first, const char* last, const char* array,
+                                              const char* array_end) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (first == last) return {stage, first, 0, 0, 0};
+  const auto past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
+  const auto past_last = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(last) % 16);
+  char* const place = stage + past;
+  const char* begin = first - past;
+  const char* end = last + (16 - past_last) % 16;
+  const auto room = static_cast<std::uint32_t>(end - begin);
+  if (begin < array) begin += 16;
+  if (end > array_end) end -= 16;
+  const char* const head_end = begin < last ? begin : last;
+  const char* const tail_begin = end > head_end ? end : head_end;
+  const char* const byte = lane < 16 ? first + lane : tail_begin + (lane - 16);
+  if (byte < (lane < 16 ? head_end : last)) {
+    place[byte - first] = *byte;
+    gpu::detail::fence_before_bulk();  // a later bulk copy may write there
+  }
+  return {place + (begin - first), begin, end > begin ? static_cast<std::uint32_t>(end - begin) : 0, past, room};
 }
 
 template <class R>
@@ -354,12 +459,12 @@ class ListPipeline {
 
   __device__ __forceinline__ void run() {
     if (Cuts(lists_, kBytes, call_.result_bytes).are_bad()) {
-      check_lists(lists_, std::int64_t{blockIdx.x} * kPipelineThreads + threadIdx.x, lists_.count,
+      check_lists(call_, std::int64_t{blockIdx.x} * kPipelineThreads + threadIdx.x, lists_.count,
                   std::int64_t{gridDim.x} * kPipelineThreads);
     } else {
       begin();
       if (warp_ < kConsumers) {
-        consume();
+        lists_.kind == BoundKind::int64 ? consume<std::uint64_t>() : consume<std::uint32_t>();
       } else if (warp_ == kSearch) {
         search();
       } else if (warp_ == kLoader) {
@@ -399,14 +504,25 @@ class ListPipeline {
     __syncthreads();
   }
 
-  /// The last block to end says how the call ended.
+  /// The last block to end says how the call ended, and clears what the next call counts in.
   __device__ __forceinline__ void end() {
     __syncthreads();
     if (threadIdx.x != 0) return;
+    Control& control = *call_.control;
     __threadfence();  // this block's reports before the count
-    if (atomicAdd(call_.parts.done, 1U) != gridDim.x - 1) return;
+    if (atomicAdd(&control.done, 1U) != gridDim.x - 1) return;
     __threadfence();  // the count before the other blocks' reports
-    conclude(lists_);
+    const unsigned long long bad = atomicExch(&control.bad, 0ULL);
+    control.ticket = 0;
+    control.done = 0;
+    gpu::ListsStatus status{kNoIndex, Code::ok};
+    if (bad != 0) {
+      status.first_bad = static_cast<std::int64_t>(~bad);
+      (void)lists_.extent(status.first_bad, status.code);
+      // Parts of lists that were not folded to the end.
+      for (std::int64_t s = 0; s < call_.shares; ++s) call_.parts.missing[s] = 0;
+    }
+    *lists_.status = status;
   }
 
   // ------------------------------------------------------------------------------------------------ search
@@ -414,46 +530,83 @@ class ListPipeline {
     const Cuts cuts(lists_, kBytes, call_.result_bytes);
     int slot = 0;
     std::uint32_t parity = 0;
+    std::int64_t number = blockIdx.x;
     for (int k = 0;; ++k) {
       if (k >= 2) head_.taken[slot].wait(parity ^ 1);
-      std::int64_t share = 0;
-      if (lane_ == 0) share = atomicAdd(call_.parts.ticket, 1U);
-      share = of_lane(share, 0);
-      const bool is_one = share < cuts.shares;
-      Border from{};
-      Border to{};
-      if (is_one) find_borders(cuts, cuts.before(share), cuts.before(share + 1), lane_, from, to);
-      if (lane_ == 0) {
-        head_.begin[slot] = from;
-        head_.end[slot] = to;
-        head_.share[slot] = is_one ? share : -1;
-        head_.found[slot].arrive();
+      Share& share = head_.share[slot];
+      if (number < cuts.shares) {
+        find_share(cuts, number, share);
+      } else if (lane_ == 0) {
+        share.number = -1;
       }
       __syncwarp();
-      if (!is_one) return;
+      if (lane_ == 0) head_.found[slot].arrive();
+      if (number >= cuts.shares) return;
+      if (lane_ == 0) number = gridDim.x + std::int64_t{atomicAdd(&call_.control->ticket, 1U)};
+      number = of_lane(number, 0);
       slot ^= 1;
       if (slot == 0) parity ^= 1;
     }
   }
 
+  __device__ __forceinline__ void find_share(const Cuts& cuts, std::int64_t number, Share& share) const {
+    Border begin{};
+    Border end{};
+    find_borders(cuts, cuts.before(number), cuts.before(number + 1), lane_, begin, end);
+    const std::int64_t lists_end = end.list + (end.element > end.start ? 1 : 0);
+    const std::int64_t lists = lists_end - begin.list;
+    int unit = kMostUnit;
+    int units = 0;
+    std::int64_t base = begin.list;
+    // Where offsets descend, borders may: these lists are in other shares, too.
+    if (end.list > begin.list || (end.list == begin.list && end.element > begin.element)) {
+      const std::int64_t each = (end.element - begin.element) * kBytes / lists +
+                                (lists_.kind == BoundKind::int64 ? 8 : 4);
+      if (each <= kTinyBytes) unit *= 2;
+      while (unit > 1 && each * unit > kStageBytes / 4) unit /= 2;
+      base = begin.list & ~std::int64_t{unit - 1};
+      const std::int64_t needed = (lists_end - base + unit - 1) / unit;
+      units = needed <= kMostUnits ? static_cast<int>(needed) : -1;
+      bool ascends = end.element >= begin.element;
+      std::int64_t before = begin.element;
+#pragma unroll 2
+      for (int u = 0; u < units; u += 32) {
+        const std::int64_t list = base + std::int64_t{u + lane_ + 1} * unit;
+        const std::int64_t border = list >= lists_end ? end.element : cuts.offset(list);
+        const std::int64_t left = __shfl_up_sync(gpu::detail::kAllLanes, static_cast<long long>(border), 1);
+        ascends = ascends && border >= (lane_ == 0 ? before : left) && border <= end.element;
+        before = of_lane(border, 31);
+        share.elements[u + lane_] = static_cast<std::uint32_t>(border - begin.element);
+      }
+      if (!__all_sync(gpu::detail::kAllLanes, ascends)) units = -1;
+    }
+    if (lane_ != 0) return;
+    share.begin = begin;
+    share.end = end;
+    share.number = number;
+    share.lists_end = lists_end;
+    share.base = base;
+    share.unit = unit;
+    share.units = units;
+  }
+
   // -------------------------------------------------------------------------------------------------- load
   __device__ __forceinline__ void load() {
-    const Cuts cuts(lists_, kBytes, call_.result_bytes);
     int slot = 0;
     std::uint32_t parity = 0;
     for (;;) {
       head_.found[slot].wait(parity);
-      const std::int64_t share = head_.share[slot];
-      const Border from = head_.begin[slot];
-      const Border to = head_.end[slot];
+      const Share& share = head_.share[slot];
+      if (share.number < 0) break;
+      if (share.units < 0) {
+        check_lists(call_, share.begin.list + lane_, share.end.list, 32);
+      } else {
+        load_share(share);
+      }
       __syncwarp();
       if (lane_ == 0) head_.taken[slot].arrive();
       slot ^= 1;
       if (slot == 0) parity ^= 1;
-      if (share < 0) break;
-      // Where offsets descend, borders may: these lists are in other shares, too.
-      if (to.list < from.list || (to.list == from.list && to.element <= from.element)) continue;
-      load_share(cuts, share, from, to);
     }
     if (loaded_ >= kStages) head_.empty[stage_].wait(parity_ ^ 1);
     if (lane_ == 0) {
@@ -463,89 +616,94 @@ class ListPipeline {
     __syncwarp();
   }
 
-  __device__ __forceinline__ void load_share(const Cuts& cuts, std::int64_t share, const Border& from,
-                                             const Border& to) {
-    const bool split = from.element > from.start;
-    const bool trail = to.element > to.start;
-    const std::int64_t lists_end = to.list + (trail ? 1 : 0);
-    const std::int64_t bound_bytes = lists_.kind == BoundKind::int64 ? 8 : 4;
-    const std::int64_t each = (to.element - from.element) * kBytes / (lists_end - from.list) + bound_bytes;
-    int unit = kMostUnit;
-    while (unit > 1 && each * unit > kStageBytes / 4) unit /= 2;
-    const auto border = [&](std::int64_t list) { return list >= lists_end ? to.element : cuts.offset(list); };
-    std::int64_t base = from.list & ~std::int64_t{unit - 1};
-    std::int64_t x = from.element;
-    std::int64_t ahead = border(base + (lane_ + 1) * unit);
-    bool begins = true;
-    for (; base < lists_end; base += 32 * unit) {
-      const std::int64_t y = ahead;  // the content up to unit lane_ + 1 of this row
-      if (base + 32 * unit < lists_end) ahead = border(base + (33 + lane_) * unit);
-      const std::int64_t left = __shfl_up_sync(gpu::detail::kAllLanes, static_cast<long long>(y), 1);
-      if (!__all_sync(gpu::detail::kAllLanes, y >= (lane_ == 0 ? x : left) && y <= to.element)) {
-        const std::int64_t checked = base > from.list ? base : from.list;
-        check_lists(lists_, checked + lane_, to.list, 32);
-        return;
-      }
+  /// Cuts a share into tiles. Elements are counted from the share's begin.
+  __device__ __forceinline__ void load_share(const Share& share) {
+    const int bound_shift = lists_.kind == BoundKind::int64 ? 3 : 2;
+    const int unit = share.unit;
+    const int units = share.units;
+    const std::int64_t base = share.base;
+    const auto lists = static_cast<int>(share.lists_end - base);
+    const bool split = share.begin.element > share.begin.start;
+    // Whether copies may reach past what is copied, to whole units of 16 bytes.
+    const bool is_inner = base >= 16 && share.lists_end + 16 <= lists_.count && share.begin.element >= 16 &&
+                          share.end.element + 16 <= lists_.content;
+    std::uint32_t flags_of_begin = kShareBegin | (split ? kSplit | kClip : 0) | (base != share.begin.list ? kClip : 0);
+    bool is_first = !split;
+    std::uint32_t x = 0;
+    for (int row = 0; row < units; row += 32) {
+      const std::uint32_t y = row + lane_ < units ? share.elements[row + lane_] : ~0U >> 4;
       int u = 0;
-      bool is_first = !begins || !split;
-      while (u < 32 && base + u * unit < lists_end) {
-        const std::int64_t bytes = (y - x) * kBytes + (lane_ + 1 - u) * unit * bound_bytes + kStageSlack;
-        const int fit = __popc(__ballot_sync(gpu::detail::kAllLanes, lane_ >= u && bytes <= kStageBytes));
-        const std::int64_t list = base + u * unit;
-        const int u_end = fit > 0 ? u + fit : u + 1;
-        const std::int64_t y_end =
-            fit > 0 ? of_lane(y, u_end - 1) : x + (kStageBytes - unit * bound_bytes - kStageSlack) / kBytes;
-        const std::int64_t list_end = base + u_end * unit < lists_end ? base + u_end * unit : lists_end;
-        std::uint32_t flags = is_first ? kFirst : kClip;
+      while (u < 32 && row + u < units) {
+        const std::uint32_t bytes =
+            (y - x) * kBytes + (static_cast<std::uint32_t>((lane_ + 1 - u) * unit) << bound_shift);
+        const int fit = __popc(__ballot_sync(gpu::detail::kAllLanes, lane_ >= u && bytes <= kStageBytes - kStageSlack));
+        const int u_end = u + (fit > 0 ? fit : 1);
+        const std::uint32_t x_end = fit > 0 ? __shfl_sync(gpu::detail::kAllLanes, y, u_end - 1)
+                                            : x + (kStageBytes - kStageSlack - (unit << bound_shift)) / kBytes;
+        const int list = (row + u) * unit;
+        const bool is_last = row + u_end == units;
+        std::uint32_t flags = flags_of_begin | (is_first ? kFirst : kClip);
         if (fit == 0) flags |= kCut | kClip;
-        if (begins) {
-          flags |= kShareBegin;
-          if (split) flags |= kSplit | kClip;
-          if (list != from.list) flags |= kClip;
+        if (fit > 0 && is_last) {
+          flags |= kShareEnd | kClip | (share.end.element > share.end.start ? kTrail : 0);
         }
-        if (fit > 0 && list_end == lists_end) {
-          flags |= kShareEnd | kClip;
-          if (trail) flags |= kTrail;
-        }
-        load_tile(list, static_cast<std::uint32_t>(list_end - list), x, y_end, flags, share, from, to, bound_bytes);
-        x = y_end;
-        begins = false;
+        const auto lists_here = static_cast<std::uint32_t>((is_last ? lists : (row + u_end) * unit) - list);
+        const Piece piece{base + list, share.begin.element + x, lists_here, x_end - x, flags};
+        load_tile(piece, share, bound_shift, is_inner);
+        x = x_end;
+        flags_of_begin = 0;
         is_first = fit > 0;
         if (fit > 0) u = u_end;
       }
     }
   }
 
-  __device__ __forceinline__ void load_tile(std::int64_t list, std::uint32_t lists, std::int64_t x, std::int64_t x_end,
-                                            std::uint32_t flags, std::int64_t share, const Border& from,
-                                            const Border& to, std::int64_t bound_bytes) {
-    if (loaded_ >= kStages) head_.empty[stage_].wait(parity_ ^ 1);
+  /// Lists and elements of a tile.
+  struct Piece {
+    std::int64_t list;
+    std::int64_t begin;
+    std::uint32_t lists;
+    std::uint32_t size;
+    std::uint32_t flags;
+  };
+
+  __device__ __forceinline__ void load_tile(const Piece& piece, const Share& share, int bound_shift,
+                                            bool is_inner) {
+    const char* const first_bound = static_cast<const char*>(lists_.starts) + (piece.list << bound_shift);
+    const char* const first_element = reinterpret_cast<const char*>(content_ + piece.begin);
+    const std::uint32_t bound_bytes = (piece.lists + 1) << bound_shift;
     char* const stage = stages_ + stage_ * kStageBytes;
-    const char* const offsets = static_cast<const char*>(lists_.starts);
-    const Copy bounds = copy_ends(stage, offsets + list * bound_bytes, offsets + (list + lists + 1) * bound_bytes,
-                                  offsets, offsets + (lists_.count + 1) * bound_bytes);
-    const char* const elements = reinterpret_cast<const char*>(content_);
-    Copy content{nullptr, nullptr, 0, 0, bounds.room};
-    if (x_end > x) {
-      content = copy_ends(stage + bounds.room, elements + x * kBytes, elements + x_end * kBytes, elements,
+    if (loaded_ >= kStages) head_.empty[stage_].wait(parity_ ^ 1);
+    Copy bounds;
+    Copy content;
+    if (is_inner) {
+      bounds = whole_units(stage, first_bound, bound_bytes);
+      content = whole_units(stage + bounds.room, first_element, piece.size * kBytes);
+    } else {
+      const char* const starts = static_cast<const char*>(lists_.starts);
+      const char* const elements = reinterpret_cast<const char*>(content_);
+      bounds = copy_ends(stage, first_bound, first_bound + bound_bytes, starts,
+                         starts + ((lists_.count + 1) << bound_shift));
+      content = copy_ends(stage + bounds.room, first_element, first_element + piece.size * kBytes, elements,
                           elements + lists_.content * kBytes);
-      content.shift += bounds.room;
+      __syncwarp();  // the bytes at the ends before the arrival below
     }
-    __syncwarp();  // the bytes at the ends before the arrival below
     if (lane_ == 0) {
       Tile& tile = head_.tile[stage_];
-      tile.list = list;
-      tile.begin = x;
-      tile.end = x_end;
-      tile.first = from.list;
-      tile.last = to.list;
-      tile.start = from.start;
-      tile.share = share;
-      tile.lists = lists;
-      tile.flags = flags;
+      tile.list = piece.list;
+      tile.begin = piece.begin;
+      tile.size = piece.size;
+      tile.lists = piece.lists;
       tile.bounds_at = bounds.shift;
-      tile.content_at = content.shift;
-      tile.lanes = lanes_for(lists, x_end - x);
+      tile.content_at = bounds.room + content.shift;
+      tile.flags = piece.flags;
+      tile.lanes = lanes_for(piece.lists, piece.size);
+      if ((piece.flags & (kClip | kShareBegin)) != 0) {
+        tile.first = share.begin.list;
+        tile.last = share.end.list;
+        tile.start = share.begin.start;
+        tile.share = share.number;
+      }
       head_.full[stage_].arrive_expecting(bounds.bytes + content.bytes);
       if (bounds.bytes > 0) gpu::detail::bulk_load(bounds.to, bounds.from, bounds.bytes, head_.full[stage_]);
       if (content.bytes > 0) gpu::detail::bulk_load(content.to, content.from, content.bytes, head_.full[stage_]);
@@ -556,79 +714,47 @@ class ListPipeline {
   }
 
   /// log2 of the lanes of a list, of so many in the tile: all lanes have something to do.
-  __device__ static __forceinline__ int lanes_for(std::uint32_t lists, std::int64_t elements) {
-    if (InTile<R>::kByWords && elements >= lists * 128LL) return 5;
-    if (lists * 2 > kConsumerThreads) return 0;
-    const int lanes = 31 - __clz(static_cast<int>(kConsumerThreads / lists));
-    return lanes < 5 ? lanes : 5;
-  }
-
-  struct Copy {
-    char* to;
-    const char* from;
-    std::uint32_t bytes;
-    std::uint32_t shift;  ///< where the first byte goes
-    std::uint32_t room;   ///< of all of them, a multiple of 16
-  };
-  /// The bulk copy of [first, last) to `stage`; the bytes of a unit of 16 that would reach out of the array, at its two ends,
-  /// are copied here, one by one.
-  __device__ __forceinline__ Copy copy_ends(char* stage, const char* first, const char* last, const char* array,
-                                            const char* array_end) const {
-    const auto past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
-    const auto past_last = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(last) % 16);
-    char* const place = stage + past;
-    const char* begin = first - past;
-    const char* end = last + (16 - past_last) % 16;
-    const auto room = static_cast<std::uint32_t>(end - begin);
-    if (begin < array) begin += 16;
-    if (end > array_end) end -= 16;
-    const char* const head_end = begin < last ? begin : last;
-    const char* const tail_begin = end > head_end ? end : head_end;
-    const char* const byte = lane_ < 16 ? first + lane_ : tail_begin + (lane_ - 16);
-    if (byte < (lane_ < 16 ? head_end : last)) {
-      place[byte - first] = *byte;
-      gpu::detail::fence_before_bulk();  // a later bulk copy may write there
-    }
-    return {place + (begin - first), begin, end > begin ? static_cast<std::uint32_t>(end - begin) : 0, past, room};
+  __device__ static __forceinline__ int lanes_for(std::uint32_t lists, std::uint32_t elements) {
+    if (InTile<R>::kByWords && elements >= lists * 128) return 5;
+    const int lanes = 31 - __clz(kConsumerThreads) - (32 - __clz(static_cast<int>(lists - 1)));
+    return lanes < 0 ? 0 : lanes < 5 ? lanes : 5;
   }
 
   // ----------------------------------------------------------------------------------------------- consume
-  /// The elements [from, to) of the tile, those of one of kThreads threads.
-  template <int kThreads, int kLoads>
-  __device__ __forceinline__ Acc fold_range(const In* content, std::uint32_t from, std::uint32_t to,
-                                            std::uint32_t me) const {
+  /// The elements [from, to) of the tile, those of one of `threads` threads.
+  template <int kLoads>
+  __device__ __forceinline__ Acc fold_spread(const In* content, std::uint32_t from, std::uint32_t to, std::uint32_t me,
+                                             std::uint32_t threads) const {
     Acc acc = tiles_.none();
     if constexpr (InTile<R>::kByWords) {
-      if (from >= to) return acc;
-      fold_words<kThreads, kLoads>(content, from, to, me, acc);
+      if (from < to) fold_words<kLoads>(content, from, to, me, threads, acc);
     } else {
-      for (std::uint32_t j = from + me; j < to; j += kThreads * kLoads) {
-        In x[kLoads] = {};
+      for (std::uint32_t j = from + me; j < to; j += kLoads * threads) {
+        In x[kLoads];
 #pragma unroll
         for (int u = 0; u < kLoads; ++u) {
-          if (j + u * kThreads < to) x[u] = content[j + u * kThreads];
+          x[u] = tiles_.absent();
+          if (j + u * threads < to) x[u] = content[j + u * threads];
         }
 #pragma unroll
-        for (int u = 0; u < kLoads; ++u) {
-          if (j + u * kThreads < to) tiles_.add_next(acc, x[u], j + u * kThreads);
-        }
+        for (int u = 0; u < kLoads; ++u) tiles_.add_next(acc, x[u], j + u * threads);
       }
     }
     return acc;
   }
 
   /// The same of bytes that are counted, four at a time; those outside are zero.
-  template <int kThreads, int kLoads>
+  template <int kLoads>
   __device__ __forceinline__ void fold_words(const In* content, std::uint32_t from, std::uint32_t to, std::uint32_t me,
-                                             Acc& acc) const {
+                                             std::uint32_t threads, Acc& acc) const {
     const std::uint32_t before = gpu::detail::shared_address(content + from) & 3U;
     const std::uint32_t words = (before + (to - from) + 3) / 4;
     const auto* const at = reinterpret_cast<const std::uint32_t*>(content + from - before);
-    for (std::uint32_t j = me; j < words; j += kThreads * kLoads) {
+    for (std::uint32_t j = me; j < words; j += threads * kLoads) {
       std::uint32_t x[kLoads];
 #pragma unroll
       for (int u = 0; u < kLoads; ++u) {
-        const std::uint32_t i = j + u * kThreads;
+        const std::uint32_t i = j + u * threads;
         x[u] = i < words ? at[i] : 0;
         if (i == 0) x[u] &= ~0U << (8 * before);
         if (i == words - 1) x[u] &= ~0U >> (8 * ((0U - (before + (to - from))) & 3U));
@@ -640,13 +766,76 @@ class ListPipeline {
     if (reducer_.counted == Counted::zeros) acc = (me == 0 ? static_cast<Acc>(to - from) : 0) - acc;
   }
 
-  /// Elements [from, from + length) of each lane, from `rotation` on and around.
+  /// Four elements of each lane from `first` on, as far as there are `left`.
+  __device__ __forceinline__ void add_four(Acc& acc, const In* first, int left, std::uint32_t position) const {
+    In x[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      x[u] = tiles_.absent();
+      if (u < left) x[u] = first[u];
+    }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) tiles_.add_next(acc, x[u], position + u);
+  }
+  /// The elements [from, from + length) of each lane, one after the other.
   __device__ __forceinline__ Acc fold_lane(const In* content, std::uint32_t from, std::uint32_t length,
-                                           std::uint32_t longest, std::uint32_t rotation) const {
+                                           std::uint32_t longest) const {
+    const auto left = static_cast<int>(length);
+    Acc acc = tiles_.none();
+    add_four(acc, content + from, left, from);
+    if (longest <= 4) return acc;
+    add_four(acc, content + from + 4, left - 4, from + 4);
+#pragma unroll 1
+    for (std::uint32_t j = 8; j < longest; j += 4) {
+      add_four(acc, content + from + j, left - static_cast<int>(j), from + j);
+    }
+    return acc;
+  }
+
+  /// The greatest power of two that is no greater than x, of zero 1.
+  __device__ static __forceinline__ std::uint32_t floor_power(std::uint32_t x) {
+    return 1U << (31 - __clz(static_cast<int>(x | 1U)));
+  }
+
+  static constexpr std::uint32_t kVector = 16 / kBytes;
+  struct alignas(16) Vector {
+    In element[kVector];
+  };
+
+  /// `length` elements of each lane, a multiple of a vector: each lane begins where its banks differ from its neighbours'.
+  /// Results do not depend on where vectors begin in memory.
+  __device__ __forceinline__ Acc fold_vectors(const In* content, std::uint32_t from, std::uint32_t length,
+                                              bool are_aligned) const {
+    const std::uint32_t vectors = length / kVector;
+    const std::uint32_t at = from / kVector;
+    // Eight lanes load at once. Lists of eight vectors or more begin at the lane's own place in a row of banks, shorter ones
+    // one further in each row.
+    std::uint32_t k = vectors >= 8 ? (lane_ - at) & 7 : at / 8 & (floor_power(vectors) - 1);
+    Acc acc = tiles_.none();
+#pragma unroll 4
+    for (std::uint32_t j = 0; j < vectors; ++j) {
+      const std::uint32_t position = from + k * kVector;
+      Vector vector;
+      if (are_aligned) {
+        vector = *reinterpret_cast<const Vector*>(content + position);
+      } else {
+#pragma unroll
+        for (std::uint32_t e = 0; e < kVector; ++e) vector.element[e] = content[position + e];
+      }
+#pragma unroll
+      for (std::uint32_t e = 0; e < kVector; ++e) tiles_.add(acc, vector.element[e], position + e);
+      if (++k == vectors) k = 0;
+    }
+    return acc;
+  }
+
+  /// Elements [from, from + length) of each lane, from `rotation` on and around.
+  __device__ __forceinline__ Acc fold_around(const In* content, std::uint32_t from, std::uint32_t length,
+                                             std::uint32_t longest, std::uint32_t rotation) const {
     Acc acc = tiles_.none();
     std::uint32_t k = rotation;
     for (std::uint32_t j = 0; j < longest; j += 4) {
-      In x[4] = {};
+      In x[4];
       std::uint32_t at[4];
 #pragma unroll
       for (int u = 0; u < 4; ++u) {
@@ -661,36 +850,38 @@ class ListPipeline {
     }
     return acc;
   }
-  __device__ __forceinline__ Acc fold_lane(const In* content, std::uint32_t from, std::uint32_t length,
-                                           std::uint32_t longest) const {
-    Acc acc = tiles_.none();
-    const In* const first = content + from;
-    for (std::uint32_t j = 0; j < longest; j += 4) {
-      In x[4] = {};
-#pragma unroll
-      for (int u = 0; u < 4; ++u) {
-        if (j + u < length) x[u] = first[j + u];
-      }
-#pragma unroll
-      for (int u = 0; u < 4; ++u) {
-        if (j + u < length) tiles_.add_next(acc, x[u], from + j + u);
-      }
-    }
-    return acc;
-  }
-
   __device__ __forceinline__ Acc fold_warp(Acc acc) const {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
     return acc;
   }
 
+  /// The lists [from, from + length) of each lane; all have the same length, or none.
+  __device__ __forceinline__ Acc fold_equal(const In* content, std::uint32_t from, std::uint32_t length,
+                                            std::uint32_t longest) const {
+    if (longest % kVector == 0) {
+      const bool is_aligned = gpu::detail::shared_address(content + from) % 16 == 0;
+      return fold_vectors(content, from, length, __all_sync(gpu::detail::kAllLanes, is_aligned || length == 0));
+    }
+    constexpr std::uint32_t kSpread = kBytes < 4 ? 4 / kBytes : 1;
+    const std::uint32_t turn = from * kBytes / 128 * kSpread & (floor_power(length) - 1);
+    return fold_around(content, from, length, longest, turn);
+  }
+
   /// The elements [from, from + length) of each lane, of which there may be none.
   __device__ __forceinline__ Acc fold_lists(const In* content, std::uint32_t from, std::uint32_t length) const {
     const std::uint32_t longest = __reduce_max_sync(gpu::detail::kAllLanes, length);
-    if (longest <= 8) return fold_lane(content, from, length, longest);
-    // Lists of more than `most` elements by the whole warp, one after the other. One costs about as much time as 12 elements
-    // of a lane.
+    if (longest >= 4 && __all_sync(gpu::detail::kAllLanes, length == longest || length == 0)) {
+      return fold_equal(content, from, length, longest);
+    }
+    if (longest <= 20) return fold_lane(content, from, length, longest);
+    return fold_unequal(content, from, length, longest);
+  }
+
+  /// Lists of more than `most` elements by the whole warp, one after the other, the others by their lanes.
+  __device__ __forceinline__ Acc fold_unequal(const In* content, std::uint32_t from, std::uint32_t length,
+                                              std::uint32_t longest) const {
+    // One by the warp costs about as much time as 12 elements of a lane.
     const auto more_than = [&](std::uint32_t limit) {
       return __popc(__ballot_sync(gpu::detail::kAllLanes, length > limit));
     };
@@ -704,24 +895,12 @@ class ListPipeline {
         most = static_cast<std::uint32_t>(limit);
       }
     }
-    unsigned large = __ballot_sync(gpu::detail::kAllLanes, length > most);
-    const std::uint32_t own = length > most ? 0 : length;
-    const std::uint32_t top = most < longest ? most : longest;
-    Acc acc;
-    if (__all_sync(gpu::detail::kAllLanes, own == top || own == 0)) {
-      // Equal lengths: each lane begins where its bank differs from its neighbours'.
-      constexpr std::uint32_t kSpread = kBytes < 4 ? 4 / kBytes : 1;
-      const std::uint32_t turn =
-          own > 0 ? (from * kBytes / 128 * kSpread) & ((1U << (31 - __clz(static_cast<int>(own)))) - 1) : 0;
-      acc = fold_lane(content, from, own, top, turn);
-    } else {
-      acc = fold_lane(content, from, own, top);
-    }
-    for (; large != 0; large &= large - 1) {
+    Acc acc = fold_lane(content, from, length > most ? 0 : length, most < longest ? most : longest);
+    for (unsigned large = __ballot_sync(gpu::detail::kAllLanes, length > most); large != 0; large &= large - 1) {
       const int source = __ffs(static_cast<int>(large)) - 1;
       const std::uint32_t begin = __shfl_sync(gpu::detail::kAllLanes, from, source);
       const std::uint32_t end = begin + __shfl_sync(gpu::detail::kAllLanes, length, source);
-      const Acc all = fold_warp(fold_range<32, 4>(content, begin, end, lane_));
+      const Acc all = fold_warp(fold_spread<4>(content, begin, end, lane_, 32));
       if (lane_ == source) acc = all;
     }
     return acc;
@@ -739,35 +918,64 @@ class ListPipeline {
     const char* bounds;
     std::int64_t list;
     std::int64_t begin;
-    std::uint64_t size;  ///< elements
+    std::uint32_t size;  ///< elements
     std::uint32_t lists;
     std::uint32_t flags;
   };
 
-  /// The list's place in the tile; whether it is all here, and this tile's to fold. A bad one is reported.
+  /// The list's place in the tile; an empty one unless it is all here and this tile's to fold; whether it is. A bad one is
+  /// reported. Bounds are compared as unsigned ones of their size, in which all that are within the tile are exact.
+  template <class Bound>
   __device__ __forceinline__ bool place(const Here& here, std::uint32_t i, std::uint32_t& from,
-                                        std::uint32_t& to) const {
-    if (i >= here.lists) return false;
-    const std::int64_t start = bound(here.bounds, i);
-    const std::int64_t stop = bound(here.bounds, i + 1);
-    const auto begin = static_cast<std::uint64_t>(start - here.begin);
-    const auto end = static_cast<std::uint64_t>(stop - here.begin);
-    const bool is_here = begin <= end && end <= here.size;
-    if ((here.flags & kClip) != 0) {
-      const std::int64_t list = here.list + i;
-      const Tile& tile = head_.tile[stage_];
-      if (list < tile.first || list >= tile.last) return false;
-      if (!is_here) report_if_bad(lists_, list, start, stop);
-      if (!is_here || (end == 0 && (here.flags & kFirst) == 0)) return false;
-    } else if (!is_here) {
-      report_if_bad(lists_, here.list + i, start, stop);
-      return false;
-    }
+                                        std::uint32_t& length) const {
+    const Bound* const bounds = reinterpret_cast<const Bound*>(here.bounds);
+    const auto base = static_cast<Bound>(here.begin);
+    const Bound begin = bounds[i < here.lists ? i : here.lists] - base;
+    const Bound end = bounds[i < here.lists ? i + 1 : here.lists] - base;
     from = static_cast<std::uint32_t>(begin);
-    to = static_cast<std::uint32_t>(end);
-    return true;
+    length = static_cast<std::uint32_t>(end) - from;
+    bool is_here = begin <= end && end <= here.size;
+    if ((here.flags & kClip) != 0) {
+      const Tile& tile = head_.tile[stage_];
+      const std::int64_t list = here.list + i;
+      const bool is_its = i < here.lists && list >= tile.first && list < tile.last;
+      if (is_its && !is_here) report_if_bad(call_, list, bound(here.bounds, i), bound(here.bounds, i + 1));
+      is_here = is_its && is_here && (end > 0 || (here.flags & kFirst) != 0);
+    } else if (i < here.lists && !is_here) {
+      report_if_bad(call_, here.list + i, bound(here.bounds, i), bound(here.bounds, i + 1));
+    }
+    if (!is_here) {
+      from = 0;
+      length = 0;
+    }
+    return is_here && i < here.lists;
   }
 
+  /// Lists of several lanes each, in whose first lane the results are. Equal lists are cut into equal parts, whose lanes can
+  /// stay out of each other's banks; of lists that are about as long as each other lanes take elements in turn; else they
+  /// take parts, and the warp the large ones.
+  __device__ __forceinline__ Acc fold_groups(const In* content, std::uint32_t from, std::uint32_t length,
+                                             int lanes) const {
+    const std::uint32_t part = lane_ & ((1U << lanes) - 1);
+    const std::uint32_t longest = __reduce_max_sync(gpu::detail::kAllLanes, length);
+    const bool divides = (longest & ((1U << lanes) - 1)) == 0;
+    Acc acc;
+    if (lanes == 5) {
+      acc = fold_spread<4>(content, from, from + length, part, 32);
+    } else if (divides && __all_sync(gpu::detail::kAllLanes, length == 0 || length == longest)) {
+      acc = fold_equal(content, from + (length >> lanes) * part, length >> lanes, longest >> lanes);
+    } else if (__all_sync(gpu::detail::kAllLanes, length == 0 || length * 2 >= longest)) {
+      acc = fold_spread<4>(content, from, from + length, part, 1U << lanes);
+    } else {
+      const std::uint32_t before = length * part >> lanes;
+      const std::uint32_t own = (length * (part + 1) >> lanes) - before;
+      acc = fold_unequal(content, from + before, own, __reduce_max_sync(gpu::detail::kAllLanes, own));
+    }
+    for (int step = 1; step < 1 << lanes; step *= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
+    return acc;
+  }
+
+  template <class Bound>
   __device__ __forceinline__ void consume() {
     int turn = warp_;
     for (;; next()) {
@@ -781,33 +989,17 @@ class ListPipeline {
       const char* const bounds = stage + tile.bounds_at;
       const In* const content = reinterpret_cast<const In*>(stage + tile.content_at);
       // In registers: results are written in between, for all the compiler knows over the tile.
-      const Here here{bounds,     tile.list, tile.begin, static_cast<std::uint64_t>(tile.end - tile.begin),
-                      tile.lists, tile.flags};
+      const Here here{bounds,     tile.list, tile.begin, tile.size, tile.lists, tile.flags};
       const int lanes = tile.lanes;
       const int batches = static_cast<int>(((here.lists << lanes) + 31) / 32);
       int batch = turn;
       for (; batch < batches; batch += kConsumers) {
         const std::uint32_t i = static_cast<std::uint32_t>(batch * 32 + lane_) >> lanes;
-        std::uint32_t from = 0;
-        std::uint32_t to = 0;
-        bool is_mine = place(here, i, from, to);
-        if (lanes == 5) {
-          const Acc acc = fold_warp(fold_range<32, 8>(content, from, to, lane_));
-          if (is_mine && lane_ == 0) tiles_.write(here.list + i, acc, from, to - from);
-          continue;
-        }
-        std::uint32_t length = to - from;
-        std::uint32_t own = from;
-        if (lanes > 0) {
-          const std::uint32_t part = lane_ & ((1 << lanes) - 1);
-          const std::uint32_t before = length * part >> lanes;
-          length = (length * (part + 1) >> lanes) - before;
-          own += before;
-          is_mine = is_mine && part == 0;
-        }
-        Acc acc = fold_lists(content, own, length);
-        for (int step = 1; step < 1 << lanes; step *= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
-        if (is_mine) tiles_.write(here.list + i, acc, from, to - from);
+        std::uint32_t from;
+        std::uint32_t length;
+        const bool is_mine = place<Bound>(here, i, from, length);
+        const Acc acc = lanes == 0 ? fold_lists(content, from, length) : fold_groups(content, from, length, lanes);
+        if (is_mine && (lane_ & ((1 << lanes) - 1)) == 0) tiles_.write(here.list + i, acc, from, length);
       }
       turn = batch - batches;  // goes on where this tile's turns ended
       if ((here.flags & (kClip | kShareBegin)) != 0) fold_across(tile, bounds, content);
@@ -821,8 +1013,8 @@ class ListPipeline {
   __device__ __forceinline__ Value part_of(const In* content, const Tile& tile, std::int64_t from,
                                            std::int64_t to) const {
     if (to <= from) return reducer_.none();
-    return tiles_.widen(fold_range<kConsumerThreads, 8>(content, static_cast<std::uint32_t>(from - tile.begin),
-                                                        static_cast<std::uint32_t>(to - tile.begin), threadIdx.x),
+    return tiles_.widen(fold_spread<4>(content, static_cast<std::uint32_t>(from - tile.begin),
+                                       static_cast<std::uint32_t>(to - tile.begin), threadIdx.x, kConsumerThreads),
                         tile.begin);
   }
   __device__ __forceinline__ Value fold_values(Value value) const {
@@ -867,8 +1059,8 @@ class ListPipeline {
       const bool ends_in_share = running_list_ < tile.last;
       const std::int64_t stop =
           ends_in_share ? bound(bounds, static_cast<std::uint32_t>(running_list_ + 1 - tile.list)) : 0;
-      const bool ends_here = ends_in_share && stop <= tile.end;
-      running_ = reducer_.merge(running_, part_of(content, tile, tile.begin, ends_here ? stop : tile.end));
+      const bool ends_here = ends_in_share && stop <= tile.end();
+      running_ = reducer_.merge(running_, part_of(content, tile, tile.begin, ends_here ? stop : tile.end()));
       if (ends_here) {
         const Value all = fold_parts();
         is_running_ = false;
@@ -894,7 +1086,7 @@ class ListPipeline {
     std::int64_t found = -1;
     for (std::uint32_t i = (tile.lists - 1) & ~31U;; i -= 32) {
       const std::uint32_t one = i + lane_;
-      const bool begins = one < tile.lists && tile.list + one >= tile.first && bound(bounds, one) < tile.end;
+      const bool begins = one < tile.lists && tile.list + one >= tile.first && bound(bounds, one) < tile.end();
       const unsigned all = __ballot_sync(gpu::detail::kAllLanes, begins);
       if (all != 0) {
         found = i + 31 - __clz(static_cast<int>(all));
@@ -904,12 +1096,12 @@ class ListPipeline {
     }
     if (found < 0) return;
     const std::int64_t start = bound(bounds, static_cast<std::uint32_t>(found));
-    const bool goes_on = (tile.flags & kTrail) != 0 || bound(bounds, static_cast<std::uint32_t>(found + 1)) > tile.end;
+    const bool goes_on = (tile.flags & kTrail) != 0 || bound(bounds, static_cast<std::uint32_t>(found + 1)) > tile.end();
     if (!goes_on || start < tile.begin) return;
     is_running_ = true;
     began_here_ = true;
     running_list_ = tile.list + found;
-    running_ = part_of(content, tile, start, tile.end);
+    running_ = part_of(content, tile, start, tile.end());
   }
 
   // ----------------------------------------------------------------------------------------------- publish
@@ -959,6 +1151,7 @@ class ListPipeline {
     // Where offsets descend, counts may come to zero by chance.
     if (last < first || last >= cuts.shares || list < 0 || list >= lists_.count) return;
     Value sum = reducer_.none();
+#pragma unroll 16
     for (std::int64_t s = first + lane_; s < last; s += 32) {
       sum = reducer_.merge(sum, *reinterpret_cast<const Value*>(parts.goes_on + s * 16));
     }
@@ -1005,24 +1198,27 @@ inline constexpr bool kIsPiped<Pick<T>> = true;
 template <class T>
 inline constexpr bool kIsPiped<Count<T>> = true;
 
-/// For the widest bounds and results, so that one workspace serves all reductions of the same content.
-inline std::int64_t shares_of(const detail::SegmentedCall& call) {
-  return most_shares(call.n * call.in_size + call.lists.count * 16);
+/// With the widest bounds and results, so that one workspace serves all reductions of the same content.
+inline std::int64_t most_work(const detail::SegmentedCall& call) {
+  return call.n * call.in_size + call.lists.count * 16;
 }
-inline std::int64_t bytes_of_parts(std::int64_t shares) {
-  return kPartsControl + (shares * 4 + 15) / 16 * 16 + shares * (16 + 16 + 16);
+inline std::int64_t shares_of(const detail::SegmentedCall& call) { return most_shares(most_work(call)); }
+/// A block per share, at most.
+inline std::int64_t needed_blocks(const detail::SegmentedCall& call) {
+  return (most_work(call) >> kLeastShareBits) + 1;
 }
-/// The control and `missing` come first: they are cleared.
-inline Parts parts_at(void* scratch, std::int64_t shares) {
-  char* const at = static_cast<char*>(scratch);
-  char* const values = at + kPartsControl;
+/// Kept: what blocks count in. Scratch: the parts.
+inline gpu::WorkspaceSize memory_for(std::int64_t shares) {
+  return {.kept = std::int64_t{sizeof(Control)} + shares * 4, .scratch = shares * (16 + 16 + 16)};
+}
+inline Control* control_at(void* kept) { return static_cast<Control*>(kept); }
+inline Parts parts_at(void* kept, void* scratch, std::int64_t shares) {
+  char* const values = static_cast<char*>(scratch);
   Parts parts{};
-  parts.ticket = reinterpret_cast<unsigned*>(at);
-  parts.done = parts.ticket + 32;
-  parts.missing = reinterpret_cast<int*>(values);
-  parts.goes_on = values + (shares * 4 + 15) / 16 * 16;
-  parts.ends = parts.goes_on + shares * 16;
-  parts.end = reinterpret_cast<std::int64_t*>(parts.ends + shares * 16);
+  parts.missing = reinterpret_cast<int*>(control_at(kept) + 1);
+  parts.goes_on = values;
+  parts.ends = values + shares * 16;
+  parts.end = reinterpret_cast<std::int64_t*>(values + shares * 32);
   return parts;
 }
 

@@ -18,13 +18,6 @@ __global__ void __launch_bounds__(kPipelineThreads, kBlocks)
 #endif
 }
 
-/// Clears the words that blocks count in, and the status.
-__global__ void clear_counts(unsigned* words, std::int64_t count, gpu::ListsStatus* status) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) words[i] = 0;
-  if (i == 0) *status = {kNoneBad, Code::ok};
-}
-
 template <class R>
 cudaError_t allow_shared_memory() {
   return cudaFuncSetAttribute(reduce_lists<R>, cudaFuncAttributeMaxDynamicSharedMemorySize, kPipelineShared);
@@ -34,12 +27,9 @@ template <class R>
 cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
   const gpu::Launch& launch = *call.launch;
   const std::int64_t shares = shares_of(call);
-  const ListsCall given{lists_of(call), parts_at(launch.scratch, shares), call.out_size};
-  const std::int64_t words = kPartsControl / 4 + shares;
-  cudaError_t error = gpu::detail::launch(
-      {.blocks = static_cast<unsigned>((words + 255) / 256), .threads = 256, .stream = launch.stream}, clear_counts,
-      given.parts.ticket, words, call.status);
-  if (error != cudaSuccess) return error;
+  const ListsCall given{lists_of(call), control_at(launch.kept), parts_at(launch.kept, launch.scratch, shares), shares,
+                        call.out_size};
+  cudaError_t error = cudaSuccess;
   // Once per device, not per launch: the runtime forgets the caller's last error over it.
   static std::atomic<std::uint64_t> allowed{0};
   const std::uint64_t bit = std::uint64_t{1} << (launch.device % 64);
@@ -48,7 +38,7 @@ cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
     if (error != cudaSuccess) return error;
     allowed.fetch_or(bit, std::memory_order_relaxed);
   }
-  const auto blocks = std::min(std::int64_t{launch.multiprocessors} * kBlocks, shares);
+  const auto blocks = std::min(std::int64_t{launch.multiprocessors} * kBlocks, needed_blocks(call));
   const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
                                .threads = kPipelineThreads,
                                .stream = launch.stream,
