@@ -29,17 +29,18 @@
 namespace upsweep::segmented {
 
 // ---------------------------------------------------------------------------------------------------------------- the shape
-// Chosen on an H200: 23 KB of a stage hold 128 lists of up to 40 floats; three stages and three blocks fill shared memory.
+// Chosen on an H200: 14 warps of two blocks have 72 registers each; with three blocks of fewer warps the loader's state spills,
+// and all wait for it. Four stages of 26 KB fill shared memory.
 
-inline constexpr int kConsumers = 8;  ///< warps
+inline constexpr int kConsumers = 11;  ///< warps
 inline constexpr int kSearch = kConsumers;
 inline constexpr int kLoader = kConsumers + 1;
 inline constexpr int kPublisher = kConsumers + 2;
 inline constexpr int kPipelineThreads = (kConsumers + 3) * 32;
 inline constexpr int kConsumerThreads = kConsumers * 32;
-inline constexpr int kBlocks = 3;  ///< per multiprocessor
-inline constexpr int kStages = 3;
-inline constexpr int kStageBytes = 23 * 1024;
+inline constexpr int kBlocks = 2;  ///< per multiprocessor
+inline constexpr int kStages = 4;
+inline constexpr int kStageBytes = 26 * 1024;
 inline constexpr int kHeadBytes = 3072;
 inline constexpr int kPipelineShared = kHeadBytes + kStages * kStageBytes;
 /// A share is a thousandth of the work or so, a power of two of bytes between these; in the last eighth a quarter of it, so
@@ -56,8 +57,11 @@ inline constexpr std::int64_t kTinyBytes = 12;
 inline constexpr int kMostUnits = 224;
 static_assert(((1 << kMostShareBits) + kSnapBytes) / (2 * kMostUnit * 5) + 2 <= kMostUnits);
 static_assert(((1 << kMostShareBits) + kSnapBytes) / (kMostUnit * (kTinyBytes + 2)) + 2 <= kMostUnits);
+/// A bulk copy is a tenth faster where source and destination are the same place of a line.
+inline constexpr std::uint32_t kLineBytes = 128;
 /// What alignment may add to a tile's offsets and content.
-inline constexpr std::int64_t kStageSlack = 64;
+inline constexpr std::int64_t kStageSlack = 2 * kLineBytes + 64;
+static_assert(kHeadBytes % kLineBytes == 0 && kStageBytes % kLineBytes == 0);
 
 /// The most shares of up to so many bytes of work.
 constexpr std::int64_t most_shares(std::int64_t bytes) { return 4096 + (bytes >> kMostShareBits) * 11 / 8; }
@@ -303,10 +307,13 @@ __device__ inline void find_borders(const Cuts& cuts, std::int64_t from, std::in
     const std::int64_t length = next - border.start;
     if (length * cuts.element_bytes > kSnapBytes) {
       const std::int64_t within = (wanted - cuts.position(low, border.start)) / cuts.element_bytes;
-      if (within >= length) {
+      // At a line of the content, but not before the list's first element where the share begins with it.
+      const std::int64_t in_line = kLineBytes / cuts.element_bytes - 1;
+      const std::int64_t element = within > 0 ? (border.start + within + in_line) & ~in_line : border.start;
+      if (element >= next) {
         border = {low + 1, next, next};
       } else {
-        border.element = border.start + within;
+        border.element = element;
       }
     }
   }
@@ -405,27 +412,29 @@ struct Copy {
   char* to;
   const char* from;
   std::uint32_t bytes;
-  std::uint32_t shift;  ///< where the first byte goes
-  std::uint32_t room;   ///< of all of them, a multiple of 16
+  std::uint32_t shift;  ///< where the first byte goes, in the stage
+  std::uint32_t end;    ///< where the last unit of 16 ends
 };
-/// Of so many bytes and those around them to whole units of 16, if any.
-__device__ __forceinline__ Copy whole_units(char* stage, const char* first, std::uint32_t bytes) {
-  const auto past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
+/// Of so many bytes and those around them to whole units of 16, if any, to the same place of a line at or after stage + from.
+__device__ __forceinline__ Copy whole_units(char* stage, std::uint32_t from, const char* first, std::uint32_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(first);
+  const auto past = static_cast<std::uint32_t>(address % 16);
+  const std::uint32_t at = from + ((static_cast<std::uint32_t>(address) - past - from) & (kLineBytes - 1));
   const std::uint32_t units = bytes > 0 ? (past + bytes + 15) / 16 * 16 : 0;
-  return {stage, first - past, units, past, units};
+  return {stage + at, first - past, units, at + past, at + units};
 }
 /// The same for few shares of all: the bytes of a unit that would reach out of the array, at its two ends, are copied here,
 /// one by one by a warp. Not inline: its registers would be everybody's.
-__device__ __noinline__ static Copy copy_ends(char* stage, const char* first, const char* last, const char* array,
-                                              const char* array_end) {
+__device__ __noinline__ static Copy copy_ends(char* stage, std::uint32_t from, const char* first, const char* last,
+                                              const char* array, const char* array_end) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (first == last) return {stage, first, 0, 0, 0};
+  if (first == last) return {stage, first, 0, from, from};
   const auto past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
   const auto past_last = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(last) % 16);
-  char* const place = stage + past;
+  char* const place = stage + from + past;
   const char* begin = first - past;
   const char* end = last + (16 - past_last) % 16;
-  const auto room = static_cast<std::uint32_t>(end - begin);
+  const std::uint32_t room_end = from + static_cast<std::uint32_t>(end - begin);
   if (begin < array) begin += 16;
   if (end > array_end) end -= 16;
   const char* const head_end = begin < last ? begin : last;
@@ -435,7 +444,8 @@ __device__ __noinline__ static Copy copy_ends(char* stage, const char* first, co
     place[byte - first] = *byte;
     gpu::detail::fence_before_bulk();  // a later bulk copy may write there
   }
-  return {place + (begin - first), begin, end > begin ? static_cast<std::uint32_t>(end - begin) : 0, past, room};
+  const std::uint32_t bytes = end > begin ? static_cast<std::uint32_t>(end - begin) : 0;
+  return {place + (begin - first), begin, bytes, from + past, room_end};
 }
 
 template <class R>
@@ -625,10 +635,11 @@ class ListPipeline {
     const auto lists = static_cast<int>(share.lists_end - base);
     const bool split = share.begin.element > share.begin.start;
     // Whether copies may reach past what is copied, to whole units of 16 bytes.
-    const bool is_inner = base >= 16 && share.lists_end + 16 <= lists_.count && share.begin.element >= 16 &&
-                          share.end.element + 16 <= lists_.content;
+    const bool are_inner_bounds = base >= 16 && share.lists_end + 16 <= lists_.count;
+    const bool is_inner_content = share.begin.element >= 16 && share.end.element + 16 <= lists_.content;
     std::uint32_t flags_of_begin = kShareBegin | (split ? kSplit | kClip : 0) | (base != share.begin.list ? kClip : 0);
     bool is_first = !split;
+    const auto first = static_cast<std::uint32_t>(share.begin.element);
     std::uint32_t x = 0;
     for (int row = 0; row < units; row += 32) {
       const std::uint32_t y = row + lane_ < units ? share.elements[row + lane_] : ~0U >> 4;
@@ -638,8 +649,9 @@ class ListPipeline {
             (y - x) * kBytes + (static_cast<std::uint32_t>((lane_ + 1 - u) * unit) << bound_shift);
         const int fit = __popc(__ballot_sync(gpu::detail::kAllLanes, lane_ >= u && bytes <= kStageBytes - kStageSlack));
         const int u_end = u + (fit > 0 ? fit : 1);
-        const std::uint32_t x_end = fit > 0 ? __shfl_sync(gpu::detail::kAllLanes, y, u_end - 1)
-                                            : x + (kStageBytes - kStageSlack - (unit << bound_shift)) / kBytes;
+        const std::uint32_t x_end =
+            fit > 0 ? __shfl_sync(gpu::detail::kAllLanes, y, u_end - 1)
+                    : to_line(first, x + (kStageBytes - kStageSlack - (unit << bound_shift)) / kBytes);
         const int list = (row + u) * unit;
         const bool is_last = row + u_end == units;
         std::uint32_t flags = flags_of_begin | (is_first ? kFirst : kClip);
@@ -649,13 +661,18 @@ class ListPipeline {
         }
         const auto lists_here = static_cast<std::uint32_t>((is_last ? lists : (row + u_end) * unit) - list);
         const Piece piece{base + list, share.begin.element + x, lists_here, x_end - x, flags};
-        load_tile(piece, share, bound_shift, is_inner);
+        load_tile(piece, share, bound_shift, are_inner_bounds, is_inner_content);
         x = x_end;
         flags_of_begin = 0;
         is_first = fit > 0;
         if (fit > 0) u = u_end;
       }
     }
+  }
+
+  /// The last element up to x of those from `first` on that begins a line of the content.
+  __device__ static __forceinline__ std::uint32_t to_line(std::uint32_t first, std::uint32_t x) {
+    return x - ((first + x) & (kLineBytes / kBytes - 1));
   }
 
   /// Lists and elements of a tile.
@@ -668,26 +685,23 @@ class ListPipeline {
   };
 
   __device__ __forceinline__ void load_tile(const Piece& piece, const Share& share, int bound_shift,
-                                            bool is_inner) {
+                                            bool are_inner_bounds, bool is_inner_content) {
     const char* const first_bound = static_cast<const char*>(lists_.starts) + (piece.list << bound_shift);
     const char* const first_element = reinterpret_cast<const char*>(content_ + piece.begin);
     const std::uint32_t bound_bytes = (piece.lists + 1) << bound_shift;
     char* const stage = stages_ + stage_ * kStageBytes;
     if (loaded_ >= kStages) head_.empty[stage_].wait(parity_ ^ 1);
-    Copy bounds;
-    Copy content;
-    if (is_inner) {
-      bounds = whole_units(stage, first_bound, bound_bytes);
-      content = whole_units(stage + bounds.room, first_element, piece.size * kBytes);
-    } else {
-      const char* const starts = static_cast<const char*>(lists_.starts);
-      const char* const elements = reinterpret_cast<const char*>(content_);
-      bounds = copy_ends(stage, first_bound, first_bound + bound_bytes, starts,
-                         starts + ((lists_.count + 1) << bound_shift));
-      content = copy_ends(stage + bounds.room, first_element, first_element + piece.size * kBytes, elements,
-                          elements + lists_.content * kBytes);
-      __syncwarp();  // the bytes at the ends before the arrival below
-    }
+    const char* const starts = static_cast<const char*>(lists_.starts);
+    const Copy bounds = are_inner_bounds ? whole_units(stage, 0, first_bound, bound_bytes)
+                                         : copy_ends(stage, 0, first_bound, first_bound + bound_bytes, starts,
+                                                     starts + ((lists_.count + 1) << bound_shift));
+    const char* const elements = reinterpret_cast<const char*>(content_);
+    const std::uint32_t content_bytes = piece.size * kBytes;
+    const Copy content = is_inner_content
+                             ? whole_units(stage, bounds.end, first_element, content_bytes)
+                             : copy_ends(stage, bounds.end, first_element, first_element + content_bytes, elements,
+                                         elements + lists_.content * kBytes);
+    __syncwarp();  // the bytes at the ends before the arrival below
     if (lane_ == 0) {
       Tile& tile = head_.tile[stage_];
       tile.list = piece.list;
@@ -695,7 +709,7 @@ class ListPipeline {
       tile.size = piece.size;
       tile.lists = piece.lists;
       tile.bounds_at = bounds.shift;
-      tile.content_at = bounds.room + content.shift;
+      tile.content_at = content.shift;
       tile.flags = piece.flags;
       tile.lanes = lanes_for(piece.lists, piece.size);
       if ((piece.flags & (kClip | kShareBegin)) != 0) {
@@ -961,7 +975,7 @@ class ListPipeline {
     const bool divides = (longest & ((1U << lanes) - 1)) == 0;
     Acc acc;
     if (lanes == 5) {
-      acc = fold_spread<4>(content, from, from + length, part, 32);
+      acc = fold_spread<8>(content, from, from + length, part, 32);
     } else if (divides && __all_sync(gpu::detail::kAllLanes, length == 0 || length == longest)) {
       acc = fold_equal(content, from + (length >> lanes) * part, length >> lanes, longest >> lanes);
     } else if (__all_sync(gpu::detail::kAllLanes, length == 0 || length * 2 >= longest)) {
@@ -1013,7 +1027,7 @@ class ListPipeline {
   __device__ __forceinline__ Value part_of(const In* content, const Tile& tile, std::int64_t from,
                                            std::int64_t to) const {
     if (to <= from) return reducer_.none();
-    return tiles_.widen(fold_spread<4>(content, static_cast<std::uint32_t>(from - tile.begin),
+    return tiles_.widen(fold_spread<8>(content, static_cast<std::uint32_t>(from - tile.begin),
                                        static_cast<std::uint32_t>(to - tile.begin), threadIdx.x, kConsumerThreads),
                         tile.begin);
   }
