@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "upsweep/detail/ragged_call.hpp"
@@ -114,6 +115,18 @@ std::string_view segmented_sort(const Policy& policy, const Lists& lists, ConstA
 std::string_view segmented_argsort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options = {});
 
+/// The same on a device, but for init, which is the host's. They wait, as a bad list is an error.
+std::string_view segmented_reduce(const gpu::Policy& policy, Operator op, const Lists& lists, ConstArray content,
+                                  Array out, const void* init = nullptr, const Mask& valid = {});
+std::string_view segmented_reduce(const gpu::Policy& policy, Reducer reducer, const Lists& lists, ConstArray content,
+                                  Array out, const Mask& valid = {});
+std::string_view segmented_scan(const gpu::Policy& policy, const ScanOptions& options, const Lists& lists,
+                                ConstArray content, Array out, const void* init = nullptr, const Mask& valid = {});
+std::string_view segmented_sort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                const SortOptions& options = {});
+std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                   const SortOptions& options = {});
+
 /// Columns for select() and pack(). Throw invalid_argument where both are not of one type.
 [[nodiscard]] SelectColumn select_column(ConstArray content, Array out);
 [[nodiscard]] PackColumn pack_column(ConstArray content, Array out);
@@ -121,7 +134,8 @@ std::string_view segmented_argsort(const Policy& policy, const Lists& lists, Con
 // -------------------------------------------------------------------------------------------------------------- on a GPU
 
 /// Calls on the host's arrays by way of a GPU: a piece goes there, is computed, and comes back. Once a rung has run, all
-/// pieces run it. Checked sums are run where no order of the elements could overflow, and refused (unsupported) else.
+/// pieces run it, but of lists, where each call chooses. Checked sums are run where no order of the elements could overflow,
+/// and refused (unsupported) else.
 class Staged {
  public:
   /// Throws not_built, no_device.
@@ -134,6 +148,22 @@ class Staged {
   std::string_view reduce(Overflow overflow, Operator op, ConstArray in, Carry& carry);
   std::string_view compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
                                    bool strict = false);
+
+  // Lists, whose bounds, validity and content go there. Of scans and sorts, outputs of elements in no list are 0.
+  std::string_view segmented_reduce(Overflow overflow, Operator op, const Lists& lists, ConstArray content, Array out,
+                                    const void* init = nullptr, const Mask& valid = {});
+  std::string_view segmented_reduce(Reducer reducer, const Lists& lists, ConstArray content, Array out,
+                                    const Mask& valid = {});
+  std::string_view segmented_scan(Overflow overflow, const ScanOptions& options, const Lists& lists, ConstArray content,
+                                  Array out, const void* init = nullptr, const Mask& valid = {});
+  std::string_view segmented_sort(const Lists& lists, ConstArray content, Array out, const SortOptions& options = {});
+  std::string_view segmented_argsort(const Lists& lists, ConstArray content, Array out,
+                                     const SortOptions& options = {});
+  Selected select(const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                  std::span<const SelectColumn> columns);
+  Selected select(const Mask& mask, std::span<const SelectColumn> columns);
+  PackResult pack_offsets(const Lists& lists, std::int64_t content, std::int64_t* offsets);
+  PackResult pack_content(const Lists& lists, const std::int64_t* offsets, std::span<const PackColumn> columns);
 
   [[nodiscard]] const gpu::StagingTimes& times() const;
 

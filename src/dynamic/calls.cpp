@@ -41,6 +41,12 @@ void require_element(Type type, const char* what) {
   throw Error(Code::invalid_argument, std::string(what) + ": `custom` elements have no kernels chosen at run time");
 }
 
+void require_bounds(Type starts, Type stops, Code code) {
+  if (starts == stops && is_list_bound(starts)) return;
+  throw Error(code, "starts are " + std::string(name(starts)) + ", stops " + std::string(name(stops)) +
+                        ": both must be int32, uint32 or int64");
+}
+
 void describe_elements(detail::ElementsCall& call, ConstArray in, Type out) {
   require_element(in.type, "input");
   require_element(out, "output");
@@ -128,10 +134,7 @@ detail::ReduceCall reduce_call(Operator op, ConstArray in, Carry& carry) {
 
 detail::RaggedCall offsets_call(ConstArray starts, ConstArray stops, std::int64_t* offsets, const OffsetsCarry& carry,
                                 bool strict) {
-  if (starts.type != stops.type || !is_list_bound(starts.type)) {
-    throw Error(Code::invalid_argument, "starts are " + std::string(name(starts.type)) + ", stops " +
-                                            std::string(name(stops.type)) + ": both must be int32, uint32 or int64");
-  }
+  require_bounds(starts.type, stops.type, Code::invalid_argument);
   if (starts.length != stops.length) {
     throw Error(Code::unequal_lengths, "starts have " + std::to_string(starts.length) + " elements, stops " +
                                            std::to_string(stops.length) + ": they must be equal");

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "upsweep/dynamic.hpp"
+#include "upsweep/error.hpp"
 
 namespace upsweep::dynamic {
 
 /// Throws invalid_argument for `custom`.
 void require_element(Type type, const char* what);
+/// Throws an Error of that code unless both are one type that bounds of lists have.
+void require_bounds(Type starts, Type stops, Code code);
 /// The input and the types of a call. Throws invalid_argument.
 void describe_elements(detail::ElementsCall& call, ConstArray in, Type out);
 /// The same of a fold by an operator, which the output's type must have. Throws invalid_argument.

@@ -37,8 +37,58 @@ void require_type(Type type, Type wanted, const std::string& what) {
                                           std::string(name(type)) + ": give it an array of their type");
 }
 
-std::string_view run_sort(const Policy& policy, const Lists& lists, ConstArray content, Array out, bool positions,
+template <class AnyPolicy>
+std::string_view run_fold(const AnyPolicy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
+                          const void* init, const Mask& valid) {
+  detail::SegmentedCall call;
+  describe_fold(call, op, content, out.type);
+  detail::require_an_element_each(lists, out.length);
+  const Element first = first_element(op, out.type, init);
+  call.lists = lists;
+  call.out = out.data;
+  call.init = first.bytes;
+  call.valid = valid;
+  return detail::run_segmented(policy, call);
+}
+
+template <class AnyPolicy>
+std::string_view run_reducer(const AnyPolicy& policy, Reducer reducer, const Lists& lists, ConstArray content,
+                             Array out, const Mask& valid) {
+  if (reducer == Reducer::fold) throw Error(Code::invalid_argument, "a fold needs its operator");
+  const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
+  require_type(out.type, is_boolean ? Type::uint8 : Type::int64, "results of " + std::string(name(reducer)));
+  detail::require_an_element_each(lists, out.length);
+  detail::SegmentedCall call;
+  describe_elements(call, content, out.type);
+  call.lists = lists;
+  call.reducer = reducer;
+  call.out = out.data;
+  call.valid = valid;
+  return detail::run_segmented(policy, call);
+}
+
+template <class AnyPolicy>
+std::string_view run_scan(const AnyPolicy& policy, const ScanOptions& options, const Lists& lists, ConstArray content,
+                          Array out, const void* init, const Mask& valid) {
+  detail::SegmentedScanCall call;
+  describe_fold(call, options.op, content, out.type);
+  detail::require_equal_lengths(content.length, out.length);
+  const Element first = first_element(options.op, out.type, init);
+  call.lists = lists;
+  call.out = out.data;
+  call.init = first.bytes;
+  call.exclusive = options.exclusive;
+  call.valid = valid;
+  return detail::run_segmented_scan(policy, call);
+}
+
+enum class Sorts : bool { elements, positions };
+
+template <class AnyPolicy>
+std::string_view run_sort(const AnyPolicy& policy, const Lists& lists, ConstArray content, Array out, Sorts sorts,
                           const SortOptions& options) {
+  const bool positions = sorts == Sorts::positions;
+  require_type(out.type, positions ? Type::int64 : content.type, positions ? "positions" : "sorted elements");
   require_element(content.type, "content");
   detail::require_array(out.data, out.length, "output");
   detail::SegmentedSortCall call;
@@ -64,10 +114,7 @@ Lists lists_of_offsets(ConstArray offsets) {
 }
 
 Lists lists_of_bounds(ConstArray starts, ConstArray stops) {
-  if (starts.type != stops.type || !is_list_bound(starts.type)) {
-    throw Error(Code::unsupported_type, "starts are " + std::string(name(starts.type)) + ", stops " +
-                                            std::string(name(stops.type)) + ": both must be int32, uint32 or int64");
-  }
+  require_bounds(starts.type, stops.type, Code::unsupported_type);
   detail::require_as_many_stops(starts.length, stops.length);
   Lists lists;
   lists.starts = starts.data;
@@ -79,56 +126,52 @@ Lists lists_of_bounds(ConstArray starts, ConstArray stops) {
 
 std::string_view segmented_reduce(const Policy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
                                   const void* init, const Mask& valid) {
-  detail::SegmentedCall call;
-  describe_fold(call, op, content, out.type);
-  detail::require_an_element_each(lists, out.length);
-  const Element first = first_element(op, out.type, init);
-  call.lists = lists;
-  call.out = out.data;
-  call.init = first.bytes;
-  call.valid = valid;
-  return detail::run_segmented(policy, call);
+  return run_fold(policy, op, lists, content, out, init, valid);
+}
+
+std::string_view segmented_reduce(const gpu::Policy& policy, Operator op, const Lists& lists, ConstArray content,
+                                  Array out, const void* init, const Mask& valid) {
+  return run_fold(policy, op, lists, content, out, init, valid);
 }
 
 std::string_view segmented_reduce(const Policy& policy, Reducer reducer, const Lists& lists, ConstArray content,
                                   Array out, const Mask& valid) {
-  if (reducer == Reducer::fold) throw Error(Code::invalid_argument, "a fold needs its operator");
-  const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
-  require_type(out.type, is_boolean ? Type::uint8 : Type::int64, "results of " + std::string(name(reducer)));
-  detail::require_an_element_each(lists, out.length);
-  detail::SegmentedCall call;
-  describe_elements(call, content, out.type);
-  call.lists = lists;
-  call.reducer = reducer;
-  call.out = out.data;
-  call.valid = valid;
-  return detail::run_segmented(policy, call);
+  return run_reducer(policy, reducer, lists, content, out, valid);
+}
+
+std::string_view segmented_reduce(const gpu::Policy& policy, Reducer reducer, const Lists& lists, ConstArray content,
+                                  Array out, const Mask& valid) {
+  return run_reducer(policy, reducer, lists, content, out, valid);
 }
 
 std::string_view segmented_scan(const Policy& policy, const ScanOptions& options, const Lists& lists,
                                 ConstArray content, Array out, const void* init, const Mask& valid) {
-  detail::SegmentedScanCall call;
-  describe_fold(call, options.op, content, out.type);
-  detail::require_equal_lengths(content.length, out.length);
-  const Element first = first_element(options.op, out.type, init);
-  call.lists = lists;
-  call.out = out.data;
-  call.init = first.bytes;
-  call.exclusive = options.exclusive;
-  call.valid = valid;
-  return detail::run_segmented_scan(policy, call);
+  return run_scan(policy, options, lists, content, out, init, valid);
+}
+
+std::string_view segmented_scan(const gpu::Policy& policy, const ScanOptions& options, const Lists& lists,
+                                ConstArray content, Array out, const void* init, const Mask& valid) {
+  return run_scan(policy, options, lists, content, out, init, valid);
 }
 
 std::string_view segmented_sort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
                                 const SortOptions& options) {
-  require_type(out.type, content.type, "sorted elements");
-  return run_sort(policy, lists, content, out, false, options);
+  return run_sort(policy, lists, content, out, Sorts::elements, options);
+}
+
+std::string_view segmented_sort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                const SortOptions& options) {
+  return run_sort(policy, lists, content, out, Sorts::elements, options);
 }
 
 std::string_view segmented_argsort(const Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options) {
-  require_type(out.type, Type::int64, "positions");
-  return run_sort(policy, lists, content, out, true, options);
+  return run_sort(policy, lists, content, out, Sorts::positions, options);
+}
+
+std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
+                                   const SortOptions& options) {
+  return run_sort(policy, lists, content, out, Sorts::positions, options);
 }
 
 SelectColumn select_column(ConstArray content, Array out) {

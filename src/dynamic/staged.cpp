@@ -7,8 +7,8 @@
 
 #include "core/visit.hpp"
 #include "cpu/overflow.hpp"
-#include "cuda/staging.hpp"
 #include "dynamic/calls.hpp"
+#include "dynamic/staged.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::dynamic {
@@ -37,22 +37,8 @@ void advance(Carry& carry, const ScanOptions& options, ConstArray in, const void
 
 }  // namespace
 
-struct Staged::State {
-  std::string rung;  // once a piece has run, all others run it too
-  gpu::Staging staging;
-
-  template <class Run>
-  std::string_view run(Run run_it) {
-    std::string_view ran;
-    staging.compute([&](const gpu::Policy& policy) { ran = run_it(policy.with_rung(rung)); });
-    rung = ran;
-    return ran;
-  }
-  void require_fit(ConstArray in, Carry& carry);
-};
-
 /// `in` is on the device; the carry is what precedes it.
-void Staged::State::require_fit(ConstArray in, Carry& carry) {
+void Staged::State::require_fit(ConstArray in, const Carry& carry) {
   const bool fits = visit_type(in.type, [&]<class In>(std::type_identity<In>) {
     return visit_type(carry.type(), [&]<class Out>(std::type_identity<Out>) {
       if constexpr (std::is_integral_v<In> && std::is_integral_v<Out>) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// dynamic/staged.hpp: what a Staged keeps from call to call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cuda/staging.hpp"
+#include "upsweep/dynamic.hpp"
+
+namespace upsweep::dynamic {
+
+struct Staged::State {
+  std::string rung;  // what is asked for; once a piece has run, all others run it too
+  gpu::Staging staging;
+
+  template <class Run>
+  std::string_view run(Run run_it) {
+    const std::string_view ran = run_alone(run_it);
+    rung = ran;
+    return ran;
+  }
+  /// Of a piece that is nothing to the others: lists with nulls and lists without are different rungs'.
+  template <class Run>
+  std::string_view run_alone(Run run_it) {
+    std::string_view ran;
+    staging.compute([&](const gpu::Policy& policy) { ran = run_it(policy.with_rung(rung)); });
+    return ran;
+  }
+  /// Throws unsupported where sums of these elements, on the device, might not fit after what precedes them.
+  void require_fit(ConstArray in, const Carry& carry);
+};
+
+}  // namespace upsweep::dynamic
