@@ -70,7 +70,7 @@ class TemporaryFile {
     if (::access("/proc/self/fd", X_OK) == 0) file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
     if (file_) return;
     // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
-    take_name(name, [this](const char* path) {
+    path_ = take_name(name, [this](const char* path) {
       file_ = Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode));
       return static_cast<bool>(file_);
     });
@@ -79,6 +79,7 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
+    if (!replaced_.empty()) ::unlink(replaced_.c_str());
   }
 
   [[nodiscard]] int fd() const { return file_.get(); }
@@ -86,7 +87,7 @@ class TemporaryFile {
   void rename(const std::string& target, std::string_view name) {
     if (path_.empty()) {
       const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
-      take_name(name, [&](const char* path) {
+      path_ = take_name(name, [&](const char* path) {
         return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
       });
     }
@@ -95,18 +96,30 @@ class TemporaryFile {
     path_.clear();
   }
 
+  // Gives what stands under `target` a second name, for restore(). Where a file system has no second names, it is lost.
+  void keep(const std::string& target, std::string_view name) {
+    if (::access(target.c_str(), F_OK) != 0) return;
+    try {
+      replaced_ = take_name(name, [&](const char* path) { return ::link(target.c_str(), path) == 0; });
+    } catch (const Error&) {
+      replaced_.clear();
+    }
+  }
+  // After rename().
+  void restore(const std::string& target) noexcept {
+    if (replaced_.empty() || ::rename(replaced_.c_str(), target.c_str()) != 0) ::unlink(target.c_str());
+    replaced_.clear();
+  }
+
  private:
   static constexpr int kFlags = O_RDWR | O_CLOEXEC;
 
   // The first of ".BASE.upsweep-…" that is free, as `create` finds.
   template <class Create>
-  void take_name(std::string_view name, Create create) {
+  std::string take_name(std::string_view name, Create create) const {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const auto path = folder_ / fmt::format(".{}.upsweep-{}-{}", base_.substr(0, kMaxBase), ::getpid(), attempt);
-      if (create(path.c_str())) {
-        path_ = path;
-        return;
-      }
+      if (create(path.c_str())) return path;
       if (errno != EEXIST) break;
     }
     throw_write_error(name, errno);
@@ -115,7 +128,8 @@ class TemporaryFile {
   std::filesystem::path folder_;
   std::string base_;
   Descriptor file_;
-  std::filesystem::path path_;  // where it stands now; empty without a name
+  std::string path_;      // where it stands now; empty without a name
+  std::string replaced_;  // where that is kept which it has replaced; empty where nothing is
 };
 
 }  // namespace
@@ -174,6 +188,15 @@ struct OutputFile::State {
     }
   }
 
+  void close_revocably() {
+    if (!direct) temporary->keep(target, name);
+    close();
+  }
+
+  void take_back() noexcept {
+    if (!direct) temporary->restore(target);
+  }
+
   void copy_temporary() const {
     AlignedBuffer buffer;
     buffer.reserve(kCopy, name);
@@ -211,5 +234,9 @@ void OutputFile::rewrite_front(std::string_view bytes) {
 void OutputFile::complete() { state_->complete(); }
 
 void OutputFile::close() { state_->close(); }
+
+void OutputFile::close_revocably() { state_->close_revocably(); }
+
+void OutputFile::take_back() noexcept { state_->take_back(); }
 
 }  // namespace upsweep::io
