@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -355,6 +356,8 @@ int run_reporting(int argc, char** argv) {
   } catch (const Error& error) {
     return report(error, asks_json || common.json);
   } catch (const std::bad_alloc&) {
+    return report(Error(Code::out_of_memory, "not enough memory"), asks_json || common.json);
+  } catch (const std::length_error&) {  // of a vector
     return report(Error(Code::out_of_memory, "not enough memory"), asks_json || common.json);
   }
 }

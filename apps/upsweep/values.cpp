@@ -192,21 +192,21 @@ std::string operator_names(bool (*is_offered)(Operator)) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type) {
+Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type, std::string_view option) {
   const auto op = parse_operator(text);
-  if (!op) refuse("--op '{}' is not one of {}", text, operator_names());
-  if (is_integer_only(*op) && is_float(type)) refuse("--op {} needs integers, not {}", text, name(type));
+  if (!op) refuse("{} '{}' is not one of {}", option, text, operator_names());
+  if (is_integer_only(*op) && is_float(type)) refuse("{} {} needs integers, not {}", option, text, name(type));
   if (input.meaning == io::Meaning::decimal && !keeps_scale(*op)) {
-    refuse("--op {} is not offered for decimals: choose one of {}", text, operator_names(&keeps_scale));
+    refuse("{} {} is not offered for decimals: choose one of {}", option, text, operator_names(&keeps_scale));
   }
   if (is_date(input) && !selects(*op)) {
     refuse(
-        "--op {} is not offered for dates: choose one of {}, or --dtype int64, which takes dates as days since "
+        "{} {} is not offered for dates: choose one of {}, or --dtype int64, which takes dates as days since "
         "1970-01-01",
-        text, operator_names(&selects));
+        option, text, operator_names(&selects));
   }
   if (selects(*op) && !holds_every(type, input.type)) {
-    refuse("--op {}: {} does not hold every {}: choose a wider --dtype", text, name(type), name(input.type));
+    refuse("{} {}: {} does not hold every {}: choose a wider --dtype", option, text, name(type), name(input.type));
   }
   return *op;
 }

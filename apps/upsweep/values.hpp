@@ -77,7 +77,7 @@ io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator o
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);
 /// "add, mul, min, …": the library's operators, or those of them that are offered.
 std::string operator_names(bool (*is_offered)(Operator) = nullptr);
-Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type);
+Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type, std::string_view option = "--op");
 Overflow parse_overflow(const std::string& text, Operator op, Type type);
 
 }  // namespace upsweep::command

@@ -73,6 +73,14 @@ void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
   capacity_ = bytes;
 }
 
+void AlignedBuffer::reserve(std::int64_t n, std::int64_t size, std::string_view name) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(n, size, &bytes)) {
+    throw Error(Code::out_of_memory, fmt::format("{}: no memory for {} elements of {} bytes", name, n, size));
+  }
+  reserve(bytes, name);
+}
+
 FileState file_state(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
