@@ -26,6 +26,7 @@
 #include "io/csv_quotes.hpp"
 #include "io/npy_writer.hpp"
 #include "io/number_lines.hpp"
+#include "io/result_writer.hpp"
 #include "tests/files.hpp"
 #include "upsweep/error.hpp"
 
@@ -433,6 +434,40 @@ TEST_F(IoTest, AnUnfinishedNpyLeavesNothing) {
   }
   EXPECT_EQ(slurp(file), "before");
   EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+}
+
+TEST_F(IoTest, SeveralFilesAppearTogetherOrNotAtAll) {
+  const std::int64_t offsets[] = {0, 2, 3};
+  const double values[] = {1, 2, 3};
+  const ResultArray columns[] = {{values}, {values}};
+  const std::vector<std::string> names{"out.0.npy", "out.1.npy", "out.offsets.npy"};
+  const auto sorted_entries = [&] {
+    auto found = entries();
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  const auto open = [&] {
+    auto writer = open_results(path("out.npy"), Shape::lists, {{.type = Type::float64}, {.type = Type::float64}});
+    writer->write_lists(offsets, columns);
+    return writer;
+  };
+  const auto fail_at_the_last = [&] {
+    const auto writer = open();
+    fs::create_directory(path("out.1.npy"));  // what stood in the way would have been seen before
+    expect_error(Code::is_directory, "out.1.npy", [&] { writer->close(); });
+  };
+  fail_at_the_last();
+  EXPECT_EQ(entries(), std::vector<std::string>{"out.1.npy"});
+  fs::remove(path("out.1.npy"));
+  put("out.offsets.npy", "before");
+  fail_at_the_last();
+  EXPECT_EQ(sorted_entries(), (std::vector<std::string>{"out.1.npy", "out.offsets.npy"}));
+  EXPECT_EQ(slurp(path("out.offsets.npy")), "before");
+  fs::remove(path("out.1.npy"));
+  open()->close();
+  EXPECT_EQ(sorted_entries(), names);
+  EXPECT_EQ(read_all<std::int64_t>(path("out.offsets.npy")), (std::vector<std::int64_t>{0, 2, 3}));
+  EXPECT_EQ(read_all<double>(path("out.1.npy")), (std::vector<double>{1, 2, 3}));
 }
 
 TEST_F(IoTest, WrongCountsAreTheCallersFault) {

@@ -1,24 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/list_columns.cpp: columns of lists and elements in memory, and what is wrong with them.
+// apps/upsweep/list_columns.cpp: columns of lists and elements, how they are moved, and what is wrong with them.
 #include "list_columns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/lists.hpp"
-#include "output.hpp"
 #include "upsweep/pack.hpp"
 
 namespace upsweep::command {
+namespace {
 
-Policy policy_on_cpu(const Common& common, std::string_view command) {
-  const Policy policy = common.policy();
-  if (common.device != "cuda") return policy;
-  throw Error(Code::unsupported,
-              fmt::format("--device cuda: upsweep {} runs on the CPU only: leave --device out", command));
+Mask slice(Mask mask, std::int64_t first, std::int64_t n) {
+  if (!mask.is_given()) return mask;
+  if (mask.is_bitmap) {
+    mask.first_bit += first;
+  } else {
+    mask.data += first;
+  }
+  mask.length = n;
+  return mask;
 }
+
+/// `n` of the lists, from `first` on; elements are of `size` bytes.
+io::ListBatch part_of(const io::ListBatch& all, std::int64_t first, std::int64_t n, std::int64_t size) {
+  io::ListBatch part = all;
+  part.first_list += first;
+  part.lists.count = n;
+  part.lists.valid = slice(all.lists.valid, first, n);
+  if (all.lists.has_size) {
+    const std::int64_t elements = first * all.lists.size;
+    part.content = static_cast<const std::byte*>(all.content) + elements * size;
+    part.length -= elements;
+    part.valid = slice(all.valid, elements, part.length);
+    return part;
+  }
+  const std::int64_t bytes = first * size_of(all.lists.type);
+  part.lists.starts = static_cast<const std::byte*>(all.lists.starts) + bytes;
+  part.lists.stops = static_cast<const std::byte*>(all.lists.stops) + bytes;
+  return part;
+}
+
+[[noreturn]] void throw_not_as_many(const io::ColumnInfo& one, const std::string& have, const io::ColumnInfo& other,
+                                    const std::string& has) {
+  throw Error(Code::unequal_lengths,
+              fmt::format("{} has {} lists, {} has {}: they must be as many", one.name, have, other.name, has));
+}
+
+}  // namespace
 
 void require_one_standard_input(const std::vector<std::string>& sources) {
   if (std::count(sources.begin(), sources.end(), "-") > 1) refuse("only one input can be standard input");
@@ -30,6 +63,14 @@ void require_list_bound(const io::ColumnInfo& info) {
                                                   type_text(info.type, info)));
 }
 
+void require_list_bounds(const io::ColumnInfo& starts, const io::ColumnInfo& stops) {
+  require_list_bound(starts);
+  require_list_bound(stops);
+  if (starts.type == stops.type) return;
+  throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have one type", starts.name,
+                                                  name(starts.type), stops.name, name(stops.type)));
+}
+
 void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t first_list) {
   if (error.index() == kNoIndex || first_list == 0) {
     throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.index());
@@ -39,117 +80,158 @@ void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t
               fmt::format("{}: list {} decreases or ends outside its content; write the file again", name, list), list);
 }
 
-void require_no_null_elements(const io::ListBatch& batch, const io::ColumnInfo& info, std::string_view why) {
-  if (!batch.valid.is_given()) return;
-  const Lists& lists = batch.lists;
-  visit_bounds(lists, [&](auto bounds) {
-    for (std::int64_t i = 0; i < lists.count; ++i) {
-      if (lists.valid.is_given() && !lists.valid[i]) continue;
-      if (check_list(lists, i, batch.length) != Code::ok) return;  // said when it is computed with
-      for (std::int64_t j = bounds.start(i); j < bounds.stop(i); ++j) {
-        if (batch.valid[j]) continue;
-        const std::int64_t list = batch.first_list + i;
-        throw Error(Code::null_value,
-                    fmt::format("{}: list {} has an element that is NULL, {}; fill missing values in or leave them out "
-                                "first",
-                                info.name, list, why),
-                    list);
-      }
+// ----------------------------------------------------------------------------------------------------------- columns
+
+LoadedColumn::LoadedColumn(std::unique_ptr<io::ColumnReader> reader) : reader_(std::move(reader)) {
+  const io::Chunk all = reader_->next(std::numeric_limits<std::int64_t>::max());
+  elements_ = {{all.data, all.count, info().type}, all.valid};
+}
+
+void LoadedColumn::require_no_nulls() const {
+  const Mask& valid = elements_.valid;
+  for (std::int64_t row = 0; row < valid.length; ++row) {
+    if (valid[row]) continue;
+    throw Error(
+        Code::null_value,
+        fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info().name, row), row);
+  }
+}
+
+Elements elements_of(const io::ListBatch& batch, const io::ColumnInfo& info) {
+  return {{batch.content, batch.length, info.type}, batch.valid};
+}
+
+ListColumns::ListColumns(std::vector<io::ListReader*> readers)
+    : readers_(std::move(readers)), left_(readers_.size()), batches_(readers_.size()) {
+  const io::ColumnInfo& first = readers_[0]->info();
+  for (const io::ListReader* reader : readers_) {
+    const io::ColumnInfo& info = reader->info();
+    if (first.count < 0 || info.count < 0 || info.count == first.count) continue;
+    throw_not_as_many(first, std::to_string(first.count), info, std::to_string(info.count));
+  }
+}
+
+bool ListColumns::next() {
+  std::int64_t n = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    while (left_[i].lists.count == 0 && readers_[i]->next(left_[i])) {
     }
+    n = std::min(n, left_[i].lists.count);
+  }
+  if (n == 0) {
+    const auto has_more = [](const io::ListBatch& batch) { return batch.lists.count > 0; };
+    const auto longer = std::find_if(left_.begin(), left_.end(), has_more);
+    if (longer == left_.end()) return false;
+    const auto shorter = std::find_if_not(left_.begin(), left_.end(), has_more);
+    throw_not_as_many(readers_[static_cast<std::size_t>(shorter - left_.begin())]->info(), std::to_string(given_),
+                      readers_[static_cast<std::size_t>(longer - left_.begin())]->info(), "more");
+  }
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    const std::int64_t size = size_of(readers_[i]->info().type);
+    batches_[i] = part_of(left_[i], 0, n, size);
+    left_[i] = part_of(left_[i], n, left_[i].lists.count - n, size);
+  }
+  given_ += n;
+  return true;
+}
+
+bool nulls_are_empty(const Lists& lists) {
+  if (!lists.valid.is_given()) return true;
+  return visit_bounds(lists, [&](auto bounds) {
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      if (!lists.valid[i] && bounds.start(i) != bounds.stop(i)) return false;
+    }
+    return true;
   });
 }
 
-LoadedColumn::LoadedColumn(const std::string& source, const Policy& policy)
-    : opened_(io::open_elements_or_lists(source, policy.threads)) {
-  if (has_lists()) {
-    load_lists(policy);
-    return;
-  }
-  const io::Chunk all = opened_.elements->next(std::numeric_limits<std::int64_t>::max());
-  data_ = all.data;
-  length_ = all.count;
-}
-
-void LoadedColumn::load_lists(const Policy& policy) {
-  offsets_.push_back(0);
-  io::ListBatch batch;
-  while (opened_.lists->next(batch)) {
-    require_no_null_elements(batch, info(), "which has no place in the output");
-    add(batch, policy);
-  }
-  data_ = buffer_.data();
-}
-
-void LoadedColumn::add(const io::ListBatch& batch, const Policy& policy) try {
-  const Lists& lists = batch.lists;
-  const Policy any_rung = policy.with_rung({});
-  const std::size_t before = offsets_.size() - 1;
-  offsets_.resize(offsets_.size() + static_cast<std::size_t>(lists.count));
-  std::int64_t* const offsets = offsets_.data() + before;
-  const std::int64_t total = pack_offsets(any_rung, lists, batch.length, offsets).total;
-  const std::int64_t size = size_of(info().type);
-  if (length_ + total > capacity_) capacity_ = std::max(length_ + total, 2 * capacity_);
-  buffer_.reserve(capacity_ * size, info().name);
-  const dynamic::Array to{buffer_.data() + length_ * size, total, info().type};
-  const PackColumn column[] = {dynamic::pack_column({batch.content, batch.length, info().type}, to)};
-  (void)pack_content(any_rung, lists, offsets, column);
-  for (std::size_t i = before; i < offsets_.size(); ++i) offsets_[i] += length_;
-  length_ += total;
-  for (std::int64_t i = 0; i < lists.count; ++i) {
-    const bool is_valid = !lists.valid.is_given() || lists.valid[i];
-    valid_.push_back(is_valid ? 1 : 0);
-    any_null_ = any_null_ || !is_valid;
-  }
-} catch (const Error& error) {
-  rethrow_for_lists(error, info().name, batch.first_list);
-}
-
-void require_same_lists(const LoadedColumn& one, const LoadedColumn& other) {
-  const auto a = one.offsets();
-  const auto b = other.offsets();
-  const auto [at, and_there] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  if (at == a.end() && and_there == b.end()) return;
-  if (a.size() != b.size()) {
-    throw Error(Code::unequal_lengths, fmt::format("{} has {} lists, {} has {}: they must be as many", one.info().name,
-                                                   a.size() - 1, other.info().name, b.size() - 1));
-  }
-  const std::int64_t list = at - a.begin() - 1;
-  throw Error(Code::unequal_lengths,
-              fmt::format("list {} is not as long in {} as in {}: their lists must be of the same lengths", list,
-                          one.info().name, other.info().name),
-              list);
-}
-
-bool all_have_lists(std::span<const std::unique_ptr<LoadedColumn>> columns) {
-  const auto has_lists = [](const auto& column) { return column->has_lists(); };
+std::vector<io::OpenedColumn> open_alike(const std::vector<std::string>& sources, int threads) {
+  std::vector<io::OpenedColumn> columns;
+  for (const std::string& source : sources) columns.push_back(io::open_elements_or_lists(source, threads));
+  const auto has_lists = [](const io::OpenedColumn& column) { return column.lists != nullptr; };
   const auto with = std::find_if(columns.begin(), columns.end(), has_lists);
   const auto without = std::find_if_not(columns.begin(), columns.end(), has_lists);
-  if (without == columns.end()) return true;
-  if (with == columns.end()) return false;
-  refuse("{} is a column of lists and {} is not: all must be, or none", (*with)->info().name, (*without)->info().name);
+  if (with == columns.end() || without == columns.end()) return columns;
+  refuse("{} is a column of lists and {} is not: all must be, or none", with->info().name, without->info().name);
 }
 
-std::vector<Mask> validities(std::span<const std::unique_ptr<LoadedColumn>> columns) {
-  std::vector<Mask> masks;
-  for (const auto& column : columns) masks.push_back(column->valid());
-  return masks;
-}
-
-std::vector<io::ResultColumn> result_columns(std::span<const std::unique_ptr<LoadedColumn>> columns) {
+std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns) {
   std::vector<io::ResultColumn> results;
-  for (const auto& column : columns) {
-    const io::ColumnInfo& info = column->info();
+  for (const io::ColumnInfo& info : columns) {
     results.push_back({.name = info.field, .type = info.type, .meaning = info.meaning, .scale = info.scale});
   }
   return results;
 }
 
-std::vector<std::vector<std::byte>> result_arrays(std::span<const std::unique_ptr<LoadedColumn>> columns,
-                                                  std::int64_t n) {
-  std::vector<std::vector<std::byte>> arrays;
-  for (const auto& column : columns) arrays.emplace_back(static_cast<std::size_t>(n * size_of(column->info().type)));
-  return arrays;
+// ------------------------------------------------------------------------------------------------------------- calls
+
+void MovedColumn::begin(const Elements& from, std::int64_t n, const std::string& name) {
+  from_ = from;
+  room_ = n;
+  elements_.reserve(n, size_of(from.array.type), name);
+  if (!from.valid.is_given()) return;
+  valid_.reserve(n, 1, name);
+  if (!from.valid.is_bitmap) return;
+  const std::int64_t length = from.valid.length;
+  unpacked_.reserve(length, 1, name);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(unpacked_.data());
+  io::unpack_bits(from.valid.data, from.valid.first_bit, length, bytes);
+  from_.valid = Mask::bytes(bytes, length);
 }
+
+std::vector<MovedColumn::Ends> MovedColumn::ends() const {
+  std::vector<Ends> ends{{from_.array, {elements_.data(), room_, from_.array.type}}};
+  if (from_.valid.is_given()) {
+    ends.push_back({{from_.valid.data, from_.valid.length, Type::uint8}, {valid_.data(), room_, Type::uint8}});
+  }
+  return ends;
+}
+
+void MovedColumn::add_to(std::vector<SelectColumn>& columns) const {
+  for (const auto& [from, to] : ends()) columns.push_back(dynamic::select_column(from, to));
+}
+
+void MovedColumn::add_to(std::vector<PackColumn>& columns) const {
+  for (const auto& [from, to] : ends()) columns.push_back(dynamic::pack_column(from, to));
+}
+
+io::ResultArray MovedColumn::result() const {
+  return {elements_.data(), from_.valid.is_given() ? Mask::bytes(valid_.data(), room_) : Mask()};
+}
+
+void Packed::pack(ListCalls& calls, const Lists& lists, std::span<const Elements> contents, const std::string& name) {
+  const std::int64_t length = contents[0].array.length;
+  offsets_.resize(static_cast<std::size_t>(lists.count) + 1);
+  calls.run(0, [&](dynamic::Staged* device, const Policy& policy) {
+    return (device != nullptr ? device->pack_offsets(lists, length, offsets_.data())
+                              : pack_offsets(policy, lists, length, offsets_.data()))
+        .rung;
+  });
+  while (moved_.size() < contents.size()) moved_.emplace_back();
+  std::vector<PackColumn> columns;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    moved_[i].begin(contents[i], count(), name);
+    moved_[i].add_to(columns);
+  }
+  calls.run(count(), [&](dynamic::Staged* device, const Policy& policy) {
+    return (device != nullptr ? device->pack_content(lists, offsets_.data(), columns)
+                              : pack_content(policy, lists, offsets_.data(), columns))
+        .rung;
+  });
+}
+
+void require_same_lists(std::span<const std::int64_t> one, const std::string& name, std::span<const std::int64_t> other,
+                        const std::string& other_name, std::int64_t first_list) {
+  const auto [at, and_there] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  if (at == one.end() && and_there == other.end()) return;
+  const std::int64_t list = first_list + (at - one.begin()) - 1;
+  throw Error(Code::unequal_lengths,
+              fmt::format("list {} is not as long in {} as in {}: their lists must be of the same lengths", list, name,
+                          other_name),
+              list);
+}
+
+// ----------------------------------------------------------------------------------------------------------- reports
 
 Json files_json(const io::ResultWriter* writer) {
   Json files = Json::array();
@@ -165,14 +247,13 @@ std::string files_text(const io::ResultWriter& writer) {
   return text;
 }
 
-void report_moved(const Common& common, const std::optional<std::string>& output, const Moved& moved,
-                  std::span<const std::unique_ptr<LoadedColumn>> columns, const io::ResultWriter* writer) {
+void report_moved(const Common& common, const std::optional<std::string>& output, const Moved& moved, const Work& work,
+                  std::span<const io::ColumnInfo> columns, const io::ResultWriter* writer) {
   Json dtypes = Json::array();
   Json scales = Json::array();
   bool any_scaled = false;
   std::string types;
-  for (const auto& column : columns) {
-    const io::ColumnInfo& info = column->info();
+  for (const io::ColumnInfo& info : columns) {
     const bool scaled = is_scaled(info.type, info);
     dtypes.push_back(type_word(info.type, info));
     scales.push_back(scaled ? Json(info.scale) : Json());
@@ -180,18 +261,21 @@ void report_moved(const Common& common, const std::optional<std::string>& output
     types += (types.empty() ? "" : "; ") + type_text(info.type, info);
   }
   if (common.json) {
-    Json result{{"count", moved.count},       {"lists", moved.lists ? Json(*moved.lists) : Json()},
-                {"dtypes", dtypes},           {"rung", moved.rung},
-                {"seconds", moved.seconds},   {"output", output ? Json(*output) : Json()},
-                {"files", files_json(writer)}};
-    if (any_scaled) result["scales"] = scales;
+    Json result{{"count", moved.count},
+                {"lists", moved.lists ? Json(*moved.lists) : Json()},
+                {"dtypes", dtypes},
+                {"rung", work.rung}};
+    work.add_times(result);
+    result["output"] = output ? Json(*output) : Json();
+    result["files"] = files_json(writer);
+    if (any_scaled) result["scale"] = scales;
     print_json(result);
     return;
   }
   if (output == "-" || (common.quiet && output)) return;
   std::string text = moved.lists ? fmt::format("lists  {}\n", grouped(*moved.lists)) : "";
-  text += fmt::format("count  {}\ntype   {}\nrung   {}\ntime   {}\n", grouped(moved.count), types, moved.rung,
-                      duration(moved.seconds));
+  text += fmt::format("count  {}\ntype   {}\nrung   {}\ntime   {}\n", grouped(moved.count), types, work.rung,
+                      work.time_text());
   if (writer != nullptr) text += files_text(*writer);
   print(text);
 }

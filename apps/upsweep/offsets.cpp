@@ -40,12 +40,7 @@ class BoundsReader {
 
 /// Lists in all, or -1 where a length is not known. Throws for types, and before any work for lengths, that do not match.
 std::int64_t count_lists(const io::ColumnInfo& starts, const io::ColumnInfo& stops, const OffsetsOptions& options) {
-  require_list_bound(starts);
-  require_list_bound(stops);
-  if (starts.type != stops.type) {
-    throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have one type", starts.name,
-                                                    name(starts.type), stops.name, name(stops.type)));
-  }
+  require_list_bounds(starts, stops);
   if (starts.count < 0 || stops.count < 0) return -1;
   return detail::list_count(starts.count, stops.count, options.starts_offset, options.stops_offset, options.length);
 }
@@ -153,7 +148,7 @@ Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy&
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
   const Type type = reader.info().type;
   const auto write = [&](const std::int64_t* from, std::int64_t n) {
-    const void* const columns[] = {from};
+    const io::ResultArray columns[] = {{from}};
     if (writer != nullptr) writer->write(columns, n);
   };
   write(offsets.data(), 1);  // offsets[0] = 0

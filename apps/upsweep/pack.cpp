@@ -2,8 +2,8 @@
 // apps/upsweep/pack.cpp: `upsweep pack`: lists from anywhere in their contents, one after the other.
 #include <fmt/format.h>
 
+#include <deque>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,64 +13,84 @@
 #include "list_columns.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/pack.hpp"
 
 namespace upsweep::command {
 namespace {
 
-using Columns = std::vector<std::unique_ptr<LoadedColumn>>;
+using Infos = std::vector<io::ColumnInfo>;
 
-/// Lists, and the contents that they are of.
-struct Inputs {
-  Columns bounds;  // starts and stops; none of columns of lists
-  Columns contents;
-  Lists lists;
-
-  [[nodiscard]] std::string name() const {
-    if (bounds.empty()) return contents[0]->info().name;
-    return fmt::format("{}, {}", bounds[0]->info().name, bounds[1]->info().name);
+Moved pack_columns(const Common& common, std::vector<io::ListReader*> readers, const Infos& infos, ListCalls& calls,
+                   io::ResultWriter* writer) {
+  ListColumns columns(std::move(readers));
+  std::deque<Packed> packed(infos.size());
+  Progress progress(common.quiet);
+  Moved moved{.count = 0, .lists = 0};
+  const auto pack = [&](const std::vector<io::ListBatch>& batches) {
+    std::vector<io::ResultArray> results;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      const Elements elements = elements_of(batches[i], infos[i]);
+      try {
+        packed[i].pack(calls, batches[i].lists, {&elements, 1}, infos[i].name);
+      } catch (const Error& error) {
+        rethrow_for_lists(error, infos[i].name, batches[i].first_list);
+      }
+      require_same_lists(packed[0].offsets(), infos[0].name, packed[i].offsets(), infos[i].name, batches[0].first_list);
+      results.push_back(packed[i].result());
+      results.back().valid_lists = batches[i].lists.valid;
+    }
+    if (writer != nullptr) writer->write_lists(packed[0].offsets(), results);
+    moved.count += packed[0].count();
+    *moved.lists += batches[0].lists.count;
+  };
+  while (columns.next()) {
+    pack(columns.batches());
+    progress.count("lists", *moved.lists, infos[0].count);
   }
-};
-
-Inputs lists_of_columns(Columns columns) {
-  for (const auto& column : columns) require_same_lists(*columns[0], *column);
-  const Lists lists = columns[0]->lists();
-  return {{}, std::move(columns), lists};
+  // Columns without lists still run their rung, so that one that cannot is refused.
+  if (moved.lists == 0) pack(std::vector<io::ListBatch>(infos.size()));
+  return moved;
 }
 
 /// Of starts, stops and contents.
-Inputs lists_of_bounds(Columns columns) {
-  if (columns.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
-  for (int i = 0; i < 2; ++i) require_list_bound(columns[static_cast<std::size_t>(i)]->info());
-  const auto starts = columns[0]->elements();
-  const auto stops = columns[1]->elements();
-  if (starts.type != stops.type) {
-    throw Error(Code::unsupported_type,
-                fmt::format("{} is {}, {} is {}: both must have one type", columns[0]->info().name, name(starts.type),
-                            columns[1]->info().name, name(stops.type)));
+Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io::ResultWriter* writer) {
+  const LoadedColumn& starts = columns[0];
+  const LoadedColumn& stops = columns[1];
+  std::vector<Elements> contents;
+  for (std::size_t i = 2; i < columns.size(); ++i) contents.push_back(columns[i].elements());
+  const Lists lists = dynamic::lists_of_bounds(starts.elements().array, stops.elements().array);
+  Packed packed;
+  try {
+    packed.pack(calls, lists, contents, fmt::format("{}, {}", starts.info().name, stops.info().name));
+  } catch (const Error& error) {
+    if (error.index() == kNoIndex) throw;
+    rethrow_for_lists(error, fmt::format("{}, {}", starts.info().name, stops.info().name), 0);
   }
-  if (starts.length != stops.length) {
-    throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements, {} has {}: they must be equal", columns[0]->info().name, starts.length,
-                            columns[1]->info().name, stops.length));
-  }
-  Inputs in;
-  for (std::size_t i = 0; i < columns.size(); ++i) (i < 2 ? in.bounds : in.contents).push_back(std::move(columns[i]));
-  const std::int64_t length = in.contents[0]->elements().length;
-  for (const auto& content : in.contents) {
-    if (content->elements().length == length) continue;
-    throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements, {} has {}: contents must have as many", in.contents[0]->info().name,
-                            length, content->info().name, content->elements().length));
-  }
-  in.lists = dynamic::lists_of_bounds(starts, stops);
-  return in;
+  std::vector<io::ResultArray> results;
+  for (std::size_t i = 0; i < contents.size(); ++i) results.push_back(packed.result(i));
+  if (writer != nullptr) writer->write_lists(packed.offsets(), results);
+  return {.count = packed.count(), .lists = lists.count};
 }
 
-Inputs load(const PackOptions& options, const Policy& policy) {
-  Columns columns;
-  for (const std::string& input : options.inputs) columns.push_back(std::make_unique<LoadedColumn>(input, policy));
-  return all_have_lists(columns) ? lists_of_columns(std::move(columns)) : lists_of_bounds(std::move(columns));
+/// Starts, stops and contents in memory.
+std::vector<LoadedColumn> load(std::vector<io::OpenedColumn> opened) {
+  if (opened.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
+  require_list_bounds(opened[0].info(), opened[1].info());
+  std::vector<LoadedColumn> columns;
+  for (io::OpenedColumn& column : opened) columns.emplace_back(std::move(column.elements));
+  const auto length = [](const LoadedColumn& column) { return column.elements().array.length; };
+  for (int i = 0; i < 2; ++i) columns[static_cast<std::size_t>(i)].require_no_nulls();
+  if (length(columns[0]) != length(columns[1])) {
+    throw Error(Code::unequal_lengths,
+                fmt::format("{} has {} elements, {} has {}: they must be equal", columns[0].info().name,
+                            length(columns[0]), columns[1].info().name, length(columns[1])));
+  }
+  for (std::size_t i = 3; i < columns.size(); ++i) {
+    if (length(columns[i]) == length(columns[2])) continue;
+    throw Error(Code::unequal_lengths,
+                fmt::format("{} has {} elements, {} has {}: contents must have as many", columns[2].info().name,
+                            length(columns[2]), columns[i].info().name, length(columns[i])));
+  }
+  return columns;
 }
 
 }  // namespace
@@ -78,38 +98,27 @@ Inputs load(const PackOptions& options, const Policy& policy) {
 int run_pack(const Common& common, const PackOptions& asked) {
   PackOptions options = asked;
   options.output = output_of(common, asked.output);
-  const Policy policy = policy_on_cpu(common, "pack");
+  ListCalls calls(common);
   require_one_standard_input(options.inputs);
-  const Inputs in = load(options, policy);
+  std::vector<io::OpenedColumn> opened = open_alike(options.inputs, common.threads);
+  const bool of_lists = opened[0].lists != nullptr;
+  Infos infos;
+  for (std::size_t i = of_lists ? 0 : 2; i < opened.size(); ++i) infos.push_back(opened[i].info());
+  std::vector<LoadedColumn> columns;
+  if (!of_lists) columns = load(std::move(opened));
+
   std::unique_ptr<io::ResultWriter> writer;
-  if (options.output) writer = io::open_results(*options.output, io::Shape::lists, result_columns(in.contents));
-
-  const Stopwatch watch;
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(in.lists.count) + 1);
-  Moved moved{.count = 0, .lists = in.lists.count, .rung = {}, .seconds = 0};
-  std::vector<std::vector<std::byte>> outputs;
-  std::vector<const void*> results;
-  try {
-    moved.count = pack_offsets(policy, in.lists, in.contents[0]->elements().length, offsets.data()).total;
-    outputs = result_arrays(in.contents, moved.count);
-    std::vector<PackColumn> columns;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const dynamic::ConstArray from = in.contents[i]->elements();
-      columns.push_back(dynamic::pack_column(from, {outputs[i].data(), moved.count, from.type}));
-      results.push_back(outputs[i].data());
-    }
-    moved.rung = pack_content(policy, in.lists, offsets.data(), columns).rung;
-  } catch (const Error& error) {
-    if (error.index() == kNoIndex) throw;
-    rethrow_for_lists(error, in.name(), 0);
+  if (options.output) writer = io::open_results(*options.output, io::Shape::lists, result_columns(infos));
+  Moved moved;
+  if (of_lists) {
+    std::vector<io::ListReader*> readers;
+    for (const io::OpenedColumn& column : opened) readers.push_back(column.lists.get());
+    moved = pack_columns(common, std::move(readers), infos, calls, writer.get());
+  } else {
+    moved = pack_bounds(columns, calls, writer.get());
   }
-  moved.seconds = watch.seconds();
-
-  if (writer) {
-    writer->write_lists(offsets, validities(in.contents), results);
-    writer->complete();
-  }
-  report_moved(common, options.output, moved, in.contents, writer.get());
+  if (writer) writer->complete();
+  report_moved(common, options.output, moved, calls.work(), infos, writer.get());
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

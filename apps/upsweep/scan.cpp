@@ -94,7 +94,7 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy
   };
   const auto done = [&](const io::Chunk& chunk) {
     if (unscaled != nullptr) unscaled->convert(out.data(), chunk.count);
-    const void* const columns[] = {out.data()};
+    const io::ResultArray columns[] = {{out.data()}};
     if (writer != nullptr) writer->write(columns, chunk.count);
     if (count == 0) std::memcpy(scanned.first, out.data(), size);
     std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);

@@ -15,9 +15,11 @@
 
 #include "chunks.hpp"
 #include "commands.hpp"
+#include "core/lists.hpp"
 #include "io/list_reader.hpp"
 #include "io/result_writer.hpp"
 #include "list_columns.hpp"
+#include "null_order.hpp"
 #include "output.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/query.hpp"
@@ -88,8 +90,9 @@ void set_fold(Operation& operation, const SegmentOptions& options, const io::Col
   operation.meaning = meaning_of(elements, options.dtype);
   operation.type = parse_dtype(options.dtype, operation.meaning);
   operation.given = given_type(operation.type, options.dtype);
-  operation.op = parse_op(operation.kind == Kind::scan ? options.by.value_or("add") : options.op, operation.meaning,
-                          operation.type);
+  operation.op = operation.kind == Kind::scan
+                     ? parse_op(options.by.value_or("add"), operation.meaning, operation.type, "--by")
+                     : parse_op(options.op, operation.meaning, operation.type);
   operation.overflow = parse_overflow(options.overflow, operation.op, operation.type);
   if (operation.given != operation.type && options.overflow == "wrap") {
     refuse("--overflow wrap and --dtype {}: the sums of decimals are exact, or an error", options.dtype);
@@ -148,6 +151,7 @@ class OffsetsAndContent final : public io::ListReader {
     batch.lists = dynamic::lists_of_offsets({offsets.data, offsets.count, offsets_->info().type});
     batch.content = content.data;
     batch.length = content.count;
+    batch.valid = content.valid;
     return true;
   }
 
@@ -178,12 +182,12 @@ Input open_input(const SegmentOptions& options, int threads) {
 
 // ------------------------------------------------------------------------------------------------------------------ the work
 
-/// What the summary needs to know.
+/// What the summary needs to know, beside the work.
 struct Segmented {
   std::int64_t lists = 0;
   std::int64_t count = 0;  ///< values
-  std::string_view rung = "none";
-  double seconds = 0;
+  bool first_is_null = false;
+  bool last_is_null = false;
   alignas(8) std::byte first[8] = {};
   alignas(8) std::byte last[8] = {};
 };
@@ -206,26 +210,36 @@ struct Segmented {
               list);
 }
 
-std::string_view run(const Policy& policy, const Operation& operation, const io::ListBatch& batch, Type content,
-                     dynamic::Array out) {
+/// Not of sorts.
+std::string_view run_fold(dynamic::Staged* device, const Policy& policy, const Operation& operation,
+                          const io::ListBatch& batch, Type content, dynamic::Array out) {
   const dynamic::ConstArray from{batch.content, batch.length, content};
+  const Lists& lists = batch.lists;
+  if (operation.kind == Kind::reducer) {
+    return device != nullptr ? device->segmented_reduce(operation.reducer, lists, from, out, batch.valid)
+                             : dynamic::segmented_reduce(policy, operation.reducer, lists, from, out, batch.valid);
+  }
   alignas(8) std::byte init[8] = {};
   if (operation.init) operation.init->value(init);
   const void* const begin = operation.init ? init : nullptr;
-  switch (operation.kind) {
-    case Kind::fold:
-      return dynamic::segmented_reduce(policy, operation.op, batch.lists, from, out, begin, batch.valid);
-    case Kind::reducer:
-      return dynamic::segmented_reduce(policy, operation.reducer, batch.lists, from, out, batch.valid);
-    case Kind::scan:
-      return dynamic::segmented_scan(policy, {.op = operation.op, .exclusive = operation.exclusive}, batch.lists, from,
-                                     out, begin, batch.valid);
-    case Kind::sort:
-      return dynamic::segmented_sort(policy, batch.lists, from, out, operation.order);
-    case Kind::argsort:
-      return dynamic::segmented_argsort(policy, batch.lists, from, out, operation.order);
+  if (operation.kind == Kind::fold) {
+    return device != nullptr
+               ? device->segmented_reduce(policy.overflow, operation.op, lists, from, out, begin, batch.valid)
+               : dynamic::segmented_reduce(policy, operation.op, lists, from, out, begin, batch.valid);
   }
-  detail::no_such_value();
+  const dynamic::ScanOptions options{.op = operation.op, .exclusive = operation.exclusive};
+  return device != nullptr ? device->segmented_scan(policy.overflow, options, lists, from, out, begin, batch.valid)
+                           : dynamic::segmented_scan(policy, options, lists, from, out, begin, batch.valid);
+}
+
+std::string_view run_sort(dynamic::Staged* device, const Policy& policy, const Operation& operation, const Lists& lists,
+                          dynamic::ConstArray from, dynamic::Array out) {
+  if (operation.kind == Kind::sort) {
+    return device != nullptr ? device->segmented_sort(lists, from, out, operation.order)
+                             : dynamic::segmented_sort(policy, lists, from, out, operation.order);
+  }
+  return device != nullptr ? device->segmented_argsort(lists, from, out, operation.order)
+                           : dynamic::segmented_argsort(policy, lists, from, out, operation.order);
 }
 
 /// Scaled integers made into what they stand for, in place.
@@ -240,96 +254,143 @@ void unscale(const Operation& operation, std::vector<std::byte>& values) {
   }
 }
 
-/// Values of lists, wherever these are, one list after the other.
-struct Packed {
-  std::vector<std::int64_t> offsets;
-  std::vector<std::byte> values;
-};
-
-Packed pack_values(const Policy& policy, const io::ListBatch& batch, const std::vector<std::byte>& values, Type type) {
-  const Policy any_rung = policy.with_rung({});
-  Packed packed{std::vector<std::int64_t>(static_cast<std::size_t>(batch.lists.count) + 1), {}};
-  const std::int64_t total = pack_offsets(any_rung, batch.lists, batch.length, packed.offsets.data()).total;
-  packed.values.resize(static_cast<std::size_t>(total * size_of(type)));
-  const PackColumn column[] = {
-      dynamic::pack_column({values.data(), batch.length, type}, {packed.values.data(), total, type})};
-  (void)pack_content(any_rung, batch.lists, packed.offsets.data(), column);
-  return packed;
+/// The offsets of lists that follow each other and have all elements between the first and the last of them.
+std::vector<std::int64_t> offsets_of(const Lists& lists) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(lists.count) + 1);
+  if (lists.count == 0) return offsets;
+  visit_bounds(lists, [&](auto bounds) {
+    offsets[0] = bounds.start(0);
+    for (std::int64_t i = 0; i < lists.count; ++i) offsets[static_cast<std::size_t>(i) + 1] = bounds.stop(i);
+  });
+  // Those of empty lists alone may be anything.
+  if (offsets.front() == offsets.back()) std::fill(offsets.begin(), offsets.end(), 0);
+  return offsets;
 }
 
 /// Runs an operation on one batch of lists after the other.
 class Segmenter {
  public:
-  Segmenter(const Operation& operation, const Input& input, Policy policy, io::ResultWriter* writer, bool packs)
-      : operation_(operation), input_(input), policy_(policy), writer_(writer), packs_(packs) {}
+  Segmenter(const Common& common, const Operation& operation, const Input& input, io::ResultWriter* writer, bool packs)
+      : common_(common),
+        operation_(operation),
+        input_(input),
+        calls_(common, operation.overflow),
+        beside_(ListCalls::beside(common)),
+        writer_(writer),
+        packs_(packs) {}
 
   void add(const io::ListBatch& batch) {
-    const io::ColumnInfo& info = input_.lists->info();
-    const bool sorts = operation_.kind == Kind::sort || operation_.kind == Kind::argsort;
-    if (sorts) require_no_null_elements(batch, info, "which has no place in their order");
     const std::int64_t n = operation_.gives_lists() ? batch.length : batch.lists.count;
-    std::vector<std::byte> values(static_cast<std::size_t>(n * size_of(operation_.type)));
-    const Stopwatch watch;
+    values_.assign(static_cast<std::size_t>(n * size_of(operation_.type)), std::byte{0});
+    valid_.clear();
     try {
-      done_.rung = run(policy_, operation_, batch, info.type, {values.data(), n, operation_.type});
+      compute(batch, {values_.data(), n, operation_.type});
     } catch (const Error& error) {
       rethrow(error, operation_, input_, batch);
     }
-    done_.seconds += watch.seconds();
-    policy_.rung = done_.rung;  // a shorter last batch must not change the rung
-    unscale(operation_, values);
+    unscale(operation_, values_);
+    const io::ResultArray values{values_.data(), valid_.empty() ? Mask() : Mask(valid_), batch.lists.valid};
     if (packs_) {
-      const Packed packed = pack_values(policy_, batch, values, operation_.given);
-      note(packed.values);
-      const void* const columns[] = {packed.values.data()};
-      if (writer_ != nullptr) writer_->write_lists(packed.offsets, {&batch.lists.valid, 1}, columns);
+      write_lists(batch, values, n);
     } else {
-      note(values);
-      const void* const columns[] = {values.data()};
-      if (writer_ != nullptr) writer_->write(columns, n);
+      note(values, 0, n);
+      if (writer_ != nullptr) writer_->write({&values, 1}, n);
     }
     done_.lists += batch.lists.count;
   }
 
   [[nodiscard]] const Segmented& done() const { return done_; }
+  [[nodiscard]] const Work& work() const { return calls_.work(); }
 
  private:
-  void note(const std::vector<std::byte>& values) {
-    if (values.empty()) return;
-    const auto size = static_cast<std::size_t>(size_of(operation_.given));
-    if (done_.count == 0) std::memcpy(done_.first, values.data(), size);
-    std::memcpy(done_.last, values.data() + values.size() - size, size);
-    done_.count += static_cast<std::int64_t>(values.size() / size);
+  void compute(const io::ListBatch& batch, dynamic::Array out) {
+    const Type type = input_.lists->info().type;
+    const bool sorts = operation_.kind == Kind::sort || operation_.kind == Kind::argsort;
+    if (!sorts) {
+      calls_.run(batch.length, [&](dynamic::Staged* device, const Policy& policy) {
+        return run_fold(device, policy, operation_, batch, type, out);
+      });
+      return;
+    }
+    const SortLists sort = [&](const Lists& lists, dynamic::ConstArray from, dynamic::Array to) {
+      calls_.run(from.length, [&](dynamic::Staged* device, const Policy& policy) {
+        return run_sort(device, policy, operation_, lists, from, to);
+      });
+    };
+    const Policy policy = par.with_threads(common_.threads);
+    if (!batch.valid.is_given()) {
+      sort(batch.lists, {batch.content, batch.length, type}, out);
+    } else if (operation_.kind == Kind::sort) {
+      valid_ = sort_nulls_last(batch, type, out, policy, sort);
+    } else {
+      argsort_nulls_last(batch, type, static_cast<std::int64_t*>(out.data), policy, sort);
+    }
   }
 
+  /// Values that lie where the content does: of lists that follow each other they are written from there.
+  void write_lists(const io::ListBatch& batch, io::ResultArray values, std::int64_t n) {
+    std::vector<std::int64_t> offsets;
+    if (nulls_are_empty(batch.lists)) {
+      offsets = offsets_of(batch.lists);
+    } else {
+      const Elements all{{values.elements, n, operation_.given}, values.valid};
+      packed_.pack(beside_, batch.lists, {&all, 1}, input_.lists->info().name);
+      offsets.assign(packed_.offsets().begin(), packed_.offsets().end());
+      const io::ResultArray packed = packed_.result();
+      values.elements = packed.elements;
+      values.valid = packed.valid;
+    }
+    note(values, offsets.front(), offsets.back());
+    if (writer_ != nullptr) writer_->write_lists(offsets, {&values, 1});
+  }
+
+  /// Of values `first` … `end` - 1.
+  void note(const io::ResultArray& values, std::int64_t first, std::int64_t end) {
+    if (first == end) return;
+    const auto take = [&](std::int64_t i, std::byte* value, bool& is_null) {
+      const auto size = static_cast<std::size_t>(size_of(operation_.given));
+      std::memcpy(value, static_cast<const std::byte*>(values.elements) + static_cast<std::size_t>(i) * size, size);
+      is_null = values.valid.is_given() && !values.valid[i];
+    };
+    if (done_.count == 0) take(first, done_.first, done_.first_is_null);
+    take(end - 1, done_.last, done_.last_is_null);
+    done_.count += end - first;
+  }
+
+  const Common& common_;
   const Operation& operation_;
   const Input& input_;
-  Policy policy_;
+  ListCalls calls_;
+  ListCalls beside_;
   io::ResultWriter* writer_;
   bool packs_;
+  std::vector<std::byte> values_;
+  std::vector<std::uint8_t> valid_;  // of the values; empty: none is NULL
+  Packed packed_;
   Segmented done_;
 };
 
-void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Operation& operation,
-            const io::ResultWriter* writer) {
+void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Work& work,
+            const Operation& operation, const io::ResultWriter* writer) {
   const Type type = operation.given;
   const io::ColumnInfo& meaning = operation.meaning;
-  const auto json_of = [&](const std::byte* element) {
-    return done.count == 0 || operation.is_none(element) ? Json() : to_json(element, type, meaning);
+  const auto json_of = [&](const std::byte* element, bool is_null) {
+    return done.count == 0 || is_null || operation.is_none(element) ? Json() : to_json(element, type, meaning);
   };
-  const auto text_of = [&](const std::byte* element) {
+  const auto text_of = [&](const std::byte* element, bool is_null) {
+    if (is_null) return std::string("NULL");
     return operation.is_none(element) ? "none" : to_text(element, type, meaning);
   };
   if (common.json) {
     Json result{{"count", done.count},
                 {"lists", done.lists},
                 {"dtype", type_word(type, meaning)},
-                {"first", json_of(done.first)},
-                {"last", json_of(done.last)},
-                {"rung", done.rung},
-                {"seconds", done.seconds},
-                {"output", options.output ? Json(*options.output) : Json()},
-                {"files", files_json(writer)}};
+                {"first", json_of(done.first, done.first_is_null)},
+                {"last", json_of(done.last, done.last_is_null)},
+                {"rung", work.rung}};
+    work.add_times(result);
+    result["output"] = options.output ? Json(*options.output) : Json();
+    result["files"] = files_json(writer);
     if (is_scaled(type, meaning)) result["scale"] = meaning.scale;
     print_json(result);
     return;
@@ -337,11 +398,14 @@ void report(const Common& common, const SegmentOptions& options, const Segmented
   if (options.output == "-" || (common.quiet && options.output)) return;
   std::string text = fmt::format("lists  {}\ncount  {}\ntype   {}\n", grouped(done.lists), grouped(done.count),
                                  type_text(type, meaning));
-  if (done.count > 0) text += fmt::format("first  {}\nlast   {}\n", text_of(done.first), text_of(done.last));
-  text += fmt::format("rung   {}\ntime   {}\n", done.rung, duration(done.seconds));
+  if (done.count > 0) {
+    text += fmt::format("first  {}\nlast   {}\n", text_of(done.first, done.first_is_null),
+                        text_of(done.last, done.last_is_null));
+  }
+  text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
   if (writer != nullptr) text += files_text(*writer);
   const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
-  if (stores_numbers && done.count > 0 && !operation.is_none(done.last)) {
+  if (stores_numbers && done.count > 0 && !done.last_is_null && !operation.is_none(done.last)) {
     if (const std::string stored = stored_text(done.last, type, meaning); !stored.empty()) {
       text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
     }
@@ -360,7 +424,7 @@ std::string segment_names() {
 int run_segment(const Common& common, const SegmentOptions& asked) {
   SegmentOptions options = asked;
   options.output = output_of(common, asked.output);
-  const Policy policy = policy_on_cpu(common, "segment");
+  (void)common.policy();
   (void)kind_of(options.op);
   require_one_standard_input({options.content, options.offsets.value_or("")});
   const Input input = open_input(options, common.threads);
@@ -373,7 +437,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   if (options.output) {
     writer = io::open_results(*options.output, packs ? io::Shape::lists : io::Shape::values, {operation.column()});
   }
-  Segmenter segmenter(operation, input, policy.with_overflow(operation.overflow), writer.get(), packs);
+  Segmenter segmenter(common, operation, input, writer.get(), packs);
   Progress progress(common.quiet);
   io::ListBatch batch;
   while (input.lists->next(batch)) {
@@ -383,7 +447,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   // A column without lists still runs its rung, so that one that cannot is refused.
   if (segmenter.done().lists == 0 && input.is_list_column) segmenter.add({});
   if (writer) writer->complete();
-  report(common, options, segmenter.done(), operation, writer.get());
+  report(common, options, segmenter.done(), segmenter.work(), operation, writer.get());
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

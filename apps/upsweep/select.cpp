@@ -2,12 +2,17 @@
 // apps/upsweep/select.cpp: `upsweep select`: the elements of columns, or of their lists, that a mask keeps.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "chunks.hpp"
 #include "commands.hpp"
+#include "core/lists.hpp"
 #include "io/result_writer.hpp"
 #include "list_columns.hpp"
 #include "output.hpp"
@@ -17,15 +22,7 @@
 namespace upsweep::command {
 namespace {
 
-/// What is selected from: columns of contents, the mask and, where there are such, lists.
-struct Inputs {
-  std::vector<std::unique_ptr<LoadedColumn>> contents;
-  std::unique_ptr<LoadedColumn> mask;
-  std::unique_ptr<LoadedColumn> offsets;  // where --offsets names them
-  std::optional<Lists> lists;
-
-  [[nodiscard]] Mask kept() const { return Mask::bytes(mask->elements().data, mask->elements().length); }
-};
+using Infos = std::vector<io::ColumnInfo>;
 
 void require_mask(const io::ColumnInfo& info) {
   if (info.type == Type::uint8) return;
@@ -33,49 +30,238 @@ void require_mask(const io::ColumnInfo& info) {
               fmt::format("{} is {}: a mask must be of booleans, or of uint8", info.name, type_text(info.type, info)));
 }
 
-/// Throws unequal_lengths where a flat column is not as long as the mask.
-void require_lengths(const Inputs& in) {
-  for (const auto& column : in.contents) {
-    if (column->elements().length == in.mask->elements().length) continue;
+/// Throws null_value, with the first list of the mask that has such an element.
+void require_no_null_elements(const io::ListBatch& mask, const std::string& name) {
+  if (!mask.valid.is_given()) return;
+  const Lists& lists = mask.lists;
+  visit_bounds(lists, [&](auto bounds) {
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      if (lists.valid.is_given() && !lists.valid[i]) continue;
+      if (check_list(lists, i, mask.length) != Code::ok) return;  // said when it is selected from
+      for (std::int64_t j = bounds.start(i); j < bounds.stop(i); ++j) {
+        if (mask.valid[j]) continue;
+        const std::int64_t list = mask.first_list + i;
+        throw Error(Code::null_value,
+                    fmt::format("{}: list {} has an element that is NULL, which keeps nothing and leaves nothing out; "
+                                "fill missing values in first",
+                                name, list),
+                    list);
+      }
+    }
+  });
+}
+
+/// What is selected from at a time: contents that lie parallel to the mask and, where there are such, their lists.
+struct Selection {
+  std::optional<Lists> lists = {};
+  Mask mask = {};
+  std::vector<Elements> contents = {};
+};
+
+/// Selects, and keeps the memory that results lie in for the next time.
+class Selector {
+ public:
+  Selector(const Common& common, const Infos& contents) : calls_(common), contents_(contents) {}
+
+  void select(const Selection& from) {
+    offsets_.resize(from.lists ? static_cast<std::size_t>(from.lists->count) + 1 : 0);
+    while (moved_.size() < from.contents.size()) moved_.emplace_back();
+    std::vector<SelectColumn> columns;
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      // Room for all: memory that nothing is written to is none.
+      moved_[i].begin(from.contents[i], from.mask.length, contents_[i].name);
+      moved_[i].add_to(columns);
+    }
+    calls_.run(from.mask.length, [&](dynamic::Staged* device, const Policy& policy) {
+      const Selected selected = run(device, policy, from, columns);
+      kept_ = selected.kept;
+      return selected.rung;
+    });
+  }
+
+  [[nodiscard]] std::int64_t kept() const { return kept_; }
+  [[nodiscard]] std::span<const std::int64_t> offsets() const { return offsets_; }
+  [[nodiscard]] std::vector<io::ResultArray> results() const {
+    std::vector<io::ResultArray> results;
+    for (const MovedColumn& column : moved_) results.push_back(column.result());
+    return results;
+  }
+  [[nodiscard]] const Work& work() const { return calls_.work(); }
+
+ private:
+  Selected run(dynamic::Staged* device, const Policy& policy, const Selection& from,
+               std::span<const SelectColumn> columns) {
+    if (!from.lists) {
+      return device != nullptr ? device->select(from.mask, columns) : upsweep::select(policy, from.mask, columns);
+    }
+    return device != nullptr ? device->select(*from.lists, from.mask, offsets_.data(), columns)
+                             : upsweep::select(policy, *from.lists, from.mask, offsets_.data(), columns);
+  }
+
+  ListCalls calls_;
+  const Infos& contents_;
+  std::int64_t kept_ = 0;
+  std::vector<std::int64_t> offsets_;
+  std::deque<MovedColumn> moved_;
+};
+
+// ------------------------------------------------------------------------------------------------------ columns of lists
+
+bool have_same_bounds(const Lists& one, const Lists& other) {
+  if (one.has_size || other.has_size) return one.has_size && other.has_size && one.size == other.size;
+  if (one.type != other.type || !one.are_adjacent() || !other.are_adjacent()) return false;
+  const auto bytes = static_cast<std::size_t>((one.count + 1) * size_of(one.type));
+  return one.count == 0 || std::memcmp(one.starts, other.starts, bytes) == 0;
+}
+
+/// Makes a selection of batches, of which the mask's is the last: of their lists and contents where these are, if they lie
+/// alike; else of copies, one list after the other.
+class Alignment {
+ public:
+  Alignment(const Common& common, const Infos& columns) : calls_(ListCalls::beside(common)), columns_(columns) {}
+
+  /// What it points to stays until the next call. Throws unequal_lengths, with the first list that differs.
+  Selection align(const std::vector<io::ListBatch>& batches) {
+    const auto lies_alike = [&](const io::ListBatch& batch) {
+      return have_same_bounds(batch.lists, batches[0].lists) && nulls_are_empty(batch.lists);
+    };
+    const bool alike = std::all_of(batches.begin(), batches.end(), lies_alike);
+    return alike ? in_place(batches) : packed(batches);
+  }
+
+ private:
+  [[nodiscard]] Selection in_place(const std::vector<io::ListBatch>& batches) const {
+    std::int64_t length = batches[0].length;
+    for (const io::ListBatch& batch : batches) length = std::min(length, batch.length);
+    Selection selection{batches[0].lists.with_validity({})};
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      Elements elements = elements_of(batches[i], columns_[i]);
+      elements.array.length = length;
+      if (elements.valid.is_given()) elements.valid.length = length;
+      selection.contents.push_back(elements);
+    }
+    take_mask(selection);
+    return selection;
+  }
+
+  Selection packed(const std::vector<io::ListBatch>& batches) {
+    while (packed_.size() < batches.size()) packed_.emplace_back();
+    Selection selection;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      const Elements elements = elements_of(batches[i], columns_[i]);
+      try {
+        packed_[i].pack(calls_, batches[i].lists, {&elements, 1}, columns_[i].name);
+      } catch (const Error& error) {
+        rethrow_for_lists(error, columns_[i].name, batches[i].first_list);
+      }
+      require_same_lists(packed_[i].offsets(), columns_[i].name, packed_[0].offsets(), columns_[0].name,
+                         batches[0].first_list);
+      const io::ResultArray result = packed_[i].result();
+      selection.contents.push_back({{result.elements, packed_[i].count(), columns_[i].type}, result.valid});
+    }
+    selection.lists = Lists(packed_[0].offsets());
+    take_mask(selection);
+    return selection;
+  }
+
+  static void take_mask(Selection& selection) {
+    const dynamic::ConstArray mask = selection.contents.back().array;
+    selection.mask = Mask::bytes(mask.data, mask.length);
+    selection.contents.pop_back();
+  }
+
+  ListCalls calls_;
+  const Infos& columns_;
+  std::deque<Packed> packed_;
+};
+
+Moved select_lists(const Common& common, std::vector<io::ListReader*> readers, const Infos& columns, Selector& selector,
+                   io::ResultWriter* writer) {
+  const std::string& mask = columns.back().name;
+  ListColumns lists(std::move(readers));
+  Alignment alignment(common, columns);
+  Progress progress(common.quiet);
+  Moved moved{.count = 0, .lists = 0};
+  const auto select = [&](const std::vector<io::ListBatch>& batches) {
+    require_no_null_elements(batches.back(), mask);
+    const Selection selection = alignment.align(batches);
+    try {
+      selector.select(selection);
+    } catch (const Error& error) {
+      rethrow_for_lists(error, mask, batches[0].first_list);
+    }
+    moved.count += selector.kept();
+    *moved.lists += selection.lists->count;
+    if (writer == nullptr) return;
+    std::vector<io::ResultArray> results = selector.results();
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].valid_lists = batches[i].lists.valid;
+    writer->write_lists(selector.offsets(), results);
+  };
+  while (lists.next()) {
+    select(lists.batches());
+    progress.count("lists", *moved.lists, columns.back().count);
+  }
+  // Columns without lists still run their rung, so that one that cannot is refused.
+  if (moved.lists == 0) select(std::vector<io::ListBatch>(columns.size()));
+  return moved;
+}
+
+// ---------------------------------------------------------------------------------------------------- columns of elements
+
+/// Throws unequal_lengths where a column is not as long as the mask.
+void require_lengths(std::span<const LoadedColumn> contents, const LoadedColumn& mask) {
+  const std::int64_t length = mask.elements().array.length;
+  for (const LoadedColumn& column : contents) {
+    if (column.elements().array.length == length) continue;
     throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements, {} has {}: the mask must have one for each", column->info().name,
-                            column->elements().length, in.mask->info().name, in.mask->elements().length));
+                fmt::format("{} has {} elements, {} has {}: the mask must have one for each", column.info().name,
+                            column.elements().array.length, mask.info().name, length));
   }
 }
 
-void find_lists(const SelectOptions& options, Inputs& in, const Policy& policy) {
-  const bool have_lists = all_have_lists(in.contents);
-  if (have_lists && options.offsets) {
-    refuse("--offsets is for columns without lists: {} has its own", in.contents[0]->info().name);
-  }
-  if (have_lists != in.mask->has_lists()) {
-    refuse("{} is {}column of lists and {} is {}: both must be, or none", in.contents[0]->info().name,
-           have_lists ? "a " : "no ", in.mask->info().name, have_lists ? "not" : "one");
-  }
-  if (have_lists) {
-    for (const auto& column : in.contents) require_same_lists(*in.mask, *column);
-    in.lists = in.contents[0]->lists();
-    return;
-  }
-  require_lengths(in);
-  if (!options.offsets) return;
-  in.offsets = std::make_unique<LoadedColumn>(*options.offsets, policy);
-  if (in.offsets->has_lists())
-    refuse("--offsets {} is a column of lists: offsets are numbers", in.offsets->info().name);
-  require_list_bound(in.offsets->info());
-  if (in.offsets->elements().length == 0) {
-    throw Error(Code::unequal_lengths,
-                fmt::format("{}: has no elements; offsets of n lists are n + 1", in.offsets->info().name));
-  }
-  in.lists = dynamic::lists_of_offsets(in.offsets->elements());
+LoadedColumn load_offsets(const std::string& source, int threads) {
+  io::OpenedColumn opened = io::open_elements_or_lists(source, threads);
+  if (opened.lists) refuse("--offsets {} is a column of lists: offsets are numbers", opened.info().name);
+  require_list_bound(opened.info());
+  LoadedColumn offsets(std::move(opened.elements));
+  offsets.require_no_nulls();
+  if (offsets.elements().array.length > 0) return offsets;
+  throw Error(Code::unequal_lengths,
+              fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets.info().name));
 }
 
-Selected select_from(const Policy& policy, const Inputs& in, std::int64_t* offsets,
-                     std::span<const SelectColumn> columns) try {
-  return in.lists ? select(policy, *in.lists, in.kept(), offsets, columns) : select(policy, in.kept(), columns);
-} catch (const Error& error) {
-  if (in.offsets && error.index() != kNoIndex) rethrow_for_lists(error, in.offsets->info().name, 0);
-  throw;
+Moved select_elements(const std::vector<LoadedColumn>& contents, const LoadedColumn& mask, const LoadedColumn* offsets,
+                      Selector& selector, io::ResultWriter* writer) {
+  const dynamic::ConstArray& keeps = mask.elements().array;
+  Selection selection{.mask = Mask::bytes(keeps.data, keeps.length)};
+  for (const LoadedColumn& column : contents) selection.contents.push_back(column.elements());
+  if (offsets != nullptr) selection.lists = dynamic::lists_of_offsets(offsets->elements().array);
+  try {
+    selector.select(selection);
+  } catch (const Error& error) {
+    if (offsets != nullptr && error.index() != kNoIndex) rethrow_for_lists(error, offsets->info().name, 0);
+    throw;
+  }
+  Moved moved{.count = selector.kept()};
+  if (offsets != nullptr) moved.lists = selection.lists->count;
+  if (writer == nullptr) return moved;
+  if (offsets != nullptr) {
+    writer->write_lists(selector.offsets(), selector.results());
+  } else {
+    writer->write(selector.results(), selector.kept());
+  }
+  return moved;
+}
+
+/// Which of them are columns of lists: all, or none.
+bool have_lists(const std::vector<io::OpenedColumn>& contents, const io::OpenedColumn& mask,
+                const SelectOptions& options) {
+  const bool lists = contents[0].lists != nullptr;
+  if (lists && options.offsets)
+    refuse("--offsets is for columns without lists: {} has its own", contents[0].info().name);
+  if (lists == (mask.lists != nullptr)) return lists;
+  refuse("{} is {}column of lists and {} is {}: both must be, or none", contents[0].info().name, lists ? "a " : "no ",
+         mask.info().name, lists ? "not" : "one");
 }
 
 }  // namespace
@@ -83,48 +269,47 @@ Selected select_from(const Policy& policy, const Inputs& in, std::int64_t* offse
 int run_select(const Common& common, const SelectOptions& asked) {
   SelectOptions options = asked;
   options.output = output_of(common, asked.output);
-  const Policy policy = policy_on_cpu(common, "select");
+  (void)common.policy();
   std::vector<std::string> sources = options.contents;
   sources.push_back(options.mask);
   if (options.offsets) sources.push_back(*options.offsets);
   require_one_standard_input(sources);
 
-  Inputs in;
-  for (const std::string& content : options.contents) {
-    in.contents.push_back(std::make_unique<LoadedColumn>(content, policy));
+  std::vector<io::OpenedColumn> opened = open_alike(options.contents, common.threads);
+  io::OpenedColumn mask = io::open_elements_or_lists(options.mask, common.threads);
+  require_mask(mask.info());
+  const bool of_lists = have_lists(opened, mask, options);
+  Infos infos;
+  for (const io::OpenedColumn& column : opened) infos.push_back(column.info());
+
+  Selector selector(common, infos);
+  std::vector<LoadedColumn> contents;
+  std::optional<LoadedColumn> loaded_mask;
+  std::optional<LoadedColumn> offsets;
+  if (!of_lists) {
+    for (io::OpenedColumn& column : opened) contents.emplace_back(std::move(column.elements));
+    loaded_mask.emplace(std::move(mask.elements));
+    loaded_mask->require_no_nulls();
+    require_lengths(contents, *loaded_mask);
+    if (options.offsets) offsets.emplace(load_offsets(*options.offsets, common.threads));
   }
-  in.mask = std::make_unique<LoadedColumn>(options.mask, policy);
-  require_mask(in.mask->info());
-  find_lists(options, in, policy);
 
   std::unique_ptr<io::ResultWriter> writer;
-  const io::Shape shape = in.lists ? io::Shape::lists : io::Shape::values;
-  if (options.output) writer = io::open_results(*options.output, shape, result_columns(in.contents));
-
-  const Stopwatch watch;
-  std::vector<std::int64_t> offsets(in.lists ? static_cast<std::size_t>(in.lists->count) + 1 : 0);
-  const std::int64_t kept = select_from(policy, in, offsets.data(), {});  // how much memory there must be
-  auto outputs = result_arrays(in.contents, kept);
-  std::vector<SelectColumn> columns;
-  std::vector<const void*> results;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const dynamic::ConstArray from = in.contents[i]->elements();
-    columns.push_back(dynamic::select_column(from, {outputs[i].data(), kept, from.type}));
-    results.push_back(outputs[i].data());
+  const io::Shape shape = of_lists || offsets ? io::Shape::lists : io::Shape::values;
+  if (options.output) writer = io::open_results(*options.output, shape, result_columns(infos));
+  Moved moved;
+  if (of_lists) {
+    std::vector<io::ListReader*> readers;
+    for (const io::OpenedColumn& column : opened) readers.push_back(column.lists.get());
+    readers.push_back(mask.lists.get());
+    Infos all = infos;
+    all.push_back(mask.info());
+    moved = select_lists(common, std::move(readers), all, selector, writer.get());
+  } else {
+    moved = select_elements(contents, *loaded_mask, offsets ? &*offsets : nullptr, selector, writer.get());
   }
-  const Selected selected = select_from(policy, in, offsets.data(), columns);
-  Moved moved{.count = kept, .lists = {}, .rung = selected.rung, .seconds = watch.seconds()};
-  if (in.lists) moved.lists = in.lists->count;
-
-  if (writer) {
-    if (in.lists) {
-      writer->write_lists(offsets, validities(in.contents), results);
-    } else {
-      writer->write(results, kept);
-    }
-    writer->complete();
-  }
-  report_moved(common, options.output, moved, in.contents, writer.get());
+  if (writer) writer->complete();
+  report_moved(common, options.output, moved, selector.work(), infos, writer.get());
   if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
   return 0;
 }

@@ -5,21 +5,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "io/arrow_batches.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/pack.hpp"
 
 namespace upsweep::io {
 namespace {
 
+bool is_view(const arrow::DataType& type) {
+  return type.id() == arrow::Type::LIST_VIEW || type.id() == arrow::Type::LARGE_LIST_VIEW;
+}
+
 bool is_list(const arrow::DataType& type) {
   return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST ||
-         type.id() == arrow::Type::FIXED_SIZE_LIST;
+         type.id() == arrow::Type::FIXED_SIZE_LIST || is_view(type);
 }
 
 // Which of `n` are not null, from element `first` of the array on.
@@ -28,10 +36,11 @@ Mask validity_of(const arrow::Array& array, std::int64_t first, std::int64_t n) 
   return Mask::bits(array.null_bitmap_data(), n, array.offset() + first);
 }
 
-// Lists and the array that their elements are in.
+// Lists, or views of them, and the array that their elements are in.
 struct Parts {
   Lists lists;
   std::shared_ptr<arrow::Array> content;
+  std::optional<ListViews> views = {};
 };
 
 template <class ListArray>
@@ -46,7 +55,16 @@ Parts by_size(const arrow::Array& array) {
   return {Lists::of_size(lists.length(), size), lists.values()->Slice(lists.value_offset(0), lists.length() * size)};
 }
 
+template <class ViewArray>
+Parts by_views(const arrow::Array& array) {
+  const auto& lists = static_cast<const ViewArray&>(array);
+  const auto views = ListViews::by_sizes(lists.raw_value_offsets(), lists.raw_value_sizes(), lists.length());
+  return {{}, lists.values(), views.with_validity(validity_of(array, 0, array.length()))};
+}
+
 Parts parts_of(const arrow::Array& array) {
+  if (array.type_id() == arrow::Type::LIST_VIEW) return by_views<arrow::ListViewArray>(array);
+  if (array.type_id() == arrow::Type::LARGE_LIST_VIEW) return by_views<arrow::LargeListViewArray>(array);
   Parts parts = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
                 : array.type_id() == arrow::Type::LARGE_LIST ? by_offsets<arrow::LargeListArray>(array)
                                                              : by_size(array);
@@ -63,6 +81,7 @@ class ArrowListReader final : public ListReader {
     element_.name = arrow.fields()[static_cast<std::size_t>(column)].name;
     info_.name = std::move(name);
     info_.count = arrow.rows();
+    require_one_level(*list.value_type());
     set_elements(info_, element_, Booleans::bytes);
   }
 
@@ -84,6 +103,15 @@ class ArrowListReader final : public ListReader {
   }
 
  private:
+  void require_one_level(const arrow::DataType& element) const {
+    if (!is_list(element)) return;
+    throw Error(
+        Code::unsupported_type,
+        fmt::format("{}: is a column of lists of lists, {}, and one level of lists is computed with; flatten the "
+                    "others first, with pyarrow.compute.list_flatten or awkward.flatten",
+                    info_.name, printable(type_.ToString())));
+  }
+
   // Also because touching a mapped page past the end of a file that shrank kills the process.
   void require_unchanged() const {
     upsweep::io::require_unchanged(arrow_.state(), file_state(arrow_.path()), arrow_.path());
@@ -122,25 +150,65 @@ class ArrowListReader final : public ListReader {
     batch.lists = parts.lists;
     batch.length = parts.content->length();
     batch.memory = memory;
-    if (batch.length == 0) return;  // and there may be no buffer
-    const ColumnData data = elements_of(element_, arrow_.path(), parts.content, first_list_, *memory);
-    if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
-    batch.content = as_computed(data, batch.length, *memory);
+    if (batch.length > 0) {  // else there may be no buffer
+      const ColumnData data = elements_of(element_, arrow_.path(), parts.content, first_list_, *memory);
+      if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
+      batch.content = as_computed(data, batch.length, *memory);
+    }
+    if (parts.views) pack_views(*parts.views, batch, *memory);
+  }
+
+  // Room in memory for n elements.
+  std::byte* room(std::int64_t n, std::int64_t size, Memory& memory) const {
+    const auto buffer = std::make_shared<AlignedBuffer>();
+    buffer->reserve(n, size, info_.name);
+    memory.push_back(buffer);
+    return buffer->data();
+  }
+  template <class T>
+  T* room(std::int64_t n, Memory& memory) const {
+    return reinterpret_cast<T*>(room(n, sizeof(T), memory));
+  }
+
+  // Makes lists that follow each other of views, which lie in any order and may share elements.
+  void pack_views(const ListViews& views, ListBatch& batch, Memory& memory) const try {
+    auto* const offsets = room<std::int64_t>(views.count + 1, memory);
+    const std::int64_t total = pack_offsets(par, views, batch.length, offsets).total;
+    const std::int64_t size = size_of(info_.type);
+    std::vector<PackColumn> columns;
+    std::byte* const content = room(total, size, memory);
+    columns.push_back({batch.content, batch.length, size, content, total});
+    std::uint8_t* valid = nullptr;
+    std::vector<std::uint8_t> valid_bytes;
+    if (batch.valid.is_given()) {
+      valid_bytes.resize(static_cast<std::size_t>(batch.length));
+      unpack_bits(batch.valid.data, batch.valid.first_bit, batch.length, valid_bytes.data());
+      valid = room<std::uint8_t>(total, memory);
+      columns.push_back({valid_bytes.data(), batch.length, 1, valid, total});
+    }
+    (void)pack_content(par, views, offsets, columns);
+    batch.lists = Lists::by_offsets(offsets, views.count).with_validity(views.valid);
+    batch.content = content;
+    batch.length = total;
+    if (valid != nullptr) batch.valid = Mask::bytes(valid, total);
+  } catch (const Error& error) {
+    if (error.index() == kNoIndex) throw;
+    const std::int64_t list = first_list_ + error.index();
+    throw Error(error.code(),
+                fmt::format("{}: list {} lies outside its content; write the file again", info_.name, list), list);
   }
 
   // Booleans a byte each, and decimals of few digits in 64 bits.
   [[nodiscard]] const void* as_computed(const ColumnData& data, std::int64_t n, Memory& memory) const {
     if (width_of(element_.storage) == 8 * size_of(info_.type)) return data.values;
-    const auto buffer = std::make_shared<AlignedBuffer>();
-    buffer->reserve(n * size_of(info_.type), info_.name);
     if (element_.storage == Storage::bit) {
-      unpack_bits(static_cast<const std::uint8_t*>(data.values), data.offset, n,
-                  reinterpret_cast<std::uint8_t*>(buffer->data()));
-    } else {
-      std::copy_n(static_cast<const std::int32_t*>(data.values), n, reinterpret_cast<std::int64_t*>(buffer->data()));
+      auto* const bytes = room<std::uint8_t>(n, memory);
+      unpack_bits(static_cast<const std::uint8_t*>(data.values), data.offset, n, bytes);
+      return bytes;
     }
-    memory.push_back(buffer);
-    return buffer->data();
+    auto* const wide = room<std::int64_t>(n, memory);
+    std::copy_n(static_cast<const std::int32_t*>(data.values), n, wide);
+    return wide;
   }
 
   std::unique_ptr<Table> table_;

@@ -137,42 +137,52 @@ class Elements {
   [[nodiscard]] const std::string& name() const { return column_.name; }
 
   // From element `first` on, which is number `row` of all.
-  [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> make(const void* elements, std::int64_t first,
+  [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> make(const ResultArray& array, std::int64_t first,
                                                                   std::int64_t n, std::int64_t row) const {
-    const auto* const from = static_cast<const std::byte*>(elements) + first * size_of(column_.type);
+    const auto* const from = static_cast<const std::byte*>(array.elements) + first * size_of(column_.type);
+    const auto is_valid = [&](std::int64_t i) { return !array.valid.is_given() || array.valid[first + i]; };
     if (column_.meaning == Meaning::decimal) {
-      return convert<std::int64_t, arrow::Decimal128>(from, n, row, kLeastDecimal, kGreatestDecimal);
+      return convert<std::int64_t, arrow::Decimal128>(from, n, row, kLeastDecimal, kGreatestDecimal, is_valid);
     }
     if (column_.meaning == Meaning::date && column_.type == Type::int64) {
       using Limits = std::numeric_limits<std::int32_t>;
-      return convert<std::int64_t, std::int32_t>(from, n, row, Limits::min(), Limits::max());
+      return convert<std::int64_t, std::int32_t>(from, n, row, Limits::min(), Limits::max(), is_valid);
     }
     std::shared_ptr<arrow::Buffer> values = view(from, n * size_of(column_.type));
     if (column_.meaning == Meaning::boolean) {
       std::int64_t zeros = 0;
       ARROW_ASSIGN_OR_RAISE(values, bitmap_of(n, zeros, [&](std::int64_t i) { return from[i] != std::byte{0}; }));
     }
-    return arrow::MakeArray(arrow::ArrayData::Make(type_, n, {nullptr, std::move(values)}, 0));
+    if (!array.valid.is_given()) return made(n, std::move(values), nullptr, 0);
+    std::int64_t nulls = 0;
+    ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, is_valid));
+    return made(n, std::move(values), std::move(valid), nulls);
   }
 
  private:
-  template <class From, class To>
+  [[nodiscard]] std::shared_ptr<arrow::Array> made(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                                   std::shared_ptr<arrow::Buffer> valid, std::int64_t nulls) const {
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(type_, n, {nulls > 0 ? std::move(valid) : nullptr, std::move(values)}, nulls));
+  }
+
+  template <class From, class To, class IsValid>
   [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> convert(const std::byte* from, std::int64_t n,
-                                                                     std::int64_t row, From least,
-                                                                     From greatest) const {
+                                                                     std::int64_t row, From least, From greatest,
+                                                                     IsValid is_valid) const {
     const auto* const elements = reinterpret_cast<const From*>(from);
     const auto fits = [&](std::int64_t i) { return elements[i] >= least && elements[i] <= greatest; };
+    const auto is_given = [&](std::int64_t i) { return is_valid(i) && fits(i); };
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(To));
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(n * kSize));
     for (std::int64_t i = 0; i < n; ++i) {
-      if (!fits(i) && !column_.misfit_is_null) throw_misfit(row + i);
-      const To value(static_cast<To>(fits(i) ? elements[i] : From{0}));
+      if (is_valid(i) && !fits(i) && !column_.misfit_is_null) throw_misfit(row + i);
+      const To value(static_cast<To>(is_given(i) ? elements[i] : From{0}));
       std::memcpy(values->mutable_data() + i * kSize, &value, sizeof value);
     }
     std::int64_t nulls = 0;
-    ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, fits));
-    return arrow::MakeArray(
-        arrow::ArrayData::Make(type_, n, {nulls > 0 ? std::move(valid) : nullptr, std::move(values)}, nulls));
+    ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, is_given));
+    return made(n, std::move(values), std::move(valid), nulls);
   }
 
   [[noreturn]] void throw_misfit(std::int64_t row) const {
@@ -223,7 +233,7 @@ class ArrowResults final : public ResultWriter {
         put([&] { return path.ends_with(".parquet") ? open_parquet(schema_, stream_) : open_ipc(schema_, stream_); });
   }
 
-  void write(std::span<const void* const> columns, std::int64_t rows) override {
+  void write(std::span<const ResultArray> columns, std::int64_t rows) override {
     for (std::int64_t first = 0; first < rows; first += kRows) {
       const std::int64_t n = std::min(kRows, rows - first);
       arrow::ArrayVector arrays;
@@ -235,13 +245,12 @@ class ArrowResults final : public ResultWriter {
     }
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid,
-                   std::span<const void* const> columns) override {
+  void write_lists(std::span<const std::int64_t> offsets, std::span<const ResultArray> columns) override {
     const std::int64_t lists = std::ssize(offsets) - 1;
     for (std::int64_t first = 0, end = 0; first < lists; first = end) {
       end = end_of_batch(offsets, first);
-      write_lists(offsets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first + 1)), valid,
-                  first, columns);
+      write_lists(offsets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first + 1)), first,
+                  columns);
     }
   }
 
@@ -270,8 +279,8 @@ class ArrowResults final : public ResultWriter {
                 written_);
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid, std::int64_t first_valid,
-                   std::span<const void* const> columns) {
+  // Lists from number `first` of the call on.
+  void write_lists(std::span<const std::int64_t> offsets, std::int64_t first, std::span<const ResultArray> columns) {
     const std::int64_t lists = std::ssize(offsets) - 1;
     const std::int64_t elements = offsets.back() - offsets.front();
     std::vector<std::int32_t> narrow(offsets.size());
@@ -282,9 +291,8 @@ class ArrowResults final : public ResultWriter {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::shared_ptr<arrow::Buffer> validity;
       std::int64_t nulls = 0;
-      if (valid[i].is_given()) {
-        validity = put(
-            [&] { return bitmap_of(lists, nulls, [&](std::int64_t list) { return valid[i][first_valid + list]; }); });
+      if (const Mask& valid = columns[i].valid_lists; valid.is_given()) {
+        validity = put([&] { return bitmap_of(lists, nulls, [&](std::int64_t list) { return valid[first + list]; }); });
       }
       const auto content = put([&] { return columns_[i].make(columns[i], offsets.front(), elements, elements_); });
       const auto type = schema_->field(static_cast<int>(i))->type();

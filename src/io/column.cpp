@@ -50,8 +50,8 @@ void unpack_bits(const std::uint8_t* bits, std::int64_t first, std::int64_t n, s
   }
 }
 
-ColumnReader::ColumnReader(TableColumn column, Booleans booleans)
-    : table_(std::move(column.table)), column_(column.column), elements_(std::move(column.elements)) {
+ColumnReader::ColumnReader(TableColumn column, Booleans booleans, Nulls nulls)
+    : table_(std::move(column.table)), column_(column.column), elements_(std::move(column.elements)), nulls_(nulls) {
   const Field& field = table_->fields()[static_cast<std::size_t>(column_)];
   storage_ = field.storage;
   info_.name = std::move(column.name);
@@ -65,13 +65,19 @@ Chunk ColumnReader::next(std::int64_t count) {
     return {elements_(std::exchange(row_, row_ + n)), n};
   }
   kept_.clear();
+  valid_.clear();
   Chunk chunk;
   while (chunk.count < count && load()) {
     const std::int64_t n = std::min(batch_.rows - position_, count - chunk.count);
-    refuse_nulls(n);
+    if (nulls_ == Nulls::given) {
+      append_validity(chunk.count, n);
+    } else {
+      refuse_nulls(n);
+    }
     append(chunk, n, count);
     position_ += n;
   }
+  if (!valid_.empty()) chunk.valid = Mask(valid_);
   return chunk;
 }
 
@@ -118,6 +124,15 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
         Code::null_value,
         fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row), row);
   }
+}
+
+// Of the next n elements, after so many of the chunk.
+void ColumnReader::append_validity(std::int64_t before, std::int64_t n) {
+  const ColumnData& data = batch_.columns[0];
+  if (data.validity == nullptr && valid_.empty()) return;
+  valid_.resize(static_cast<std::size_t>(before + n), 1);
+  if (data.validity == nullptr) return;
+  for (std::int64_t i = 0; i < n; ++i) valid_[static_cast<std::size_t>(before + i)] = !is_null(data, position_ + i);
 }
 
 // Batches that follow each other in memory, as those of a mapped file, are a chunk where they lie; others are copied.

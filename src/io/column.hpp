@@ -11,6 +11,7 @@
 #include "io/list_reader.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
+#include "upsweep/lists.hpp"
 #include "upsweep/table.hpp"
 #include "upsweep/types.hpp"
 
@@ -20,13 +21,17 @@ namespace upsweep::io {
 struct Chunk {
   const void* data = nullptr;  ///< aligned for the column's type
   std::int64_t count = 0;      ///< 0 only at the end
+  Mask valid = {};             ///< false where an element is NULL; not given: none is
 };
+
+/// What becomes of elements that are NULL.
+enum class Nulls : std::uint8_t { refused, given };
 
 /// A column of a table, read front to back in bounded memory: the table's batches put together to chunks of any length.
 class ColumnReader {
  public:
   /// Throws upsweep::Error unsupported_type for elements that are not computed with.
-  explicit ColumnReader(TableColumn column, Booleans booleans = Booleans::refused);
+  explicit ColumnReader(TableColumn column, Booleans booleans = Booleans::refused, Nulls nulls = Nulls::refused);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
 
@@ -43,10 +48,12 @@ class ColumnReader {
   bool load();
   void refuse_nulls(std::int64_t n) const;
   void append(Chunk& chunk, std::int64_t n, std::int64_t count);
+  void append_validity(std::int64_t before, std::int64_t n);
 
   std::unique_ptr<Table> table_;
   int column_;
   ElementsFrom elements_;
+  Nulls nulls_;
   Storage storage_;
   ColumnInfo info_;
   std::int64_t row_ = 0;  // the next one, of elements that lie one after the other
@@ -56,6 +63,7 @@ class ColumnReader {
   std::int64_t position_ = 0;                      // rows of the batch that were given out
   std::vector<std::shared_ptr<const void>> kept_;  // what the chunk at hand lies in, if not in the buffer
   AlignedBuffer buffer_;
+  std::vector<std::uint8_t> valid_;  // of the chunk's elements, from the first batch on that may have a NULL
 };
 
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
@@ -74,7 +82,7 @@ struct OpenedColumn {
   [[nodiscard]] const ColumnInfo& info() const { return lists ? lists->info() : elements->info(); }
 };
 
-/// Opens `source` as open_column() does; booleans are bytes, and lists as list_reader.hpp has them.
+/// Opens `source` as open_column() does; booleans are bytes, NULLs given, and lists as list_reader.hpp has them.
 OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.

@@ -133,14 +133,14 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads) {
   OpenedColumn opened;
   if (source == "-") {
     TableColumn column = open_npy(open_standard_input(), std::string(kStandardInput));
-    opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes);
+    opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
     return opened;
   }
   const Source found = split_source(std::string(source));
   TableColumn column =
       open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN");
   opened.lists = open_lists(column);
-  if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes);
+  if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <system_error>
@@ -41,21 +42,32 @@ class NpyResults final : public ResultWriter {
     }
   }
 
-  void write(std::span<const void* const> columns, std::int64_t rows) override {
-    for (std::size_t i = 0; i < columns.size(); ++i) writers_[i]->write(columns[i], rows);
+  void write(std::span<const ResultArray> columns, std::int64_t rows) override {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (const std::int64_t null = first_null(columns[i].valid, 0, rows); null < rows) {
+        throw_null(files_[i], fmt::format("element {} is", rows_ + null), rows_ + null);
+      }
+      writers_[i]->write(columns[i].elements, rows);
+    }
+    rows_ += rows;
   }
 
-  void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> /*valid*/,
-                   std::span<const void* const> columns) override {
+  void write_lists(std::span<const std::int64_t> offsets, std::span<const ResultArray> columns) override {
     const std::int64_t first = offsets.front();
     std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
     for (std::int64_t& stop : stops) stop += elements_ - first;
     writers_[0]->write(stops.data(), std::ssize(stops));
     const std::int64_t n = offsets.back() - first;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      writers_[i + 1]->write(static_cast<const std::byte*>(columns[i]) + first * sizes_[i], n);
+      if (const std::int64_t null = first_null(columns[i].valid, first, offsets.back()); null < offsets.back()) {
+        const auto past = std::upper_bound(offsets.begin(), offsets.end(), null);
+        const std::int64_t list = rows_ + (past - offsets.begin() - 1);
+        throw_null(files_[i + 1], fmt::format("list {} has an element that is", list), list);
+      }
+      writers_[i + 1]->write(static_cast<const std::byte*>(columns[i].elements) + first * sizes_[i], n);
     }
     elements_ += n;
+    rows_ += std::ssize(offsets) - 1;
   }
 
   void complete() override {
@@ -63,7 +75,14 @@ class NpyResults final : public ResultWriter {
   }
   void close() override {
     complete();
-    for (const auto& writer : writers_) writer->close();
+    if (writers_.size() == 1) return writers_[0]->close();
+    std::size_t named = 0;
+    try {
+      for (; named < writers_.size(); ++named) writers_[named]->close_revocably();
+    } catch (...) {
+      while (named > 0) writers_[--named]->take_back();
+      throw;
+    }
   }
   [[nodiscard]] const std::vector<std::string>& files() const override { return files_; }
 
@@ -72,11 +91,26 @@ class NpyResults final : public ResultWriter {
     writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, column.meaning == Meaning::boolean));
     files_.push_back(file);
   }
+  // The first NULL of elements first … end - 1, or `end`.
+  static std::int64_t first_null(const Mask& valid, std::int64_t first, std::int64_t end) {
+    if (!valid.is_given()) return end;
+    while (first < end && valid[first]) ++first;
+    return first;
+  }
+  [[noreturn]] static void throw_null(const std::string& file, const std::string& what, std::int64_t index) {
+    throw Error(
+        Code::null_value,
+        fmt::format("{}: {} NULL, for which .npy has no place: write .parquet or .arrow, or fill missing values "
+                    "in first",
+                    file, what),
+        index);
+  }
 
   std::vector<std::unique_ptr<NpyWriter>> writers_;  // of lists the offsets' first
   std::vector<std::string> files_;
   std::vector<std::int64_t> sizes_;  // of the elements of each column
-  std::int64_t elements_ = 0;        // of lists that were written
+  std::int64_t rows_ = 0;            // that were written
+  std::int64_t elements_ = 0;        // of the lists among them
 };
 
 // Tables want names that differ.

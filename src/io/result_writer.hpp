@@ -26,6 +26,13 @@ struct ResultColumn {
 /// Whether results are values, a row each, or lists: then all columns have the same offsets.
 enum class Shape : std::uint8_t { values, lists };
 
+/// The elements of a column that are written.
+struct ResultArray {
+  const void* elements = nullptr;
+  Mask valid = {};        ///< false where an element is NULL; not given: none is
+  Mask valid_lists = {};  ///< the same of its lists
+};
+
 /// Result files in the making, each an OutputFile. An array of values goes to `path` itself. Parquet and Arrow IPC take
 /// several columns, and lists, as columns of one table. Of other names each array is a file: PATH.offsets.npy, PATH.0.npy,
 /// PATH.1.npy …, where PATH has no .npy at its end.
@@ -34,16 +41,16 @@ class ResultWriter {
   virtual ~ResultWriter() = default;
 
   /// The next rows: an array of `rows` elements for each column.
-  /// Throws upsweep::Error: disk_full, unwritable, overflow (index: the row). A closed pipe raises io::ClosedPipe.
-  virtual void write(std::span<const void* const> columns, std::int64_t rows) = 0;
-  /// The next lists, between lists + 1 offsets in arrays of elements. Those of a column that its mask says are null have no
-  /// elements, and are so in .npy.
-  virtual void write_lists(std::span<const std::int64_t> offsets, std::span<const Mask> valid,
-                           std::span<const void* const> columns) = 0;
+  /// Throws upsweep::Error: disk_full, unwritable, overflow, null_value (of .npy, which has none; index: the row, or the
+  /// list). A closed pipe raises io::ClosedPipe.
+  virtual void write(std::span<const ResultArray> columns, std::int64_t rows) = 0;
+  /// The next lists, between lists + 1 offsets in arrays of elements. Lists that are NULL have no elements, and as .npy are
+  /// empty.
+  virtual void write_lists(std::span<const std::int64_t> offsets, std::span<const ResultArray> columns) = 0;
 
   /// Writes what is still to be written, all but the names.
   virtual void complete() = 0;
-  /// Completes, and gives the files their names.
+  /// Completes, and gives the files their names: all, or where one cannot have its name, none.
   virtual void close() = 0;
 
   /// What close() names.

@@ -87,6 +87,160 @@ def test_rungs_of_the_gpu(upsweep):
     conftest.check_message(upsweep.run("scan", "in.npy", "--rung", "cuda.hillis_steele").stderr)
 
 
+# ------------------------------------------------------------------------------------------------------------------ lists
+
+
+def ragged(dtype, lists=20_000, seed=5):
+    """Offsets of lists, some empty and one long, and content whose sums are exact in any order."""
+    random = np.random.default_rng(seed)
+    lengths = random.poisson(3, lists)
+    lengths[lists // 2] = 50_000
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return offsets, random.integers(0, 5, offsets[-1]).astype(dtype)
+
+
+def on_both(upsweep, *args):
+    """What the CPU gives, and what a GPU gives of the same."""
+    return upsweep.npy(*args), upsweep.npy(*args, "--device", "cuda")
+
+
+SEGMENTED = [
+    ["add"],
+    ["add", "--init", "3"],
+    ["max"],
+    *([name] for name in ("any", "all", "count", "count_nonzero", "argmin", "argmax")),
+    ["scan"],
+    ["scan", "--exclusive", "--init", "2"],
+    ["sort"],
+    ["sort", "--descending"],
+    ["argsort"],
+]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "float32", "float64"])
+@pytest.mark.parametrize("op", SEGMENTED, ids=" ".join)
+def test_segments(upsweep, dtype, op):
+    offsets, content = ragged(dtype)
+    upsweep.save("offsets.npy", offsets.astype("int32" if dtype == "float32" else "int64"))
+    upsweep.save("content.npy", content)
+    same = ["--dtype", dtype] if op[0] in ("max", "scan") else []  # only sums of lists are widened on a GPU
+    args = ["segment", "--op", *op, *same, "--offsets", "offsets.npy", "content.npy"]
+    expected, got = on_both(upsweep, *args)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+    result = upsweep.json(*args, "--device", "cuda")
+    assert result["rung"].startswith("cuda.") and result["lists"] == len(offsets) - 1
+    assert min(result["seconds"], result["to_device_s"], result["to_host_s"]) >= 0
+    assert " in kernels, " in upsweep.text(*args, "--device", "cuda")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
+def test_selections(upsweep, dtype):
+    offsets, content = ragged(dtype)
+    mask = np.random.default_rng(6).random(len(content)) < 0.4
+    for name, array in (("offsets", offsets), ("content", content), ("more", content.astype("float64")), ("mask", mask)):
+        upsweep.save(f"{name}.npy", array)
+    np.testing.assert_array_equal(upsweep.npy("select", "--mask", "mask.npy", "content.npy", "--device", "cuda"), content[mask])
+    args = ["select", "--mask", "mask.npy", "--offsets", "offsets.npy", "content.npy", "more.npy", "--device", "cuda"]
+    result = upsweep.json(*args, "-o", "out.npy")
+    assert (result["count"], result["rung"]) == (mask.sum(), "cuda.ranks")
+    assert min(result["to_device_s"], result["to_host_s"]) >= 0
+    before = np.concatenate([[0], np.cumsum(mask)])
+    np.testing.assert_array_equal(upsweep.load("out.offsets.npy"), before[offsets])
+    np.testing.assert_array_equal(upsweep.load("out.0.npy"), content[mask])
+    np.testing.assert_array_equal(upsweep.load("out.1.npy"), content[mask])
+
+
+@pytest.mark.parametrize("bound", ["int32", "uint32", "int64"])
+def test_packs(upsweep, bound):
+    random = np.random.default_rng(7)
+    content = random.integers(0, 100, 100_000).astype("int16")
+    starts = random.integers(0, len(content) - 20, 30_000)
+    stops = starts + random.integers(0, 8, len(starts))
+    for name, array in (("a", starts.astype(bound)), ("b", stops.astype(bound)), ("c", content)):
+        upsweep.save(f"{name}.npy", array)
+    result = upsweep.json("pack", "a.npy", "b.npy", "c.npy", "--device", "cuda", "-o", "out.npy")
+    assert (result["count"], result["rung"]) == ((stops - starts).sum(), "cuda.tiles")
+    np.testing.assert_array_equal(upsweep.load("out.offsets.npy"), np.concatenate([[0], np.cumsum(stops - starts)]))
+    expected = np.concatenate([content[a:b] for a, b in zip(starts, stops)])
+    np.testing.assert_array_equal(upsweep.load("out.0.npy"), expected)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_list_columns(upsweep, arrow, name):
+    """Lists and elements that are NULL, in several batches."""
+    random = np.random.default_rng(8)
+    offsets, content = ragged("int64", 5000)
+    elements = arrow.array(content, mask=random.random(len(content)) < 0.2)
+    null = arrow.array(random.random(len(offsets) - 1) < 0.1)
+    lists = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), elements, mask=null)
+    keep = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content > 2), mask=null)
+    if name == "t.parquet":  # which PyArrow does not write null lists to that have elements
+        lists, keep = (arrow.array(column.to_pylist(), column.type) for column in (lists, keep))
+    rows = {"row_group_size": 1500} if name == "t.parquet" else {"max_chunksize": 1500}
+    upsweep.table(name, {"x": lists, "keep": keep}, **rows)
+    commands = [["segment", "--op", *op, f"{name}:x"] for op in (["add"], ["argmax"], ["scan"], ["sort"], ["argsort"])]
+    commands += [["pack", f"{name}:x"], ["select", "--mask", f"{name}:keep", f"{name}:x"]]
+    for command in commands:
+        for output, device in (("cpu.arrow", "cpu"), ("cuda.arrow", "cuda")):
+            upsweep.ok(*command, "--device", device, "-o", output, "--quiet")
+        columns = []
+        for output in ("cpu.arrow", "cuda.arrow"):
+            with arrow.memory_map(str(upsweep.folder / output)) as file:
+                columns.append(arrow.ipc.open_file(file).read_all()["x"].to_pylist())
+        assert columns[0] == columns[1], command
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize(
+    "offsets, word, index",
+    [([0, 3, 2, 5], "stop_before_start", 1), ([0, 3, 6, 9], "stop_past_end", 1), ([-1, 3, 4], "negative_start", 0)],
+)
+def test_bad_lists(upsweep, device, offsets, word, index):
+    upsweep.save("offsets.npy", np.array(offsets))
+    upsweep.save("content.npy", np.arange(5))
+    upsweep.save("mask.npy", np.ones(5, bool))
+    upsweep.save("starts.npy", np.array(offsets)[:-1])
+    upsweep.save("stops.npy", np.array(offsets)[1:])
+    to = ["--device", device, "-o", "out.npy"]
+    for op in ("add", "any", "scan", "sort", "argsort"):
+        upsweep.fails(word, "segment", "--op", op, "--offsets", "offsets.npy", "content.npy", *to, index=index)
+    error = upsweep.fails(
+        word, "select", "--mask", "mask.npy", "--offsets", "offsets.npy", "content.npy", *to, index=index
+    )
+    assert "offsets.npy" in error["message"]
+    upsweep.fails(word, "pack", "starts.npy", "stops.npy", "content.npy", *to, index=index)
+
+
+def test_lists_that_a_gpu_refuses(upsweep):
+    upsweep.save("offsets.npy", np.array([0, 2, 3]))
+    upsweep.save("content.npy", np.array([2**62, 2**62, 1]))
+    upsweep.save("mask.npy", np.ones(3, bool))
+    args = ["--offsets", "offsets.npy", "content.npy", "--device", "cuda"]
+    for op in ("add", "scan"):
+        upsweep.fails("unsupported", "segment", "--op", op, *args, "-o", "out.npy")
+    assert upsweep.npy("segment", "--overflow", "wrap", *args).tolist() == [-(2**63), 1]
+    upsweep.fails("unsupported", "segment", "--rung", "cpu.columns", *args, "-o", "out.npy")
+    upsweep.fails("unknown_rung", "select", "--mask", "mask.npy", *args, "--rung", "cuda.nothing", "-o", "out.npy")
+    assert upsweep.json("segment", "--op", "max", *args, "--rung", "cuda.lanes")["rung"] == "cuda.lanes"
+    assert upsweep.json("segment", "--op", "max", *args[:-2], "--rung", "cuda.lanes")["rung"] == "cuda.lanes"
+
+
+def test_no_lists(upsweep):
+    upsweep.save("offsets.npy", np.array([0]))
+    upsweep.save("none.npy", np.array([], dtype="int64"))
+    upsweep.save("mask.npy", np.array([], dtype=bool))
+    for op in ("add", "count", "scan", "sort", "argsort"):
+        args = ["segment", "--op", op, "--offsets", "offsets.npy", "none.npy", "--device", "cuda"]
+        assert upsweep.npy(*args).tolist() == []
+    assert upsweep.npy("select", "--mask", "mask.npy", "none.npy", "--device", "cuda").tolist() == []
+    upsweep.ok("pack", "none.npy", "none.npy", "none.npy", "--device", "cuda", "-o", "out.npy", "--quiet")
+    assert upsweep.load("out.offsets.npy").tolist() == [0]
+
+
+# ---------------------------------------------------------------------------------------------------------------- ladders
+
+
 @pytest.mark.parametrize("problem, types", [("scan", "int32,float64"), ("reduce", "int64,float32"), ("ragged", "int32")])
 def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types):
     args = ["ladder", problem, "--device", "cuda", "--sizes", "1000,2e6", "--types", types, "--max-seconds", "0.1"]

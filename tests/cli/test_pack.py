@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_pack.py: `upsweep pack`: lists from anywhere one after the other, against NumPy, and what is refused.
+import datetime
+
 import numpy as np
 import pytest
 
@@ -82,7 +84,7 @@ def test_bounds_and_content_of_a_table(upsweep, arrow):
     upsweep.table("t.parquet", {"a": [4, 0, 2], "b": [5, 2, 2]})
     upsweep.table("c.parquet", {"x": arrow.array(["1.10", "2.20", "3.30", "4.40", "5.50"]).cast(arrow.decimal128(9, 2))})
     result = upsweep.json("pack", "t.parquet:a", "t.parquet:b", "c.parquet:x", "-o", "out.parquet")
-    assert (result["dtypes"], result["scales"]) == (["int64"], [2])
+    assert (result["dtypes"], result["scale"]) == (["int64"], [2])
     column = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"]
     assert [[str(x) for x in one] for one in column.to_pylist()] == [["5.50"], ["1.10", "2.20"], []]
 
@@ -134,3 +136,96 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails("not_found", "pack", "a.npy", "b.npy", "nope.npy", *to)
     upsweep.fails(("not_built", "no_device"), "pack", "--device", "cuda", "a.npy", "b.npy", "c.npy", *to)
     upsweep.fails("unknown_rung", "pack", "--rung", "cpu.nope", "a.npy", "b.npy", "c.npy", *to)
+
+
+def test_elements_that_are_null_move_along(upsweep, arrow):
+    import pyarrow.parquet
+
+    upsweep.table("t.parquet", {"a": [3, 0], "b": [5, 3], "x": [1.5, None]})
+    upsweep.table("c.parquet", {"x": [1, None, 3, None, 5], "day": [None, *[datetime.date(2001, 1, 2)] * 4]})
+    bounds = ["t.parquet:a", "t.parquet:b", "c.parquet:x", "c.parquet:day"]
+    for name in ("out.parquet", "out.arrow"):
+        upsweep.ok("pack", *bounds, "-o", name, "--quiet")
+    packed = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")
+    day = datetime.date(2001, 1, 2)
+    assert packed.to_pydict() == {"x": [[None, 5], [1, None, 3]], "day": [[day, day], [None, day, day]]}
+    # .npy has no place for them, and what is not packed does not matter.
+    error = upsweep.fails("null_value", "pack", *bounds, "-o", "out.npy", index=0)
+    assert "out.0.npy: list 0" in error["message"] and ".parquet" in error["message"]
+    upsweep.table("last.parquet", {"a": [4], "b": [5]})
+    upsweep.ok("pack", "last.parquet:a", "last.parquet:b", "c.parquet:x", "-o", "one.npy", "--quiet")
+    assert upsweep.load("one.0.npy").tolist() == [5]
+    upsweep.fails("null_value", "pack", "c.parquet:x", "c.parquet:x", "c.parquet:x", "-o", "out.parquet", index=1)
+
+
+@pytest.mark.parametrize("rows", [3, 7, 1000])
+def test_columns_in_batches_of_other_lengths(upsweep, arrow, rows):
+    import pyarrow.parquet
+
+    random = np.random.default_rng(rows)
+    lists = [[*range(n)] if n < 6 else None for n in random.integers(0, 7, 2000)]
+    nulls = [one and [None if x % 3 == 1 else x / 2 for x in one] for one in lists]
+    upsweep.table("a.parquet", {"x": arrow.array(lists, arrow.list_(arrow.int16()))}, row_group_size=rows)
+    upsweep.table("b.arrow", {"y": arrow.array(nulls, arrow.large_list(arrow.float32()))}, max_chunksize=5)
+    upsweep.ok("pack", "a.parquet:x", "b.arrow:y", "-o", "out.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").to_pydict() == {"x": lists, "y": nulls}
+    longer = [*lists[:1234], (lists[1234] or []) + [7], *lists[1235:]]
+    upsweep.table("c.arrows", {"z": arrow.array(longer, arrow.list_(arrow.int16()))}, max_chunksize=11)
+    upsweep.fails("unequal_lengths", "pack", "a.parquet:x", "c.arrows:z", "-o", "no.parquet", index=1234)
+    upsweep.table("d.arrows", {"z": arrow.array(lists[:-1], arrow.list_(arrow.int16()))}, max_chunksize=11)
+    error = upsweep.fails("unequal_lengths", "pack", "a.parquet:x", "d.arrows:z", "-o", "no.parquet")
+    assert "d.arrows:z has 1999 lists" in error["message"]
+
+
+def test_lists_of_one_size(upsweep, arrow):
+    """With nulls, whose elements are there all the same."""
+    import pyarrow.parquet
+
+    pairs = [[1, 2], None, [None, 4], [5, 6]]
+    upsweep.table("t.arrow", {"x": arrow.array(pairs, arrow.list_(arrow.int32(), 2))})
+    upsweep.ok("pack", "t.arrow:x", "-o", "out.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").to_pydict() == {"x": pairs}
+    keep = [[True, False], None, [True, True], [False, False]]
+    upsweep.table("m.arrow", {"keep": arrow.array(keep, arrow.list_(arrow.bool_(), 2))})
+    upsweep.ok("select", "--mask", "m.arrow:keep", "t.arrow:x", "-o", "kept.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "kept.parquet").to_pydict() == {"x": [[1], None, [None, 4], []]}
+
+
+@pytest.mark.parametrize("kind", ["ListViewArray", "LargeListViewArray"])
+def test_list_views(upsweep, arrow, kind):
+    """In any order, sharing elements, with nulls of both kinds."""
+    import pyarrow.parquet
+
+    if not hasattr(arrow, kind):
+        pytest.skip("this pyarrow has no list views")
+    bound = arrow.int32() if kind == "ListViewArray" else arrow.int64()
+    starts, sizes = arrow.array([4, 0, 1, 3, 0, 2], bound), arrow.array([1, 2, 4, 0, 5, 1], bound)
+    null = arrow.array([False, False, False, False, True, False])
+    for content in ([1.5, 2.5, None, 4.5, 5.5], [True, False, True, None, False], [1, 2, 3, 4, 5]):
+        views = getattr(arrow, kind).from_arrays(starts, sizes, arrow.array(content), mask=null)
+        upsweep.table("t.arrow", {"x": arrow.chunked_array([views, views.slice(1, 4)])})
+        expected = views.to_pylist() + views.to_pylist()[1:5]
+        assert expected[2] == content[1:5] and expected[4] is None
+        upsweep.ok("pack", "t.arrow:x", "-o", "out.parquet", "--quiet")
+        assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"].to_pylist() == expected
+        upsweep.ok("segment", "--op", "count", "t.arrow:x", "-o", "n.npy", "--quiet")
+        assert upsweep.load("n.npy").tolist() == [len([x for x in one or [] if x is not None]) for one in expected]
+
+
+def test_a_list_view_outside_its_content(upsweep, arrow):
+    if not hasattr(arrow, "ListViewArray"):
+        pytest.skip("this pyarrow has no list views")
+    views = arrow.ListViewArray.from_arrays([0, 2], [1, 7], arrow.array([1, 2, 3]))
+    upsweep.table("t.arrow", {"x": views})
+    upsweep.fails(("stop_past_end", "malformed"), "pack", "t.arrow:x", "-o", "out.npy")
+
+
+def test_more_elements_than_there_is_memory_for(upsweep, big):
+    n = 1 << 36
+    big("content.npy", "int64", n)
+    for name, bound in (("starts", 0), ("stops", n)):
+        upsweep.save(f"{name}.npy", np.full(1 << 21, bound, dtype="int64"))
+    for lists in (1 << 10, 1 << 21):  # more bytes than there are, and than int64 counts
+        upsweep.save("starts.npy", np.zeros(lists, dtype="int64"))
+        upsweep.save("stops.npy", np.full(lists, n))
+        upsweep.fails("out_of_memory", "pack", "starts.npy", "stops.npy", "content.npy", "-o", "out.npy")

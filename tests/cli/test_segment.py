@@ -208,6 +208,68 @@ def test_nulls_of_list_columns(upsweep, arrow, name, kind):
     assert upsweep.npy("segment", "--op", "count", source).tolist() == [2, 0, 0, 2, 1, 0]
     assert upsweep.npy("segment", "--op", "argmax", source).tolist() == [1, -1, -1, 2, 0, -1]
     upsweep.fails("null_value", "segment", "--op", "sort", source, "-o", "out.npy", index=3)
+    for order, expected in (
+        ([], [[1, 2], None, [], [3, 4, None], [5], [None]]),
+        (["--descending"], [[2, 1], None, [], [4, 3, None], [5], [None]]),
+    ):
+        upsweep.ok("segment", "--op", "sort", *order, source, "-o", "sorted.parquet", "--quiet")
+        assert read(arrow, upsweep, "sorted.parquet")["items"].to_pylist() == expected
+    upsweep.ok("segment", "--op", "argsort", "--descending", source, "-o", "order", "--quiet")
+    assert upsweep.load("order.0.npy").tolist() == [1, 0, 2, 0, 1, 0, 0]
+    upsweep.ok("segment", "--op", "argsort", source, "-o", "order.parquet", "--quiet")
+    assert read(arrow, upsweep, "order.parquet")["items"].to_pylist() == [[0, 1], None, [], [0, 2, 1], [0], [0]]
+    result = upsweep.json("segment", "--op", "sort", source)
+    assert (result["first"], result["last"], result["count"]) == (1, None, 7)
+    assert "last   NULL\n" in upsweep.text("segment", "--op", "sort", source)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64", "bool"])
+@pytest.mark.parametrize("order", [[], ["--descending"], ["--nan-first"]])
+def test_sorts_of_many_lists_with_nulls(upsweep, arrow, dtype, order):
+    """NULL comes after NaN, first or last; with it lists are long enough for every kernel."""
+    random = np.random.default_rng(11)
+    lengths = np.concatenate([random.poisson(5, 3000), [0, 1000, 70, 0]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    content = random.integers(0, 2 if dtype == "bool" else 30, offsets[-1]).astype(dtype)
+    null = random.random(offsets[-1]) < 0.3
+    if dtype.startswith("float"):
+        content[random.random(offsets[-1]) < 0.1] = np.nan
+    elements = arrow.array(content, mask=null)
+    null_lists = arrow.array(random.random(len(lengths)) < 0.1)  # these have elements, which nobody sees
+    column = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), elements, mask=null_lists)
+    source = written(arrow, upsweep, "t.arrow", column)
+    upsweep.ok("segment", "--op", "sort", *order, source, "-o", "sorted.arrow", "--quiet")
+    upsweep.ok("segment", "--op", "argsort", *order, source, "-o", "order.arrow", "--quiet")
+    got = [read(arrow, upsweep, name)["items"].to_pylist() for name in ("sorted.arrow", "order.arrow")]
+    for values, sorted_values, positions in zip(column.to_pylist(), *got):
+        if values is None:
+            assert sorted_values is None and positions is None
+            continue
+
+        def key(i):
+            x = values[i]
+            if x is None:
+                return (2, 0)
+            if x != x:
+                return (-1 if order == ["--nan-first"] else 1, 0)
+            return (0, -x if order == ["--descending"] else x)
+
+        expected = sorted(range(len(values)), key=key)
+        assert positions == expected
+        assert repr(sorted_values) == repr([values[i] for i in expected])
+
+
+def test_nulls_beside_a_file_of_offsets(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": [3, None, 1, None, 2, None]})
+    upsweep.save("offsets.npy", np.array([0, 3, 3, 5]))
+    args = ["--offsets", "offsets.npy", "t.parquet:x"]
+    assert upsweep.npy("segment", *args).tolist() == [4, 0, 2]
+    assert upsweep.npy("segment", "--op", "count", *args).tolist() == [2, 0, 1]
+    assert upsweep.npy("segment", "--op", "argsort", *args).tolist() == [2, 0, 1, 1, 0, 0]
+    upsweep.fails("null_value", "segment", "--op", "sort", *args, "-o", "out.npy", index=1 + 1)
+    upsweep.ok("segment", "--op", "sort", *args, "-o", "out.parquet", "--quiet")
+    assert read(arrow, upsweep, "out.parquet").to_pydict() == {"x": [[1, 3, None], [], [2, None]]}
+    upsweep.fails("null_value", "segment", "--offsets", "t.parquet:x", "t.parquet:x", "-o", "out.npy", index=1)
 
 
 def test_lists_of_one_size(upsweep, arrow):
@@ -368,6 +430,7 @@ def test_no_offset_is_one_list_less(upsweep):
         ("invalid_argument", ["--op", "add", "--descending"]),
         ("invalid_argument", ["--op", "scan", "--nan-first"]),
         ("invalid_argument", ["--op", "scan", "--by", "sort"]),
+        ("invalid_argument", ["--op", "scan", "--by", "bogus"]),
         ("invalid_argument", ["--op", "mul", "--overflow", "checked"]),
         ("invalid_argument", ["--op", "max", "--dtype", "int8"]),
         ("invalid_argument", ["--init", "x"]),
@@ -381,6 +444,21 @@ def test_bad_options(upsweep, word, options):
     args = save(upsweep, np.array([0, 1]), np.array([1]))
     output = [] if "-o" in options else ["-o", "out.npy"]
     upsweep.fails(word, "segment", *args, *options, *output)
+
+
+def test_by_is_called_by_its_name(upsweep):
+    args = save(upsweep, np.array([0, 1]), np.array([1.5]))
+    error = upsweep.fails("invalid_argument", "segment", "--op", "scan", "--by", "bogus", *args, "-o", "out.npy")
+    assert error["message"].startswith("--by 'bogus' is not one of add, ")
+    error = upsweep.fails("invalid_argument", "segment", "--op", "scan", "--by", "xor", *args, "-o", "out.npy")
+    assert error["message"] == "--by xor needs integers, not float64"
+
+
+def test_lists_of_lists_say_what_to_do(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": [[[1, 2], []], [], None]})
+    for args in (["segment"], ["pack"], ["select", "--mask", "t.parquet:x"]):
+        error = upsweep.fails("unsupported_type", *args, "t.parquet:x", "-o", "out.parquet")
+        assert "lists of lists" in error["message"] and "list_flatten" in error["message"]
 
 
 def test_offsets_where_they_belong(upsweep, arrow):

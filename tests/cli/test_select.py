@@ -144,3 +144,77 @@ def test_several_files_or_none(upsweep):
     (upsweep.folder / "out.1.npy").mkdir()
     upsweep.fails("is_directory", *args, "-o", "out.npy")
     upsweep.fails("not_found", *args, "-o", "nowhere/out.npy")
+
+
+def test_elements_that_are_null_move_along(upsweep, arrow):
+    import pyarrow.parquet
+
+    upsweep.table(
+        "t.parquet",
+        {
+            "x": [1, None, 3, None],
+            "keep": [True, True, False, True],
+            "some": [True, None, True, True],
+            "known": [True, False, True, False],
+            "list": [[1.5, None], None, [None], [4.5, None, 6.5]],
+            "mask": [[True, True], None, [False], [False, True, True]],
+            "hole": [[True, True], None, [None], [False, True, True]],
+        },
+    )
+    upsweep.ok("select", "--mask", "t.parquet:keep", "t.parquet:x", "-o", "out.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").to_pydict() == {"x": [1, None, None]}
+    upsweep.ok("select", "--mask", "t.parquet:mask", "t.parquet:list", "-o", "out.parquet", "--quiet")
+    kept = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")
+    assert kept.to_pydict() == {"list": [[1.5, None], None, [], [None, 6.5]]}
+    upsweep.save("offsets.npy", np.array([0, 2, 2, 4]))
+    args = ["--offsets", "offsets.npy", "--mask", "t.parquet:keep", "t.parquet:x"]
+    upsweep.ok("select", *args, "-o", "out.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").to_pydict() == {"x": [[1, None], [], [None]]}
+    # A mask that keeps none of them leaves what .npy can hold.
+    assert upsweep.npy("select", "--mask", "t.parquet:known", "t.parquet:x").tolist() == [1, 3]
+    error = upsweep.fails("null_value", "select", "--mask", "t.parquet:keep", "t.parquet:x", "-o", "out.npy", index=1)
+    assert "out.npy: element 1 is NULL" in error["message"]
+    upsweep.fails("null_value", "select", *args, "-o", "out.npy", index=0)
+    # Of a mask NULL says nothing.
+    upsweep.fails("null_value", "select", "--mask", "t.parquet:some", "t.parquet:x", "-o", "no.parquet", index=1)
+    upsweep.fails("null_value", "select", "--mask", "t.parquet:hole", "t.parquet:list", "-o", "no.parquet", index=2)
+
+
+def test_lists_that_lie_differently(upsweep, arrow):
+    """Equal lists with other offsets, in batches of other lengths; a null list may have elements."""
+    import pyarrow.parquet
+
+    random = np.random.default_rng(9)
+    offsets = np.concatenate([[0], np.cumsum(random.poisson(3, 5000))])
+    content = np.arange(offsets[-1])
+    mask = random.random(offsets[-1]) < 0.5
+    lists = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content))
+    keep = arrow.LargeListArray.from_arrays(arrow.array(offsets), arrow.array(mask))
+    before = arrow.array([[7] * 10], lists.type)
+    upsweep.table("a.parquet", {"x": lists}, row_group_size=700)
+    upsweep.table("b.arrow", {"x": arrow.concat_arrays([before, lists]).slice(1)})
+    upsweep.table("c.arrow", {"keep": keep}, max_chunksize=999)
+    expected = np.split(content[mask], kept_offsets(offsets, mask)[1:-1])
+    for source in ("a.parquet:x", "b.arrow:x"):
+        result = upsweep.json("select", "--mask", "c.arrow:keep", source, "-o", "out.parquet")
+        assert (result["count"], result["lists"]) == (mask.sum(), 5000)
+        column = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"]
+        assert column.to_pylist() == [one.tolist() for one in expected]
+    null = [i % 7 == 3 for i in range(5000)]
+    hidden = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content), mask=arrow.array(null))
+    hidden_keep = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(mask), mask=arrow.array(null))
+    upsweep.table("d.arrow", {"x": hidden, "keep": hidden_keep})
+    upsweep.ok("select", "--mask", "d.arrow:keep", "d.arrow:x", "-o", "out.arrow", "--quiet")
+    with arrow.memory_map(str(upsweep.folder / "out.arrow")) as file:
+        column = arrow.ipc.open_file(file).read_all()["x"].to_pylist()
+    assert column == [None if none else one.tolist() for one, none in zip(expected, null)]
+    upsweep.fails("unequal_lengths", "select", "--mask", "d.arrow:keep", "a.parquet:x", "-o", "no.arrow")
+
+
+def test_scales_stand_beside_the_types(upsweep, arrow):
+    price = arrow.array(["1.10", "2.20"]).cast(arrow.decimal128(9, 2))
+    upsweep.table("t.parquet", {"price": price, "n": [1, 2], "keep": [True, False]})
+    args = ["select", "--mask", "t.parquet:keep", "t.parquet:price", "t.parquet:n", "-o", "out.parquet"]
+    result = upsweep.json(*args)
+    assert (result["dtypes"], result["scale"]) == (["int64", "int64"], [2, None])
+    assert "type   decimal, scale 2; int64\n" in upsweep.text(*args)
