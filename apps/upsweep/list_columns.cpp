@@ -147,12 +147,34 @@ bool nulls_are_empty(const Lists& lists) {
 
 std::vector<io::OpenedColumn> open_alike(const std::vector<std::string>& sources, int threads) {
   std::vector<io::OpenedColumn> columns;
+  columns.reserve(sources.size());
   for (const std::string& source : sources) columns.push_back(io::open_elements_or_lists(source, threads));
   const auto has_lists = [](const io::OpenedColumn& column) { return column.lists != nullptr; };
   const auto with = std::find_if(columns.begin(), columns.end(), has_lists);
   const auto without = std::find_if_not(columns.begin(), columns.end(), has_lists);
   if (with == columns.end() || without == columns.end()) return columns;
   refuse("{} is a column of lists and {} is not: all must be, or none", with->info().name, without->info().name);
+}
+
+std::vector<io::ColumnInfo> infos_of(std::span<const io::OpenedColumn> columns) {
+  std::vector<io::ColumnInfo> infos;
+  infos.reserve(columns.size());
+  for (const io::OpenedColumn& column : columns) infos.push_back(column.info());
+  return infos;
+}
+
+std::vector<io::ListReader*> readers_of(std::span<const io::OpenedColumn> columns) {
+  std::vector<io::ListReader*> readers;
+  readers.reserve(columns.size());
+  for (const io::OpenedColumn& column : columns) readers.push_back(column.lists.get());
+  return readers;
+}
+
+std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns) {
+  std::vector<LoadedColumn> loaded;
+  loaded.reserve(columns.size());
+  for (io::OpenedColumn& column : columns) loaded.emplace_back(std::move(column.elements));
+  return loaded;
 }
 
 std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns) {

@@ -85,6 +85,12 @@ class ListColumns {
 /// Opens all of them. Throws invalid_argument where some are columns of lists, and some are not.
 std::vector<io::OpenedColumn> open_alike(const std::vector<std::string>& sources, int threads);
 
+std::vector<io::ColumnInfo> infos_of(std::span<const io::OpenedColumn> columns);
+/// Of columns of lists; null of others.
+std::vector<io::ListReader*> readers_of(std::span<const io::OpenedColumn> columns);
+/// Of columns of elements.
+std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns);
+
 /// Columns of the results that elements of `columns` are.
 std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns);
 

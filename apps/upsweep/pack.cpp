@@ -65,18 +65,16 @@ Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io
     if (error.index() == kNoIndex) throw;
     rethrow_for_lists(error, fmt::format("{}, {}", starts.info().name, stops.info().name), 0);
   }
-  std::vector<io::ResultArray> results;
-  for (std::size_t i = 0; i < contents.size(); ++i) results.push_back(packed.result(i));
+  std::vector<io::ResultArray> results(contents.size());
+  for (std::size_t i = 0; i < contents.size(); ++i) results[i] = packed.result(i);
   if (writer != nullptr) writer->write_lists(packed.offsets(), results);
   return {.count = packed.count(), .lists = lists.count};
 }
 
 /// Starts, stops and contents in memory.
-std::vector<LoadedColumn> load(std::vector<io::OpenedColumn> opened) {
-  if (opened.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
+std::vector<LoadedColumn> load(std::span<io::OpenedColumn> opened) {
   require_list_bounds(opened[0].info(), opened[1].info());
-  std::vector<LoadedColumn> columns;
-  for (io::OpenedColumn& column : opened) columns.emplace_back(std::move(column.elements));
+  std::vector<LoadedColumn> columns = load_all(opened);
   const auto length = [](const LoadedColumn& column) { return column.elements().array.length; };
   for (int i = 0; i < 2; ++i) columns[static_cast<std::size_t>(i)].require_no_nulls();
   if (length(columns[0]) != length(columns[1])) {
@@ -102,18 +100,16 @@ int run_pack(const Common& common, const PackOptions& asked) {
   require_one_standard_input(options.inputs);
   std::vector<io::OpenedColumn> opened = open_alike(options.inputs, common.threads);
   const bool of_lists = opened[0].lists != nullptr;
-  Infos infos;
-  for (std::size_t i = of_lists ? 0 : 2; i < opened.size(); ++i) infos.push_back(opened[i].info());
+  if (!of_lists && opened.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
+  const Infos infos = infos_of(std::span(opened).subspan(of_lists ? 0 : 2));
   std::vector<LoadedColumn> columns;
-  if (!of_lists) columns = load(std::move(opened));
+  if (!of_lists) columns = load(opened);
 
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = io::open_results(*options.output, io::Shape::lists, result_columns(infos));
   Moved moved;
   if (of_lists) {
-    std::vector<io::ListReader*> readers;
-    for (const io::OpenedColumn& column : opened) readers.push_back(column.lists.get());
-    moved = pack_columns(common, std::move(readers), infos, calls, writer.get());
+    moved = pack_columns(common, readers_of(opened), infos, calls, writer.get());
   } else {
     moved = pack_bounds(columns, calls, writer.get());
   }

@@ -82,8 +82,8 @@ class Selector {
   [[nodiscard]] std::int64_t kept() const { return kept_; }
   [[nodiscard]] std::span<const std::int64_t> offsets() const { return offsets_; }
   [[nodiscard]] std::vector<io::ResultArray> results() const {
-    std::vector<io::ResultArray> results;
-    for (const MovedColumn& column : moved_) results.push_back(column.result());
+    std::vector<io::ResultArray> results(moved_.size());
+    std::transform(moved_.begin(), moved_.end(), results.begin(), [](const auto& column) { return column.result(); });
     return results;
   }
   [[nodiscard]] const Work& work() const { return calls_.work(); }
@@ -279,15 +279,14 @@ int run_select(const Common& common, const SelectOptions& asked) {
   io::OpenedColumn mask = io::open_elements_or_lists(options.mask, common.threads);
   require_mask(mask.info());
   const bool of_lists = have_lists(opened, mask, options);
-  Infos infos;
-  for (const io::OpenedColumn& column : opened) infos.push_back(column.info());
+  const Infos infos = infos_of(opened);
 
   Selector selector(common, infos);
   std::vector<LoadedColumn> contents;
   std::optional<LoadedColumn> loaded_mask;
   std::optional<LoadedColumn> offsets;
   if (!of_lists) {
-    for (io::OpenedColumn& column : opened) contents.emplace_back(std::move(column.elements));
+    contents = load_all(opened);
     loaded_mask.emplace(std::move(mask.elements));
     loaded_mask->require_no_nulls();
     require_lengths(contents, *loaded_mask);
@@ -299,8 +298,7 @@ int run_select(const Common& common, const SelectOptions& asked) {
   if (options.output) writer = io::open_results(*options.output, shape, result_columns(infos));
   Moved moved;
   if (of_lists) {
-    std::vector<io::ListReader*> readers;
-    for (const io::OpenedColumn& column : opened) readers.push_back(column.lists.get());
+    std::vector<io::ListReader*> readers = readers_of(opened);
     readers.push_back(mask.lists.get());
     Infos all = infos;
     all.push_back(mask.info());
