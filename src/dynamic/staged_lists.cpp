@@ -10,7 +10,7 @@
 namespace upsweep::dynamic {
 namespace {
 
-/// An output on the device, and what it becomes on the host.
+/// An output on the device.
 struct Room {
   int slot;
   void* there;
@@ -34,11 +34,14 @@ class Arrays {
     return mask;
   }
   Lists send(Lists lists) {
-    if (lists.count == 0) return lists;
     lists.valid = send(lists.valid);
     if (lists.has_size) return lists;
     const std::int64_t size = size_of(lists.type);
-    if (lists.are_adjacent()) {
+    if (lists.count == 0) {  // whose offsets, of which there is one, may not even be there
+      constexpr std::int64_t kOffsets[2] = {};
+      lists.starts = send(kOffsets, sizeof kOffsets);
+      lists.stops = static_cast<const std::byte*>(lists.starts) + size;
+    } else if (lists.are_adjacent()) {
       lists.starts = send(lists.starts, (lists.count + 1) * size);
       lists.stops = static_cast<const std::byte*>(lists.starts) + size;
     } else {
@@ -50,6 +53,9 @@ class Arrays {
   Room room(std::int64_t bytes) {
     const int slot = slot_++;
     return {slot, staging_.array(slot, bytes)};
+  }
+  void fetch(void* to, Room room, std::int64_t bytes) {
+    if (bytes > 0) staging_.download(to, room.slot, bytes);
   }
 
  private:
@@ -84,10 +90,10 @@ std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, 
   const Lists lists_there = arrays.send(lists);
   const Room room = arrays.room(bytes_of(out));
   const std::string_view ran = state.run_alone([&](const gpu::Policy& policy) {
-    state.staging.fill(room.there, 0, bytes_of(out));
+    if (out.length > 0) state.staging.fill(room.there, 0, bytes_of(out));
     return run_it(policy, lists_there, Array{room.there, out.length, out.type});
   });
-  state.staging.download(out.data, room.slot, bytes_of(out));
+  arrays.fetch(out.data, room, bytes_of(out));
   return ran;
 }
 
@@ -98,7 +104,7 @@ std::string_view run_per_list(State& state, Arrays& arrays, const Lists& lists, 
   const Room room = arrays.room(bytes_of(out));
   const std::string_view ran = state.run(
       [&](const gpu::Policy& policy) { return run_it(policy, lists_there, Array{room.there, out.length, out.type}); });
-  state.staging.download(out.data, room.slot, bytes_of(out));
+  arrays.fetch(out.data, room, bytes_of(out));
   return ran;
 }
 
@@ -125,9 +131,9 @@ Selected run_select(State& state, const Lists* lists, const Mask& mask, std::int
                                 : upsweep::select(policy, mask_there, std::span<const SelectColumn>(columns_there));
     return selected.rung;
   });
-  if (lists != nullptr) state.staging.download(out_offsets, offsets.slot, offsets_bytes);
+  if (lists != nullptr) arrays.fetch(out_offsets, offsets, offsets_bytes);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    state.staging.download(columns[i].out, rooms[i].slot, selected.kept * columns[i].size);
+    arrays.fetch(columns[i].out, rooms[i], selected.kept * columns[i].size);
   }
   return selected;
 }
@@ -207,7 +213,7 @@ PackResult Staged::pack_offsets(const Lists& lists, std::int64_t content, std::i
     result = upsweep::pack_offsets(policy, lists_there, content, static_cast<std::int64_t*>(room.there));
     return result.rung;
   });
-  state_->staging.download(offsets, room.slot, bytes);
+  arrays.fetch(offsets, room, bytes);
   return result;
 }
 
@@ -228,7 +234,7 @@ PackResult Staged::pack_content(const Lists& lists, const std::int64_t* offsets,
     return result.rung;
   });
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    state_->staging.download(columns[i].out, rooms[i].slot, result.total * columns[i].element_size);
+    arrays.fetch(columns[i].out, rooms[i], result.total * columns[i].element_size);
   }
   return result;
 }
