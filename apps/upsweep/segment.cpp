@@ -21,7 +21,6 @@
 #include "list_columns.hpp"
 #include "null_order.hpp"
 #include "output.hpp"
-#include "upsweep/pack.hpp"
 #include "upsweep/query.hpp"
 #include "upsweep/segmented.hpp"
 

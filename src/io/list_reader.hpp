@@ -10,7 +10,8 @@
 
 namespace upsweep::io {
 
-/// Some lists of a column. Nothing is copied but elements that are stored in another way than they are computed with.
+/// Some lists of a column. Nothing is copied but elements that are stored in another way than they are computed with, and
+/// those of list views, which become lists one after the other.
 struct ListBatch {
   Lists lists;                         ///< of the content; with a validity where some are null
   const void* content = nullptr;       ///< elements, as ColumnInfo says
