@@ -18,6 +18,8 @@
 //           unequal_lengths (too little room), invalid_argument, unknown_rung (there are no ladders), unsupported,
 //           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must not overlap inputs.
+// GPU       the same with a gpu::Policy and pointers to device memory: see gpu.hpp. What the calls in …_async leave in a
+//           gpu::PackStatus is the first bad list (of parents, element), what is wrong with it, and how many elements there are.
 // Source    Awkward Array's kernels localindex, broadcast_tooffsets, flatten_offsets, and its parents.
 #pragma once
 
@@ -131,4 +133,141 @@ std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, cons
                               std::ssize(positions));
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// Arrays are the device's, views of lists the host's. These wait for the stream, as a bad list is an error; those in …_async
+// do not: `status`, in device memory, says how they ended once the stream has come that far.
+
+namespace detail {
+
+template <ListBound T>
+PositionsCall lengths_call(const T* lengths, std::int64_t n, std::int64_t* offsets, const Mask& valid) {
+  PositionsCall call;
+  call.kind = PositionsCall::Kind::lengths_to_offsets;
+  call.lists = Lists::by_bounds(lengths, lengths, n).with_validity(valid);
+  call.out = offsets;
+  return call;
+}
+inline PositionsCall flatten_call(const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  PositionsCall call;
+  call.kind = PositionsCall::Kind::flatten;
+  call.lists = outer;
+  call.inner = inner;
+  call.out = offsets;
+  return call;
+}
+inline PositionsCall elements_call(PositionsCall::Kind kind, const Lists& lists, void* out, std::int64_t capacity) {
+  PositionsCall call;
+  call.kind = kind;
+  call.lists = lists;
+  call.out = out;
+  call.capacity = capacity;
+  return call;
+}
+template <ListBound T>
+PositionsCall parents_call(const T* parents, std::int64_t elements, std::int64_t n, std::int64_t* offsets) {
+  return elements_call(PositionsCall::Kind::parents_to_offsets, Lists::by_bounds(parents, parents, elements), offsets,
+                       n);
+}
+inline PositionsCall broadcast_call(const Lists& lists, const void* values, std::int64_t element_size, void* out,
+                                    std::int64_t capacity) {
+  PositionsCall call = elements_call(PositionsCall::Kind::broadcast, lists, out, capacity);
+  call.values = values;
+  call.element_size = element_size;
+  return call;
+}
+inline PositionsCall to_offsets_call(const Lists& lists, const std::int64_t* offsets, std::int64_t content,
+                                     std::int64_t* positions, std::int64_t capacity) {
+  PositionsCall call = elements_call(PositionsCall::Kind::broadcast_to_offsets, lists, positions, capacity);
+  call.offsets = offsets;
+  call.content = content;
+  return call;
+}
+inline void run_positions_async(const gpu::Policy& policy, PositionsCall call, gpu::PackStatus* status) {
+  require_array(status, 1, "status");
+  call.status = status;
+  run_positions(policy, call);
+}
+
+}  // namespace detail
+
+template <ListBound T>
+std::int64_t lengths_to_offsets(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
+                                const Mask& valid = {}) {
+  return detail::run_positions(policy, detail::lengths_call(lengths, n, offsets, valid));
+}
+template <ListBound T>
+void lengths_to_offsets_async(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
+                              gpu::PackStatus* status, const Mask& valid = {}) {
+  detail::run_positions_async(policy, detail::lengths_call(lengths, n, offsets, valid), status);
+}
+
+inline void flatten(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  detail::run_positions(policy, detail::flatten_call(outer, inner, offsets));
+}
+inline void flatten_async(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets,
+                          gpu::PackStatus* status) {
+  detail::run_positions_async(policy, detail::flatten_call(outer, inner, offsets), status);
+}
+
+inline std::int64_t offsets_to_parents(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
+                                       std::int64_t capacity) {
+  return detail::run_positions(
+      policy, detail::elements_call(detail::PositionsCall::Kind::offsets_to_parents, lists, parents, capacity));
+}
+inline void offsets_to_parents_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
+                                     std::int64_t capacity, gpu::PackStatus* status) {
+  detail::run_positions_async(
+      policy, detail::elements_call(detail::PositionsCall::Kind::offsets_to_parents, lists, parents, capacity), status);
+}
+
+template <ListBound T>
+void parents_to_offsets(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
+                        std::int64_t* offsets) {
+  detail::run_positions(policy, detail::parents_call(parents, elements, n, offsets));
+}
+template <ListBound T>
+void parents_to_offsets_async(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
+                              std::int64_t* offsets, gpu::PackStatus* status) {
+  detail::run_positions_async(policy, detail::parents_call(parents, elements, n, offsets), status);
+}
+
+inline std::int64_t local_index(const gpu::Policy& policy, const Lists& lists, std::int64_t* index,
+                                std::int64_t capacity) {
+  return detail::run_positions(policy,
+                               detail::elements_call(detail::PositionsCall::Kind::local_index, lists, index, capacity));
+}
+inline void local_index_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity,
+                              gpu::PackStatus* status) {
+  detail::run_positions_async(
+      policy, detail::elements_call(detail::PositionsCall::Kind::local_index, lists, index, capacity), status);
+}
+
+inline std::int64_t broadcast(const gpu::Policy& policy, const Lists& lists, const void* values,
+                              std::int64_t element_size, void* out, std::int64_t capacity) {
+  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity));
+}
+inline void broadcast_async(const gpu::Policy& policy, const Lists& lists, const void* values,
+                            std::int64_t element_size, void* out, std::int64_t capacity, gpu::PackStatus* status) {
+  detail::run_positions_async(policy, detail::broadcast_call(lists, values, element_size, out, capacity), status);
+}
+
+inline std::int64_t broadcast_to_offsets(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                         std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
+  return detail::run_positions(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity));
+}
+inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                       std::int64_t content, std::int64_t* positions, std::int64_t capacity,
+                                       gpu::PackStatus* status) {
+  detail::run_positions_async(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity), status);
+}
+
+namespace gpu {
+
+/// The device memory that any of these needs on so many lists, and room for so many elements (of parents_to_offsets, on
+/// n lists and the elements that the parents are of): for a Workspace.
+inline WorkspaceSize list_positions_workspace(std::int64_t lists, std::int64_t elements) {
+  return upsweep::detail::positions_workspace(lists, elements);
+}
+
+}  // namespace gpu
 }  // namespace upsweep

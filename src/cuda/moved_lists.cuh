@@ -12,6 +12,7 @@
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::gpu {
@@ -292,6 +293,20 @@ struct Outcome {
   unsigned long long not_bad;  ///< the complement of the first bad list; 0: none. Where offsets do not tell it.
 };
 
+/// The list after which offsets are below 0, as they are from a bad one on: there is one.
+__device__ inline std::int64_t first_negative(const std::int64_t* offsets, std::int64_t lists) {
+  std::int64_t first = 0;  // the lists before it are fine
+  for (std::int64_t last = lists; first < last;) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (offsets[middle + 1] < 0) {
+      last = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  return first;
+}
+
 /// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
 template <class Status>
 __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
@@ -303,15 +318,7 @@ __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, 
     *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
     return;
   }
-  std::int64_t first = 0;  // the lists before it are fine
-  for (std::int64_t last = lists.count; first < last;) {
-    const std::int64_t middle = first + (last - first) / 2;
-    if (offsets[middle + 1] < 0) {
-      last = middle;
-    } else {
-      first = middle + 1;
-    }
-  }
+  const std::int64_t first = first_negative(offsets, lists.count);
   const Code code = lists.has_nulls && !lists.valid[first] ? Code::ok : lists.check(first);
   outcome->moved = 0;
   *status = {first, 0, code == Code::ok ? Code::overflow : code};  // a list that is fine: its offset does not fit

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack/positions.cpp: offsets, lengths, parents and positions of lists, each from the other, on the kernels of pack.
+#include "pack/positions.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -14,23 +16,62 @@
 
 namespace upsweep {
 namespace packing {
+
+void require_no_rung(std::string_view rung) {
+  if (rung.empty()) return;
+  throw Error(Code::unknown_rung, "no rung is called '" + std::string(rung) + "': this operation has no ladder");
+}
+
+void require_adjacent(const Lists& lists, const char* what) {
+  detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
+  if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
+  throw Error(Code::invalid_argument, std::string(what) +
+                                          " must be given by offsets or be of one size, and none be null: "
+                                          "pack_offsets() makes offsets of any");
+}
+
+void require_element_size(std::int64_t size) {
+  if (size >= 1 && size <= 16 && (size & (size - 1)) == 0) return;
+  throw Error(Code::invalid_argument, "values of " + std::to_string(size) + " bytes: they must have 1, 2, 4, 8 or 16");
+}
+
+void throw_too_many() { throw Error(Code::overflow, "the lists have more elements than int64 counts"); }
+
+void throw_bad_length(std::int64_t list, std::int64_t length) {
+  const std::string which = "list " + std::to_string(list);
+  if (length < 0) {
+    throw Error(Code::stop_before_start, which + " has a negative length, " + std::to_string(length), list);
+  }
+  throw Error(Code::overflow, which + " takes the offsets past the largest int64", list);
+}
+
+void throw_bad_parent(std::int64_t element, std::int64_t parent, std::int64_t before, std::int64_t lists) {
+  const std::string what = "parent " + std::to_string(element) + " is " + std::to_string(parent);
+  if (parent < 0 || parent >= lists) {
+    throw Error(Code::index_out_of_range, what + ": there are " + std::to_string(lists) + " lists", element);
+  }
+  throw Error(Code::stop_before_start,
+              what + ", less than the one before it, " + std::to_string(before) + ": parents must be sorted", element);
+}
+
+void throw_bad_level(std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t inner) {
+  const std::string which =
+      "outer list " + std::to_string(list) + ", from " + std::to_string(start) + " to " + std::to_string(stop);
+  if (start < 0 || start > inner || (stop >= start && stop > inner)) {
+    throw Error(Code::index_out_of_range, which + ", is not within the " + std::to_string(inner) + " inner lists",
+                list);
+  }
+  if (stop < start) throw Error(Code::stop_before_start, which + ", stops before its start", list);
+  throw Error(Code::stop_before_start, which + ": the offsets of its inner lists decrease", list);
+}
+
 namespace {
 
 constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
 
 void require(const Policy& policy) {
   require_policy(policy);
-  if (policy.rung.empty()) return;
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(policy.rung) + "': this operation has no ladder");
-}
-
-/// Throws for lists that are not one after the other.
-void require_adjacent(const Lists& lists, const char* what = "lists") {
-  detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
-  if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
-  throw Error(Code::invalid_argument, std::string(what) +
-                                          " must be given by offsets or be of one size, and none be null: "
-                                          "pack_offsets() makes offsets of any");
+  require_no_rung(policy.rung);
 }
 
 /// Runs call(), whose std::bad_alloc becomes an Error.
@@ -59,7 +100,7 @@ template <class Offsets>
     const std::int64_t stop = offsets(i + 1);
     if (stop < start) throw_bad_list(Code::stop_before_start, i, start, stop, 0);
   }
-  throw Error(Code::overflow, "the lists have more elements than int64 counts");
+  throw_too_many();
 }
 
 /// The elements of all lists. Throws where they are more than the output has room for.
@@ -148,18 +189,11 @@ bool end_lists(const T* parents, std::int64_t elements, std::int64_t first, std:
 }
 
 template <class T>
-[[noreturn]] void throw_bad_parent(const T* parents, std::int64_t elements, std::int64_t n) {
+[[noreturn]] void throw_first_bad_parent(const T* parents, std::int64_t elements, std::int64_t n) {
   for (std::int64_t k = 0; k < elements; ++k) {
-    const std::string what = "parent " + std::to_string(k) + " is " + std::to_string(parents[k]);
     const auto parent = static_cast<std::int64_t>(parents[k]);
-    if (parent < 0 || parent >= n) {
-      throw Error(Code::index_out_of_range, what + ": there are " + std::to_string(n) + " lists", k);
-    }
-    if (k > 0 && parents[k] < parents[k - 1]) {
-      throw Error(
-          Code::stop_before_start,
-          what + ", less than the one before it, " + std::to_string(parents[k - 1]) + ": parents must be sorted", k);
-    }
+    const auto before = k == 0 ? parent : static_cast<std::int64_t>(parents[k - 1]);
+    if (parent < 0 || parent >= n || parent < before) throw_bad_parent(k, parent, before, n);
   }
   detail::no_such_value();
 }
@@ -183,11 +217,7 @@ std::int64_t detail::run_lengths_to_offsets(const Policy& policy, Type type, con
       });
     });
     if (bad == kNoIndex) return offsets[n];
-    const std::string list = "list " + std::to_string(bad);
-    if (static_cast<std::int64_t>(given[bad]) < 0) {
-      throw Error(Code::stop_before_start, list + " has a negative length, " + std::to_string(given[bad]), bad);
-    }
-    throw Error(Code::overflow, list + " takes the offsets past the largest int64", bad);
+    packing::throw_bad_length(bad, static_cast<std::int64_t>(given[bad]));
   });
 }
 
@@ -223,14 +253,7 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
       if (bad == kNoIndex) return;
       const std::int64_t start = of_outer(bad);
       const std::int64_t stop = outer.count == 0 ? start : of_outer(bad + 1);
-      const std::string list =
-          "outer list " + std::to_string(bad) + ", from " + std::to_string(start) + " to " + std::to_string(stop);
-      if (start < 0 || start > inner.count || (stop >= start && stop > inner.count)) {
-        throw Error(Code::index_out_of_range,
-                    list + ", is not within the " + std::to_string(inner.count) + " inner lists", bad);
-      }
-      if (stop < start) throw Error(Code::stop_before_start, list + ", stops before its start", bad);
-      throw Error(Code::stop_before_start, list + ": the offsets of its inner lists decrease", bad);
+      packing::throw_bad_level(bad, start, stop, inner.count);
     });
   });
 }
@@ -256,10 +279,7 @@ std::int64_t detail::run_offsets_to_parents(const Policy& policy, const Lists& l
 
 std::int64_t detail::run_broadcast(const Policy& policy, const Lists& lists, const void* values,
                                    std::int64_t element_size, void* out, std::int64_t capacity) {
-  if (element_size < 1 || element_size > 16 || (element_size & (element_size - 1)) != 0) {
-    throw Error(Code::invalid_argument,
-                "values of " + std::to_string(element_size) + " bytes: they must have 1, 2, 4, 8 or 16");
-  }
+  packing::require_element_size(element_size);
   require_array(values, lists.count, "values");
   return packing::write_elements(
       policy, lists, out, element_size, capacity,
@@ -323,7 +343,7 @@ void detail::run_parents_to_offsets(const Policy& policy, Type type, const void*
       const std::int64_t last = range.first + range.count;
       return packing::end_lists(given, elements, range.first, last, n, offsets) ? kNoIndex : range.first;
     });
-    if (bad != kNoIndex) packing::throw_bad_parent(given, elements, n);
+    if (bad != kNoIndex) packing::throw_first_bad_parent(given, elements, n);
     const std::int64_t ended = elements == 0 ? 0 : static_cast<std::int64_t>(given[elements - 1]) + 1;
     std::int64_t* const empty = offsets + ended + 1;
     cpu::for_each_block(n - ended, cpu::kBlockBytes / packing::kPositionBytes, policy.threads, [&](cpu::Range range) {

@@ -85,6 +85,36 @@ std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
 /// What run_pack() on a GPU takes for such a call, whatever its offsets.
 gpu::WorkspaceSize pack_workspace(const gpu::Policy& policy, const PackCall& call);
 
+/// An operation of list_positions.hpp on a GPU. Which of the arrays it has, and what they are, is its own affair.
+struct PositionsCall {
+  enum class Kind : std::uint8_t {
+    lengths_to_offsets,
+    flatten,
+    offsets_to_parents,
+    parents_to_offsets,
+    local_index,
+    broadcast,
+    broadcast_to_offsets
+  };
+
+  Kind kind = Kind::local_index;
+  Lists lists = {};  ///< of lengths and parents, which are its starts, those arrays as they are
+  Lists inner = {};  ///< of flatten
+  const void* values = nullptr;
+  std::int64_t element_size = sizeof(std::int64_t);  ///< of the output
+  const std::int64_t* offsets = nullptr;             ///< given ones
+  std::int64_t content = 0;
+  void* out = nullptr;
+  std::int64_t capacity = 0;          ///< of the output
+  gpu::PackStatus* status = nullptr;  ///< where the outcome goes, or null: then the call waits
+  const gpu::Launch* launch = nullptr;
+};
+
+/// Runs it; where it waits, returns the elements of all lists. Throws Error.
+std::int64_t run_positions(const gpu::Policy& policy, PositionsCall call);
+/// What any of them takes on so many lists and elements.
+gpu::WorkspaceSize positions_workspace(std::int64_t lists, std::int64_t elements);
+
 // The operations of list_positions.hpp. All throw Error; those that return something, the number of elements written.
 std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
                                     const Mask& valid, std::int64_t* offsets);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda/list_path.cuh: something written for each element of adjacent lists, by equal pieces of the path of lists and elements.
+//
+// The path goes through the elements of a list, then past the list's end, then on to the next list. A block takes a piece of
+// it, so that neither a long list nor many empty ones unbalance the blocks, and every list ends in one piece: there it is
+// checked, in the same pass. Where a piece begins is found by search beforehand. Lists that are not sorted make pieces that go
+// back; these write nothing. As the pieces lead from the first list to the last all the same, each list ends in one of them, and
+// the first bad list is found. Where the elements are too many for their outputs, the path is of lists alone, and checks them.
+//
+// Offsets   a type with count, and of device functions: operator()(i), where list i begins, of list `count` the end;
+//           is_bad(i, begin, end) of list i; wrong(i), the code of a bad one; kTooFar, that of more elements than int64 counts;
+//           elements(total), what is reported of so many.
+// Sink      a type with Item, kWidth (elements that are stored together), kPiece, and of device functions: skew(e), how far
+//           element e lies past where a store may begin; value(list, element, begin of its list) and store(e, items, from, to),
+//           of the elements e + from … e + to - 1. Lists are numbered, elements counted, from the first list's first.
+// From      Merge path (Odeh, Green, Mwassi, Shmueli, Birk, "Merge path", 2012); load-balancing search (Baxter 2013).
+#pragma once
+
+#if UPSWEEP_HAS_CUDA
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/moved_lists.cuh"
+#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/error.hpp"
+
+namespace upsweep::gpu {
+
+inline constexpr int kPathThreads = 256;
+/// Pieces are at most so many, which is more than any memory has elements for.
+inline constexpr std::int64_t kMostPieces = std::int64_t{1} << 30;
+
+/// a - b, which wraps around where offsets are bad.
+__device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+/// The elements of all lists, as their first and last offset tell.
+struct PathElements {
+  std::int64_t count;  ///< that there is room for, or none
+  Code code;           ///< why there are none, though no list need be bad; else ok
+  std::int64_t total;
+};
+template <class Offsets>
+__device__ __forceinline__ PathElements path_elements(const Offsets& offsets, std::int64_t room) {
+  const std::int64_t begin = offsets(0);
+  const std::int64_t end = offsets(offsets.count);
+  const std::int64_t total = apart(end, begin);
+  if (end < begin || total < 0) return {0, Offsets::kTooFar, 0};
+  if (total > room) return {0, Code::unequal_lengths, total};
+  return {total, Code::ok, total};
+}
+
+/// The lists that end before place `at` of the path. Of any offsets, between those that leave 0 … elements to the elements.
+template <class Offsets>
+__device__ __forceinline__ std::int64_t lists_before(const Offsets& offsets, std::int64_t elements, std::int64_t at) {
+  const std::int64_t origin = offsets(0);
+  std::int64_t low = at > elements ? at - elements : 0;
+  std::int64_t high = at < offsets.count ? at : offsets.count;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (apart(offsets(middle + 1), origin) <= at - middle - 1) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// cuts[p] ← the lists that end before piece p; nothing is bad yet.
+template <int kThreads, class Offsets>
+__global__ void __launch_bounds__(kThreads)
+    cut_path(const __grid_constant__ Offsets offsets, std::int64_t room, std::int64_t piece, std::int64_t* cuts,
+             unsigned long long* not_bad) {
+  const std::int64_t which = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (which == 0) *not_bad = 0;
+  const std::int64_t elements = path_elements(offsets, room).count;
+  const std::int64_t length = offsets.count + elements;
+  if ((which - 1) * piece >= length) return;  // past the end of the last
+  cuts[which] = lists_before(offsets, elements, ::min(which * piece, length));
+}
+
+/// Where the elements of a piece find their lists: bits where lists begin, and the list of each bit.
+template <int kPiece>
+struct PieceHeads {
+  static constexpr int kWords = kPiece / 32;
+  static_assert(kWords % 32 == 0 && kWords <= kPathThreads,
+                "a warp looks at 32 words at once, each is cleared by a thread");
+  static_assert(kPiece <= 65536, "places and lists of a piece are of 16 bits");
+
+  std::int64_t begin;  ///< of the list that the piece's first element is in
+  std::uint32_t bits[kWords];
+  std::uint16_t before[kWords];  ///< the last bit before each word
+  std::uint16_t lists[kPiece];   ///< counted from the piece's first
+
+  __device__ void clear(std::int64_t first_element) {
+    if (threadIdx.x < kWords) bits[threadIdx.x] = 0;
+    if (threadIdx.x != 0) return;
+    begin = first_element;  // both are there even if lists are not sorted, and none sets them
+    lists[0] = 0;
+  }
+  __device__ void mark(int at, std::uint16_t list) {
+    atomicOr(&bits[at / 32], 1U << (at % 32));
+    lists[at] = list;
+  }
+  /// By one warp.
+  __device__ void look_back() {
+    const int lane = static_cast<int>(threadIdx.x);
+    int carry = 0;
+#pragma unroll
+    for (int base = 0; base < kWords; base += 32) {
+      const std::uint32_t word = bits[base + lane];
+      int last = word == 0 ? 0 : (base + lane) * 32 + 31 - __clz(static_cast<int>(word));
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) last = ::max(last, __shfl_up_sync(detail::kAllLanes, last, step));
+      const int left = __shfl_up_sync(detail::kAllLanes, last, 1);
+      before[base + lane] = static_cast<std::uint16_t>(lane == 0 ? carry : ::max(carry, left));
+      carry = ::max(carry, __shfl_sync(detail::kAllLanes, last, 31));
+    }
+  }
+  /// The last bit at a place or before it.
+  [[nodiscard]] __device__ __forceinline__ int head_of(int at) const {
+    const std::uint32_t word = bits[at / 32] & (0xFFFFFFFFU >> (31 - at % 32));
+    return word == 0 ? before[at / 32] : at / 32 * 32 + 31 - __clz(static_cast<int>(word));
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_head(int at) const {
+    return ((bits[at / 32] >> (at % 32)) & 1) != 0;
+  }
+};
+
+template <class Offsets, class Sink>
+__global__ void __launch_bounds__(kPathThreads)
+    write_path(const __grid_constant__ Offsets offsets, const __grid_constant__ Sink sink, std::int64_t room,
+               const std::int64_t* cuts, unsigned long long* not_bad) {
+  constexpr int kPiece = Sink::kPiece;
+  constexpr int kWidth = Sink::kWidth;
+  __shared__ PieceHeads<kPiece> heads;
+  const std::int64_t at = std::int64_t{blockIdx.x} * kPiece;
+  const std::int64_t length = offsets.count + path_elements(offsets, room).count;
+  if (at >= length) return;
+  const std::int64_t first = cuts[blockIdx.x];
+  const std::int64_t last = cuts[blockIdx.x + 1];
+  const std::int64_t begin = at - first;
+  const std::int64_t end = ::min(at + kPiece, length) - last;
+  const bool goes_on = first <= last && begin <= end;  // so there are no more than kPiece of either
+  const std::int64_t origin = offsets(0);
+
+  // ---- The piece's lists: those that end in it are checked, those with elements in it leave a bit.
+  heads.clear(begin);
+  __syncthreads();
+  constexpr int kListsAtOnce = 2;  // of a thread: their loads do not wait for each other
+  const std::int64_t past = ::min(last + 1, offsets.count);
+  for (std::int64_t base = first + threadIdx.x; base < past; base += kListsAtOnce * kPathThreads) {
+    std::int64_t from[kListsAtOnce];
+    std::int64_t to[kListsAtOnce];
+#pragma unroll
+    for (int k = 0; k < kListsAtOnce; ++k) {
+      const std::int64_t list = ::min(base + k * kPathThreads, past - 1);
+      from[k] = offsets(list);
+      to[k] = offsets(list + 1);
+    }
+#pragma unroll
+    for (int k = 0; k < kListsAtOnce; ++k) {
+      const std::int64_t list = base + k * kPathThreads;
+      if (list < last && offsets.is_bad(list, from[k], to[k])) {
+        atomicMax(not_bad, ~static_cast<unsigned long long>(list));
+      }
+      const std::int64_t own = apart(from[k], origin);
+      const std::int64_t next = apart(to[k], origin);
+      if (!goes_on || list >= past || next <= own || next <= begin || own >= end) continue;
+      if (own <= begin) heads.begin = own;
+      heads.mark(own <= begin ? 0 : static_cast<int>(own - begin), static_cast<std::uint16_t>(list - first));
+    }
+  }
+  if (!goes_on || begin == end) return;
+  __syncthreads();  // the bits are there
+  if (threadIdx.x < 32) heads.look_back();
+  __syncthreads();
+
+  // ---- Its elements.
+  constexpr int kPerThread = kPiece / kWidth / kPathThreads;
+  constexpr int kAtOnce = kPerThread < 4 ? kPerThread : 4;
+  const int count = static_cast<int>(end - begin);
+  const int skew = sink.skew(begin);
+  for (int group = 0; group * kWidth - skew < count; group += kAtOnce * kPathThreads) {
+    typename Sink::Item items[kAtOnce][kWidth];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int place = (group + k * kPathThreads + static_cast<int>(threadIdx.x)) * kWidth - skew;
+      if (place >= count) continue;
+      int head = heads.head_of(::max(place, 0));
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        const int element = place + j;
+        if (element < 0 || element >= count) continue;
+        if (kWidth > 1 && heads.is_head(element)) head = element;
+        items[k][j] = sink.value(first + heads.lists[head], begin + element, head == 0 ? heads.begin : begin + head);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int place = (group + k * kPathThreads + static_cast<int>(threadIdx.x)) * kWidth - skew;
+      if (place >= count) continue;
+      sink.store(begin + place, items[k], ::max(-place, 0), ::min(kWidth, count - place));
+    }
+  }
+}
+
+/// *status of a call, by one thread after the pass.
+template <class Offsets, class Status>
+__global__ void conclude_path(const __grid_constant__ Offsets offsets, std::int64_t room,
+                              const unsigned long long* not_bad, Status* status) {
+  if (*not_bad != 0) {
+    const auto bad = static_cast<std::int64_t>(~*not_bad);
+    *status = {bad, 0, offsets.wrong(bad)};
+    return;
+  }
+  const PathElements elements = path_elements(offsets, room);
+  *status = {kNoIndex, offsets.elements(elements.total), elements.code};
+}
+
+/// Memory of a path with so many lists and elements.
+struct PathScratch {
+  PathScratch(std::int64_t most_pieces, ScratchParts& parts)
+      : not_bad(parts.take<unsigned long long>(1)), cuts(parts.take<std::int64_t>(most_pieces + 1)) {}
+
+  unsigned long long* not_bad;
+  std::int64_t* cuts;
+};
+
+/// Pieces of that length of so many lists and elements, of which there may be said to be more than any memory has.
+constexpr std::int64_t pieces_of(std::int64_t lists, std::int64_t room, std::int64_t piece) {
+  const std::int64_t pieces = lists / piece + room / piece + 2;
+  return pieces < kMostPieces ? pieces : kMostPieces;
+}
+
+/// sink's elements; what is wrong with lists is left in scratch.not_bad.
+template <class Offsets, class Sink>
+cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
+                        Stream stream) {
+  constexpr int kCutThreads = 128;
+  const std::int64_t pieces = pieces_of(offsets.count, room, Sink::kPiece);
+  const auto cut_blocks = static_cast<unsigned>(divided_up(pieces + 1, kCutThreads));
+  const cudaError_t error =
+      detail::launch({.blocks = cut_blocks, .threads = kCutThreads, .stream = stream}, cut_path<kCutThreads, Offsets>,
+                     offsets, room, std::int64_t{Sink::kPiece}, scratch.cuts, scratch.not_bad);
+  if (error != cudaSuccess) return error;
+  return detail::launch({.blocks = static_cast<unsigned>(pieces), .threads = kPathThreads, .stream = stream},
+                        write_path<Offsets, Sink>, offsets, sink, room, scratch.cuts, scratch.not_bad);
+}
+
+template <class Offsets, class Status>
+cudaError_t launch_conclude_path(const Offsets& offsets, std::int64_t room, const PathScratch& scratch, Status* status,
+                                 Stream stream) {
+  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_path<Offsets, Status>, offsets, room,
+                        scratch.not_bad, status);
+}
+
+/// A sink of elements of an array, 16 bytes at a time where its address is one of such an element.
+template <class E, int kTogether>
+struct ArraySink {
+  using Item = E;
+  static constexpr int kWidth = kTogether;
+  static constexpr int kPiece = sizeof(E) <= 2 ? 8192 : sizeof(E) == 4 ? 4096 : 2048;
+  struct alignas(kWidth == 1 ? alignof(E) : kWidth * sizeof(E)) Together {
+    E items[kWidth];
+  };
+
+  E* out;
+
+  [[nodiscard]] __device__ __forceinline__ int skew(std::int64_t e) const {
+    return static_cast<int>((reinterpret_cast<std::uintptr_t>(out + e) / sizeof(E)) % kWidth);
+  }
+  __device__ __forceinline__ void store(std::int64_t e, const E (&items)[kWidth], int from, int to) const {
+    if (from == 0 && to == kWidth) {
+      Together together;
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) together.items[j] = items[j];
+      *reinterpret_cast<Together*>(out + e) = together;
+      return;
+    }
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      if (j >= from && j < to) out[e + j] = items[j];
+    }
+  }
+};
+
+}  // namespace upsweep::gpu
+#endif

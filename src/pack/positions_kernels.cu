@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/positions_kernels.cu: conversions of positions in lists on a GPU.
+//
+// Local indices, parents, values per list and positions are written for each element along the path of cuda/list_path.cuh,
+// where lists are checked too: offsets read once, and twice where a list's value is asked for. Sorted parents make such lists as
+// well: list k has the offsets that come to k. Offsets from lengths are the scan that pack has.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "cuda/list_path.cuh"
+#include "pack/positions_on_device.hpp"
+#include "upsweep/detail/gpu_launch.hpp"
+
+namespace upsweep::packing {
+namespace {
+
+using detail::PositionsCall;
+using Kind = PositionsCall::Kind;
+using gpu::PackStatus;
+
+__device__ __forceinline__ std::int64_t bound_at(const void* bounds, Type type, std::int64_t i) {
+  if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
+  if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
+  return static_cast<const std::uint32_t*>(bounds)[i];
+}
+
+// -------------------------------------------------------------------------------------------------------------- offsets
+
+/// Those of lists that lie one after the other.
+struct AdjacentOffsets {
+  static constexpr Code kTooFar = Code::overflow;
+  const void* data;  ///< null: lists of one size
+  std::int64_t count;
+  std::int64_t size;
+  Type type;
+
+  explicit AdjacentOffsets(const Lists& lists)
+      : data(lists.has_size || lists.count == 0 ? nullptr : lists.starts),
+        count(lists.count),
+        size(lists.size),
+        type(lists.type) {}
+
+  __device__ __forceinline__ std::int64_t operator()(std::int64_t i) const {
+    return data == nullptr ? i * size : bound_at(data, type, i);
+  }
+  __device__ static bool is_bad(std::int64_t, std::int64_t begin, std::int64_t end) { return end < begin; }
+  __device__ static Code wrong(std::int64_t) { return Code::stop_before_start; }
+  __device__ static std::int64_t elements(std::int64_t total) { return total; }
+};
+
+/// Of lists that say how many parents come before each offset: list k has those that parent k is the first to reach, one more
+/// list those that none reaches.
+struct ParentOffsets {
+  static constexpr Code kTooFar = Code::overflow;
+  const void* parents;
+  std::int64_t parent_count;
+  std::int64_t lists;  ///< that the parents are in
+  Type type;
+  std::int64_t count = parent_count + 1;
+
+  __device__ __forceinline__ std::int64_t operator()(std::int64_t k) const {
+    if (k == 0) return 0;
+    return k == count ? lists + 1 : gpu::apart(bound_at(parents, type, k - 1), -1);
+  }
+  [[nodiscard]] __device__ bool is_bad(std::int64_t k, std::int64_t begin, std::int64_t end) const {
+    return k < parent_count && (end < 1 || end > lists || end < begin);
+  }
+  [[nodiscard]] __device__ Code wrong(std::int64_t k) const {
+    const std::int64_t parent = bound_at(parents, type, k);
+    return parent < 0 || parent >= lists ? Code::index_out_of_range : Code::stop_before_start;
+  }
+  [[nodiscard]] __device__ std::int64_t elements(std::int64_t) const { return parent_count; }
+};
+
+/// Given ones, that leave each list as much room as it has elements.
+struct FittingOffsets {
+  static constexpr Code kTooFar = Code::unequal_lengths;
+  const std::int64_t* data;
+  gpu::MovedLists lists;
+  std::int64_t count = lists.count;
+
+  __device__ __forceinline__ std::int64_t operator()(std::int64_t i) const { return data[i]; }
+  [[nodiscard]] __device__ bool is_bad(std::int64_t i, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t length = lists.at(i).length;
+    return length < 0 || end < begin || gpu::apart(end, begin) != length;
+  }
+  [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
+    const Code code = lists.has_nulls && !lists.valid[i] ? Code::ok : lists.check(i);
+    return code == Code::ok ? Code::unequal_lengths : code;
+  }
+  __device__ static std::int64_t elements(std::int64_t total) { return total; }
+};
+
+// --------------------------------------------------------------------------------------------------------- what is written
+
+using PositionSink = gpu::ArraySink<std::int64_t, 2>;
+
+struct LocalIndex : PositionSink {
+  __device__ static std::int64_t value(std::int64_t, std::int64_t element, std::int64_t begin) {
+    return element - begin;
+  }
+};
+struct ListNumber : PositionSink {
+  __device__ static std::int64_t value(std::int64_t list, std::int64_t, std::int64_t) { return list; }
+};
+struct ContentPosition : PositionSink {
+  gpu::MovedLists lists;
+  [[nodiscard]] __device__ std::int64_t value(std::int64_t list, std::int64_t element, std::int64_t begin) const {
+    return lists.start(list) + (element - begin);
+  }
+};
+template <class E, int kTogether>
+struct ListValue : gpu::ArraySink<E, kTogether> {
+  const E* values;
+  [[nodiscard]] __device__ E value(std::int64_t list, std::int64_t, std::int64_t) const { return values[list]; }
+};
+
+// ------------------------------------------------------------------------------------------------------------------ calls
+
+/// A call's memory, which holds what any call on as many lists and elements needs.
+struct Scratch {
+  Scratch(std::int64_t lists, std::int64_t elements, void* memory)
+      : parts(memory), path(gpu::pieces_of(lists, elements, PositionSink::kPiece), parts) {
+    totals = parts.take<std::int64_t>(gpu::chunk_totals(lists));
+  }
+  explicit Scratch(const PositionsCall& call) : Scratch(call.lists.count, call.capacity, call.launch->scratch) {}
+
+  gpu::ScratchParts parts;
+  gpu::PathScratch path;
+  std::int64_t* totals;
+};
+
+template <class Offsets, class Sink>
+cudaError_t launch_elements(const PositionsCall& call, const Offsets& offsets, const Sink& sink) {
+  const Scratch scratch(call);
+  const gpu::Stream stream = call.launch->stream;
+  const cudaError_t error = gpu::launch_path(offsets, sink, call.capacity, scratch.path, stream);
+  if (error != cudaSuccess) return error;
+  return gpu::launch_conclude_path(offsets, call.capacity, scratch.path, call.status, stream);
+}
+
+cudaError_t launch_broadcast(const PositionsCall& call) {
+  const AdjacentOffsets offsets(call.lists);
+  return gpu::visit_element(call.element_size, call.values, call.out, [&]<class E>(std::type_identity<E>) {
+    constexpr int kTogether = alignof(E) == sizeof(E) ? int{16 / sizeof(E)} : 1;
+    const ListValue<E, kTogether> sink{{static_cast<E*>(call.out)}, static_cast<const E*>(call.values)};
+    return launch_elements(call, offsets, sink);
+  });
+}
+
+// ---- Lengths.
+
+struct LengthOf {
+  const void* lengths;
+  Type type;
+  gpu::DeviceMask valid;
+  bool has_nulls;
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    return has_nulls && !valid[i] ? 0 : bound_at(lengths, type, i);
+  }
+};
+
+__global__ void conclude_lengths(LengthOf length, std::int64_t n, const std::int64_t* offsets, PackStatus* status) {
+  const std::int64_t total = offsets[n];
+  if (total >= 0) {
+    *status = {kNoIndex, total, Code::ok};
+    return;
+  }
+  const std::int64_t bad = gpu::first_negative(offsets, n);
+  *status = {bad, 0, length(bad) < 0 ? Code::stop_before_start : Code::overflow};
+}
+
+cudaError_t launch_lengths(const PositionsCall& call) {
+  const Lists& lists = call.lists;
+  auto* const offsets = static_cast<std::int64_t*>(call.out);
+  const LengthOf length{lists.starts, lists.type, gpu::DeviceMask(lists.valid), lists.valid.is_given()};
+  const Scratch scratch(call);
+  const gpu::Stream stream = call.launch->stream;
+  const cudaError_t error = gpu::launch_offsets(length, lists.count, offsets, scratch.totals, stream);
+  if (error != cudaSuccess) return error;
+  return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_lengths, length, lists.count,
+                             static_cast<const std::int64_t*>(offsets), call.status);
+}
+
+// ---- Levels.
+
+constexpr int kFlattenThreads = 256;
+
+struct Levels {
+  AdjacentOffsets outer;
+  AdjacentOffsets inner;
+  std::int64_t inner_count;
+
+  [[nodiscard]] __device__ bool is_inner(std::int64_t i) const { return i >= 0 && i <= inner_count; }
+  [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
+    const std::int64_t start = outer(i);
+    const std::int64_t stop = outer(i + 1);
+    if (!is_inner(start) || (stop >= start && stop > inner_count)) return Code::index_out_of_range;
+    return Code::stop_before_start;
+  }
+};
+
+/// offsets[i] of outer list i, and of what follows the last.
+__global__ void __launch_bounds__(kFlattenThreads) write_flat(const __grid_constant__ Levels levels, std::int64_t lists,
+                                                              std::int64_t* offsets, unsigned long long* not_bad) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kFlattenThreads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kFlattenThreads + threadIdx.x; i <= lists; i += stride) {
+    const std::int64_t start = levels.outer(i);
+    const std::int64_t stop = i < lists ? levels.outer(i + 1) : start;
+    const bool has_start = levels.is_inner(start);
+    const std::int64_t offset = has_start ? levels.inner(start) : 0;
+    offsets[i] = offset;
+    const bool is_good = has_start && levels.is_inner(stop) && stop >= start && levels.inner(stop) >= offset;
+    // What follows the last list is where that one stops, which it is bad for.
+    if (!is_good && i < lists) atomicMax(not_bad, ~static_cast<unsigned long long>(i));
+  }
+}
+
+__global__ void conclude_flat(const __grid_constant__ Levels levels, std::int64_t lists,
+                              const unsigned long long* not_bad, const std::int64_t* offsets, PackStatus* status) {
+  if (*not_bad == 0) {
+    *status = {kNoIndex, gpu::apart(offsets[lists], offsets[0]), Code::ok};
+    return;
+  }
+  const auto bad = static_cast<std::int64_t>(~*not_bad);
+  *status = {bad, 0, levels.wrong(bad)};
+}
+
+cudaError_t launch_flatten(const PositionsCall& call) {
+  const Levels levels{AdjacentOffsets(call.lists), AdjacentOffsets(call.inner), call.inner.count};
+  auto* const offsets = static_cast<std::int64_t*>(call.out);
+  const std::int64_t lists = call.lists.count;
+  const Scratch scratch(call);
+  const gpu::Stream stream = call.launch->stream;
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+  const auto blocks = static_cast<unsigned>(std::min(gpu::divided_up(lists + 1, kFlattenThreads), kMostBlocks));
+  cudaError_t error = cudaMemsetAsync(scratch.path.not_bad, 0, sizeof *scratch.path.not_bad, stream);
+  if (error != cudaSuccess) return error;
+  error = gpu::detail::launch({.blocks = blocks, .threads = kFlattenThreads, .stream = stream}, write_flat, levels,
+                              lists, offsets, scratch.path.not_bad);
+  if (error != cudaSuccess) return error;
+  return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_flat, levels, lists,
+                             static_cast<const unsigned long long*>(scratch.path.not_bad),
+                             static_cast<const std::int64_t*>(offsets), call.status);
+}
+
+cudaError_t launch(const PositionsCall& call) {
+  auto* const out = static_cast<std::int64_t*>(call.out);
+  switch (call.kind) {
+    case Kind::lengths_to_offsets:
+      return launch_lengths(call);
+    case Kind::flatten:
+      return launch_flatten(call);
+    case Kind::offsets_to_parents:
+      return launch_elements(call, AdjacentOffsets(call.lists), ListNumber{{out}});
+    case Kind::parents_to_offsets: {
+      const ParentOffsets offsets{call.lists.starts, call.lists.count - 1, call.capacity - 1, call.lists.type};
+      return launch_elements(call, offsets, ListNumber{{out}});
+    }
+    case Kind::local_index:
+      return launch_elements(call, AdjacentOffsets(call.lists), LocalIndex{{out}});
+    case Kind::broadcast:
+      return launch_broadcast(call);
+    case Kind::broadcast_to_offsets: {
+      const gpu::MovedLists lists(call.lists, call.content);
+      return launch_elements(call, FittingOffsets{call.offsets, lists}, ContentPosition{{out}, lists});
+    }
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+Status launch_positions(const PositionsCall& call) noexcept { return gpu::status_of(launch(call)); }
+
+std::int64_t positions_scratch(std::int64_t lists, std::int64_t elements) noexcept {
+  return Scratch(lists, elements, nullptr).parts.bytes();
+}
+
+}  // namespace upsweep::packing

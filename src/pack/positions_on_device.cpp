@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack/positions_on_device.cpp: calls of list_positions.hpp on a GPU: validated, run, failures as Errors.
+#include "pack/positions_on_device.hpp"
+
+#include <limits>
+#include <string>
+
+#include "cuda/device_call.hpp"
+#include "pack/layout.hpp"
+#include "pack/positions.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+namespace packing {
+
+#if !UPSWEEP_HAS_CUDA
+Status launch_positions(const detail::PositionsCall&) noexcept { return {Code::not_built}; }
+std::int64_t positions_scratch(std::int64_t, std::int64_t) noexcept { return 0; }
+#endif
+
+namespace {
+
+using detail::PositionsCall;
+using Kind = PositionsCall::Kind;
+
+bool takes_arrays(Kind kind) { return kind == Kind::lengths_to_offsets || kind == Kind::parents_to_offsets; }
+
+/// Throws what is wrong with a call before a list is looked at.
+void require_call(const PositionsCall& call) {
+  const Lists& lists = call.lists;
+  switch (call.kind) {
+    case Kind::lengths_to_offsets:
+      detail::require_array(lists.starts, lists.count, "lengths");
+      detail::require_mask(lists.valid, lists.count, "the validity of the lists");
+      break;
+    case Kind::flatten:
+      require_adjacent(lists, "outer lists");
+      require_adjacent(call.inner, "inner lists");
+      break;
+    case Kind::parents_to_offsets:
+      detail::require_array(lists.starts, lists.count, "parents");
+      if (call.capacity < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
+      break;
+    case Kind::broadcast:
+      require_element_size(call.element_size);
+      detail::require_array(call.values, lists.count, "values");
+      [[fallthrough]];
+    case Kind::offsets_to_parents:
+    case Kind::local_index:
+      require_adjacent(lists);
+      break;
+    case Kind::broadcast_to_offsets:
+      if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
+      detail::require_lists(lists, call.content);
+      detail::require_array(call.offsets, 1, "offsets");
+      break;
+  }
+  const bool writes_offsets = takes_arrays(call.kind) || call.kind == Kind::flatten;
+  detail::require_array(call.out, writes_offsets ? 1 : call.capacity, writes_offsets ? "offsets" : "output");
+}
+
+void require_device_arrays(const PositionsCall& call, int device) {
+  const auto require = [&](const void* data, std::int64_t count, const char* what) {
+    if (count > 0) gpu::require_device_memory(data, device, what);
+  };
+  const auto require_lists = [&](const Lists& lists) {
+    if (lists.has_size) return;
+    require(lists.starts, lists.count, takes_arrays(call.kind) ? "the input" : "starts");
+    require(lists.stops, lists.count, takes_arrays(call.kind) ? "the input" : "stops");
+  };
+  require_lists(call.lists);
+  require_lists(call.inner);
+  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
+  if (call.values != nullptr) require(call.values, call.lists.count, "values");
+  if (call.offsets != nullptr) require(call.offsets, 1, "offsets");
+  if (call.out != nullptr) require(call.out, 1, "the output");
+}
+
+// ------------------------------------------------------------------------------------------------------------ failures
+
+/// Bound i of an array on the device.
+std::int64_t fetch_bound(const gpu::Launch& launch, Type type, const void* bounds, std::int64_t i) {
+  return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+    T value = 0;
+    gpu::fetch(&value, static_cast<const T*>(bounds) + i, sizeof value, launch.stream);
+    return static_cast<std::int64_t>(value);
+  });
+}
+
+[[noreturn]] void throw_bad(const PositionsCall& call, const gpu::PackStatus& bad) {
+  const std::int64_t i = bad.first_bad;
+  const Lists& lists = call.lists;
+  const auto start_at = [&](std::int64_t list) {
+    return lists.has_size ? list * lists.size : fetch_bound(*call.launch, lists.type, lists.starts, list);
+  };
+  const auto stop_at = [&](std::int64_t list) {
+    return lists.has_size ? (list + 1) * lists.size : fetch_bound(*call.launch, lists.type, lists.stops, list);
+  };
+  switch (call.kind) {
+    case Kind::lengths_to_offsets:
+      throw_bad_length(i, start_at(i));
+    case Kind::parents_to_offsets:
+      throw_bad_parent(i, start_at(i), i == 0 ? 0 : start_at(i - 1), call.capacity - 1);
+    case Kind::flatten:
+      throw_bad_level(i, start_at(i), stop_at(i), call.inner.count);
+    case Kind::broadcast_to_offsets:
+      if (bad.code == Code::unequal_lengths) throw_bad_packed({}, {bad.code, i});
+      throw_bad_list(bad.code, i, start_at(i), stop_at(i), call.content);
+    default:
+      throw_bad_list(bad.code, i, start_at(i), stop_at(i), 0);
+  }
+}
+
+/// Waits for the call. Returns the elements of all lists.
+std::int64_t await(const PositionsCall& call) {
+  gpu::PackStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+  if (status.first_bad != kNoIndex) throw_bad(call, status);
+  if (status.code == Code::overflow) throw_too_many();
+  if (status.code != Code::ok) throw_no_room(status.total, call.capacity);
+  return status.total;
+}
+
+/// As kernels take it.
+PositionsCall prepared(PositionsCall call) {
+  if (call.kind == Kind::parents_to_offsets) {  // a list and an offset past the last
+    ++call.lists.count;
+    ++call.capacity;
+  }
+  // Lists without elements, of which there may be more than memory has bounds for, are as good as none.
+  const bool writes_elements =
+      call.kind == Kind::offsets_to_parents || call.kind == Kind::local_index || call.kind == Kind::broadcast;
+  if (writes_elements && call.lists.has_size && call.lists.size == 0) call.lists.count = 0;
+  return call;
+}
+
+}  // namespace
+}  // namespace packing
+
+std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call) {
+  packing::require_no_rung(policy.rung);
+  packing::require_call(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
+  const gpu::CurrentDevice current(policy.device);
+  packing::require_device_arrays(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  call = packing::prepared(call);
+  const gpu::WorkspaceSize own{.scratch = packing::positions_scratch(call.lists.count, call.capacity)};
+  const gpu::WorkspaceSize size = gpu::followed_by(own, gpu::kResultBytes);
+  const gpu::DeviceCall memory(policy, size);
+  call.launch = &memory.launch();
+  if (waits) {
+    void* const result = static_cast<std::byte*>(memory.launch().scratch) + size.scratch - gpu::kResultBytes;
+    call.status = static_cast<gpu::PackStatus*>(result);
+  }
+  if (const Status status = packing::launch_positions(call); !status.ok()) throw_status(status, "list positions");
+  return waits ? packing::await(call) : 0;
+}
+
+gpu::WorkspaceSize detail::positions_workspace(std::int64_t lists, std::int64_t elements) {
+  // Of parents_to_offsets: a list and an offset past the last.
+  return gpu::followed_by({.scratch = packing::positions_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
+}
+
+}  // namespace upsweep
