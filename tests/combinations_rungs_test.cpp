@@ -278,6 +278,11 @@ TEST(CombinationErrors, TheFirstBadListIsNamed) {
     with(list, 5, kMost, [&] { expect({Code::stop_past_end, list}); });
     with(list, 0, kMost - 1, [&] { expect({Code::overflow, list}); });
   }
+  // With replacement, of more elements than int64 counts.
+  with(4, 0, kMost - 1, [&] {
+    EXPECT_EQ(failure_of([&] { combinations_offsets(par, Lists(starts, stops), kContent, 3, true, offsets); }),
+              (Failure{Code::overflow, 4}));
+  });
   // Just fits alone, 4294967296 choose 2, and with others no longer.
   with(2000, 0, std::int64_t{1} << 32, [&] {
     with(2001, 0, std::int64_t{1} << 15, [&] { expect({Code::ok, kNoIndex}); });

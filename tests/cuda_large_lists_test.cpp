@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "upsweep/combinations.hpp"
+#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/segmented.hpp"
@@ -117,6 +119,73 @@ TEST_F(LargeGpuLists, HalvesPastTheLimitsOf32BitsChangePlaces) {
   EXPECT_EQ(packed.at(kLast), 1);
   EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(packed.data()), kPast32, std::uint64_t{0}).value,
             std::uint64_t{2});
+}
+
+TEST_F(LargeGpuLists, PastTheLimitOf32BitsHaveAValueForEachElement) {
+  DeviceArray<std::int64_t> offsets(std::vector<std::int64_t>{7, 12, 12, kPast31 + 7, kPast32 + 7}, 0);
+  DeviceArray<std::uint8_t> values(std::vector<std::uint8_t>{1, 9, 0, 2}, 0);
+  Bytes out(kPast32);
+  EXPECT_EQ(broadcast(gpu::Policy{}, lists_at(offsets, 4), values.data(), 1, out.data(), kPast32), kPast32);
+  EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(out.data()), kPast32, std::uint64_t{0}).value,
+            static_cast<std::uint64_t>(5 + 2 * (kPast32 - kPast31)));
+  EXPECT_EQ(out.at(4), 1);
+  EXPECT_EQ(out.at(5), 0);
+  EXPECT_EQ(out.at(kPast31 - 1), 0);
+  EXPECT_EQ(out.at(kPast31), 2);
+  EXPECT_EQ(out.at(kPast32 - 1), 2);
+}
+
+using LargerGpuLists = tests::LargeGpuTest<90>;
+
+std::int64_t value_at(DeviceArray<std::int64_t>& array, std::int64_t i) {
+  std::int64_t value = 0;
+  require(cudaMemcpy(&value, array.data() + i, sizeof value, cudaMemcpyDeviceToHost));
+  return value;
+}
+std::int64_t sum_of(DeviceArray<std::int64_t>& array, std::int64_t n) {
+  return reduce(gpu::Policy{}, static_cast<const std::int64_t*>(array.data()), n, std::int64_t{0}).value;
+}
+
+TEST_F(LargerGpuLists, PastTheLimitOf32BitsKnowTheirElements) {
+  DeviceArray<std::int64_t> offsets(std::vector<std::int64_t>{-3, 2, 2, kPast31 - 3, kPast32 - 3}, 0);
+  DeviceArray<std::int64_t> out(kPast32);
+  const Lists lists = lists_at(offsets, 4);
+  EXPECT_EQ(local_index(gpu::Policy{}, lists, out.data(), kPast32), kPast32);
+  const auto up_to = [](std::int64_t n) { return n * (n - 1) / 2; };
+  EXPECT_EQ(sum_of(out, kPast32), up_to(5) + up_to(kPast31 - 5) + up_to(kPast32 - kPast31));
+  EXPECT_EQ(value_at(out, kPast31 - 1), kPast31 - 6);
+  EXPECT_EQ(value_at(out, kPast31), 0);
+  EXPECT_EQ(value_at(out, kPast32 - 1), kPast32 - kPast31 - 1);
+  EXPECT_EQ(offsets_to_parents(gpu::Policy{}, lists, out.data(), kPast32), kPast32);
+  EXPECT_EQ(sum_of(out, kPast32), 2 * (kPast31 - 5) + 3 * (kPast32 - kPast31));
+  EXPECT_EQ(value_at(out, kPast31 - 1), 2);
+  EXPECT_EQ(value_at(out, kPast31), 3);
+}
+
+TEST_F(LargerGpuLists, HaveMorePairsThan32BitsCount) {
+  constexpr std::int64_t kLength = 92'800;
+  constexpr std::int64_t kPairs = kLength * (kLength - 1) / 2;
+  static_assert(kPairs > std::int64_t{1} << 32);
+  DeviceArray<std::int32_t> offsets(std::vector<std::int32_t>{0, 1, kLength + 1, kLength + 3}, 0);
+  DeviceArray<std::int64_t> left(kPairs + 1);
+  DeviceArray<std::int64_t> right(kPairs + 1);
+  std::int64_t* const out[] = {left.data(), right.data()};
+  EXPECT_EQ(combinations(gpu::Policy{}, lists_at(offsets, 3), kLength + 3, 2, false, nullptr, out, kPairs + 1).total,
+            kPairs + 1);
+  // Every element is in kLength - 1 pairs; the two after them in one.
+  EXPECT_EQ(sum_of(left, kPairs + 1) + sum_of(right, kPairs + 1),
+            (kLength - 1) * (kLength * (kLength + 1) / 2) + 2 * kLength + 3);
+  std::int64_t first = 0;  // of the pairs whose left element is number i
+  for (std::int64_t i = 0; i + 1 < kLength; ++i) {
+    if (i % 1000 == 0 || i + 3 > kLength) {
+      EXPECT_EQ(value_at(left, first), i + 1);
+      EXPECT_EQ(value_at(right, first), i + 2);
+    }
+    first += kLength - 1 - i;
+  }
+  EXPECT_EQ(first, kPairs);
+  EXPECT_EQ(value_at(left, kPairs), kLength + 1);
+  EXPECT_EQ(value_at(right, kPairs), kLength + 2);
 }
 
 }  // namespace

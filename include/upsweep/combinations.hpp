@@ -14,6 +14,7 @@
 //           those of all lists so far, are more than int64 counts). Lists are checked and tuples counted before anything is
 //           written. unequal_lengths (out is too short; the lists of cartesian are not as many in each array), invalid_argument,
 //           unknown_rung, unsupported, out_of_memory: about no list.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. After an error offsets are unspecified there, too.
 // Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
 #pragma once
 
@@ -50,9 +51,10 @@ template <class R>
 concept PositionArrays = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
                          PositionArray<std::ranges::range_reference_t<R>>;
 
-inline Combinations run_combinations(const Policy& policy, std::span<const ListsOf> inputs, std::int64_t n,
-                                     bool is_cartesian, bool replacement, std::int64_t* offsets,
-                                     std::int64_t* const* out, std::int64_t room) {
+/// `inputs` must outlive the call.
+inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
+                                          bool replacement, std::int64_t* offsets, std::int64_t* const* out,
+                                          std::int64_t room) {
   CombinationsCall call;
   call.inputs = inputs;
   call.n = n;
@@ -61,6 +63,14 @@ inline Combinations run_combinations(const Policy& policy, std::span<const Lists
   call.offsets = offsets;
   call.out = out;
   call.room = room;
+  return call;
+}
+/// On a CPU or a GPU, as the policy is for.
+template <class AnyPolicy>
+Combinations run_combinations(const AnyPolicy& policy, std::span<const ListsOf> inputs, std::int64_t n,
+                              bool is_cartesian, bool replacement, std::int64_t* offsets, std::int64_t* const* out,
+                              std::int64_t room) {
+  CombinationsCall call = combinations_call(inputs, n, is_cartesian, replacement, offsets, out, room);
   const std::string_view rung = run_combinations(policy, call);
   return {call.total, rung};
 }
@@ -146,4 +156,68 @@ Combinations cartesian(const Policy& policy, std::initializer_list<CartesianInpu
   return cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets), pointers.data(), room);
 }
 
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// Lists, offsets and positions are the device's; the array of `out`, whose pointers are copied, and `inputs` are the host's.
+// These wait for the stream, as a bad list is an error.
+
+inline Combinations combinations_offsets(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
+                                         std::int64_t n, bool replacement, std::int64_t* offsets) {
+  detail::require_array(offsets, 1, "offsets");
+  const detail::ListsOf input{lists, content};
+  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
+}
+inline Combinations combinations(const gpu::Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+                                 bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
+  detail::require_array(static_cast<const void*>(out), 1, "out");
+  const detail::ListsOf input{lists, content};
+  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
+}
+inline Combinations cartesian_offsets(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
+                                      std::int64_t* offsets) {
+  detail::require_array(offsets, 1, "offsets");
+  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
+}
+inline Combinations cartesian(const gpu::Policy& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
+                              std::int64_t* const* out, std::int64_t room) {
+  detail::require_array(static_cast<const void*>(out), 1, "out");
+  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. `out` may be null: then
+/// there are offsets alone. Returns the rung.
+inline std::string_view combinations_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
+                                           std::int64_t n, bool replacement, std::int64_t* offsets,
+                                           std::int64_t* const* out, std::int64_t room,
+                                           gpu::CombinationsStatus* status) {
+  detail::require_array(status, 1, "status");
+  const detail::ListsOf input{lists, content};
+  auto call = detail::combinations_call({&input, 1}, n, false, replacement, offsets, out, room);
+  call.status = status;
+  return detail::run_combinations(policy, call);
+}
+inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
+                                        std::int64_t* offsets, std::int64_t* const* out, std::int64_t room,
+                                        gpu::CombinationsStatus* status) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::combinations_call(inputs, std::ssize(inputs), true, false, offsets, out, room);
+  call.status = status;
+  return detail::run_combinations(policy, call);
+}
+
+namespace gpu {
+
+/// The device memory that combinations, or their offsets, need under that policy: for a Workspace.
+inline WorkspaceSize combinations_workspace(const Policy& policy, const Lists& lists, std::int64_t content,
+                                            std::int64_t n, bool replacement, std::int64_t room) {
+  const upsweep::detail::ListsOf input{lists, content};
+  return upsweep::detail::combinations_workspace(
+      policy, upsweep::detail::combinations_call({&input, 1}, n, false, replacement, nullptr, nullptr, room));
+}
+inline WorkspaceSize cartesian_workspace(const Policy& policy, std::span<const CartesianInput> inputs,
+                                         std::int64_t room) {
+  return upsweep::detail::combinations_workspace(
+      policy, upsweep::detail::combinations_call(inputs, std::ssize(inputs), true, false, nullptr, nullptr, room));
+}
+
+}  // namespace gpu
 }  // namespace upsweep

@@ -39,19 +39,26 @@ class PairsInstance final : public Instance {
     return {{lists_.data(), std::ssize(lists_) * 8, false},
             {offsets_.data(), std::ssize(lists_) * 8, true},
             {left_.data(), left_.size() * 8, true},
-            {right_.data(), right_.size() * 8, true}};
+            {right_.data(), right_.size() * 8, true},
+            {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const auto count = std::upper_bound(lists_.begin(), lists_.end(), n) - lists_.begin() - 1;
     std::int64_t* const out[] = {static_cast<std::int64_t*>(at[2]), static_cast<std::int64_t*>(at[3])};
-    return combinations(policy, Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count), n, 2, replacement_,
-                        static_cast<std::int64_t*>(at[1]), out, total_)
-        .rung;
+    const auto made =
+        combinations(policy, lists_within(at, n), n, 2, replacement_, static_cast<std::int64_t*>(at[1]), out, total_);
+    status_ = {.first_bad = kNoIndex, .total = made.total, .code = Code::ok};  // it would have thrown
+    return made.rung;
   }
-  std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override {
-    throw Error(Code::unsupported, "combinations have no rungs on a GPU");
+  std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
+    std::int64_t* const out[] = {static_cast<std::int64_t*>(at[2]), static_cast<std::int64_t*>(at[3])};
+    return combinations_async(policy, lists_within(at, n), n, 2, replacement_, static_cast<std::int64_t*>(at[1]), out,
+                              total_, static_cast<gpu::CombinationsStatus*>(at[4]));
+  }
+  [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
+    return gpu::combinations_workspace(policy, Lists(lists_), group.n, 2, replacement_, total_);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
+    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     using Kind = ExpectedTuples::Kind;
     ExpectedTuples expected(replacement_ ? Kind::with_replacement : Kind::without_replacement, 2);
     std::int64_t k = 0;
@@ -67,6 +74,11 @@ class PairsInstance final : public Instance {
   }
 
  private:
+  [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
+    const auto count = std::upper_bound(lists_.begin(), lists_.end(), n) - lists_.begin() - 1;
+    return Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count);
+  }
+
   static constexpr std::int64_t kMostTuples = std::int64_t{1} << 29;  // 8 GB
 
   std::vector<std::int64_t> lists_;
@@ -75,6 +87,7 @@ class PairsInstance final : public Instance {
   cpu::Pages<std::int64_t> offsets_;
   cpu::Pages<std::int64_t> left_;
   cpu::Pages<std::int64_t> right_;
+  gpu::CombinationsStatus status_{};
 };
 
 constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole = true}};

@@ -8,15 +8,16 @@
 #include "combinations/rung.hpp"
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cuda/device_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
 namespace combining {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_shares;
+extern const Rung cpu_serial, cpu_shares, cuda_merge_path;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_shares};
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_shares, &cuda_merge_path};
 constexpr Ladder<Call> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -66,7 +67,7 @@ namespace {
 
 const Rung& choose(const Call& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  return usable(&cpu_shares, call, policy);
+  return usable(call.launch != nullptr ? &cuda_merge_path : &cpu_shares, call, policy);
 }
 
 /// The tuples of the first `lists` lists of a unit after `before` others, or where they no longer fit.
@@ -156,14 +157,74 @@ void require_arrays(const Call& call) {
   }
 }
 
-void require_room(const Call& call) {
-  if (call.out == nullptr) return;
-  if (call.room < call.total) {
-    throw Error(Code::unequal_lengths, "the arrays of positions have " + std::to_string(call.room) +
-                                           " elements, but there are " + std::to_string(call.total) + " tuples");
-  }
+[[noreturn]] void throw_no_room(const Call& call) {
+  throw Error(Code::unequal_lengths, "the arrays of positions have " + std::to_string(call.room) +
+                                         " elements, but there are " + std::to_string(call.total) + " tuples");
+}
+
+void require_out(const Call& call) {
   for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");
 }
+
+// ---- On a GPU.
+
+/// Throws for an array of the call that is not the device's.
+void require_device_arrays(const Call& call, int device) {
+  const auto require = [&](const void* data, std::int64_t count, const char* what) {
+    if (count > 0) gpu::require_device_memory(data, device, what);
+  };
+  for (const detail::ListsOf& input : call.inputs) {
+    const Lists& lists = input.lists;
+    if (!lists.has_size) {
+      require(lists.starts, lists.count, "starts");
+      require(lists.stops, lists.count, "stops");
+    }
+    if (lists.valid.is_given()) require(lists.valid.data, lists.count, "the validity of the lists");
+  }
+  if (call.offsets != nullptr) require(call.offsets, 1, "offsets");
+  if (call.out == nullptr) return;
+  for (std::int64_t d = 0; d < call.n; ++d) require(call.out[d], call.room, "an array of positions");
+}
+
+/// Throws what is wrong with a list on the device, which is bad in one of the inputs.
+[[noreturn]] void throw_bad_on_device(const Call& call, std::int64_t list) {
+  const gpu::Stream stream = call.launch->stream;
+  for (const detail::ListsOf& input : call.inputs) {
+    const Lists& lists = input.lists;
+    if (lists.has_size) continue;
+    if (lists.valid.is_given()) {
+      const std::int64_t bit = lists.valid.first_bit + list;
+      std::uint8_t byte = 0;
+      gpu::fetch(&byte, lists.valid.data + (lists.valid.is_bitmap ? bit / 8 : list), 1, stream);
+      const bool is_valid = lists.valid.is_bitmap ? ((byte >> (bit % 8)) & 1) != 0 : byte != 0;
+      if (!is_valid) continue;
+    }
+    visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
+      T start = 0;
+      T stop = 0;
+      gpu::fetch(&start, static_cast<const T*>(lists.starts) + list, sizeof start, stream);
+      gpu::fetch(&stop, static_cast<const T*>(lists.stops) + list, sizeof stop, stream);
+      const auto from = static_cast<std::int64_t>(start);
+      const auto to = static_cast<std::int64_t>(stop);
+      const Code code = check_list(from, to, input.content);
+      if (code != Code::ok) upsweep::throw_bad_list(code, list, from, to, input.content);
+    });
+  }
+  detail::no_such_value();
+}
+
+/// Waits for the call, sets the total, and throws what is wrong.
+void await(Call& call) {
+  gpu::CombinationsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+  call.total = status.total;
+  if (status.code == Code::ok) return;
+  if (status.code == Code::overflow) throw_overflow(status.first_bad);
+  if (status.first_bad == kNoIndex) throw_no_room(call);
+  throw_bad_on_device(call, status.first_bad);
+}
+
+static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
 
 }  // namespace
 }  // namespace combining
@@ -176,13 +237,37 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
       combining::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
   call.plan = &plan;
   call.total = plan.first_tuple.back();
-  combining::require_room(call);
+  if (call.out != nullptr) {
+    if (call.room < call.total) combining::throw_no_room(call);
+    combining::require_out(call);
+  }
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
   if (!status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 } catch (const std::bad_alloc&) {
   throw Error(Code::out_of_memory, "no memory left to count the tuples in");
+}
+
+std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
+  combining::require_arrays(call);
+  if (call.out != nullptr) combining::require_out(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");
+  gpu::CallOnDevice on_device(policy, call, &combining::choose, gpu::Fetches::result);
+  combining::require_device_arrays(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::CombinationsStatus*>(result);
+  on_device.run();
+  if (waits) combining::await(call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::combinations_workspace(const gpu::Policy& policy, const CombinationsCall& asked) {
+  CombinationsCall call = asked;
+  combining::require_arrays(call);
+  return gpu::CallOnDevice(policy, call, &combining::choose, gpu::Fetches::result).workspace();
 }
 
 void detail::require_tuple_offsets(std::int64_t offsets, std::int64_t lists) {

@@ -16,7 +16,8 @@ namespace upsweep::combining {
 /// Ways to choose n of so many elements; kNoIndex where they are more than int64 counts.
 inline std::int64_t combinations_of(std::int64_t elements, std::int64_t n, bool replacement) {
   if (elements == 0) return 0;  // n >= 1
-  const std::int64_t size = elements + (replacement ? n - 1 : 0);
+  std::int64_t size = elements;
+  if (replacement && __builtin_add_overflow(elements, n - 1, &size)) return kNoIndex;  // there are at least `size`
   if (n > size) return 0;
   cpu::Int128 ways = 1;
   for (std::int64_t j = 1; j <= std::min(n, size - n); ++j) {
