@@ -23,7 +23,7 @@
 //           unequal_lengths (columns, or too little room for their outputs), invalid_argument, unknown_rung, unsupported,
 //           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must overlap neither inputs nor each other.
-// GPU       pack and its two steps; list_positions.hpp is the CPU's.
+// GPU       pack and its two steps, with a gpu::Policy and device memory: see gpu.hpp.
 // Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
 #pragma once
 

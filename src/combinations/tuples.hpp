@@ -17,7 +17,7 @@ namespace upsweep::combining {
 inline std::int64_t combinations_of(std::int64_t elements, std::int64_t n, bool replacement) {
   if (elements == 0) return 0;  // n >= 1
   std::int64_t size = elements;
-  if (replacement && __builtin_add_overflow(elements, n - 1, &size)) return kNoIndex;  // there are at least `size`
+  if (replacement && __builtin_add_overflow(elements, n - 1, &size)) return kNoIndex;  // they are at least as many
   if (n > size) return 0;
   cpu::Int128 ways = 1;
   for (std::int64_t j = 1; j <= std::min(n, size - n); ++j) {

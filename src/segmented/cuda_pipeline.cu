@@ -3,9 +3,9 @@
 //
 // Idea   Blocks take equal shares of the bytes that there are to read and write, whatever the lists' lengths. In a block a
 //        warp searches the next share's lists, another one starts bulk copies of their offsets and elements into shared
-//        memory, eight fold them, lane by lane, warp by warp or all together, and one puts together what lies in several
+//        memory, eleven fold them, lane by lane, warp by warp or all together, and one puts together what lies in several
 //        shares, in order. See segmented/cuda_pipeline.cuh.
-// Cost   One pass. Work n, depth n/(256·396) and log2 of the lists.
+// Cost   One pass. Work n, depth n/(352·264) and log2 of the lists.
 // Needs  Compute capability 9.0; lists between offsets, without nulls. 52 bytes of workspace per share.
 // Limit  The memory, of sums of equal lists; where lengths differ widely, the longest list of a warp or a tile, and of
 //        lists of a few elements the instructions that each takes beside its additions.
