@@ -237,7 +237,7 @@ TEST_F(GpuTest, CombinationsOfListsOfOneSize) {
 
 TEST_F(GpuTest, ProductsOfOneToFourListsAndOfMany) {
   std::mt19937 random(8);
-  for (const std::size_t n : {1, 2, 3, 4, 40}) {
+  for (const std::size_t n : {1U, 2U, 3U, 4U, 40U}) {
     for (const bool is_long : {false, true}) {
       const std::size_t count = is_long ? 3 : 2500;
       const auto most = static_cast<std::size_t>(!is_long ? (n == 40 ? 2 : 5)
