@@ -345,6 +345,22 @@ TEST_F(GpuTest, TheFirstBadListOfCombinationsIsNamed) {
     const std::vector<CartesianInput> inputs{{Lists::of_size(kLists, 0), 0}, {lists, kContent}};
     EXPECT_EQ(failure_of([&] { cartesian_offsets(policy, inputs, offsets.data()); }),
               (Failure{Code::stop_before_start, 1999}));
+    // A null list's bounds are not what is wrong.
+    DeviceArray<std::int64_t> other_starts(Positions(kLists, 9), 0);
+    DeviceArray<std::int64_t> other_stops(Positions(kLists, 8), 0);
+    DeviceArray<std::uint8_t> valid(Bytes(kLists, 0), 0);
+    const Lists nulls = Lists::by_bounds(static_cast<const std::int64_t*>(other_starts.data()),
+                                         static_cast<const std::int64_t*>(other_stops.data()), kLists)
+                            .with_validity(Mask::bytes(valid.data(), kLists));
+    set(1500, -1, 4);
+    const std::vector<CartesianInput> with_nulls{{nulls, 10}, {lists, kContent}};
+    EXPECT_EQ(failure_of([&] { cartesian_offsets(policy, with_nulls, offsets.data()); }),
+              (Failure{Code::negative_start, 1500}));
+    DeviceArray<gpu::CombinationsStatus> status(1);
+    cartesian_async(policy, with_nulls, offsets.data(), nullptr, 0, status.data());
+    EXPECT_EQ(status.values()[0].code, Code::negative_start);
+    EXPECT_EQ(status.values()[0].first_bad, 1500);
+    set(1500, 3, 5);
     set(1999, 0, kMost / 2);
     const std::vector<CartesianInput> twice{{lists, kContent}, {lists, kContent}};
     EXPECT_EQ(failure_of([&] { cartesian_offsets(policy, twice, offsets.data()); }), (Failure{Code::overflow, 1999}));

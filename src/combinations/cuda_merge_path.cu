@@ -125,16 +125,13 @@ struct ProductCounts {
   std::int64_t n;
 
   __device__ std::int64_t operator()(std::int64_t i) const {
-    Number product = 1;
-    bool is_empty = false;
+    Number product = 1;  // too many times none are none
     for (std::int64_t d = 0; d < n; ++d) {
       const std::int64_t length = inputs[d].at(i).length;
       if (length < 0) return -1;
-      is_empty |= length == 0;
       const Wide wide = Wide{product} * static_cast<Number>(length);
       product = wide >= kTooMany ? kTooMany : static_cast<Number>(wide);
     }
-    if (is_empty) return 0;
     return product == kTooMany ? -1 : static_cast<std::int64_t>(product);
   }
   [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
