@@ -188,7 +188,7 @@ void require_device_arrays(const Call& call, int device) {
 
 /// Throws what is wrong with a list on the device, which is bad in one of the inputs.
 [[noreturn]] void throw_bad_on_device(const Call& call, std::int64_t list) {
-  const gpu::Stream stream = call.launch->stream;
+  gpu::Stream stream = call.launch->stream;
   for (const detail::ListsOf& input : call.inputs) {
     const Lists& lists = input.lists;
     if (lists.has_size) continue;
