@@ -156,9 +156,9 @@ TEST_F(GpuTest, CombinationsOfEveryPattern) {
     const bool is_long = which == ListPattern::one || which == ListPattern::pareto || which == ListPattern::fixed1000;
     SCOPED_TRACE(kListPatterns[pattern]);
     check_offsets(generated_offsets(which, is_long ? 1000 : 100'001), 2, pattern % 2 == 1, pattern % 4);
-    if (is_long) continue;
+    if (is_long || which == ListPattern::giants) continue;
     check_offsets(generated_offsets(which, 20'003), 3, pattern % 2 == 0);
-    if (which == ListPattern::fixed32 || which == ListPattern::giants) continue;
+    if (which == ListPattern::fixed32) continue;
     check_offsets(generated_offsets(which, 9'001), 4, pattern % 2 == 1);
   }
 }
