@@ -23,9 +23,7 @@ Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
   return visit_kept(call, [&]<class T>(std::type_identity<T>) { return pipeline_on<T>(call); });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
-  return memory_for(shares_of(call));
-}
+gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept { return memory_for(shares_of(call)); }
 #endif
 
 const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {

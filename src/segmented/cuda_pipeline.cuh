@@ -335,12 +335,12 @@ enum TileFlag : std::uint32_t {
 };
 
 struct Tile {
-  std::int64_t list;        ///< the first one with offsets here
-  std::int64_t begin;       ///< content
-  std::uint32_t size;       ///< elements
-  std::uint32_t lists;      ///< with offsets here
-  std::uint32_t bounds_at;  ///< bytes from the stage's begin to the first offset
-  std::uint32_t content_at; ///< to element `begin`
+  std::int64_t list;         ///< the first one with offsets here
+  std::int64_t begin;        ///< content
+  std::uint32_t size;        ///< elements
+  std::uint32_t lists;       ///< with offsets here
+  std::uint32_t bounds_at;   ///< bytes from the stage's begin to the first offset
+  std::uint32_t content_at;  ///< to element `begin`
   std::uint32_t flags;
   int lanes;  ///< of a list: log2
   // Of the share; only of tiles that are clipped, or begin one.
@@ -374,9 +374,9 @@ struct Share {
   Border end;
   std::int64_t number;  ///< -1: there is none left
   std::int64_t lists_end;
-  std::int64_t base;  ///< the list that the first unit begins with: at or before begin.list
-  int unit;           ///< lists
-  int units;          ///< 0: nothing to fold; less: offsets descend, lists are only checked
+  std::int64_t base;                   ///< the list that the first unit begins with: at or before begin.list
+  int unit;                            ///< lists
+  int units;                           ///< 0: nothing to fold; less: offsets descend, lists are only checked
   std::uint32_t elements[kMostUnits];  ///< from the share's begin to each unit's end
 };
 
@@ -570,8 +570,8 @@ class ListPipeline {
     std::int64_t base = begin.list;
     // Where offsets descend, borders may: these lists are in other shares, too.
     if (end.list > begin.list || (end.list == begin.list && end.element > begin.element)) {
-      const std::int64_t each = (end.element - begin.element) * kBytes / lists +
-                                (lists_.kind == BoundKind::int64 ? 8 : 4);
+      const std::int64_t each =
+          (end.element - begin.element) * kBytes / lists + (lists_.kind == BoundKind::int64 ? 8 : 4);
       if (each <= kTinyBytes) unit *= 2;
       while (unit > 1 && each * unit > kStageBytes / 4) unit /= 2;
       base = begin.list & ~std::int64_t{unit - 1};
@@ -697,10 +697,9 @@ class ListPipeline {
                                                      starts + ((lists_.count + 1) << bound_shift));
     const char* const elements = reinterpret_cast<const char*>(content_);
     const std::uint32_t content_bytes = piece.size * kBytes;
-    const Copy content = is_inner_content
-                             ? whole_units(stage, bounds.end, first_element, content_bytes)
-                             : copy_ends(stage, bounds.end, first_element, first_element + content_bytes, elements,
-                                         elements + lists_.content * kBytes);
+    const Copy content = is_inner_content ? whole_units(stage, bounds.end, first_element, content_bytes)
+                                          : copy_ends(stage, bounds.end, first_element, first_element + content_bytes,
+                                                      elements, elements + lists_.content * kBytes);
     __syncwarp();  // the bytes at the ends before the arrival below
     if (lane_ == 0) {
       Tile& tile = head_.tile[stage_];
@@ -1003,7 +1002,7 @@ class ListPipeline {
       const char* const bounds = stage + tile.bounds_at;
       const In* const content = reinterpret_cast<const In*>(stage + tile.content_at);
       // In registers: results are written in between, for all the compiler knows over the tile.
-      const Here here{bounds,     tile.list, tile.begin, tile.size, tile.lists, tile.flags};
+      const Here here{bounds, tile.list, tile.begin, tile.size, tile.lists, tile.flags};
       const int lanes = tile.lanes;
       const int batches = static_cast<int>(((here.lists << lanes) + 31) / 32);
       int batch = turn;
@@ -1110,7 +1109,8 @@ class ListPipeline {
     }
     if (found < 0) return;
     const std::int64_t start = bound(bounds, static_cast<std::uint32_t>(found));
-    const bool goes_on = (tile.flags & kTrail) != 0 || bound(bounds, static_cast<std::uint32_t>(found + 1)) > tile.end();
+    const bool goes_on =
+        (tile.flags & kTrail) != 0 || bound(bounds, static_cast<std::uint32_t>(found + 1)) > tile.end();
     if (!goes_on || start < tile.begin) return;
     is_running_ = true;
     began_here_ = true;
