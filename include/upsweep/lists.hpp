@@ -37,6 +37,14 @@ std::int64_t lists_of_offsets(std::int64_t offsets);
 /// Throws unequal_lengths.
 void require_as_many_stops(std::int64_t starts, std::int64_t stops);
 
+/// Where bounds go on after one of so many bytes: an address, as there may be no bounds yet.
+inline const void* bounds_after(const void* bounds, std::int64_t bytes) {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(bounds) + static_cast<std::uintptr_t>(bytes));
+}
+
+/// Whether the arrays of a call are there. Where they are yet to come, pointers are not looked at: all may be null.
+enum class ArraysAre : std::uint8_t { there, to_come };
+
 }  // namespace detail
 
 /// Booleans: a byte each (0 is false), or a bit each, the least significant bit of a byte first, as Arrow has them.
@@ -97,10 +105,11 @@ struct Lists {
     detail::require_as_many_stops(std::ssize(each_start), std::ssize(each_stop));
   }
 
-  /// `count` lists between count + 1 offsets.
+  /// `count` lists between count + 1 offsets. Null offsets are of lists whose memory is yet to come, as the functions take
+  /// them that say how large a workspace must be.
   template <ListBound T>
   static Lists by_offsets(const T* offsets, std::int64_t count) {
-    return by_bounds(offsets, offsets == nullptr ? nullptr : offsets + 1, count);
+    return by_bounds(offsets, static_cast<const T*>(detail::bounds_after(offsets, sizeof(T))), count);
   }
   /// `count` lists between starts and stops.
   template <ListBound T>
@@ -130,7 +139,7 @@ struct Lists {
 
   /// Whether they are given by offsets or are of one size, and so lie one after the other.
   [[nodiscard]] bool are_adjacent() const {
-    return has_size || count == 0 || stops == static_cast<const std::byte*>(starts) + size_of(type);
+    return has_size || count == 0 || stops == detail::bounds_after(starts, size_of(type));
   }
 };
 
@@ -139,11 +148,13 @@ namespace detail {
 /// What a call needs to know about lists before it comes to their bounds. Throws invalid_argument for a negative count or
 /// size and for null pointers where there are lists; unequal_lengths for a validity of another length, and where lists of one
 /// size need more than `content` elements; overflow where these do not fit int64.
-void require_lists(const Lists& lists, std::int64_t content);
+void require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays = ArraysAre::there);
+/// Throws invalid_argument for a negative length, and for a null pointer where there are elements.
+void require_array(const void* data, std::int64_t n, const char* what, ArraysAre arrays);
 /// Throws unequal_lengths for an output that has another number of elements than there are lists.
 void require_an_element_each(const Lists& lists, std::int64_t outputs);
 /// Throws invalid_argument, unequal_lengths for a mask that is given but not of that length.
-void require_mask(const Mask& mask, std::int64_t length, const char* what);
+void require_mask(const Mask& mask, std::int64_t length, const char* what, ArraysAre arrays = ArraysAre::there);
 
 }  // namespace detail
 }  // namespace upsweep

@@ -17,12 +17,16 @@ void detail::require_as_many_stops(std::int64_t starts, std::int64_t stops) {
               "there are " + std::to_string(starts) + " starts, but " + std::to_string(stops) + " stops");
 }
 
-void detail::require_mask(const Mask& mask, std::int64_t length, const char* what) {
+void detail::require_array(const void* data, std::int64_t n, const char* what, ArraysAre arrays) {
+  if (arrays == ArraysAre::there || n < 0) require_array(data, n, what);
+}
+
+void detail::require_mask(const Mask& mask, std::int64_t length, const char* what, ArraysAre arrays) {
   if (!mask.is_given()) return;
   if (mask.first_bit < 0) {
     throw Error(Code::invalid_argument, std::string(what) + ": its first bit is before its bitmap begins");
   }
-  require_array(mask.data, mask.length, what);
+  require_array(mask.data, mask.length, what, arrays);
   if (mask.length == length) return;
   throw Error(Code::unequal_lengths,
               std::string(what) + " has " + std::to_string(mask.length) + " booleans, not " + std::to_string(length));
@@ -34,16 +38,16 @@ void detail::require_an_element_each(const Lists& lists, std::int64_t outputs) {
                                          std::to_string(outputs) + " elements");
 }
 
-void detail::require_lists(const Lists& lists, std::int64_t content) {
+void detail::require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays) {
   if (lists.count < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
-  require_mask(lists.valid, lists.count, "the validity of the lists");
+  require_mask(lists.valid, lists.count, "the validity of the lists", arrays);
   if (!lists.has_size) {
     if (!is_list_bound(lists.type)) {
       throw Error(Code::unsupported_type,
                   "bounds of lists are int32, uint32 or int64, not " + std::string(name(lists.type)));
     }
-    require_array(lists.starts, lists.count, "starts");
-    require_array(lists.stops, lists.count, "stops");
+    require_array(lists.starts, lists.count, "starts", arrays);
+    require_array(lists.stops, lists.count, "stops", arrays);
     return;
   }
   if (lists.size < 0) throw Error(Code::invalid_argument, "the size of the lists must not be negative");
