@@ -349,21 +349,29 @@ TEST_F(GpuTest, AGraphReplaysPacksWhoseStatusStaysOnTheDevice) {
     DeviceColumn column(given.content(), 8, 0);
     column.clear(2 * std::ssize(expected.positions));
     DeviceArray<std::int64_t> offsets(given.lists() + 1);
-    DeviceArray<gpu::PackStatus> status(2);
+    DeviceArray<std::int64_t> alone(given.lists() + 1);
+    DeviceArray<gpu::PackStatus> status(4);
     const tests::OwnStream stream;
     auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
     const PackColumn view = column.pack_view();
     const std::span<const PackColumn> columns(&view, 1);
-    const auto size = gpu::pack_workspace(policy, lists.view(), columns);
+    PackColumn to_come = view;
+    to_come.data = to_come.out = nullptr;
+    const auto bounds_to_come = Lists::by_bounds<std::int64_t>(nullptr, nullptr, given.lists());
+    const auto size = gpu::pack_workspace(policy, bounds_to_come, std::span(&to_come, 1));
+    EXPECT_EQ(size.scratch, gpu::pack_workspace(policy, lists.view(), columns).scratch);
     gpu::Workspace workspace(size, 0, stream);
     policy = policy.with_workspace(workspace);
     const tests::Replay replay(stream, [&] {
       EXPECT_EQ(failure_of([&] { pack(policy, lists.view(), offsets.data(), columns); }).code, Code::invalid_argument);
       pack_async(policy, lists.view(), offsets.data(), columns, status.data());
       pack_content_async(policy, lists.view(), offsets.data(), columns, status.data() + 1);
+      pack_async(policy, lists.view(), alone.data(), {}, status.data() + 2);
+      pack_offsets_async(policy, lists.view(), given.content(), alone.data(), status.data() + 3);
     });
     for (int run = 0; run < 4; ++run) {
       require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(given.lists() + 1) * 8, stream));
+      require(cudaMemsetAsync(alone.data(), run, static_cast<std::size_t>(given.lists() + 1) * 8, stream));
       require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
       const std::int64_t bad = run == 2 ? -5 : given.stops[0];
       const std::int64_t start = run == 2 ? 7 : given.starts[0];
@@ -382,8 +390,27 @@ TEST_F(GpuTest, AGraphReplaysPacksWhoseStatusStaysOnTheDevice) {
       }
       if (fails) continue;
       EXPECT_EQ(offsets.values(), expected.offsets) << rung.id;
+      EXPECT_EQ(alone.values(), expected.offsets) << rung.id;
       EXPECT_EQ(column.complaint(expected.positions), "") << rung.id;
     }
+  }
+}
+
+TEST_F(GpuTest, OffsetsAloneAreOfTheContentThatIsSaid) {
+  DeviceArray<std::int64_t> bounds(std::vector<std::int64_t>{0, 3, 7}, 0);
+  DeviceArray<std::int64_t> offsets(3);
+  DeviceArray<gpu::PackStatus> status(2);
+  const Lists lists = Lists::by_offsets(bounds.data(), 2);
+  for (const RungInfo& rung : rungs()) {
+    const auto policy = gpu::Policy{}.with_rung(rung.id);
+    pack_offsets_async(policy, lists, 6, offsets.data(), status.data());
+    pack_async(policy, lists, offsets.data(), {}, status.data() + 1);
+    EXPECT_EQ(status.values()[0].code, Code::stop_past_end) << rung.id;
+    EXPECT_EQ(status.values()[0].first_bad, 1) << rung.id;
+    EXPECT_EQ(status.values()[1].code, Code::ok) << rung.id;
+    EXPECT_EQ(status.values()[1].total, 7) << rung.id;
+    EXPECT_EQ(offsets.values(), (std::vector<std::int64_t>{0, 3, 7})) << rung.id;
+    EXPECT_EQ(pack(policy, lists, offsets.data(), std::span<const PackColumn>()).total, 7) << rung.id;
   }
 }
 

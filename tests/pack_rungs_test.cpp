@@ -419,6 +419,19 @@ TEST(Pack, NamesTheFirstListThatGivenOffsetsDoNotFit) {
   }
 }
 
+TEST(Pack, WithoutColumnsWritesOffsetsAlone) {
+  const Positions starts{5, 0, 3};
+  const Positions stops{9, 3, 3};
+  Positions offsets(4);
+  for (const RungInfo& rung : tests::rungs_of("pack", Backend::cpu)) {
+    EXPECT_EQ(pack(par.with_rung(rung.id), Lists(starts, stops), offsets).total, 7) << rung.id;
+    EXPECT_EQ(offsets, (Positions{0, 4, 7, 7})) << rung.id;
+    EXPECT_EQ(failure_of([&] { pack_offsets(par.with_rung(rung.id), Lists(starts, stops), 8, offsets); }),
+              (Failure{Code::stop_past_end, 0}))
+        << rung.id;
+  }
+}
+
 TEST(Pack, SaysWhatIsWrong) {
   const Positions offsets{0, 2, 3};
   const std::vector<int> content{1, 2, 3};

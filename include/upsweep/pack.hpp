@@ -10,7 +10,8 @@
 // Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever they are.
 // Steps     pack() does it all where outputs are known to be large enough. Otherwise pack_offsets() says how large they
 //           have to be, and pack_content() moves the content. Of starts and stops without nulls, compact_offsets
-//           (ragged.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in.
+//           (ragged.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in; nor does
+//           pack() without columns.
 // Nested    lists of lists are packed from the outside in: the content of the outer lists is the bounds of the inner ones, two
 //           columns. What comes out are starts and stops of the inner lists in their new order, for the next pack():
 //             pack(par, outer, outer_offsets, PackColumn::of(inner_starts, starts),
@@ -219,6 +220,16 @@ std::string_view pack_async(const gpu::Policy& policy, const L& lists, std::int6
   call.status = status;
   return detail::run_pack(policy, call);
 }
+/// The same of offsets alone, of lists in `content` elements.
+template <detail::ListsOrViews L>
+std::string_view pack_offsets_async(const gpu::Policy& policy, const L& lists, std::int64_t content,
+                                    std::int64_t* offsets, gpu::PackStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
+  call.content = content;
+  call.status = status;
+  return detail::run_pack(policy, call);
+}
 /// The same of content alone.
 template <detail::ListsOrViews L>
 std::string_view pack_content_async(const gpu::Policy& policy, const L& lists, const std::int64_t* offsets,
@@ -233,7 +244,8 @@ std::string_view pack_content_async(const gpu::Policy& policy, const L& lists, c
 
 namespace gpu {
 
-/// The device memory that such a pack, or a step of it, needs under that policy: for a Workspace.
+/// The device memory that such a pack, or a step of it, needs under that policy: for a Workspace. Without columns, that of
+/// pack_offsets(). Arrays need not be there yet: pointers may be null.
 template <upsweep::detail::ListsOrViews L>
 WorkspaceSize pack_workspace(const Policy& policy, const L& lists, std::span<const PackColumn> columns) {
   upsweep::detail::PackCall call = upsweep::detail::pack_call(upsweep::detail::lists_or_views(lists), nullptr);

@@ -36,30 +36,29 @@ const Rung& choose(const detail::PackCall& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_staged, call, policy);
 }
 
-void require_column(const PackColumn& column, std::int64_t content) {
+void require_column(const PackColumn& column, std::int64_t content, detail::ArraysAre arrays) {
   const std::int64_t size = column.element_size;
   if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) {
     throw Error(Code::invalid_argument,
                 "elements of " + std::to_string(size) + " bytes: columns are of 1, 2, 4, 8 or 16 bytes");
   }
-  detail::require_array(column.data, column.length, "content");
-  detail::require_array(column.out, column.capacity, "output");
+  detail::require_array(column.data, column.length, "content", arrays);
+  detail::require_array(column.out, column.capacity, "output", arrays);
   if (column.length == content) return;
   throw Error(Code::unequal_lengths, "columns of " + std::to_string(content) + " and " + std::to_string(column.length) +
                                          " elements: they must have as many");
 }
 
 /// Throws what is wrong with a call before a list is looked at; fills in what follows from the columns.
-void require_call(detail::PackCall& call) {
+void require_call(detail::PackCall& call, detail::ArraysAre arrays = detail::ArraysAre::there) {
   call.capacity = std::numeric_limits<std::int64_t>::max();
   if (!call.columns.empty()) call.content = call.columns.front().length;
   for (const PackColumn& column : call.columns) {
-    require_column(column, call.content);
+    require_column(column, call.content, arrays);
     call.capacity = std::min(call.capacity, column.capacity);
   }
   if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
-  if (call.columns.empty() && call.offsets_given) call.content = std::numeric_limits<std::int64_t>::max();
-  detail::require_lists(call.lists, call.content);
+  detail::require_lists(call.lists, call.content, arrays);
 }
 
 /// Throws for offsets that are not there, and for an output that overlaps another array.
@@ -157,9 +156,7 @@ std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
 
 gpu::WorkspaceSize detail::pack_workspace(const gpu::Policy& policy, const PackCall& asked) {
   PackCall call = asked;
-  // Offsets alone are of content that is not said here.
-  if (call.columns.empty()) call.content = std::numeric_limits<std::int64_t>::max();
-  packing::require_call(call);
+  packing::require_call(call, ArraysAre::to_come);
   return gpu::CallOnDevice(policy, call, &packing::choose, gpu::Fetches::result).workspace();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -68,7 +69,8 @@ struct PackCall {
   const void* sizes =
       nullptr;  ///< of list views: as many elements each, of the type of the starts; there are no stops then
   std::span<const PackColumn> columns = {};
-  std::int64_t content = 0;         ///< the length of all columns
+  /// The length of all columns. Without columns nothing is known of it, unless it is given.
+  std::int64_t content = std::numeric_limits<std::int64_t>::max();
   std::int64_t capacity = 0;        ///< the least of all columns
   std::int64_t* offsets = nullptr;  ///< n + 1: written; where they are given, read
   bool offsets_given = false;
@@ -78,7 +80,7 @@ struct PackCall {
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error. The columns say how long
-/// the content is, or, where there are none, call.content.
+/// the content is, or, where there are none, call.content: where that is not given either, lists may end anywhere.
 std::string_view run_pack(const Policy& policy, PackCall& call);
 /// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the room.
 std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
