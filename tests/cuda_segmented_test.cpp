@@ -15,6 +15,7 @@
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "device_array.hpp"
+#include "device_booleans.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "scan/reference.hpp"
@@ -27,6 +28,7 @@ namespace {
 using segmented::expected_fold;
 using segmented::expected_pick;
 using tests::DeviceArray;
+using tests::DeviceBooleans;
 using tests::GpuTest;
 using tests::require;
 
@@ -253,34 +255,6 @@ std::int64_t expected(Reducer reducer, const T* x, std::int64_t first, std::int6
   return pick < 0 ? -1 : position[static_cast<std::size_t>(pick)];
 }
 
-/// Masks on the device: bytes, or bits from one on.
-class DeviceMask {
- public:
-  DeviceMask(const std::vector<bool>& booleans, std::int64_t first_bit)
-      : count_(std::ssize(booleans)), first_bit_(first_bit), bytes_(packed(booleans, first_bit), 1) {}
-
-  [[nodiscard]] Mask view() {
-    if (count_ == 0) return {};
-    return first_bit_ < 0 ? Mask::bytes(bytes_.data(), count_) : Mask::bits(bytes_.data(), count_, first_bit_);
-  }
-
- private:
-  static std::vector<std::uint8_t> packed(const std::vector<bool>& booleans, std::int64_t first_bit) {
-    const std::size_t n = booleans.size();
-    if (first_bit < 0) return {booleans.begin(), booleans.end()};
-    std::vector<std::uint8_t> bytes((static_cast<std::size_t>(first_bit) + n + 7) / 8, 0xFF);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t bit = static_cast<std::size_t>(first_bit) + i;
-      if (!booleans[i]) bytes[bit / 8] = static_cast<std::uint8_t>(bytes[bit / 8] & ~(1U << (bit % 8)));
-    }
-    return bytes;
-  }
-
-  std::int64_t count_;
-  std::int64_t first_bit_;
-  DeviceArray<std::uint8_t> bytes_;
-};
-
 template <class Bound = std::int64_t, class T, class Op>
 void check_reducer(const Given& given, const std::vector<T>& content, Op op, std::int64_t misaligned = 0,
                    const std::vector<bool>& valid = {}, std::int64_t first_bit = -1) {
@@ -292,10 +266,11 @@ void check_reducer(const Given& given, const std::vector<T>& content, Op op, std
   }
   DeviceLists<Bound> lists(given, misaligned);
   DeviceArray<T> in(content, misaligned);
-  DeviceMask mask(valid, first_bit);
+  DeviceBooleans mask(valid, first_bit, 1);
   SCOPED_TRACE(testing::Message() << name(Op::kReducer) << " of " << name(type_of<T>()));
   check_rungs(given, right, misaligned, [&](const gpu::Policy& policy, Out* out) {
-    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, op, mask.view());
+    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, op,
+                            valid.empty() ? Mask{} : mask.view());
   });
 }
 
@@ -437,7 +412,7 @@ TEST_F(GpuTest, NullElementsAndNullListsAreSkipped) {
       const auto content = exact_values<std::int64_t>(given.content);
       DeviceLists<std::int64_t> lists(dirty, 0);
       DeviceArray<std::int64_t> in(content, 0);
-      DeviceMask mask(is_list, first_bit);
+      DeviceBooleans mask(is_list, first_bit, 1);
       check_rungs(clean, expected_folds(clean, content, add, std::int64_t{4}), 0,
                   [&](const gpu::Policy& policy, std::int64_t* out) {
                     return segmented_reduce(policy, lists.view().with_validity(mask.view()), in.data(),
@@ -610,8 +585,8 @@ TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
       DeviceArray<gpu::ListsStatus> status(1);
       const tests::OwnStream stream;
       auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
-      gpu::Workspace workspace(gpu::segmented_workspace<double, double>(policy, lists.view(), given.content), 0,
-                               stream);
+      const Lists to_come = Lists::by_offsets<std::int64_t>(nullptr, given.count());
+      gpu::Workspace workspace(gpu::segmented_workspace<double, double>(policy, to_come, given.content), 0, stream);
       policy = policy.with_workspace(workspace);
       const tests::Replay replay(stream, [&] {
         EXPECT_EQ(tests::code_of([&] { segmented_reduce(policy, lists.view(), in.data(), given.content, out.data()); }),
