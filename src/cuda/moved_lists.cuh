@@ -372,79 +372,91 @@ __global__ void __launch_bounds__(kThreads)
   firsts[tile] = tile * kTile >= total ? n - 1 : list_of(offsets, offsets[0], tile * kTile, 0, n - 1);
 }
 
-/// out[k] ← content[source.position(k + source.shift(l, where list l begins in the result))].
-template <class E, class Source>
-__global__ void __launch_bounds__(kTileThreads)
-    gather_tile(const E* content, Source source, const std::int64_t* offsets, const std::int64_t* firsts,
-                const Outcome* outcome, E* out) {
-  __shared__ std::uint32_t heads[kTile / 32];  // where lists begin
-  __shared__ std::int64_t shifts[kTile];       // of the list that begins there
-  static_assert(kTile / 32 == 32, "a warp looks at all words of heads at once");
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const std::int64_t begin = std::int64_t{blockIdx.x} * kTile;
-  const std::int64_t total = outcome->moved;
-  if (begin >= total) return;
-  const std::int64_t end = ::min(begin + kTile, total);
-  const std::int64_t first = firsts[blockIdx.x];
-  const std::int64_t last = firsts[blockIdx.x + 1];
-  const std::int64_t origin = offsets[0];
-  const bool searched = last - first >= kSearchedLists;
+/// What the threads of a tile share to find their lists. Shift: what source.shift() says of a list.
+template <class Shift>
+struct TileHeads {
+  std::uint32_t heads[kTile / 32];  ///< where lists begin
+  Shift shifts[kTile];              ///< of the list that begins there
+};
 
-  std::int64_t from[kTileItems];
-  if (searched) {
+/// shifts[k] ← source.shift(l, where list l begins in the result) of the list l of element k * kTileThreads + threadIdx.x of
+/// the tile from `begin` on. The result ends at `end` or later; lists `first` … `last` touch the tile.
+template <class Source, class Shift>
+__device__ __forceinline__ void find_shifts(const Source& source, const std::int64_t* offsets, std::int64_t begin,
+                                            std::int64_t end, std::int64_t first, std::int64_t last,
+                                            TileHeads<Shift>& tile, Shift (&shifts)[kTileItems]) {
+  static_assert(kTile / 32 == 32, "a warp looks at all words of heads at once");
+  const std::int64_t origin = offsets[0];
+  if (last - first >= kSearchedLists) {
 #pragma unroll
     for (int k = 0; k < kTileItems; ++k) {
       const std::int64_t at = begin + k * kTileThreads + threadIdx.x;
       if (at >= end) break;
       const std::int64_t list = list_of(offsets, origin, at, first, last);
-      from[k] = at + source.shift(list, offsets[list] - origin);
+      shifts[k] = source.shift(list, offsets[list] - origin);
     }
-  } else {
-    if (threadIdx.x < kTile / 32) heads[threadIdx.x] = 0;
-    __syncthreads();
-    constexpr int kAtOnce = 4;  // lists of a thread: their loads do not wait for each other
-    for (std::int64_t list = first + threadIdx.x; list <= last; list += kAtOnce * kTileThreads) {
-      std::int64_t own[kAtOnce];
-      std::int64_t shift[kAtOnce];
-      bool is_here[kAtOnce];
+    return;
+  }
+  if (threadIdx.x < kTile / 32) tile.heads[threadIdx.x] = 0;
+  __syncthreads();
+  constexpr int kAtOnce = 4;  // lists of a thread: their loads do not wait for each other
+  for (std::int64_t list = first + threadIdx.x; list <= last; list += kAtOnce * kTileThreads) {
+    std::int64_t own[kAtOnce];
+    Shift shift[kAtOnce];
+    bool is_here[kAtOnce];
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        const std::int64_t one = list + k * kTileThreads;
-        own[k] = one <= last ? offsets[one] - origin : end;
-        const std::int64_t next = one <= last ? offsets[one + 1] - origin : end;
-        is_here[k] = own[k] != next && own[k] < end && next > begin;
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (is_here[k]) shift[k] = source.shift(list + k * kTileThreads, own[k]);
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (!is_here[k]) continue;
-        const int head = own[k] > begin ? static_cast<int>(own[k] - begin) : 0;
-        atomicOr(&heads[head / 32], 1U << (head % 32));
-        shifts[head] = shift[k];
-      }
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t one = list + k * kTileThreads;
+      own[k] = one <= last ? offsets[one] - origin : end;
+      const std::int64_t next = one <= last ? offsets[one + 1] - origin : end;
+      is_here[k] = own[k] != next && own[k] < end && next > begin;
     }
-    __syncthreads();
-    const unsigned filled = __ballot_sync(detail::kAllLanes, heads[lane] != 0);
 #pragma unroll
-    for (int k = 0; k < kTileItems; ++k) {
-      const int at = k * kTileThreads + static_cast<int>(threadIdx.x);
-      int word = at / 32;
-      std::uint32_t before = heads[word] & (0xFFFFFFFFU >> (31 - at % 32));
-      if (before == 0) {  // the last head lies in an earlier word; the tile's first element has one
-        word = 31 - __clz(static_cast<int>(filled & ((1U << word) - 1)));
-        before = heads[word];
-      }
-      from[k] = begin + at + shifts[word * 32 + 31 - __clz(static_cast<int>(before))];
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (is_here[k]) shift[k] = source.shift(list + k * kTileThreads, own[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (!is_here[k]) continue;
+      const int head = own[k] > begin ? static_cast<int>(own[k] - begin) : 0;
+      atomicOr(&tile.heads[head / 32], 1U << (head % 32));
+      tile.shifts[head] = shift[k];
     }
   }
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const unsigned filled = __ballot_sync(detail::kAllLanes, tile.heads[lane] != 0);
+#pragma unroll
+  for (int k = 0; k < kTileItems; ++k) {
+    const int at = k * kTileThreads + static_cast<int>(threadIdx.x);
+    int word = at / 32;
+    std::uint32_t before = tile.heads[word] & (0xFFFFFFFFU >> (31 - at % 32));
+    if (before == 0) {  // the last head lies in an earlier word; the tile's first element has one
+      word = 31 - __clz(static_cast<int>(filled & ((1U << word) - 1)));
+      before = tile.heads[word];
+    }
+    shifts[k] = tile.shifts[word * 32 + 31 - __clz(static_cast<int>(before))];
+  }
+}
+
+/// out[k] ← content[source.position(k + source.shift(l, where list l begins in the result))].
+template <class E, class Source>
+__global__ void __launch_bounds__(kTileThreads)
+    gather_tile(const E* content, Source source, const std::int64_t* offsets, const std::int64_t* firsts,
+                const Outcome* outcome, E* out) {
+  __shared__ TileHeads<std::int64_t> tile;
+  const std::int64_t begin = std::int64_t{blockIdx.x} * kTile;
+  const std::int64_t total = outcome->moved;
+  if (begin >= total) return;
+  const std::int64_t end = ::min(begin + kTile, total);
+  std::int64_t shifts[kTileItems];
+  find_shifts(source, offsets, begin, end, firsts[blockIdx.x], firsts[blockIdx.x + 1], tile, shifts);
 
   E items[kTileItems];
 #pragma unroll
   for (int k = 0; k < kTileItems; ++k) {
-    if (begin + k * kTileThreads + threadIdx.x < end) items[k] = content[source.position(from[k])];
+    const std::int64_t at = begin + k * kTileThreads + threadIdx.x;
+    if (at < end) items[k] = content[source.position(at + shifts[k])];
   }
 #pragma unroll
   for (int k = 0; k < kTileItems; ++k) {
