@@ -9,6 +9,7 @@ upsweep_test(cuda_segmented_scan TIMEOUT 900 SOURCES cuda_segmented_scan_test.cp
 upsweep_test(cuda_segmented_sort TIMEOUT 900 SOURCES cuda_segmented_sort_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_aggregate TIMEOUT 900 SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_select TIMEOUT 900 SOURCES cuda_select_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_take TIMEOUT 900 SOURCES cuda_take_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_pack TIMEOUT 900 SOURCES cuda_pack_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_positions TIMEOUT 900 SOURCES cuda_positions_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_combinations TIMEOUT 900 SOURCES cuda_combinations_test.cpp LIBS CUDA::cudart_static)
@@ -30,4 +31,5 @@ upsweep_test(cuda_large_lists LABELS large TIMEOUT 3600 SOURCES cuda_large_lists
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
   cuda_select cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan
+    cuda_select cuda_take cuda_pack cuda_segmented_sort cuda_segmented_scan
   cuda_custom cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

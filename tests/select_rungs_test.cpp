@@ -28,6 +28,8 @@ using tests::GivenMask;
 using tests::Guarded;
 using tests::GuardedColumn;
 using tests::isas;
+using tests::JaggedTake;
+using tests::make_jagged_take;
 using tests::make_mask;
 using tests::Selection;
 using tests::shuffled;
@@ -362,18 +364,27 @@ TEST(SelectApi, PicksByLengthOnly) {
   }
 }
 
+// --------------------------------------------------------------------------------------------------------------- lists
+
+TEST(Lists, AreAsAdjacentBeforeTheyHaveMemory) {
+  const std::int32_t* const none = nullptr;
+  EXPECT_TRUE(Lists::by_offsets(none, 5).are_adjacent());
+  EXPECT_TRUE(Lists::by_offsets(none, 0).are_adjacent());
+  EXPECT_FALSE(Lists::by_bounds(none, none, 5).are_adjacent());
+  // But they cannot be read.
+  const std::vector<std::uint8_t> mask(5);
+  for (const Lists& lists : {Lists::by_offsets(none, 5), Lists::by_bounds(none, none, 5)}) {
+    EXPECT_EQ(failure_of([&] { (void)count_kept(par, lists, mask); }).code, Code::invalid_argument);
+  }
+}
+
 // ----------------------------------------------------------------------------------------------------------- partition
 
 TEST(Partition, PutsWhatIsKeptFirst) {
   for (const std::int64_t n : sizes()) {
     for (const unsigned share : kShares) {
       const std::vector<bool> booleans = make_mask(n, share, 3);
-      std::vector<std::int64_t> order;
-      for (const bool wanted : {true, false}) {
-        for (std::int64_t j = 0; j < n; ++j) {
-          if (booleans[static_cast<std::size_t>(j)] == wanted) order.push_back(j);
-        }
-      }
+      const std::vector<std::int64_t> order = selection::expected_partition(booleans);
       GivenMask mask(booleans, n % 2 == 0 ? 3 : -1);
       for (const Isa isa : isas()) {
         GuardedColumn<double> column(n, n, 2);
@@ -452,46 +463,6 @@ TYPED_TEST(Take, NamesTheFirstBadIndex) {
       }
     }
   }
-}
-
-/// Lists of indices into lists, by a plain loop.
-struct JaggedTake {
-  Selection lists;
-  Selection index_lists;  // its mask has as many elements as there are indices
-  std::vector<std::int64_t> indices;
-  std::vector<std::int64_t> positions;
-  std::vector<std::int64_t> offsets{0};
-};
-
-JaggedTake make_jagged_take(Pattern pattern, std::int64_t n, bool in_order) {
-  std::mt19937_64 random(static_cast<unsigned>(n));
-  JaggedTake made;
-  made.index_lists = adjacent_lists(pattern, n, 0, 2, 3);
-  made.indices.resize(static_cast<std::size_t>(made.index_lists.content()), 1'000'000);
-  if (!in_order) {
-    // Each once, as overlapping ones would need indices that fit several lists.
-    const Selection old = made.index_lists;
-    for (std::size_t i = 0; i < old.starts.size(); ++i) {
-      made.index_lists.starts[i] = old.starts[old.starts.size() - 1 - i];
-      made.index_lists.stops[i] = old.stops[old.starts.size() - 1 - i];
-    }
-  }
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < made.index_lists.starts.size(); ++i) {
-    const std::int64_t first = made.index_lists.starts[i];
-    const std::int64_t stop = made.index_lists.stops[i];
-    const auto length = static_cast<std::int64_t>(random() % 5) + (first < stop ? 1 : 0);
-    made.lists.starts.push_back(end);
-    made.lists.stops.push_back(end += length);
-    for (std::int64_t j = first; j < stop; ++j) {
-      const auto local = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length));
-      made.indices[static_cast<std::size_t>(j)] = random() % 2 == 0 ? local : local - length;
-      made.positions.push_back(made.lists.starts[i] + local);
-    }
-    made.offsets.push_back(std::ssize(made.positions));
-  }
-  made.lists.mask.resize(static_cast<std::size_t>(end));
-  return made;
 }
 
 TEST(TakeOfLists, MatchesThePlainLoop) {

@@ -73,6 +73,47 @@ inline Selection shuffled(Selection given, bool nulls, unsigned seed = 1) {
   return given;
 }
 
+/// Lists of indices into lists, and what a take by them comes to.
+struct JaggedTake {
+  Selection lists;
+  Selection index_lists;  ///< its mask has as many elements as there are indices
+  std::vector<std::int64_t> indices;
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> offsets{0};
+};
+
+/// Index lists of a pattern, in order or not, of lists of up to 5 elements, by a plain loop.
+inline JaggedTake make_jagged_take(upsweep::ListPattern pattern, std::int64_t n, bool in_order) {
+  std::mt19937_64 random(static_cast<unsigned>(n));
+  JaggedTake made;
+  made.index_lists = adjacent_lists(pattern, n, 0, 2, 3);
+  made.indices.resize(static_cast<std::size_t>(made.index_lists.content()), 1'000'000);
+  if (!in_order) {
+    // Each once, as overlapping ones would need indices that fit several lists.
+    const Selection old = made.index_lists;
+    for (std::size_t i = 0; i < old.starts.size(); ++i) {
+      made.index_lists.starts[i] = old.starts[old.starts.size() - 1 - i];
+      made.index_lists.stops[i] = old.stops[old.starts.size() - 1 - i];
+    }
+  }
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < made.index_lists.starts.size(); ++i) {
+    const std::int64_t first = made.index_lists.starts[i];
+    const std::int64_t stop = made.index_lists.stops[i];
+    const auto length = static_cast<std::int64_t>(random() % 5) + (first < stop ? 1 : 0);
+    made.lists.starts.push_back(end);
+    made.lists.stops.push_back(end += length);
+    for (std::int64_t j = first; j < stop; ++j) {
+      const auto local = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length));
+      made.indices[static_cast<std::size_t>(j)] = random() % 2 == 0 ? local : local - length;
+      made.positions.push_back(made.lists.starts[i] + local);
+    }
+    made.offsets.push_back(std::ssize(made.positions));
+  }
+  made.lists.mask.resize(static_cast<std::size_t>(end));
+  return made;
+}
+
 /// Booleans as bytes, some of them of other values than 1, or from a bit on; with no byte more than they need.
 class GivenMask {
  public:

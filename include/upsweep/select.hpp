@@ -15,8 +15,8 @@
 // Memory    outputs are the caller's. select needs room for the elements that it keeps, which count_kept() says; there are
 //           never more than the lists have elements. Offsets alone (no columns) are a selection too, and return that count.
 //           partition and take fill their outputs: as many elements as the content, or the indices, have. Nothing is
-//           written past that room. select takes memory of its own: a sixth of a byte per element of the content, on a
-//           GPU a fifth, and where lists lie anywhere 8 bytes for each list.
+//           written past that room. select and partition take memory of their own: a sixth of a byte per element of the
+//           content, on a GPU a fifth, and where lists lie anywhere 8 bytes for each list.
 // Columns   several at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes are moved as they are.
 // Lists     see lists.hpp. Null lists select and take nothing. Lists may overlap and lie in any order.
 // Results   the same for any rung, thread count, alignment and instruction set.
@@ -25,7 +25,7 @@
 //           than the content has, or an output that has too little room. Then outputs are unspecified.
 //           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
 // In place  outputs must not overlap inputs, nor each other.
-// GPU       select and count_kept; partition and take are the CPU's.
+// GPU       all of it. A bad index is reported without the length of its list.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
 #pragma once
 
@@ -69,6 +69,23 @@ inline Selected select(const Policy& policy, SelectCall& call) {
 inline Selected select(const gpu::Policy& policy, SelectCall& call) {
   const std::string_view rung = run_select(policy, call);
   return {call.kept, rung};
+}
+
+/// Of lists, without what is to be written besides their offsets.
+inline TakeCall take_call(const Lists& lists, std::int64_t content, const Lists& index_lists, const Indices& indices,
+                          std::int64_t* out_offsets) {
+  require_array(out_offsets, index_lists.count + 1, "out_offsets");
+  return {.has_lists = true,
+          .lists = lists,
+          .index_lists = index_lists,
+          .indices = indices,
+          .content = content,
+          .out_offsets = out_offsets};
+}
+inline void set_positions(TakeCall& call, std::int64_t* positions, std::int64_t room) {
+  require_array(positions, room, "positions");
+  call.positions = positions;
+  call.room = room;
 }
 
 template <class Out>
@@ -178,14 +195,8 @@ void take(const Policy& policy, const Content& content, const At& indices, Out&&
 /// indices is not looked at.
 inline std::int64_t take(const Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                          const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
-  detail::require_array(out_offsets, index_lists.count + 1, "out_offsets");
-  detail::TakeCall call{.has_lists = true,
-                        .lists = lists,
-                        .index_lists = index_lists,
-                        .indices = indices,
-                        .content = content,
-                        .out_offsets = out_offsets,
-                        .columns = columns};
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  call.columns = columns;
   detail::run_take(policy, call);
   return call.taken;
 }
@@ -202,16 +213,8 @@ std::int64_t take(const Policy& policy, const Lists& lists, const Content& conte
 inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std::int64_t content,
                                    const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
                                    std::int64_t* positions, std::int64_t room) {
-  detail::require_array(out_offsets, index_lists.count + 1, "out_offsets");
-  detail::require_array(positions, room, "positions");
-  detail::TakeCall call{.has_lists = true,
-                        .lists = lists,
-                        .index_lists = index_lists,
-                        .indices = indices,
-                        .content = content,
-                        .out_offsets = out_offsets,
-                        .positions = positions,
-                        .room = room};
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  detail::set_positions(call, positions, room);
   detail::run_take(policy, call);
   return call.taken;
 }
@@ -279,9 +282,87 @@ inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask
   return detail::run_select(policy, call);
 }
 
+/// Elements whose mask is true, then the others; returns how many the former are: waits for that. Outputs have room for all.
+inline std::int64_t partition(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+  detail::SelectCall call{.mask = mask, .columns = columns};
+  detail::run_partition(policy, call);
+  return call.kept;
+}
+template <detail::IsSelectColumn... Column>
+std::int64_t partition(const gpu::Policy& policy, const Mask& mask, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  return partition(policy, mask, std::span<const SelectColumn>(array));
+}
+/// Does not wait: `status`, in device memory, says how many are kept once the stream has come that far.
+inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
+                            gpu::SelectStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::SelectCall call{.mask = mask, .columns = columns, .status = status};
+  detail::run_partition(policy, call);
+}
+
+/// Elements of an array by their positions. Waits, as a bad index is an error.
+inline void take(const gpu::Policy& policy, const Indices& indices, std::span<const SelectColumn> columns) {
+  detail::TakeCall call{.indices = indices, .columns = columns};
+  detail::run_take(policy, call);
+}
+template <detail::IsSelectColumn... Column>
+void take(const gpu::Policy& policy, const Indices& indices, const Column&... columns) {
+  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
+  take(policy, indices, std::span<const SelectColumn>(array));
+}
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far.
+inline void take_async(const gpu::Policy& policy, const Indices& indices, std::span<const SelectColumn> columns,
+                       gpu::TakeStatus* status) {
+  detail::require_array(status, 1, "status");
+  detail::TakeCall call{.indices = indices, .columns = columns, .status = status};
+  detail::run_take(policy, call);
+}
+
+/// Elements of lists by their positions in these. Waits; returns how many are taken.
+inline std::int64_t take(const gpu::Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
+                         const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  call.columns = columns;
+  detail::run_take(policy, call);
+  return call.taken;
+}
+/// The same without waiting.
+inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
+                       const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
+                       gpu::TakeStatus* status) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  call.columns = columns;
+  call.status = status;
+  detail::run_take(policy, call);
+}
+
+/// Where in the content the same elements lie. Waits; returns how many are taken.
+inline std::int64_t take_positions(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
+                                   const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
+                                   std::int64_t* positions, std::int64_t room) {
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  detail::set_positions(call, positions, room);
+  detail::run_take(policy, call);
+  return call.taken;
+}
+/// The same without waiting.
+inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
+                                 const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
+                                 std::int64_t* positions, std::int64_t room, gpu::TakeStatus* status) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
+  detail::set_positions(call, positions, room);
+  call.status = status;
+  detail::run_take(policy, call);
+}
+
 namespace gpu {
 
-/// The device memory that such a selection, or its count alone, needs under that policy: for a Workspace.
+// Device memory that calls need under a policy: for a Workspace. Arrays need not be there yet: pointers may be null.
+
+/// Of such a selection, or its count alone.
 inline WorkspaceSize select_workspace(const Policy& policy, const Lists& lists, const Mask& mask,
                                       std::span<const SelectColumn> columns) {
   return upsweep::detail::select_workspace(policy,
@@ -290,6 +371,19 @@ inline WorkspaceSize select_workspace(const Policy& policy, const Lists& lists, 
 /// The same of an array.
 inline WorkspaceSize select_workspace(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   return upsweep::detail::select_workspace(policy, {.mask = mask, .columns = columns});
+}
+/// Of partitions of up to that many elements, whatever their columns.
+inline WorkspaceSize partition_workspace(const Policy& policy, std::int64_t elements) {
+  return upsweep::detail::partition_workspace(policy, {.mask = Mask::bytes(nullptr, elements)});
+}
+/// Of takes of an array.
+inline WorkspaceSize take_workspace(const Policy& policy) { return upsweep::detail::take_workspace(policy, {}); }
+/// Of takes of up to that many lists, into outputs, or positions, that have room for so many elements.
+inline WorkspaceSize take_workspace(const Policy& policy, std::int64_t lists, std::int64_t room) {
+  const SelectColumn column(nullptr, 0, nullptr, room, 1);
+  upsweep::detail::TakeCall call{.has_lists = true, .columns = std::span(&column, 1)};
+  call.index_lists.count = lists;
+  return upsweep::detail::take_workspace(policy, call);
 }
 
 }  // namespace gpu

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/lists.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "select/arrays.hpp"
 #include "select/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -59,25 +59,6 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
 
 // ---- On a GPU.
 
-/// Throws for an array of the call that is not the device's.
-void require_device_arrays(const detail::SelectCall& call, int device) {
-  const auto require = [&](const void* data, std::int64_t count, const char* what) {
-    if (count > 0) gpu::require_device_memory(data, device, what);
-  };
-  require(call.mask.data, call.mask.length, "the mask");
-  for (const SelectColumn& column : call.columns) {
-    require(column.content, column.length, "content");
-    require(column.out, column.capacity, "an output");
-  }
-  if (!call.has_lists) return;
-  if (!call.lists.has_size) {
-    require(call.lists.starts, call.lists.count, "starts");
-    require(call.lists.stops, call.lists.count, "stops");
-  }
-  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
-  if (call.out_offsets != nullptr) require(call.out_offsets, call.lists.count + 1, "out_offsets");
-}
-
 /// Waits for the call, sets how many elements are kept, and throws what is wrong.
 void await(const gpu::Launch& launch, detail::SelectCall& call) {
   gpu::SelectStatus status = {};
@@ -100,7 +81,8 @@ static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
 
 }  // namespace
 
-std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t length, const char* as) {
+std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t length, const char* as,
+                             ArraysAre arrays) {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const SelectColumn& column = columns[c];
@@ -109,8 +91,8 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
       throw Error(Code::unsupported_type, which + " has elements of " + std::to_string(column.size) +
                                               " bytes: they must be of 1, 2, 4, 8 or 16");
     }
-    detail::require_array(column.content, column.length, which.c_str());
-    detail::require_array(column.out, column.capacity, ("the output of " + which).c_str());
+    detail::require_array(column.content, column.length, which.c_str(), arrays);
+    detail::require_array(column.out, column.capacity, ("the output of " + which).c_str(), arrays);
     if (column.length != length) {
       throw Error(Code::unequal_lengths, which + " has " + std::to_string(column.length) + " elements, but " + as +
                                              " has " + std::to_string(length));
@@ -127,24 +109,40 @@ void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays) {
   }
 }
 
+void require_columns_on_device(std::span<const SelectColumn> columns, int device) {
+  for (const SelectColumn& column : columns) {
+    if (column.length > 0) gpu::require_device_memory(column.content, device, "content");
+    if (column.capacity > 0) gpu::require_device_memory(column.out, device, "an output");
+  }
+}
+
+void require_on_device(const detail::SelectCall& call, int device) {
+  if (call.mask.length > 0) gpu::require_device_memory(call.mask.data, device, "the mask");
+  require_columns_on_device(call.columns, device);
+  if (!call.has_lists) return;
+  gpu::require_device_lists(call.lists, device);
+  if (call.out_offsets != nullptr) gpu::require_device_memory(call.out_offsets, device, "out_offsets");
+}
+
 void require_call(const Policy& policy, detail::SelectCall& call) {
   require_policy(policy);
   require_views(call);
 }
 
-void require_views(detail::SelectCall& call) {
+void require_views(detail::SelectCall& call, ArraysAre arrays) {
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
-  detail::require_mask(call.mask, call.mask.length, "the mask");
-  if (call.has_lists) detail::require_lists(call.lists, call.mask.length);
-  call.room = require_columns(call.columns, call.mask.length, "the mask");
-  CallArrays arrays;
-  add_columns(call.columns, arrays);
-  arrays.read(call.mask);
+  detail::require_mask(call.mask, call.mask.length, "the mask", arrays);
+  if (call.has_lists) detail::require_lists(call.lists, call.mask.length, arrays);
+  call.room = require_columns(call.columns, call.mask.length, "the mask", arrays);
+  if (arrays == ArraysAre::to_come) return;
+  CallArrays given;
+  add_columns(call.columns, given);
+  given.read(call.mask);
   if (call.has_lists) {
-    arrays.read(call.lists);
-    if (call.out_offsets != nullptr) arrays.write(call.out_offsets, call.lists.count + 1, sizeof(std::int64_t));
+    given.read(call.lists);
+    if (call.out_offsets != nullptr) given.write(call.out_offsets, call.lists.count + 1, sizeof(std::int64_t));
   }
-  arrays.require_apart();
+  given.require_apart();
 }
 
 }  // namespace selection
@@ -164,7 +162,7 @@ std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call)
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "select_async");
   gpu::CallOnDevice on_device(policy, call, &selection::choose, gpu::Fetches::result);
-  selection::require_device_arrays(call, policy.device);
+  selection::require_on_device(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
@@ -175,7 +173,7 @@ std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call)
 
 gpu::WorkspaceSize detail::select_workspace(const gpu::Policy& policy, const SelectCall& asked) {
   SelectCall call = asked;
-  selection::require_views(call);
+  selection::require_views(call, ArraysAre::to_come);
   return gpu::CallOnDevice(policy, call, &selection::choose, gpu::Fetches::result).workspace();
 }
 

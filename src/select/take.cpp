@@ -68,10 +68,8 @@ void gather(std::span<const SelectColumn> columns, const std::int64_t* positions
 
 [[noreturn]] void throw_bad_index(const detail::TakeCall& call, std::int64_t position, std::int64_t elements,
                                   const std::string& where) {
-  throw Error(Code::index_out_of_range,
-              "index " + std::to_string(index_at(call.indices, position)) + " at position " + std::to_string(position) +
-                  " names no element: " + where + " has " + std::to_string(elements),
-              position);
+  selection::throw_bad_index(index_at(call.indices, position), position,
+                             where + ", which has " + std::to_string(elements) + " elements");
 }
 
 bool is_in(std::int64_t index, std::int64_t elements) { return -elements <= index && index < elements; }
@@ -121,11 +119,7 @@ void throw_first_error(const detail::TakeCall& call, const Bounds& lists, const 
     const std::int64_t first = of_indices.start(i);
     const std::int64_t stop = of_indices.stop(i);
     if (const Code code = check_list(first, stop, call.indices.length); code != Code::ok) {
-      try {
-        throw_bad_list(code, i, first, stop, call.indices.length);
-      } catch (const Error& error) {
-        throw Error(code, "of the indices, " + std::string(error.what()), i);
-      }
+      selection::throw_bad_index_list(code, i, first, stop, call.indices.length);
     }
     std::int64_t count = 0;
     if (!selection::is_null(call.lists, i)) {
@@ -216,10 +210,7 @@ void take_of_lists(const Policy& policy, detail::TakeCall& call, const Bounds& l
   if (pieces.first_bad() != kNoIndex) throw_first_error(call, lists, of_indices);
   if (pieces.overflows()) throw Error(Code::overflow, "the lists have more indices than int64 counts");
   call.taken = pieces.writes();
-  if (call.taken > call.room) {
-    throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(call.room) + " elements, but " +
-                                           std::to_string(call.taken) + " are taken");
-  }
+  if (call.taken > call.room) selection::throw_no_room_to_take(call.room, call.taken);
   call.out_offsets[call.index_lists.count] = call.taken;
   std::atomic<bool> failed{false};
   const cpu::SelectKernels& kernels = cpu::select_kernels(policy.isa);
@@ -227,11 +218,32 @@ void take_of_lists(const Policy& policy, detail::TakeCall& call, const Bounds& l
   if (failed) throw_first_error(call, lists, of_indices);
 }
 
+}  // namespace
+
 // --------------------------------------------------------------------------------------------------------------- calls
 
-void require_take(const Policy& policy, detail::TakeCall& call) {
-  require_policy(policy);
-  if (!policy.rung.empty()) throw Error(Code::unsupported, "take is no ladder: it runs without a named rung");
+void selection::throw_bad_index(std::int64_t index, std::int64_t position, const std::string& where) {
+  throw Error(
+      Code::index_out_of_range,
+      "index " + std::to_string(index) + " at position " + std::to_string(position) + " names no element of " + where,
+      position);
+}
+
+void selection::throw_bad_index_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
+                                     std::int64_t indices) {
+  try {
+    throw_bad_list(code, list, start, stop, indices);
+  } catch (const Error& error) {
+    throw Error(code, "of the indices, " + std::string(error.what()), list);
+  }
+}
+
+void selection::throw_no_room_to_take(std::int64_t room, std::int64_t taken) {
+  throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(room) + " elements, but " +
+                                         std::to_string(taken) + " are taken");
+}
+
+void selection::require_take(detail::TakeCall& call) {
   detail::require_array(call.indices.data, call.indices.length, "indices");
   if (!is_list_bound(call.indices.type)) {
     throw Error(Code::unsupported_type,
@@ -257,22 +269,19 @@ void require_take(const Policy& policy, detail::TakeCall& call) {
     arrays.write(call.positions, call.room, sizeof(std::int64_t));
   }
   arrays.require_apart();
+  if (!call.has_lists && call.room < call.indices.length) throw_no_room_to_take(call.room, call.indices.length);
 }
 
-}  // namespace
-
 void detail::run_take(const Policy& policy, TakeCall& call) try {
-  require_take(policy, call);
+  require_policy(policy);
+  selection::require_no_rung(policy, "take");
+  selection::require_take(call);
   if (call.has_lists) {
     return visit_bounds(call.lists, [&](auto lists) {
       visit_bounds(call.index_lists, [&](auto of_indices) { take_of_lists(policy, call, lists, of_indices); });
     });
   }
   if (call.columns.empty()) return;
-  if (call.room < call.indices.length) {
-    throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(call.room) + " elements, but " +
-                                           std::to_string(call.indices.length) + " are taken");
-  }
   take_of_array(policy, call);
 } catch (const std::bad_alloc&) {
   throw Error(Code::out_of_memory, "take: no memory left for its pieces");

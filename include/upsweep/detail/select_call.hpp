@@ -67,11 +67,18 @@ struct Indices {
 
 namespace gpu {
 
-/// How a selection ended that does not wait, in device memory.
+/// How a selection or a partition ended that does not wait, in device memory.
 struct SelectStatus {
   std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
   std::int64_t kept;       ///< elements that are kept; unspecified where there is an invalid list
   Code code;               ///< what is wrong with that list, or unequal_lengths: an output has room for fewer; else ok
+};
+
+/// How a take ended that does not wait, in device memory.
+struct TakeStatus {
+  std::int64_t first_bad;  ///< of index_out_of_range the position of the first bad index, else the list; kNoIndex: none
+  std::int64_t taken;      ///< elements that are taken; unspecified where something is bad
+  Code code;               ///< what is wrong there, or unequal_lengths: an output has room for fewer; else ok
 };
 
 }  // namespace gpu
@@ -101,6 +108,8 @@ struct TakeCall {
   std::int64_t* positions = nullptr;    ///< in the content, of each that is taken; null: they are not asked for
   std::int64_t room = 0;                ///< positions that there is room for
   std::span<const SelectColumn> columns = {};
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  gpu::TakeStatus* status = nullptr;    ///< on a GPU: where the outcome goes
   // Set by the library:
   std::int64_t taken = 0;
 };
@@ -113,8 +122,14 @@ std::string_view run_select(const gpu::Policy& policy, SelectCall& call);
 gpu::WorkspaceSize select_workspace(const gpu::Policy& policy, const SelectCall& call);
 /// Kept elements first, then the others. Throws Error.
 void run_partition(const Policy& policy, SelectCall& call);
+/// The same on a GPU. Without call.status it waits.
+void run_partition(const gpu::Policy& policy, SelectCall& call);
+gpu::WorkspaceSize partition_workspace(const gpu::Policy& policy, const SelectCall& call);
 /// Throws Error.
 void run_take(const Policy& policy, TakeCall& call);
+/// The same on a GPU. Without call.status it waits, and throws what is wrong with lists, indices or the room.
+void run_take(const gpu::Policy& policy, TakeCall& call);
+gpu::WorkspaceSize take_workspace(const gpu::Policy& policy, const TakeCall& call);
 
 }  // namespace detail
 }  // namespace upsweep
