@@ -30,6 +30,5 @@ upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp
 upsweep_test(cuda_large_lists LABELS large TIMEOUT 3600 SOURCES cuda_large_lists_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
-  cuda_select cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan
-    cuda_select cuda_take cuda_pack cuda_segmented_sort cuda_segmented_scan
+  cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan
   cuda_custom cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
