@@ -39,6 +39,7 @@ void require_as_many_stops(std::int64_t starts, std::int64_t stops);
 
 /// Where bounds go on after one of so many bytes: an address, as there may be no bounds yet.
 inline const void* bounds_after(const void* bounds, std::int64_t bytes) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): no arithmetic on a null pointer
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(bounds) + static_cast<std::uintptr_t>(bytes));
 }
 
