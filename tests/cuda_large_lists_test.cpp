@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_large_lists_test.cpp: on a GPU, lists of content past 2^31 and 2^32 elements, and 2^31 lists that are empty.
+// tests/cuda_large_lists_test.cpp: on a GPU, lists of content past 2^31 and 2^32 elements, masks, indices; 2^31 empty lists.
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device_array.hpp"
+#include "failure.hpp"
 #include "upsweep/combinations.hpp"
 #include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
@@ -101,6 +103,52 @@ TEST_F(LargeGpuLists, FewOfMoreThanTheLimitOf32BitsAreKept) {
   EXPECT_EQ(kept.kept, 3);
   EXPECT_EQ(out_offsets.values(), (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(out.values(), (std::vector<std::uint8_t>{1, 0, 1}));
+}
+
+TEST_F(LargeGpuLists, ArePartitionedPastTheLimitsOf32Bits) {
+  Bytes mask(kPast32, {0, kPast31, kPast32 - 1});
+  Bytes content(kPast32, {kPast31, kPast31 + 1, kPast32 - 1});
+  Bytes out(kPast32);
+  const SelectColumn column(static_cast<const std::uint8_t*>(content.data()), kPast32, out.data(), kPast32);
+  EXPECT_EQ(partition(gpu::Policy{}, Mask::bytes(mask.data(), kPast32), column), 3);
+  EXPECT_EQ(out.at(0), 0);
+  EXPECT_EQ(out.at(1), 1);
+  EXPECT_EQ(out.at(2), 1);
+  EXPECT_EQ(out.at(kPast31 + 2), 1);  // one of the kept ones was after it
+  EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(out.data()), kPast32, std::uint64_t{0}).value,
+            std::uint64_t{3});
+}
+
+TEST_F(LargeGpuLists, AreTakenFromPastTheLimitsOf32Bits) {
+  Bytes content(kPast32, {4, kPast31, kPast32 - 1});
+  DeviceArray<std::int64_t> indices(std::vector<std::int64_t>{-1, 0, kPast31, -kPast32 + 4, kPast32 - 2}, 0);
+  DeviceArray<std::uint8_t> out(5);
+  const SelectColumn column(static_cast<const std::uint8_t*>(content.data()), kPast32, out.data(), 5);
+  take(gpu::Policy{}, Indices(indices.data(), 5), column);
+  EXPECT_EQ(out.values(), (std::vector<std::uint8_t>{1, 0, 1, 1, 0}));
+}
+
+TEST_F(LargeGpuLists, ABadIndexPastTheLimitOf32BitsIsNamed) {
+  DeviceArray<std::int32_t> indices(kPast31);
+  require(cudaMemset(indices.data(), 0, static_cast<std::size_t>(kPast31) * sizeof(std::int32_t)));
+  Bytes content(3, {0});
+  Bytes out(kPast31);
+  DeviceArray<std::int64_t> offsets(3);
+  DeviceArray<std::int64_t> ends(std::vector<std::int64_t>{0, 5, kPast31}, 0);
+  const SelectColumn column(static_cast<const std::uint8_t*>(content.data()), 3, out.data(), kPast31);
+  // The second list is the last two elements.
+  DeviceArray<std::int64_t> starts(std::vector<std::int64_t>{0, 1, 3}, 0);
+  const auto call = [&] {
+    return take(gpu::Policy{}, lists_at(starts, 2), 3, lists_at(ends, 2), Indices(indices.data(), kPast31),
+                offsets.data(), std::span(&column, 1));
+  };
+  EXPECT_EQ(call(), kPast31);
+  EXPECT_EQ(offsets.values(), (std::vector<std::int64_t>{0, 5, kPast31}));
+  EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(out.data()), kPast31, std::uint64_t{0}).value,
+            std::uint64_t{5});
+  const std::int32_t two = 2;
+  require(cudaMemcpy(indices.data() + kPast31 - 2, &two, sizeof two, cudaMemcpyHostToDevice));
+  EXPECT_EQ(tests::failure_of(call), (tests::Failure{Code::index_out_of_range, kPast31 - 2}));
 }
 
 TEST_F(LargeGpuLists, HalvesPastTheLimitsOf32BitsChangePlaces) {
