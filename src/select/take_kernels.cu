@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // select/take_kernels.cu: takes on a GPU: of arrays an index per thread and step; of lists by tiles of the result, as pack does.
 //
-// Indices are checked where they are used, for each column again: they are read in order, what they name is not, and takes ten
-// times as long. The first bad one is kept by atomicMax on its complement. Of lists it is the first in the order of the result:
+// Indices are checked where they are used, for each column again: reading them in order costs little beside what they name, which
+// lies anywhere. The first bad one is kept by atomicMax on its complement. Of lists it is the first in the order of the result:
 // lists are checked by their lengths before anything moves, and where one is bad, the indices before it are looked at first.
 #include <algorithm>
 
@@ -51,11 +51,11 @@ __device__ __forceinline__ std::int64_t position_of(std::int64_t index, std::int
   return position >= 0 && position < elements ? position : kNone;
 }
 
-/// Keeps the first bad element of the result. `first_bad`: a thread's, counted from `begin`, or kItsFine.
-constexpr unsigned kItsFine = ~0U;
+/// Keeps the first bad element of the result. `first_bad`: a thread's, counted from `begin`, or kNoneBad.
+constexpr unsigned kNoneBad = ~0U;
 __device__ __forceinline__ void keep_first_bad(unsigned first_bad, std::int64_t begin, gpu::Outcome* outcome) {
   const unsigned lowest = __reduce_min_sync(gpu::detail::kAllLanes, first_bad);
-  if (lowest == kItsFine || threadIdx.x % 32 != 0) return;
+  if (lowest == kNoneBad || threadIdx.x % 32 != 0) return;
   atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(begin + lowest));
 }
 
@@ -79,7 +79,7 @@ __device__ __forceinline__ void move_items(const At& at, const std::int64_t (&po
   for (int k = 0; k < kItems; ++k) {
     if (positions[k] != kNone) items[k] = at(positions[k]);
   }
-  unsigned first_bad = kItsFine;
+  unsigned first_bad = kNoneBad;
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
     const int item = k * kThreads + static_cast<int>(threadIdx.x);
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(kThreads)
       at[k] = element + lists[k].shift;
     }
     indices.load(at, found);
-    unsigned first_bad = kItsFine;
+    unsigned first_bad = kNoneBad;
 #pragma unroll
     for (int k = kItems - 1; k >= 0; --k) {
       const bool is_bad = at[k] != kNone && position_of(found[k], lists[k].elements) == kNone;
