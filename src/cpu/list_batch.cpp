@@ -24,6 +24,7 @@ std::int64_t find_bad(const Lists& lists, std::int64_t first, std::int64_t count
 /// Of lists some of which are null: their bounds are not looked at. False where one of the others is bad.
 bool ListBatch::read_valid(const Lists& lists, std::int64_t first, std::int64_t count, std::int64_t content) {
   longest = 0;
+  shortest = 0;  // a null list may be among them
   return visit_bounds(lists, [&](auto bounds) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -47,7 +48,7 @@ std::int64_t ListBatch::read(const Lists& lists, std::int64_t first, std::int64_
     return read_valid(lists, first, count, content) ? kNoIndex : find_bad(lists, first, count, content);
   }
   if (lists.has_size) {
-    longest = lists.size;
+    longest = shortest = lists.size;
     for (std::int64_t i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(i);
       from[k] = (first + i) * lists.size;
@@ -60,6 +61,7 @@ std::int64_t ListBatch::read(const Lists& lists, std::int64_t first, std::int64_
                                                         static_cast<const std::byte*>(lists.stops) + bytes, count,
                                                         content, from.data(), to.data());
   longest = seen.longest;
+  shortest = seen.shortest;
   return seen.bad < 0 ? find_bad(lists, first, count, content) : kNoIndex;
 }
 

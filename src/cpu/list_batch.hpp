@@ -19,6 +19,7 @@ struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds ar
   alignas(64) std::array<std::int64_t, kLists> from;
   alignas(64) std::array<std::int64_t, kLists> to;
   std::int64_t longest = 0;
+  std::int64_t shortest = 0;
 
   /// Returns the first list that is bad in `content` elements, whereupon the batch is unspecified, or kNoIndex.
   std::int64_t read(const Lists& lists, std::int64_t first, std::int64_t count, std::int64_t content,

@@ -141,9 +141,10 @@ template <class T>
 struct Abreast {
   Vector<Lane<T>> lengths;
   std::int64_t longest;
+  std::int64_t stop;  // of the last one
 
   UPSWEEP_INLINE Abreast(const std::int64_t* starts, const std::int64_t* stops)
-      : lengths(lengths_of<T>(starts, stops)), longest(max_of(lengths)) {}
+      : lengths(lengths_of<T>(starts, stops)), longest(max_of(lengths)), stop(stops[kLanes<T> - 1]) {}
 };
 
 /// How many of the lists can be read by whole columns: all but those after the first that is too near to `end`, in whole
@@ -172,11 +173,35 @@ UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int6
   return i;
 }
 
+/// How many bytes ahead of those that are loaded the content is fetched, where the lists follow each other: a group's, as
+/// lists side by side are read at many places at once, which no processor foresees, and at least what memory takes to answer
+/// (4 KB: of 1 to 16 KB the fastest on an EPYC).
+template <class T>
+UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const Abreast<T>& lists) {
+  constexpr std::int64_t kLeast = 4096;
+  const std::int64_t elements = lists.stop - starts[0];
+  if (elements < 0 || elements > kLanes<T> * lists.longest) return 0;  // what is loaded anyway
+  const std::int64_t bytes = elements * std::int64_t{sizeof(T)};
+  return bytes > kLeast ? bytes : kLeast;
+}
+
+/// As many bytes as load_columns() loads; half of them where that is all there is, as the lists then are shorter than that.
+template <class T>
+UPSWEEP_INLINE void fetch(std::uintptr_t at, const Abreast<T>& lists) {
+  const int lines = lists.longest <= kDepth ? kDepth / 2 : kDepth;
+  for (int line = 0; line < lines; ++line) {
+    _mm_prefetch(reinterpret_cast<const char*>(at + static_cast<std::uintptr_t>(line) * kVectorBytes), _MM_HINT_T0);
+  }
+}
+
 /// step(j, column) for the vectors of the first, second, … elements of the lists.
 template <class T, class Step>
 UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Step step) {
-  for (std::int64_t first = 0; first < lists.longest; first += kDepth) {
+  auto ahead =
+      reinterpret_cast<std::uintptr_t>(content + starts[0]) + static_cast<std::uintptr_t>(bytes_ahead(starts, lists));
+  for (std::int64_t first = 0; first < lists.longest; first += kDepth, ahead += kDepth * kVectorBytes) {
     const Columns<T> columns = load_columns(content, starts, first);
+    fetch(ahead, lists);
     for (int j = 0; j < kDepth; ++j) step(static_cast<Lane<T>>(first + j), columns.at[j]);
   }
 }
@@ -387,6 +412,7 @@ ListsSeen read_bounds(const void* starts, const void* stops, std::int64_t lists,
   const T* const stop = static_cast<const T*>(stops);
   std::int64_t bad = 0;
   std::int64_t longest = 0;
+  std::int64_t shortest = INT64_MAX;
   for (std::int64_t i = 0; i < lists; ++i) {
     const auto first = static_cast<std::int64_t>(start[i]);
     const auto last = static_cast<std::int64_t>(stop[i]);
@@ -395,10 +421,11 @@ ListsSeen read_bounds(const void* starts, const void* stops, std::int64_t lists,
     // The sign of any of these: where start and stop are not negative, no difference wraps around.
     bad |= length | (is_given & (first | last | (content - last)));
     longest = length > longest ? length : longest;
+    shortest = length < shortest ? length : shortest;
     from[i] = first & is_given;
     to[i] = last & is_given;
   }
-  return {bad, longest};
+  return {bad, longest, shortest};
 }
 
 // ---------------------------------------------------------------------------------------------------------------- bits

@@ -22,6 +22,7 @@ using PickLists = void (*)(const void* content, std::int64_t end, const std::int
 struct ListsSeen {
   std::int64_t bad;      ///< below 0 where some list is not within the content
   std::int64_t longest;  ///< unspecified then
+  std::int64_t shortest;
 };
 /// Bounds as int64, those of an empty list 0. Types: int32, uint32, int64.
 using ReadBounds = ListsSeen (*)(const void* starts, const void* stops, std::int64_t lists, std::int64_t content,

@@ -56,11 +56,12 @@ inline int list_workers(std::int64_t lists, std::int64_t bytes, int threads) {
   return block_workers(parts(bytes + lists * kListBytes, kBlockBytes), threads);
 }
 
-/// Lists of a range that a worker takes at a time: enough that to take one costs nothing beside it (2,048 of three elements:
-/// 5 us), and few enough that no thread is left alone with many that are long, but below a block, each.
+/// Lists of a range that a worker takes at a time: enough that to take one costs nothing beside it, and that what is fetched
+/// past its end, which another thread reads, does not count (of three elements: 512 KB), and few enough that no thread is left
+/// alone with many that are long, but below a block, each.
 inline std::int64_t range_lists(std::int64_t lists, int workers) {
   if (workers == 1) return std::max<std::int64_t>(lists, 1);
-  return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, 2048);
+  return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, 16384);
 }
 
 }  // namespace upsweep::cpu

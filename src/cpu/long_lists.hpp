@@ -42,6 +42,7 @@ inline void set_long_aside(ListBatch& batch, std::int64_t first, std::int64_t co
     from = to = 0;
   }
   batch.longest = kListBlock;
+  batch.shortest = 0;
 }
 
 /// The lists that all workers have set aside.

@@ -39,6 +39,8 @@ constexpr std::int64_t kShort = 32;
 constexpr std::int64_t kBlocksAtOnce = 16;
 /// Elements that are converted or gathered at a time, in the core's second cache.
 constexpr std::int64_t kStaged = kBlocksAtOnce * cpu::kListBlock;
+/// Outputs of so many bytes go past the caches: they would not stay there.
+constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
 
 /// What the kernels are given of the content.
 struct Content {
@@ -93,6 +95,12 @@ class Plan {
   [[nodiscard]] bool narrows() const {
     return call_.reducer == Reducer::fold && computed_ != call_.out_type && computed_ != Type::custom;
   }
+  /// Whether results go past the caches.
+  [[nodiscard]] bool is_non_temporal() const {
+    return kernels_.is_wide && computed_ != Type::custom && call_.lists.count * call_.out_size >= kNonTemporalBytes;
+  }
+  /// Whether results of a batch are anywhere else before they are put where they belong.
+  [[nodiscard]] bool buffers() const { return narrows() || is_non_temporal(); }
   [[nodiscard]] int abreast() const { return computed_ == Type::custom ? 1 : cpu::lists_abreast(computed_); }
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
@@ -216,6 +224,8 @@ class Worker {
   void flush(std::size_t queue, const Content& content);
   void flush_all(const Content& content);
   void put(const std::byte* results, std::int64_t count, std::int64_t first) const;
+  template <class Reduce>
+  void put_each(std::int64_t count, std::int64_t first, Reduce reduce) const;
 
   const Plan& plan_;
   const detail::SegmentedCall& call_;
@@ -342,9 +352,20 @@ void Worker::put(const std::byte* results, std::int64_t count, std::int64_t firs
   std::byte* const out = static_cast<std::byte*>(call_.out) + first * size;
   if (plan_.narrows()) {
     plan_.table().convert[cpu::at(plan_.computed())][cpu::at(call_.out_type)](results, out, count);
+  } else if (plan_.is_non_temporal()) {
+    plan_.table().copy(out, results, count * size);
   } else {
     std::memcpy(out, results, static_cast<std::size_t>(count * size));
   }
+}
+
+/// reduce(out) gives the results of so many lists of a batch, as they are computed.
+template <class Reduce>
+void Worker::put_each(std::int64_t count, std::int64_t first, Reduce reduce) const {
+  if (!plan_.buffers()) return reduce(static_cast<std::byte*>(call_.out) + first * call_.out_size);
+  alignas(64) std::array<std::byte, cpu::ListBatch::kLists * 8> results;
+  reduce(results.data());
+  put(results.data(), count, first);
 }
 
 void Worker::flush(std::size_t queue, const Content& content) {
@@ -378,13 +399,7 @@ void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t cou
   const std::int64_t put_aside = plan_.is_wide() && batch_.longest > kShort ? take_longer(at, count) : 0;
   const std::int64_t* const from = batch_.from.data() + at;
   const std::int64_t* const to = batch_.to.data() + at;
-  if (plan_.narrows()) {
-    alignas(64) std::array<std::byte, cpu::ListBatch::kLists * 4> results;
-    plan_.run(content, from, to, count, plan_.init(), results.data());
-    put(results.data(), count, first);
-  } else {
-    plan_.run(content, from, to, count, plan_.init(), static_cast<std::byte*>(call_.out) + first * call_.out_size);
-  }
+  put_each(count, first, [&](void* out) { plan_.run(content, from, to, count, plan_.init(), out); });
   // Only now, as the others' results would take the place of theirs.
   for (std::int64_t k = 0; k < put_aside; ++k) {
     const Longer& one = longer_[static_cast<std::size_t>(k)];
@@ -393,10 +408,12 @@ void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t cou
   if (put_aside > 0 && plan_.stages()) flush_all(content);  // what is staged does not stay
 }
 
-/// Lists longer than kShort become empty; how many they are.
+/// Lists longer than kShort become empty; how many they are. Where all are of like lengths, those that the kernels do in whole
+/// groups stay.
 std::int64_t Worker::take_longer(std::int64_t at, std::int64_t count) {
+  const bool are_alike = batch_.longest - batch_.shortest <= batch_.longest / 8;
   std::size_t taken = 0;
-  for (std::int64_t i = at; i < at + count; ++i) {
+  for (std::int64_t i = at + (are_alike ? count - count % plan_.abreast() : 0); i < at + count; ++i) {
     auto& from = batch_.from[static_cast<std::size_t>(i)];
     auto& to = batch_.to[static_cast<std::size_t>(i)];
     if (to - from <= kShort) continue;
@@ -410,12 +427,14 @@ void Worker::reduce_bits(std::int64_t first, std::int64_t at, std::int64_t count
   const auto& kernels = plan_.kernels().bits;
   const std::int64_t* const from = batch_.from.data() + at;
   const std::int64_t* const to = batch_.to.data() + at;
-  if (call_.reducer == Reducer::count_nonzero) {
-    kernels.count(bits_.get(), from, to, count, static_cast<std::int64_t*>(call_.out) + first);
-  } else {
-    (call_.reducer == Reducer::any ? kernels.any : kernels.all)(bits_.get(), from, to, count,
-                                                                static_cast<std::uint8_t*>(call_.out) + first);
-  }
+  put_each(count, first, [&](void* out) {
+    if (call_.reducer == Reducer::count_nonzero) {
+      kernels.count(bits_.get(), from, to, count, static_cast<std::int64_t*>(out));
+    } else {
+      (call_.reducer == Reducer::any ? kernels.any : kernels.all)(bits_.get(), from, to, count,
+                                                                  static_cast<std::uint8_t*>(out));
+    }
+  });
 }
 
 void Worker::count_elements(std::int64_t first, std::int64_t count) const {
