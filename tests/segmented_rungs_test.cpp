@@ -218,6 +218,41 @@ TYPED_TEST(SegmentedFolds, OfEveryLengthMatchTheReference) {
   }
 }
 
+TYPED_TEST(SegmentedFolds, OfLikeLengthsMatchTheReference) {
+  // Neither whole groups nor whole batches of them; one of another length among them.
+  using T = TypeParam;
+  for (const std::int64_t length : {33, 60, 500, 4000}) {
+    for (const std::int64_t count : {1, 7, 8, 17, 255, 300}) {
+      if (count * length > 200'000) continue;
+      for (const std::int64_t odd : {std::int64_t{0}, 1 - length, length}) {
+        std::vector<std::int64_t> offsets{0};
+        for (std::int64_t i = 0; i < count; ++i) {
+          offsets.push_back(offsets.back() + length + i % 4 + (i == count / 2 ? odd : 0));
+        }
+        SCOPED_TRACE(testing::Message() << count << " of length " << length << ", one longer by " << odd);
+        check_adjacent<T>(offsets, values_of<T>(offsets.back()), add, T{0});
+        const auto lists = apart(offsets);
+        check_folds<T>(lists.lists(), lists.starts, lists.stops, values_of<T>(offsets.back()), add, T{1});
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// As many lists as it takes for 8 MB of results of 4 bytes, most of them short.
+std::vector<std::int64_t> many_offsets() {
+  std::vector<std::int64_t> offsets{0};
+  for (std::int64_t i = 0; i < 2'100'003; ++i) offsets.push_back(offsets.back() + i % 3 + (i % 5003 == 0 ? 50 : 0));
+  return offsets;
+}
+
+TEST(Segmented, ResultsThatAreTooManyForTheCachesMatchTheReference) {
+  if (tests::kSanitized) GTEST_SKIP() << "takes long";
+  const auto offsets = many_offsets();
+  check_adjacent<float>(offsets, values_of<float>(offsets.back()), add, 0.0F);
+  check_adjacent<std::int16_t>(offsets, values_of<std::int8_t>(offsets.back()), add, std::int16_t{0});
+}
+
 TEST(Segmented, SumsBeginWithZeroUnlessAnotherIsGiven) {
   const std::vector<double> content{-0.0, -0.0};
   const std::vector<int> offsets{0, 0, 1, 2};
@@ -417,6 +452,16 @@ TYPED_TEST(SegmentedReducers, AllOfOnesAreTrueAndNoneOfZeros) {
       check_reducers(Lists(offsets), starts, stops, content);
     }
   }
+}
+
+TEST(Segmented, ReducersOfTooManyListsForTheCachesMatchTheReference) {
+  if (tests::kSanitized) GTEST_SKIP() << "takes long";
+  const auto offsets = many_offsets();
+  const std::vector<std::int64_t> starts(offsets.begin(), offsets.end() - 1);
+  const std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
+  const auto content = few_values<std::uint8_t>(offsets.back());
+  check_reducer(Lists(offsets), starts, stops, content, count_nonzero);
+  check_reducer(Lists(offsets), starts, stops, content, argmax);
 }
 
 /// An element that is aligned to more than the allocator's memory is.

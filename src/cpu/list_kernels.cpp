@@ -428,6 +428,15 @@ ListsSeen read_bounds(const void* starts, const void* stops, std::int64_t lists,
   return {bad, longest, shortest};
 }
 
+/// Bounds of lists, but those of empty ones, less so many.
+void shift_bounds(std::int64_t* from, std::int64_t* to, std::int64_t lists, std::int64_t by) {
+  for (std::int64_t i = 0; i < lists; ++i) {
+    const std::int64_t shift = from[i] < to[i] ? by : 0;
+    from[i] -= shift;
+    to[i] -= shift;
+  }
+}
+
 // ---------------------------------------------------------------------------------------------------------------- bits
 
 template <class T>
@@ -490,50 +499,107 @@ void nonzero(const void* content, std::int64_t n, std::uint8_t* bits) {
 // Of a word that is read at any byte, 57 bits at least are those from any bit on.
 constexpr std::int64_t kBitsAtOnce = 57;
 
-/// Bits first … first + count - 1, count <= kBitsAtOnce.
-UPSWEEP_INLINE std::uint64_t bits_from(const std::uint8_t* bits, std::int64_t first, std::int64_t count) {
+/// Bits from number `first` on, kBitsAtOnce of them or more.
+UPSWEEP_INLINE std::uint64_t bits_from(const std::uint8_t* bits, std::int64_t first) {
   std::uint64_t word = 0;
   std::memcpy(&word, bits + first / 8, sizeof word);
-  return (word >> (first % 8)) & ((std::uint64_t{1} << count) - 1);
+  return word >> (first % 8);
 }
 
-/// out[i] ← done(fold of part(bits, how many) over the list); of a short list there is one part.
-template <class Out, class Part, class Done>
-UPSWEEP_INLINE void for_each_bit_list(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops,
-                                      std::int64_t lists, Out* out, Part part, Done done) {
-  for (std::int64_t i = 0; i < lists; ++i) {
-    std::int64_t first = starts[i];
-    std::int64_t left = stops[i] - first;
-    std::int64_t total = 0;
-    for (; left > kBitsAtOnce; left -= kBitsAtOnce, first += kBitsAtOnce) {
-      total += part(bits_from(bits, first, kBitsAtOnce), kBitsAtOnce);
-    }
-    total += part(bits_from(bits, first, left), left);
-    out[i] = static_cast<Out>(done(total));
+/// What becomes of lists of bits: of parts of them of up to kBitsAtOnce, whose totals add up, and of eight lists of up to eight
+/// bits, each of which has a byte.
+struct AnyBit {
+  using Out = std::uint8_t;
+  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t /*given*/) { return set != 0; }
+  UPSWEEP_INLINE static Out done(std::int64_t some) { return some != 0; }
+#if UPSWEEP_REGISTER_BYTES == 64
+  UPSWEEP_INLINE static void eight(std::uint64_t set, std::uint64_t /*given*/, Out* out) {
+    const __m128i sets = _mm_cvtsi64_si128(static_cast<long long>(set));
+    _mm_storeu_si64(out, _mm_maskz_set1_epi8(_mm_test_epi8_mask(sets, sets), 1));
   }
-}
+#endif
+};
 
-void any_bits(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
-              std::uint8_t* out) {
-  for_each_bit_list(
-      bits, starts, stops, lists, out, [](std::uint64_t set, std::int64_t) { return std::int64_t{set != 0}; },
-      [](std::int64_t some) { return some != 0; });
-}
+struct AllBits {
+  using Out = std::uint8_t;
+  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t given) { return set != given; }
+  UPSWEEP_INLINE static Out done(std::int64_t missing) { return missing == 0; }
+#if UPSWEEP_REGISTER_BYTES == 64
+  UPSWEEP_INLINE static void eight(std::uint64_t set, std::uint64_t given, Out* out) {
+    const __mmask16 same = _mm_cmpeq_epi8_mask(_mm_cvtsi64_si128(static_cast<long long>(set)),
+                                               _mm_cvtsi64_si128(static_cast<long long>(given)));
+    _mm_storeu_si64(out, _mm_maskz_set1_epi8(same, 1));
+  }
+#endif
+};
 
-void all_bits(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
-              std::uint8_t* out) {
-  for_each_bit_list(
-      bits, starts, stops, lists, out,
-      [](std::uint64_t set, std::int64_t count) { return std::int64_t{set != (std::uint64_t{1} << count) - 1}; },
-      [](std::int64_t missing) { return missing == 0; });
-}
+struct CountBits {
+  using Out = std::int64_t;
+  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t /*given*/) {
+    return __builtin_popcountll(set);
+  }
+  UPSWEEP_INLINE static Out done(std::int64_t count) { return count; }
+#if UPSWEEP_REGISTER_BYTES == 64
+  UPSWEEP_INLINE static void eight(std::uint64_t set, std::uint64_t /*given*/, Out* out) {
+    constexpr std::uint64_t kPairs = 0x5555555555555555;
+    constexpr std::uint64_t kFours = 0x3333333333333333;
+    constexpr std::uint64_t kBytes = 0x0F0F0F0F0F0F0F0F;
+    const std::uint64_t pairs = set - ((set >> 1) & kPairs);
+    const std::uint64_t fours = (pairs & kFours) + ((pairs >> 2) & kFours);
+    const std::uint64_t bytes = (fours + (fours >> 4)) & kBytes;
+    _mm512_storeu_si512(out, _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(bytes))));
+  }
+#endif
+};
 
-void count_bits(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
-                std::int64_t* out) {
-  for_each_bit_list(
-      bits, starts, stops, lists, out,
-      [](std::uint64_t set, std::int64_t) { return static_cast<std::int64_t>(__builtin_popcountll(set)); },
-      [](std::int64_t count) { return count; });
+#if UPSWEEP_REGISTER_BYTES == 64
+/// Eight lists of bits from number `first` on, where none has more than eight: how many bits they have, or -1.
+template <class Reduced>
+UPSWEEP_INLINE std::int64_t reduce_eight(const std::uint8_t* bits, std::int64_t first, const std::int64_t* starts,
+                                         const std::int64_t* stops, typename Reduced::Out* out) {
+  const __m512i lengths = _mm512_sub_epi64(_mm512_loadu_si512(stops), _mm512_loadu_si512(starts));
+  if (_mm512_cmpgt_epi64_mask(lengths, _mm512_set1_epi64(8)) != 0) return -1;
+  // A byte to a list, as many bits of it as the list has: then the bits are dealt out to these.
+  const __m512i one = _mm512_set1_epi64(1);
+  const __m512i ones = _mm512_sub_epi64(_mm512_sllv_epi64(one, lengths), one);
+  const auto given = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm512_cvtepi64_epi8(ones)));
+  const std::int64_t count = __builtin_popcountll(given);
+  if (count > kBitsAtOnce) return -1;
+  Reduced::eight(_pdep_u64(bits_from(bits, first), given), given, out);
+  return count;
+}
+#endif
+
+/// out[i] ← what the bits of list i come to; lists follow each other, from the first bit on.
+template <class Reduced>
+void reduce_bits(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
+                 typename Reduced::Out* out) {
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < lists;) {
+#if UPSWEEP_REGISTER_BYTES == 64
+    if (i + 8 <= lists) {
+      const std::int64_t reduced = reduce_eight<Reduced>(bits, first, starts + i, stops + i, out + i);
+      if (reduced >= 0) {
+        first += reduced;
+        i += 8;
+        continue;
+      }
+    }
+#endif
+    const std::int64_t some = lists - i < 8 ? lists : i + 8;
+    for (; i < some; ++i) {
+      std::int64_t total = 0;
+      const auto add_part = [&](std::int64_t count) {
+        const std::uint64_t given = (std::uint64_t{1} << count) - 1;
+        total += Reduced::part(bits_from(bits, first) & given, given);
+        first += count;
+      };
+      std::int64_t left = stops[i] - starts[i];
+      for (; left > kBitsAtOnce; left -= kBitsAtOnce) add_part(kBitsAtOnce);
+      add_part(left);  // of a short list, empty ones too, the only one
+      out[i] = Reduced::done(total);
+    }
+  }
 }
 
 template <class T>
@@ -554,7 +620,8 @@ constexpr void add_type(ListKernels& table) {
 constexpr ListKernels make_table() {
   ListKernels table{};
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
-  table.bits = {&any_bits, &all_bits, &count_bits};
+  table.shift_bounds = &shift_bounds;
+  table.bits = {&reduce_bits<AnyBit>, &reduce_bits<AllBits>, &reduce_bits<CountBits>};
   table.is_wide = true;
   return table;
 }

@@ -28,8 +28,8 @@ struct ListsSeen {
 using ReadBounds = ListsSeen (*)(const void* starts, const void* stops, std::int64_t lists, std::int64_t content,
                                  std::int64_t* from, std::int64_t* to);
 
-/// Whether bits [starts[i], stops[i]) of a bitmap are set: any of them, all of them, or how many. Seven bytes past the last
-/// bit's may be read.
+/// Whether the bits of lists that follow each other, from the first bit of a bitmap on, are set: any of them, all of them, or
+/// how many. Of the bounds the differences count. Seven bytes past the last bit's may be read.
 struct BitListKernels {
   void (*any)(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
               std::uint8_t* out);
@@ -45,6 +45,8 @@ struct ListKernels {
   PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes
   PickLists argmax[kTypeCount];
   ReadBounds read_bounds[kTypeCount];  ///< empty but for is_list_bound
+  /// Bounds less so many, but those of empty lists.
+  void (*shift_bounds)(std::int64_t* from, std::int64_t* to, std::int64_t lists, std::int64_t by);
   /// Bit i % 8 of bits[i / 8] ← whether x[i] is not zero; the last byte is filled up with zeros.
   void (*nonzero[kTypeCount])(const void* x, std::int64_t n, std::uint8_t* bits);
   BitListKernels bits;

@@ -325,17 +325,13 @@ Content Worker::stage(std::int64_t at, std::int64_t count) {
   } else {  // adjacent lists: their elements are
     std::int64_t* const from = batch_.from.data() + at;
     std::int64_t* const to = batch_.to.data() + at;
-    std::int64_t given = 0;  // the first list that is not empty
+    std::int64_t given = 0;  // the first list that is not empty, and the last one
     while (given < count - 1 && from[given] == to[given]) ++given;
+    std::int64_t last = count - 1;
+    while (last > given && from[last] == to[last]) --last;
     const std::int64_t first = from[given];
-    std::int64_t elements = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      elements += to[i] - from[i];
-      const std::int64_t shift = from[i] < to[i] ? first : 0;  // bounds of empty lists stay 0
-      from[i] -= shift;
-      to[i] -= shift;
-    }
-    elements_ = elements;
+    elements_ = to[last] - first;
+    if (!plan_.is_bits()) plan_.kernels().shift_bounds(from, to, count, first);
     data += first * call_.in_size;
   }
   raw_ = data;
