@@ -333,6 +333,18 @@ TEST(CombinationErrors, WhatCallsRefuse) {
   EXPECT_EQ(code_of([&] { cartesian_offsets(par, {}, offsets); }), Code::invalid_argument);
 }
 
+TEST(CombinationsApi, OffsetsAloneTakeNoRoomForTuples) {
+  const std::vector<std::int64_t> offsets{0, 0, 1, 3};
+  const std::int64_t n = std::int64_t{1} << 40;
+  for (const std::string_view rung : {"cpu.serial", "cpu.shares"}) {
+    std::vector<std::int64_t> of_tuples(4, -1);
+    combinations_offsets(par.with_rung(rung), Lists(offsets), 3, n, true, of_tuples.data());
+    EXPECT_EQ(of_tuples, (std::vector<std::int64_t>{0, 0, 1, n + 2})) << rung;
+    combinations_offsets(par.with_rung(rung), Lists(offsets), 3, n, false, of_tuples.data());
+    EXPECT_EQ(of_tuples, (std::vector<std::int64_t>{0, 0, 0, 0})) << rung;
+  }
+}
+
 TEST(CombinationsApi, NoListsNoTuplesAndNoOffsets) {
   Positions offsets(1, -1);
   std::vector<Positions> out(3);

@@ -454,6 +454,23 @@ TYPED_TEST(SegmentedReducers, AllOfOnesAreTrueAndNoneOfZeros) {
   }
 }
 
+TEST(Segmented, ReducersOfListsOfFewElementsMatchTheReference) {
+  // Around eight elements to a list, and 57 to eight lists.
+  std::mt19937 random(21);
+  for (const std::int64_t least : {0, 1, 4, 6, 7, 8, 9}) {
+    for (const unsigned span : {1U, 2U, 4U}) {
+      std::vector<std::int64_t> offsets{3};
+      for (int i = 0; i < 301; ++i)
+        offsets.push_back(offsets.back() + least + static_cast<std::int64_t>(random() % span));
+      const std::vector<std::int64_t> starts(offsets.begin(), offsets.end() - 1);
+      const std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
+      SCOPED_TRACE(testing::Message() << "lengths from " << least << ", " << span << " of them");
+      check_reducers(Lists(offsets), starts, stops, few_values<std::uint8_t>(offsets.back()));
+      check_reducers(Lists(offsets), starts, stops, few_values<double>(offsets.back()));
+    }
+  }
+}
+
 TEST(Segmented, ReducersOfTooManyListsForTheCachesMatchTheReference) {
   if (tests::kSanitized) GTEST_SKIP() << "takes long";
   const auto offsets = many_offsets();

@@ -42,7 +42,7 @@ struct Loops {
 
 Status run(Call& call, const Policy& policy) noexcept try {
   TupleUnit unit(call, policy.isa);
-  Loops loops{call, unit, std::vector<std::int64_t>(static_cast<std::size_t>(call.n)), 0};
+  Loops loops{call, unit, std::vector<std::int64_t>(static_cast<std::size_t>(call.out == nullptr ? 0 : call.n)), 0};
   std::int64_t list = 0;
   std::int64_t total = 0;
   if (call.offsets != nullptr) call.offsets[0] = 0;

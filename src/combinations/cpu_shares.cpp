@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "combinations/rung.hpp"
 #include "cpu/combination_kernels.hpp"
@@ -72,28 +73,16 @@ class Table {
 /// What a worker writes tuples by. Throws std::bad_alloc where it is made.
 class Writer {
  public:
-  Writer(const Call& call, const Table& table, Isa isa)
+  Writer(const Call& call, const Table& table, Isa isa, TupleUnit& unit)
       : call_(call),
         table_(table.get()),
         tuples_(cpu::combination_kernels(isa).tuples),
         copy_(cpu::kernels(isa).copy),
-        past_caches_(call.out != nullptr &&
-                     call.total * call.n * std::int64_t{sizeof(std::int64_t)} >= kNonTemporalBytes),
-        unit_(call, isa),
+        past_caches_(call.total * call.n * std::int64_t{sizeof(std::int64_t)} >= kNonTemporalBytes),
+        unit_(unit),
         walk_(walk_of(call)),
         gathered_(static_cast<std::size_t>(call.n * kRow)) {
     for (std::int64_t d = 0; d < call.n; ++d) rows_.push_back(gathered_.data() + d * kRow);
-  }
-
-  /// The offsets of a unit's lists.
-  void write_offsets(std::int64_t which) {
-    (void)unit_.read(which);
-    std::int64_t total = call_.plan->first_tuple[static_cast<std::size_t>(which)];
-    std::int64_t* const offsets = call_.offsets + which * cpu::kUnitLists;
-    for (std::int64_t i = 0; i < unit_.count(); ++i) {
-      offsets[i] = total;
-      total += unit_.tuples(i);
-    }
   }
 
   /// Tuples first … last - 1 of the call, of which there are some.
@@ -188,7 +177,7 @@ class Writer {
   decltype(cpu::CombinationKernels::tuples) tuples_;
   decltype(cpu::KernelTable::copy) copy_;
   bool past_caches_;
-  TupleUnit unit_;
+  TupleUnit& unit_;
   Walk walk_;
   std::vector<std::int64_t> gathered_;
   std::vector<std::int64_t*> rows_;
@@ -197,25 +186,39 @@ class Writer {
   std::int64_t left_ = 0;            // tuples of the share that are not in rows_ yet
 };
 
+/// The offsets of the lists of unit number `which`.
+void write_offsets(const Call& call, TupleUnit& unit, std::int64_t which) {
+  (void)unit.read(which);
+  std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];
+  std::int64_t* const offsets = call.offsets + which * cpu::kUnitLists;
+  for (std::int64_t i = 0; i < unit.count(); ++i) {
+    offsets[i] = total;
+    total += unit.tuples(i);
+  }
+}
+
+/// Room for tuples, which may be of very many positions, is made where there are some to write.
 Status run(Call& call, const Policy& policy) noexcept try {
-  const Table table(call);
   const std::int64_t units = call.offsets == nullptr ? 0 : unit_count(call);
   const std::int64_t shares = call.out == nullptr ? 0 : cpu::parts(call.total, kShare);
   if (call.offsets != nullptr) call.offsets[list_count(call)] = call.total;
   // The threads that it is worth; what overflows is enough for all.
-  const std::int64_t work =
-      list_count(call) + std::min(call.total, std::int64_t{1} << 40) * std::min<std::int64_t>(call.n, 64);
+  std::int64_t work = list_count(call);
+  if (shares > 0) work += std::min(call.total, std::int64_t{1} << 40) * std::min<std::int64_t>(call.n, 64);
+  const std::optional<Table> table = shares > 0 ? std::optional<Table>(std::in_place, call) : std::nullopt;
   std::atomic<std::int64_t> ticket{0};
   std::atomic<bool> no_memory{false};
   cpu::run_workers(cpu::workers_for(work, kWork, policy.threads), [&](int) noexcept {
     try {
-      Writer writer(call, table, policy.isa);
+      TupleUnit unit(call, policy.isa);
+      std::optional<Writer> writer;
       for (std::int64_t mine = ticket++; mine < units + shares; mine = ticket++) {
         if (mine < units) {
-          writer.write_offsets(mine);
+          write_offsets(call, unit, mine);
         } else {
+          if (!writer) writer.emplace(call, *table, policy.isa, unit);
           const std::int64_t first = (mine - units) * kShare;
-          writer.write_tuples(first, std::min(first + kShare, call.total));
+          writer->write_tuples(first, std::min(first + kShare, call.total));
         }
       }
     } catch (const std::bad_alloc&) {

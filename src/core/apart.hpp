@@ -2,14 +2,17 @@
 // core/apart.hpp: the arrays of a call, and whether those that it writes lie apart from all others.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "upsweep/lists.hpp"
 
 namespace upsweep {
 
-class CallArrays {
+class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): room is written before it is read
  public:
   void read(const void* data, std::int64_t count, std::int64_t element_size = 1) {
     read_.push_back(bytes_of(data, count, element_size));
@@ -31,8 +34,11 @@ class CallArrays {
   static Bytes bytes_of(const void* data, std::int64_t count, std::int64_t element_size);
   static bool overlap(const Bytes& a, const Bytes& b) { return a.begin < b.end && b.begin < a.end; }
 
-  std::vector<Bytes> read_;
-  std::vector<Bytes> written_;
+  /// Of most calls all arrays have room here: memory of the heap would take as long as a small call.
+  std::array<std::byte, 512> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<Bytes> read_{&memory_};
+  std::pmr::vector<Bytes> written_{&memory_};
 };
 
 }  // namespace upsweep

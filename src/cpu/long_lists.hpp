@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <vector>
 
 #include "cpu/list_batch.hpp"
@@ -48,8 +47,9 @@ inline void set_long_aside(ListBatch& batch, std::int64_t first, std::int64_t co
 /// The lists that all workers have set aside.
 class LongLists {
  public:
-  template <class Worker>
-  explicit LongLists(const std::vector<std::unique_ptr<Worker>>& workers) {
+  /// Workers are a range of pointers.
+  template <class Workers>
+  explicit LongLists(const Workers& workers) {
     for (const auto& worker : workers) {
       lists_.insert(lists_.end(), worker->long_lists().begin(), worker->long_lists().end());
     }
@@ -64,8 +64,8 @@ class LongLists {
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
 
   /// work(worker, list, blocks of it) until all blocks are done; workers take `each` of them at a time.
-  template <class Worker, class Work>
-  void for_each(const std::vector<std::unique_ptr<Worker>>& workers, std::int64_t each, Work work) const {
+  template <class Workers, class Work>
+  void for_each(const Workers& workers, std::int64_t each, Work work) const {
     if (blocks_ == 0) return;
     std::atomic<std::int64_t> ticket{0};
     const std::int64_t tickets = parts(blocks_, each);

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -190,7 +191,8 @@ class Worker {
     if (!plan.stages()) return;
     if (plan.gathers()) gathered_ = room(call_.in_size);
     if (plan.converts()) converted_ = room(plan.staged_size());
-    if (plan.is_bits()) bits_ = std::make_unique_for_overwrite<std::uint8_t[]>(kStaged / 8 + 8);
+    if (plan.is_bits())
+      bits_ = std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(staged() / 8 + 9));
   }
 
   /// Lists [lists.first, lists.last), but those of more than a block, which it notes. Returns the first bad one or kNoIndex.
@@ -202,8 +204,13 @@ class Worker {
   void reduce_blocks(const LongList& list, Range blocks, std::byte* parts);
 
  private:
-  [[nodiscard]] static std::unique_ptr<std::byte[]> room(std::int64_t element) {
-    return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kStaged * element));
+  /// Elements that are staged at a time, at most: lists that are gathered may overlap.
+  [[nodiscard]] std::int64_t staged() const {
+    const std::int64_t times = plan_.gathers() ? std::min(call_.lists.count, kStaged) : 1;
+    return std::min(std::min(call_.n, kStaged) * times, kStaged);
+  }
+  [[nodiscard]] std::unique_ptr<std::byte[]> room(std::int64_t element) const {
+    return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(staged() * element));
   }
 
   std::int64_t read(std::int64_t first, std::int64_t count);
@@ -253,6 +260,7 @@ class Worker {
     int count = 0;
   };
   std::array<Queue, 16> queues_;
+  bool are_waiting_ = false;  // some may
 };
 
 // ---- Bounds.
@@ -384,10 +392,12 @@ void Worker::enqueue(std::int64_t list, std::int64_t from, std::int64_t to, cons
   q.from[place] = from;
   q.to[place] = to;
   q.list[place] = list;
+  are_waiting_ = true;
   if (q.count == plan_.abreast()) flush(queue, content);
 }
 
 void Worker::flush_all(const Content& content) {
+  if (!std::exchange(are_waiting_, false)) return;
   for (std::size_t q = 0; q < queues_.size(); ++q) flush(q, content);
 }
 
@@ -602,7 +612,7 @@ void Worker::reduce_blocks(const LongList& list, Range blocks, std::byte* parts)
 /// The lists that all workers have set aside: their blocks, in any order, then what these come to, in order.
 class LongFolds {
  public:
-  LongFolds(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
+  LongFolds(const Plan& plan, std::span<Worker* const> workers)
       : plan_(plan),
         workers_(workers),
         lists_(workers),
@@ -680,10 +690,41 @@ class LongFolds {
   }
 
   const Plan& plan_;
-  const std::vector<std::unique_ptr<Worker>>& workers_;
+  std::span<Worker* const> workers_;
   cpu::LongLists lists_;
   std::unique_ptr<detail::CarryBytes[]> parts_;  // aligned as any element is
 };
+
+/// All lists, range by range. Returns the first bad one, or whose sum does not fit, or kNoIndex.
+std::int64_t reduce_by(std::span<Worker* const> workers, const Plan& plan, const Ranges& ranges) {
+  cpu::LowestIndex first_bad;
+  std::atomic<std::int64_t> ticket{0};
+  cpu::run_allocating_workers(static_cast<int>(workers.size()), [&](int w) {
+    for (;;) {
+      const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+      if (mine >= ranges.count) return;
+      first_bad.add(workers[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
+    }
+  });
+  const bool has_long = std::ranges::any_of(workers, [](const Worker* one) { return !one->long_lists().empty(); });
+  if (has_long) first_bad.add(LongFolds(plan, workers).run());
+  return first_bad.get();
+}
+
+std::int64_t reduce_all(const Plan& plan, int workers, const Ranges& ranges) {
+  if (workers == 1) {  // without memory of the heap, which would take as long as a small call
+    Worker only(plan);
+    Worker* const alone = &only;
+    return reduce_by({&alone, 1}, plan, ranges);
+  }
+  std::vector<std::unique_ptr<Worker>> owned;
+  std::vector<Worker*> all;
+  for (int w = 0; w < workers; ++w) {
+    owned.push_back(std::make_unique<Worker>(plan));
+    all.push_back(owned.back().get());
+  }
+  return reduce_by(all, plan, ranges);
+}
 
 /// What is wrong with a list that was found bad.
 Code code_of(const detail::SegmentedCall& call, std::int64_t list) {
@@ -706,19 +747,7 @@ Ranges even_ranges(const detail::SegmentedCall& call, int workers) {
 Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const Ranges& ranges) noexcept try {
   const Plan plan(call, policy, kernels);
-  std::vector<std::unique_ptr<Worker>> all(static_cast<std::size_t>(workers));
-  for (auto& worker : all) worker = std::make_unique<Worker>(plan);
-  cpu::LowestIndex first_bad;
-  std::atomic<std::int64_t> ticket{0};
-  cpu::run_allocating_workers(workers, [&](int w) {
-    for (;;) {
-      const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-      if (mine >= ranges.count) return;
-      first_bad.add(all[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
-    }
-  });
-  first_bad.add(LongFolds(plan, all).run());
-  const std::int64_t bad = first_bad.get();
+  const std::int64_t bad = reduce_all(plan, workers, ranges);
   if (bad == kNoIndex) return {};
   return {code_of(call, bad), bad};
 } catch (const std::bad_alloc&) {
