@@ -16,6 +16,10 @@
 // Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
 //           sum that does not fit, and those of segmented.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values. Takes 8 bytes of memory a run.
+// On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented.hpp and
+//           segmented_scan.hpp take there; of one's own with segmented.cuh. The keys are read once, and all calls wait, as
+//           nobody knows before how many runs there are. 8 bytes a run and 1/8 of a byte a key come from the policy's memory
+//           resource; its workspace, if it has one, is that of the reduction or scan of the runs' lists.
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
 #pragma once
 
@@ -23,11 +27,13 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
+#include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/segmented.hpp"
@@ -74,6 +80,29 @@ class KeyRuns {
   std::int64_t count_;
 };
 
+/// The same of keys in device memory. Both wait for the stream.
+std::int64_t count_key_runs(const gpu::Policy& policy, const Keys& keys);
+std::int64_t write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t room);
+
+/// The runs of equal keys in device memory, as lists. The policy's memory resource must outlive it.
+class DeviceKeyRuns {
+ public:
+  DeviceKeyRuns(const gpu::Policy& policy, const Keys& keys);
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] Lists lists() const {
+    return Lists::by_offsets(static_cast<const std::int64_t*>(offsets_->scratch()), count_);
+  }
+  /// Each run's key. Does not wait.
+  void write_keys(void* out) const;
+
+ private:
+  gpu::Policy policy_;
+  Keys keys_;
+  std::int64_t count_ = 0;
+  std::optional<gpu::Workspace> offsets_;
+};
+
 /// Throws unequal_lengths where outputs have no room for the runs, invalid_argument where the keys' overlaps something.
 void require_reduced(std::int64_t runs, std::span<const std::byte> keys, std::span<const std::byte> values,
                      std::span<const std::byte> out_keys, std::int64_t keys_room, std::span<const std::byte> out,
@@ -81,6 +110,10 @@ void require_reduced(std::int64_t runs, std::span<const std::byte> keys, std::sp
 template <class R>
 std::span<const std::byte> bytes_of(const R& array) {
   return std::as_bytes(std::span(std::ranges::data(array), static_cast<std::size_t>(std::ssize(array))));
+}
+template <class T>
+std::span<const std::byte> bytes_at(const T* data, std::int64_t n) {
+  return std::as_bytes(std::span(data, static_cast<std::size_t>(n)));
 }
 
 }  // namespace detail
@@ -158,6 +191,69 @@ template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArra
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
   return exclusive_scan_by_key(policy, keys, values, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
+}
+
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. All wait for the stream.
+
+template <class Key>
+std::int64_t count_key_runs(const gpu::Policy& policy, const Key* keys, std::int64_t n) {
+  return detail::count_key_runs(policy, detail::keys_at(keys, n));
+}
+
+/// The offsets of the runs, where there is room for so many. Returns how many runs there are.
+template <class Key>
+std::int64_t key_offsets(const gpu::Policy& policy, const Key* keys, std::int64_t n, std::int64_t* offsets,
+                         std::int64_t room) {
+  return detail::write_key_offsets(policy, detail::keys_at(keys, n), offsets, room);
+}
+
+/// out_keys[r], out[r] = the key of run r, init ⊕ its values, of n keys and values; `room` of both outputs.
+template <class Key, class In, class Out, class Op>
+ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
+                           Out* out, std::int64_t room, Op op, std::type_identity_t<Out> init) {
+  detail::require_array(values, n, "values");
+  detail::require_array(out_keys, room, "the keys of the runs");
+  detail::require_array(out, room, "output");
+  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
+  detail::require_reduced(runs.count(), detail::bytes_at(keys, n), detail::bytes_at(values, n),
+                          detail::bytes_at(out_keys, room), room, detail::bytes_at(out, room), room);
+  runs.write_keys(out_keys);  // first, as the reduction is waited for
+  return {runs.count(), segmented_reduce(policy, runs.lists(), values, n, out, op, init).rung};
+}
+/// The same, beginning with the operator's identity.
+template <class Key, class In, class Out, class Op = Add>
+ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
+                           Out* out, std::int64_t room, Op op = {}) {
+  return reduce_by_key(policy, keys, values, n, out_keys, out, room, op, detail::usual_init<Out, Op>());
+}
+
+/// Inclusive scans of the runs' values, each beginning with `init`, of n keys, values and outputs.
+template <class Key, class In, class Out, class Op>
+SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                      Out* out, Op op, std::type_identity_t<Out> init) {
+  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
+  return segmented_inclusive_scan(policy, runs.lists(), values, n, out, op, init);
+}
+/// The same, beginning with the operator's identity.
+template <class Key, class In, class Out, class Op = Add>
+SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                      Out* out, Op op = {}) {
+  return inclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());
+}
+
+/// Exclusive scans of the runs' values, each beginning with `init`.
+template <class Key, class In, class Out, class Op>
+SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                      Out* out, Op op, std::type_identity_t<Out> init) {
+  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
+  return segmented_exclusive_scan(policy, runs.lists(), values, n, out, op, init);
+}
+/// The same, beginning with the operator's identity.
+template <class Key, class In, class Out, class Op = Add>
+SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                      Out* out, Op op = {}) {
+  return exclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());
 }
 
 }  // namespace upsweep

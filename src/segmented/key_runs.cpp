@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented/key_runs.cpp: where runs of equal keys begin: counted block by block, then written, on all threads.
+#include "segmented/key_runs.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -111,13 +113,14 @@ auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
   throw Error(Code::out_of_memory, "no memory left for the runs of equal keys");
 }
 
+}  // namespace
+
 void require_room(std::int64_t runs, std::int64_t room, const char* what) {
   if (runs <= room) return;
   throw Error(Code::unequal_lengths, "there are " + std::to_string(runs) + " runs of equal keys: " + what + " for " +
                                          std::to_string(room) + " have too little room");
 }
 
-}  // namespace
 }  // namespace segmented
 
 std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
