@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "upsweep/by_key.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
+#include "upsweep/segmented.cuh"
 
 namespace upsweep {
 namespace {
@@ -304,6 +306,234 @@ TEST_F(GpuTest, OperatorsMaySayThatTheyCommute) {
     ASSERT_TRUE(result[i].key == best.key && result[i].value == best.value) << i;
   }
   EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, Best{-1, -1}, TakeBest{}).value.key, best.key);
+}
+
+// -------------------------------------------------------------------------------------------------------------- lists
+
+/// Lists of every class of lengths that kernels tell apart: of a lane, of eight, of a warp, in pieces, and many pieces.
+std::vector<std::int64_t> lengths_of_every_class(std::mt19937_64& random) {
+  std::vector<std::int64_t> lengths;
+  for (const std::int64_t border : {8, 64, 2048, 16384, 3 * 16384}) {
+    for (const std::int64_t away : {-1, 0, 1}) {
+      lengths.push_back(border + away);
+      for (int k = 0; k < 9; ++k) lengths.push_back(static_cast<std::int64_t>(random() % 5));
+    }
+  }
+  for (std::int64_t length = 0; length < 140; ++length) lengths.push_back(length);
+  lengths.push_back(40 * 16384 + 17);
+  lengths.insert(lengths.end(), 300, 0);
+  std::shuffle(lengths.begin() + 10, lengths.end(), random);
+  return lengths;
+}
+
+struct GivenLists {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> stops;
+  std::int64_t elements;
+};
+/// One after the other, after `before` elements.
+GivenLists adjacent_lists(const std::vector<std::int64_t>& lengths, std::int64_t before) {
+  GivenLists lists;
+  std::int64_t at = before;
+  for (const std::int64_t length : lengths) {
+    lists.starts.push_back(at);
+    at += length;
+    lists.stops.push_back(at);
+  }
+  lists.elements = at + 3;
+  return lists;
+}
+
+/// Lists and elements may be null: bytes, or none.
+template <class T, class In, class Op>
+std::vector<T> folded(const GivenLists& lists, const std::vector<In>& content, const T& init, Op op,
+                      const std::vector<std::uint8_t>& list_is_valid, const std::vector<std::uint8_t>& is_valid) {
+  std::vector<T> out;
+  for (std::size_t i = 0; i < lists.starts.size(); ++i) {
+    T total = init;
+    const bool is_null = !list_is_valid.empty() && list_is_valid[i] == 0;
+    for (std::int64_t j = lists.starts[i]; !is_null && j < lists.stops[i]; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      if (is_valid.empty() || is_valid[at] != 0) total = op(total, static_cast<T>(content[at]));
+    }
+    out.push_back(total);
+  }
+  return out;
+}
+
+template <class T>
+void expect_same(const std::vector<T>& result, const std::vector<T>& expected, const char* what) {
+  ASSERT_EQ(result.size(), expected.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ASSERT_EQ(std::memcmp(&result[i], &expected[i], sizeof(T)), 0) << what << ", list " << i << ", " << sizeof(T);
+  }
+}
+
+template <class In, class T, class Op>
+void check_lists(Op op) {
+  std::mt19937_64 random(29);
+  GivenLists lists = adjacent_lists(lengths_of_every_class(random), 5);
+  std::vector<In> content(static_cast<std::size_t>(lists.elements));
+  for (auto& x : content) x = random_value<In>(random);
+  const T init = T(random_value<In>(random));
+  std::vector<std::uint8_t> list_is_valid(lists.starts.size());
+  for (auto& valid : list_is_valid) valid = random() % 4 != 0 ? 1 : 0;
+  std::vector<std::uint8_t> is_valid(content.size());
+  for (auto& valid : is_valid) valid = random() % 3 != 0 ? 1 : 0;
+  std::fill(is_valid.begin() + 5, is_valid.begin() + 200, std::uint8_t{0});
+  DeviceArray<In> from(content, 1);
+  DeviceArray<T> to(std::ssize(lists.starts), 1);
+  DeviceArray<std::uint8_t> valid_lists(list_is_valid, 1);
+  DeviceArray<std::uint8_t> valid(is_valid, 1);
+  const Mask mask = Mask::bytes(valid.data(), std::ssize(is_valid));
+  const Mask list_mask = Mask::bytes(valid_lists.data(), std::ssize(list_is_valid));
+
+  std::vector<std::int64_t> offsets = lists.starts;
+  offsets.push_back(lists.stops.back());
+  DeviceArray<std::int64_t> on_device(offsets, 0);
+  const Lists between = Lists::by_offsets(on_device.data(), std::ssize(offsets) - 1);
+  const auto result = segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), op, init);
+  EXPECT_EQ(result.rung, "cuda.lanes");
+  expect_same(to.values(), folded(lists, content, init, op, {}, {}), "offsets");
+  segmented_reduce(gpu::Policy{}, between.with_validity(list_mask), from.data(), lists.elements, to.data(), op, init,
+                   mask);
+  expect_same(to.values(), folded(lists, content, init, op, list_is_valid, is_valid), "nulls");
+
+  // In another order, some of them overlapping, so that long ones may have no room for their pieces.
+  for (std::size_t i = 1; i < lists.starts.size(); i += 2) {
+    const std::size_t other = random() % lists.starts.size();
+    lists.starts[i] = lists.starts[other];
+    lists.stops[i] = lists.stops[other];
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    lists.starts[i] = static_cast<std::int64_t>(i);
+    lists.stops[i] = lists.elements;
+  }
+  DeviceArray<std::int64_t> starts(lists.starts, 0);
+  DeviceArray<std::int64_t> stops(lists.stops, 0);
+  const Lists apart = Lists::by_bounds(starts.data(), stops.data(), std::ssize(lists.starts));
+  segmented_reduce(gpu::Policy{}, apart, from.data(), lists.elements, to.data(), op, init);
+  expect_same(to.values(), folded(lists, content, init, op, {}, {}), "starts and stops");
+  EXPECT_TRUE(to.intact());
+}
+
+TEST_F(GpuTest, ListsAreFoldedInOrder) {
+  check_lists<Ends<2>, Ends<2>>(KeepEnds{});
+  check_lists<Ends<7>, Ends<7>>(KeepEnds{});
+  check_lists<Ends<16>, Ends<16>>(KeepEnds{});
+  check_lists<Ends<32>, Ends<32>>(KeepEnds{});
+  check_lists<Affine<std::uint32_t>, Affine<std::uint32_t>>(compose);
+  check_lists<Affine<std::uint64_t>, Affine<std::uint64_t>>(compose);
+  check_lists<Ends<3>, Widened<31>>(KeepWidenedEnds{});
+}
+
+/// 2×2 matrices of integers modulo 2^32.
+struct Matrix {
+  std::uint32_t a, b, c, d;
+};
+struct Multiply {
+  __host__ __device__ Matrix operator()(const Matrix& x, const Matrix& y) const {
+    return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
+  }
+};
+
+TEST_F(GpuTest, ListsOfMatricesAreMultiplied) { check_lists<Matrix, Matrix>(Multiply{}); }
+
+TEST_F(GpuTest, ListsOfOneSizeAndOperatorsThatCommuteAreFolded) {
+  std::mt19937_64 random(31);
+  const std::int64_t count = 5003;
+  const std::int64_t size = 21;
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), size);
+  const GivenLists lists = adjacent_lists(lengths, 0);
+  std::vector<Best> best(static_cast<std::size_t>(count * size));
+  for (auto& x : best) x = {static_cast<int>(random() % 9), static_cast<int>(random() >> 40)};
+  DeviceArray<Best> from(best, 0);
+  DeviceArray<Best> to(count);
+  segmented_reduce(gpu::Policy{}, Lists::of_size(count, size), from.data(), count * size, to.data(), TakeBest{},
+                   Best{-1, 7});
+  expect_same(to.values(), folded(lists, best, Best{-1, 7}, TakeBest{}, {}, {}), "best");
+}
+
+TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
+  std::mt19937_64 random(37);
+  const GivenLists lists = adjacent_lists(lengths_of_every_class(random), 0);
+  std::vector<Matrix> content(static_cast<std::size_t>(lists.elements));
+  for (auto& x : content) x = random_value<Matrix>(random);
+  std::vector<std::int64_t> offsets = lists.starts;
+  offsets.push_back(lists.stops.back());
+  DeviceArray<std::int64_t> on_device(offsets, 0);
+  DeviceArray<Matrix> from(content, 0);
+  DeviceArray<Matrix> to(std::ssize(lists.starts));
+  DeviceArray<gpu::ListsStatus> status(1);
+  const Lists between = Lists::by_offsets(on_device.data(), std::ssize(lists.starts));
+  const Matrix one{1, 0, 0, 1};
+  const tests::OwnStream stream;
+  const auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::segmented_workspace<Matrix, Matrix>(policy, between, lists.elements, Multiply{}), 0,
+                           stream);
+  tests::CountingMemory none(1);
+  const tests::Replay replay(stream, [&] {
+    segmented_reduce_async(policy.with_workspace(workspace).with_memory(none), between, from.data(), lists.elements,
+                           to.data(), status.data(), Multiply{}, one);
+  });
+  for (int run = 0; run < 3; ++run) replay.launch();
+  tests::require(cudaStreamSynchronize(stream));
+  EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
+  expect_same(to.values(), folded(lists, content, one, Multiply{}, {}, {}), "replayed");
+
+  std::vector<std::int64_t> bad = offsets;
+  bad[7] = bad[6] - 1;
+  tests::require(cudaMemcpy(on_device.data(), bad.data(), bad.size() * sizeof bad[0], cudaMemcpyHostToDevice));
+  replay.launch();
+  tests::require(cudaStreamSynchronize(stream));
+  EXPECT_EQ(status.values()[0].first_bad, 6);
+  EXPECT_EQ(status.values()[0].code, Code::stop_before_start);
+  try {
+    segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), Multiply{}, one);
+    ADD_FAILURE() << "a bad list was let pass";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::stop_before_start);
+    EXPECT_EQ(error.index(), 6);
+  }
+}
+
+TEST_F(GpuTest, RunsOfEqualKeysAreFoldedInOrder) {
+  std::mt19937_64 random(41);
+  std::vector<int> keys;
+  std::vector<std::int64_t> lengths;
+  for (int key = 0; std::ssize(keys) < 100'000; ++key) {
+    lengths.push_back(1 + static_cast<std::int64_t>(random() % 300));
+    keys.insert(keys.end(), static_cast<std::size_t>(lengths.back()), key);
+  }
+  const std::int64_t n = std::ssize(keys);
+  const std::int64_t runs = std::ssize(lengths);
+  std::vector<Matrix> values(keys.size());
+  for (auto& x : values) x = random_value<Matrix>(random);
+  DeviceArray<int> on_device(keys, 0);
+  DeviceArray<Matrix> from(values, 0);
+  DeviceArray<int> out_keys(runs);
+  DeviceArray<Matrix> to(runs);
+  const Matrix one{1, 0, 0, 1};
+  EXPECT_EQ(
+      reduce_by_key(gpu::Policy{}, on_device.data(), from.data(), n, out_keys.data(), to.data(), runs, Multiply{}, one)
+          .runs,
+      runs);
+  expect_same(to.values(), folded(adjacent_lists(lengths, 0), values, one, Multiply{}, {}, {}), "by key");
+  EXPECT_EQ(out_keys.values().back(), keys.back());
+}
+
+/// A lambda of the device alone; not in a test's body, which is a private function.
+void fold_with_lambda(const Lists& lists, const unsigned* from, std::int64_t n, unsigned* to) {
+  const auto saturating = [] __device__(unsigned a, unsigned b) -> unsigned { return a + b < a ? ~0U : a + b; };
+  segmented_reduce(gpu::Policy{}, lists, from, n, to, saturating, 5U);
+}
+
+TEST_F(GpuTest, OperatorsOnListsMayBeLambdasOfTheDevice) {
+  const std::vector<unsigned> in(600'000, 10000);
+  DeviceArray<unsigned> from(in, 0);
+  DeviceArray<unsigned> to(3);
+  fold_with_lambda(Lists::of_size(3, 200'000), from.data(), std::ssize(in), to.data());
+  EXPECT_EQ(to.values(), std::vector<unsigned>(3, 2'000'000'005U));
 }
 
 // ---------------------------------------------------------------------------------------------------------- the calls

@@ -22,7 +22,7 @@
 // In place  `out` must not overlap any input.
 // On a GPU  with a gpu::Policy and device memory, for the compiled operators: the same type in and out, or sums of integers
 //           in the 64 bits of their sign. Sums wrap around. Floats are added in another order than on the CPU, in
-//           the same one on every run. Operators of one's own run on the CPU alone.
+//           the same one on every run. Operators and types of one's own: see segmented.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
@@ -123,7 +123,7 @@ template <class In, class Out, class Op>
 SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                                const Mask& valid) {
   static_assert(kCompiledOperator<ElementType<In>, Out, Op> != Operator::custom,
-                "operators of one's own fold lists on the CPU alone");
+                "operators and types of one's own fold lists on a GPU by segmented.cuh, which nvcc compiles");
   return fold_call(lists, content, n, out, op, valid);
 }
 

@@ -4,7 +4,8 @@
 // Idea   A warp takes 32 lists. Each lane folds its own where that has up to 8 elements; those of up to 64 are folded by
 //        eight lanes, four lists at a time; those of up to 2,048 by the warp, one after the other. What is longer is left
 //        in a list of pieces of 16,384 elements, which a second kernel's blocks take; the last of a list's pieces to be
-//        folded folds them all, in their order.
+//        folded folds them all, in their order. Operators that do not commute (segmented.cuh) fold rows of four elements a
+//        lane, in order; the others columns.
 // Cost   One pass, by lines of the cache as far as short lists share them. Work n, depth n/(256·2112) and the folds.
 // Needs  Any GPU. 24 bytes of scratch per list that is long; where lists may overlap, for every list.
 // Limit  Lanes wait for the longest of their warp's lists, and for memory: nothing is loaded ahead. cuda.pipeline does.
@@ -17,13 +18,19 @@ namespace {
 
 #if UPSWEEP_HAS_CUDA
 Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+  if (call.device != nullptr) return call.device->run(call);
   return visit_kept(call, [&]<class T>(std::type_identity<T>) { return lanes_on<T>(call); });
 }
 
 gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
-  return {.scratch = bytes_of(room_for(call))};
+  if (call.device != nullptr) return call.device->workspace(call);
+  return {.scratch = pieces_bytes(call, kCompiledSlotBytes)};
 }
 #endif
+
+const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+  return call.device != nullptr ? nullptr : device_refusal(call, policy);
+}
 
 }  // namespace
 
@@ -32,7 +39,7 @@ extern const Rung cuda_lanes{.info = {.id = "cuda.lanes",
                                       .needs = "any GPU",
                                       .traffic = kOnePass,
                                       .float_bound = kDeviceBound},
-                             .refusal = device_refusal,
+                             .refusal = refusal,
                              .run = launch,
                              .workspace = workspace};
 

@@ -14,18 +14,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/segmented_lists.cuh"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::segmented {
-
-// A reducer has the types In of elements and Value of folds, and
-//   kReads, reads()       whether the elements' values are needed at all
-//   none()                what an empty list folds to
-//   of(x, position)       what one element comes to, at that position in the list
-//   merge(a, b)           associative; none() changes nothing
-//   write(list, value)    the list's result
 
 /// init ⊕ x0 ⊕ x1 …
 template <class T, class Op>
@@ -168,8 +161,6 @@ struct Count {
   }
 };
 
-template <class R>
-inline constexpr bool kCounts = false;
 template <class T>
 inline constexpr bool kCounts<Count<T>> = true;
 

@@ -70,7 +70,8 @@ struct SegmentedCall : ElementsCall {
   const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
   Mask valid = {};             ///< false where an element is null, and skipped
   const SegmentedKernel* custom_fold = nullptr;
-  gpu::ListsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
+  gpu::ListsStatus* status = nullptr;                   ///< on a GPU: where the outcome goes
+  const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

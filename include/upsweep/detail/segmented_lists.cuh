@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/segmented_lists.cuh: lists, masks and the outcome of a call as kernels see them that reduce lists, and how
+// lanes fold.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/error.hpp"
+
+// The folder of the library that most of this is for has this namespace. What launches or is a kernel is static: each file
+// has its own, as each may be compiled for other architectures.
+namespace upsweep::segmented {
+
+// A reducer has the types In of elements and Value of folds, and
+//   reads()               whether the elements' values are needed at all
+//   none()                what an empty list folds to
+//   of(x, position)       what one element comes to, at that position in the list
+//   merge(a, b)           associative; none() changes nothing
+//   write(list, value)    the list's result
+
+/// Whether merge(a, b) need not be merge(b, a), so that what b comes from must be behind what a does.
+template <class R>
+inline constexpr bool kFoldsInOrder = false;
+/// Whether the reducer counts, for which the bounds may do.
+template <class R>
+inline constexpr bool kCounts = false;
+
+/// A Mask on the device.
+struct Booleans {
+  const std::uint8_t* data;  ///< null: not given
+  std::int64_t first_bit;
+  bool is_bitmap;
+
+  __device__ bool operator[](std::int64_t i) const {
+    if (data == nullptr) return true;
+    if (!is_bitmap) return data[i] != 0;
+    const std::int64_t bit = first_bit + i;
+    return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
+  }
+};
+inline Booleans booleans(const Mask& mask) {
+  return {mask.is_given() ? mask.data : nullptr, mask.first_bit, mask.is_bitmap};
+}
+
+enum class BoundKind : std::uint8_t { int32, uint32, int64, one_size };
+
+struct Extent {
+  std::int64_t start;
+  std::int64_t length;
+};
+
+/// What is wrong with a list's bounds, as check_list() of core/lists.hpp says.
+__host__ __device__ inline Code check_bounds(std::int64_t start, std::int64_t stop, std::int64_t content) {
+  if (start == stop) return Code::ok;
+  if (stop < start) return Code::stop_before_start;
+  if (start < 0) return Code::negative_start;
+  return stop > content ? Code::stop_past_end : Code::ok;
+}
+
+/// The lists of a call. Bounds of every type are read by the same kernel.
+struct GivenLists {
+  const void* starts;
+  const void* stops;
+  std::int64_t count;
+  std::int64_t size;     ///< of lists of one size
+  std::int64_t content;  ///< elements
+  Booleans valid;
+  gpu::ListsStatus* status;
+  BoundKind kind;
+
+  __device__ std::int64_t bound(const void* bounds, std::int64_t i) const {
+    if (kind == BoundKind::int64) return __ldg(static_cast<const long long*>(bounds) + i);
+    const std::int32_t word = __ldg(static_cast<const std::int32_t*>(bounds) + i);
+    return kind == BoundKind::int32 ? word : static_cast<std::int64_t>(static_cast<std::uint32_t>(word));
+  }
+  /// Empty where it is null or bad.
+  __device__ Extent extent(std::int64_t i, Code& code) const {
+    code = Code::ok;
+    if (!valid[i]) return {0, 0};
+    if (kind == BoundKind::one_size) return {i * size, size};
+    const std::int64_t start = bound(starts, i);
+    const std::int64_t stop = bound(stops, i);
+    code = check_bounds(start, stop, content);
+    return code == Code::ok ? Extent{start, stop - start} : Extent{0, 0};
+  }
+  __device__ void report(std::int64_t bad) const {
+    atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(bad));
+  }
+  /// The same; a bad one is reported.
+  __device__ Extent list(std::int64_t i) const {
+    Code code;
+    const Extent found = extent(i, code);
+    if (code != Code::ok) report(i);
+    return found;
+  }
+};
+
+inline GivenLists lists_of(const detail::SegmentedCall& call) {
+  const Lists& lists = call.lists;
+  const BoundKind kind = lists.has_size               ? BoundKind::one_size
+                         : lists.type == Type::int32  ? BoundKind::int32
+                         : lists.type == Type::uint32 ? BoundKind::uint32
+                                                      : BoundKind::int64;
+  return {lists.starts, lists.stops, lists.count, lists.size, call.n, booleans(lists.valid), call.status, kind};
+}
+
+/// The content, and which of it is null.
+template <class T>
+struct Content {
+  const T* data;
+  Booleans valid;
+};
+template <class T>
+Content<T> content_of(const detail::SegmentedCall& call) {
+  return {static_cast<const T*>(call.in), booleans(call.valid)};
+}
+
+// ------------------------------------------------------------------------------------------------------- the outcome
+// status->first_bad is the least index that is reported while a call runs, and then what it says in the header.
+
+inline constexpr std::int64_t kNoneBad = std::numeric_limits<std::int64_t>::max();
+
+template <int = 0>
+static __global__ void begin_status(gpu::ListsStatus* status) {
+  *status = {kNoneBad, Code::ok};
+}
+
+/// By one thread, when all lists have been looked at.
+__device__ inline void conclude(const GivenLists& lists) {
+  const std::int64_t bad = *const_cast<volatile std::int64_t*>(&lists.status->first_bad);
+  Code code = Code::ok;
+  if (bad != kNoneBad) (void)lists.extent(bad, code);
+  *lists.status = {bad == kNoneBad ? kNoIndex : bad, code};
+}
+template <int = 0>
+static __global__ void end_status(GivenLists lists) {
+  conclude(lists);
+}
+
+/// Puts run(), which returns the error of its launches, between both.
+template <class Run>
+static Status with_status(const detail::SegmentedCall& call, Run run) {
+  const gpu::Stream stream = call.launch->stream;
+  cudaError_t error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, begin_status<>, call.status);
+  if (error == cudaSuccess && call.lists.count > 0) error = run();
+  if (error == cudaSuccess) {
+    error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, end_status<>, lists_of(call));
+  }
+  return gpu::status_of(error);
+}
+
+// ------------------------------------------------------------------------------------------------------ folds of lanes
+
+/// By the cache for what is only read, which takes the types that CUDA knows.
+template <class In>
+__device__ __forceinline__ In load_element(const In* from) {
+  if constexpr (std::is_arithmetic_v<In>) {
+    return __ldg(from);
+  } else {
+    return *from;
+  }
+}
+
+/// The fold of elements me, me + threads, … of a list, from position `from` on up to `to`.
+template <int kLoads, class R>
+__device__ __forceinline__ typename R::Value fold_strided(const R& reducer, const Content<typename R::In>& content,
+                                                          std::int64_t start, std::int64_t from, std::int64_t to,
+                                                          int threads) {
+  using In = typename R::In;
+  typename R::Value total = reducer.none();
+  for (std::int64_t j = from; j < to; j += kLoads * threads) {
+    In x[kLoads];
+    bool there[kLoads];
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      const std::int64_t at = j + u * threads;
+      there[u] = at < to && content.valid[start + at];
+      x[u] = there[u] && reducer.reads() ? load_element(content.data + start + at) : In{};
+    }
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      if (there[u]) total = reducer.merge(total, reducer.of(x[u], j + u * threads));
+    }
+  }
+  return total;
+}
+
+/// The fold of kLanes neighbouring lanes, on all of them.
+template <int kLanes, class R>
+__device__ __forceinline__ typename R::Value fold_lanes(const R& reducer, typename R::Value value) {
+#pragma unroll
+  for (int step = 1; step < kLanes; step *= 2) {
+    const auto other = gpu::detail::move_words(
+        value, [&](std::uint32_t word) { return __shfl_xor_sync(gpu::detail::kAllLanes, word, step); });
+    const bool is_before = kFoldsInOrder<R> && (threadIdx.x & static_cast<unsigned>(step)) != 0;
+    value = is_before ? reducer.merge(other, value) : reducer.merge(value, other);
+  }
+  return value;
+}
+
+/// The fold of elements from … to - 1 of a list by kLanes neighbouring lanes, on all of them. All lanes of the warp call. In
+/// order they take rows of kLoads elements each; any order is faster by columns.
+template <int kLanes, int kLoads, class R>
+__device__ __forceinline__ typename R::Value fold_range(const R& reducer, const Content<typename R::In>& content,
+                                                        std::int64_t start, std::int64_t from, std::int64_t to) {
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  if constexpr (!kFoldsInOrder<R>) {
+    return fold_lanes<kLanes>(reducer, fold_strided<kLoads>(reducer, content, start, from + lane, to, kLanes));
+  } else {
+    typename R::Value total = reducer.none();
+    for (; __any_sync(gpu::detail::kAllLanes, from < to); from += kLanes * kLoads) {
+      const std::int64_t mine = from + lane * kLoads;
+      const std::int64_t end = mine + kLoads < to ? mine + kLoads : to;
+      const auto row = fold_lanes<kLanes>(reducer, fold_strided<kLoads>(reducer, content, start, mine, end, 1));
+      total = reducer.merge(total, row);
+    }
+    return total;
+  }
+}
+
+/// The fold of the values that a block's warps have, each on all its lanes, on the first warp. `room`: a value for each.
+template <class R>
+__device__ __forceinline__ typename R::Value fold_warps(const R& reducer, typename R::Value value,
+                                                        typename R::Value* room) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  __syncthreads();  // the room may still be read for the list before
+  if (lane == 0) room[warp] = value;
+  __syncthreads();
+  if (warp > 0) return value;
+  value = lane < static_cast<int>(blockDim.x) / 32 ? room[lane] : reducer.none();
+  return fold_lanes<32>(reducer, value);
+}
+
+/// The fold of a block's threads, on the first warp.
+template <class R>
+__device__ __forceinline__ typename R::Value fold_block(const R& reducer, typename R::Value value,
+                                                        typename R::Value* room) {
+  return fold_warps(reducer, fold_lanes<32>(reducer, value), room);
+}
+
+}  // namespace upsweep::segmented

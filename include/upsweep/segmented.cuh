@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/segmented.cuh: reductions of lists on a GPU with operators and types of your own, compiled into your code by nvcc.
+//
+// As in segmented.hpp, with a gpu::Policy; by keys too, with by_key.hpp. Elements and operators are as in scan.cuh: an operator
+// that is not known to commute is folded in order, and sees valid elements only. Which elements are folded together first
+// depends on the length of their list alone. The rung is cuda.lanes.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+#include "upsweep/detail/cuda_operators.cuh"
+#include "upsweep/detail/segmented_lanes.cuh"
+#include "upsweep/segmented.hpp"
+
+namespace upsweep {
+namespace segmented {
+
+/// A value, or none yet: an operator of one's own need not have an identity.
+template <class T>
+struct MaybeValue {
+  T value;
+  bool any;
+};
+
+/// init ⊕ x0 ⊕ x1 …
+template <class Element, class T, class Op>
+struct CustomFold {
+  using In = Element;
+  using Value = MaybeValue<T>;
+  T* out;
+  T init;
+  Op op;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return {T{}, false}; }
+  __device__ Value of(const In& x, std::int64_t) const { return {static_cast<T>(x), true}; }
+  __device__ Value merge(const Value& a, const Value& b) const {
+    if (!a.any) return b;
+    return b.any ? Value{op(a.value, b.value), true} : a;
+  }
+  __device__ void write(std::int64_t list, const Value& all) const { out[list] = all.any ? op(init, all.value) : init; }
+};
+template <class Element, class T, class Op>
+inline constexpr bool kFoldsInOrder<CustomFold<Element, T, Op>> = !is_commutative<Op, T>;
+
+}  // namespace segmented
+
+namespace detail {
+
+template <class In, class Out, class Op>
+concept RunsCustomFold = !NamedReducer<Op> && RunsCustom<ElementType<In>, Out, Op>;
+
+template <class In, class Out, class Op>
+static constexpr DeviceKernel<SegmentedCall> kDeviceFold{
+    [](const SegmentedCall& call) noexcept {
+      const segmented::CustomFold<In, Out, Op> fold{static_cast<Out*>(call.out), *static_cast<const Out*>(call.init),
+                                                    *static_cast<const Op*>(call.op_object)};
+      return segmented::with_status(call, [&] { return segmented::launch_lanes(call, fold); });
+    },
+    [](const SegmentedCall& call) noexcept {
+      constexpr std::int64_t kSlot = segmented::kSlotBytes<segmented::MaybeValue<Out>>;
+      return gpu::WorkspaceSize{.scratch = segmented::pieces_bytes(call, kSlot)};
+    }};
+
+/// use(call) with the operator and its kernel as the device has them.
+template <class In, class Out, class Op, class Use>
+static auto with_custom_fold(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                             const Mask& valid, Use use) {
+  using Element = ElementType<In>;
+  require_device_elements<Element, Out>();
+  const auto on_device = device_operator<Out>(op);
+  auto call = fold_call(lists, content, n, out, on_device, valid);
+  call.device = &kDeviceFold<Element, Out, std::remove_const_t<decltype(on_device)>>;
+  return use(call);
+}
+
+}  // namespace detail
+
+/// out[i] = init ⊕ the elements of list i. Waits for the stream, as a bad list is an error.
+template <class In, class Out, class Op>
+  requires detail::RunsCustomFold<In, Out, Op>
+SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                 Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+  return detail::with_custom_fold(lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
+    call.init = std::addressof(init);
+    return SegmentedResult{lists.count, detail::run_segmented(policy, call)};
+  });
+}
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+template <class In, class Out, class Op>
+  requires detail::RunsCustomFold<In, Out, Op>
+std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
+                                        std::type_identity_t<Out> init, const Mask& valid = {}) {
+  detail::require_array(status, 1, "status");
+  return detail::with_custom_fold(lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
+    call.init = std::addressof(init);
+    call.status = status;
+    return detail::run_segmented(policy, call);
+  });
+}
+
+namespace gpu {
+
+/// As in segmented.hpp.
+template <class In, class Out, class Op>
+  requires upsweep::detail::RunsCustomFold<In, Out, Op>
+WorkspaceSize segmented_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op,
+                                  const Mask& valid = {}) {
+  const In* const content = nullptr;
+  Out* const out = nullptr;
+  return upsweep::detail::with_custom_fold(
+      lists, content, n, out, op, valid,
+      [&](upsweep::detail::SegmentedCall& call) { return upsweep::detail::segmented_workspace(policy, call); });
+}
+
+}  // namespace gpu
+}  // namespace upsweep
