@@ -321,6 +321,181 @@ TEST_F(GpuTest, MillionsOfListsOfEveryPattern) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------- lists anywhere
+
+/// Lists in any order, that overlap, with gaps between them, in so many elements.
+template <class Bound>
+struct Anywhere {
+  std::vector<Bound> starts;
+  std::vector<Bound> stops;
+
+  void add(std::int64_t start, std::int64_t length) {
+    starts.push_back(static_cast<Bound>(start));
+    stops.push_back(static_cast<Bound>(start + length));
+  }
+};
+
+template <class Bound>
+Anywhere<Bound> anywhere(std::int64_t lists, std::int64_t n, unsigned seed) {
+  std::mt19937_64 random(seed);
+  Anywhere<Bound> given;
+  for (std::int64_t i = 0; i < lists; ++i) {
+    const auto length = static_cast<std::int64_t>(random() % (i % 97 == 5 ? 1100 : 12));
+    if (i % 5 == 0) {
+      given.add(static_cast<std::int64_t>(random() % 1'000'000'000), 0);  // the bounds of an empty list may be anything
+    } else {
+      given.add(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n - length)), length);
+    }
+  }
+  return given;
+}
+
+/// As on the CPU: elements, positions, what is after them, and the content.
+template <class T, class Bound>
+void expect_as_on_cpu(const gpu::Policy& policy, const Anywhere<Bound>& given, const std::vector<T>& content,
+                      const SortOptions& order, const std::vector<std::uint8_t>& valid = {}) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < given.starts.size(); ++i)
+    most += static_cast<std::int64_t>(given.stops[i]) - static_cast<std::int64_t>(given.starts[i]);
+  const std::int64_t n = std::ssize(content);
+  Lists on_host(given.starts, given.stops);
+  std::vector<T> sorted(static_cast<std::size_t>(most));
+  Offsets positions(static_cast<std::size_t>(most));
+  DeviceArray<Bound> starts(given.starts, 1);
+  DeviceArray<Bound> stops(given.stops, 0);
+  DeviceArray<std::uint8_t> mask(valid, 1);
+  Lists lists = Lists::by_bounds(starts.data(), stops.data(), std::ssize(given.starts));
+  if (!valid.empty()) {
+    on_host = on_host.with_validity(valid);
+    lists = lists.with_validity(Mask::bytes(mask.data(), std::ssize(valid)));
+  }
+  const std::int64_t elements = segmented_sort(par, on_host, content, sorted, order).elements;
+  segmented_argsort(par, on_host, content, positions, order);
+  for (const std::int64_t spare : {0, 5}) {
+    const std::int64_t room = elements + spare;
+    DeviceArray<T> in(content, 1);
+    DeviceArray<T> out(room, 1);
+    DeviceArray<std::int64_t> device_positions(room, 1);
+    const auto out_before = out.values();
+    const auto positions_before = device_positions.values();
+    EXPECT_EQ(segmented_sort(policy, lists, in.data(), n, out.data(), room, order).elements, elements);
+    EXPECT_EQ(segmented_argsort(policy, lists, in.data(), n, device_positions.data(), room, order).elements, elements);
+    auto expected = out_before;
+    std::copy_n(sorted.begin(), elements, expected.begin());
+    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), expected.data(), expected.size() * sizeof(T))) << "sort";
+    auto expected_positions = positions_before;
+    std::copy_n(positions.begin(), elements, expected_positions.begin());
+    EXPECT_EQ(device_positions.values(), expected_positions);
+    EXPECT_TRUE(out.intact() && device_positions.intact());
+    EXPECT_TRUE(list_sorting::same_bytes(in.values().data(), content.data(), content.size() * sizeof(T)));
+  }
+}
+
+TYPED_TEST(CudaSort, ListsAnywhereGoOneAfterTheOther) {
+  const std::int64_t n = 20'011;
+  const auto content = make_content<TypeParam>(n, 13);
+  const auto given = anywhere<std::int64_t>(3001, n, 1);
+  for (const auto& rung : rungs()) {
+    if (rung.id == "cuda.cub") continue;
+    SCOPED_TRACE(rung.id);
+    expect_as_on_cpu(gpu::Policy{}.with_rung(rung.id), given, content, {.descending = true});
+  }
+  auto with_long = anywhere<std::int64_t>(301, n, 2);
+  for (const std::int64_t length : {2177, 4096, 4097, 20'011, 20'011, 12'289}) with_long.add(n - length, length);
+  for (const SortOptions& order : kOrders) expect_as_on_cpu(gpu::Policy{}, with_long, content, order);
+}
+
+TYPED_TEST(CudaSortBounds, ListsAnywhereMayBeNull) {
+  const auto given = anywhere<TypeParam>(5003, 9001, 3);
+  std::mt19937 random(4);
+  std::vector<std::uint8_t> valid(given.starts.size());
+  for (auto& one : valid) one = random() % 4 != 0 ? 1 : 0;
+  expect_as_on_cpu(gpu::Policy{}, given, make_content<std::int16_t>(9001, 5), {}, valid);
+  expect_as_on_cpu(gpu::Policy{}, Anywhere<TypeParam>{{7, 3, 3}, {7, 3, 3}}, make_content<float>(9, 5), {});
+}
+
+TEST_F(GpuTest, WhatIsWrongWithListsAnywhereIsReportedAndNothingIsWritten) {
+  const auto content = make_content<double>(1000, 6);
+  DeviceArray<double> in(content, 0);
+  DeviceArray<gpu::ListsStatus> status(1);
+  const auto check = [&](const Offsets& host_starts, const Offsets& host_stops, std::int64_t room, Code code,
+                         std::int64_t index) {
+    DeviceArray<std::int64_t> starts(host_starts, 0);
+    DeviceArray<std::int64_t> stops(host_stops, 0);
+    const Lists lists = Lists::by_bounds(starts.data(), stops.data(), std::ssize(host_starts));
+    DeviceArray<double> out(room);
+    DeviceArray<std::int64_t> positions(room);
+    const auto before = out.values();
+    const auto positions_before = positions.values();
+    const auto expect_error = [&](auto call) {
+      try {
+        call();
+        ADD_FAILURE() << "let pass";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        EXPECT_EQ(error.index(), index) << error.what();
+      }
+    };
+    expect_error([&] { segmented_sort(gpu::Policy{}, lists, in.data(), 1000, out.data(), room); });
+    expect_error([&] { segmented_argsort(gpu::Policy{}, lists, in.data(), 1000, positions.data(), room); });
+    segmented_sort_async(gpu::Policy{}, lists, in.data(), 1000, out.data(), room, status.data());
+    require(cudaDeviceSynchronize());
+    EXPECT_EQ(status.values()[0].code, code);
+    EXPECT_EQ(status.values()[0].first_bad, index);
+    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), before.data(), before.size() * sizeof(double)));
+    EXPECT_EQ(positions.values(), positions_before);
+  };
+  check({5, 9, 3, 7}, {9, 7, 2, 8}, 100, Code::stop_before_start, 1);
+  check({5, -9, 3}, {9, 7, 2}, 100, Code::negative_start, 1);
+  check({900, 990}, {1000, 1001}, 1000, Code::stop_past_end, 1);
+  check({900, 0, 0}, {1000, 500, 1000}, 1599, Code::unequal_lengths, kNoIndex);
+  check({900, 0}, {1000, 500}, 0, Code::unequal_lengths, kNoIndex);
+  EXPECT_EQ(code_of([&] {
+              DeviceArray<std::int64_t> starts(Offsets{1, 0}, 0);
+              DeviceArray<std::int64_t> stops(Offsets{2, 1}, 0);
+              segmented_sort(gpu::Policy{}, Lists::by_bounds(starts.data(), stops.data(), 2), in.data(), 1000,
+                             in.data(), 1000);
+            }),
+            Code::invalid_argument);
+}
+
+TEST_F(GpuTest, AGraphReplaysSortsOfListsAnywhere) {
+  const std::int64_t n = 30'011;
+  auto given = anywhere<std::int64_t>(4001, n, 7);
+  given.add(3, 20'000);
+  const auto content = make_content<float>(n, 8);
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < given.starts.size(); ++i) elements += given.stops[i] - given.starts[i];
+  std::vector<float> sorted(static_cast<std::size_t>(elements));
+  Offsets expected(sorted.size());
+  segmented_sort(par, Lists(given.starts, given.stops), content, sorted);
+  segmented_argsort(par, Lists(given.starts, given.stops), content, expected);
+  DeviceArray<std::int64_t> starts(given.starts, 0);
+  DeviceArray<std::int64_t> stops(given.stops, 0);
+  DeviceArray<float> in(content, 0);
+  DeviceArray<float> out(elements);
+  DeviceArray<std::int64_t> positions(elements);
+  DeviceArray<gpu::ListsStatus> statuses(2);
+  const Lists lists = Lists::by_bounds(starts.data(), stops.data(), std::ssize(given.starts));
+  const tests::OwnStream stream;
+  auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::segmented_argsort_workspace<float>(policy, lists, n, elements), 0, stream);
+  tests::CountingMemory none(1);
+  policy = policy.with_workspace(workspace).with_memory(none);
+  const tests::Replay replay(stream, [&] {
+    segmented_sort_async(policy, lists, in.data(), n, out.data(), elements, statuses.data());
+    segmented_argsort_async(policy, lists, in.data(), n, positions.data(), elements, statuses.data() + 1);
+  });
+  for (int run = 0; run < 3; ++run) {
+    require(cudaMemsetAsync(workspace.scratch(), 7 * run, static_cast<std::size_t>(workspace.size().scratch), stream));
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    for (const gpu::ListsStatus& status : statuses.values()) EXPECT_EQ(status.code, Code::ok);
+    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), sorted.data(), sorted.size() * sizeof(float)));
+    EXPECT_EQ(positions.values(), expected);
+  }
+}
+
 // ------------------------------------------------------------------------------------------------- calls, and memory
 
 TEST_F(GpuTest, AGraphReplaysSortsWhoseStatusStaysOnTheDevice) {
@@ -425,7 +600,7 @@ TEST_F(GpuTest, SortsSayWhatIsWrong) {
   EXPECT_EQ(code({}, lists, in.data(), bounds.data(), 9), Code::invalid_argument);
   EXPECT_EQ(code({}, lists, in.data(), out.data(), 8), Code::unequal_lengths);
   EXPECT_EQ(code({}, Lists::by_bounds(bounds.data() + 1, bounds.data(), 2), in.data(), out.data(), 9),
-            Code::unsupported);
+            Code::stop_before_start);
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cpu.networks"), lists, in.data(), out.data(), 9), Code::unsupported);
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.none"), lists, in.data(), out.data(), 9), Code::unknown_rung);
   EXPECT_EQ(code_of([&] {

@@ -14,10 +14,12 @@
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
 // Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits
 //           for each element where positions are asked for, or where there are NaN or -0.0 in them. On a GPU as much as the
-//           content and a bit per element; for positions twice that and 8 bytes per element.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists by offsets or of one size only; they must not overlap,
-//           which offsets that go back where a list is null could make them do; where a list is null, elements that belong to no list
-//           are unspecified.
+//           content and a bit per element; for positions twice that and 8 bytes per element. There lists by starts and stops need
+//           8 bytes each, and what the others need for as many elements as there is room for; for positions the elements again.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists by offsets must not overlap, which those that go back
+//           where a list is null could make them do; where a list is null, elements that belong to no list are unspecified.
+//           Lists by starts and stops may lie anywhere. Of a call that does not wait, an output that is too short for these is
+//           the code unequal_lengths of no list.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
 //           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
 //           about no list; only after the last one may something have been written.
@@ -156,21 +158,31 @@ std::string_view segmented_argsort_async(const gpu::Policy& policy, const Lists&
 
 namespace gpu {
 
-/// The device memory that sorts of up to n elements of type T in so many lists need under that policy: for a Workspace.
+/// The device memory that sorts of such lists in n elements into an output with that room need under that policy: for a
+/// Workspace. Of `lists` only what they are is looked at; fewer need no more.
+template <Sortable T>
+WorkspaceSize segmented_sort_workspace(const Policy& policy, const Lists& lists, std::int64_t n, std::int64_t room) {
+  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, nullptr, room, {});
+  return upsweep::detail::segmented_sort_workspace(policy, call);
+}
+/// The same of sorts that give positions.
+template <Sortable T>
+WorkspaceSize segmented_argsort_workspace(const Policy& policy, const Lists& lists, std::int64_t n, std::int64_t room) {
+  std::int64_t asked = 0;  // that there are some is all that matters
+  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, &asked, room, {});
+  return upsweep::detail::segmented_sort_workspace(policy, call);
+}
+
+/// The device memory that sorts of up to n elements of type T in so many lists, one after the other, need under that policy: for a Workspace.
 template <Sortable T>
 WorkspaceSize segmented_sort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
-  auto call = upsweep::detail::segmented_sort_call<T>({}, nullptr, n, nullptr, nullptr, n, {});
-  call.lists.count = lists;
-  return upsweep::detail::segmented_sort_workspace(policy, call);
+  return segmented_sort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);
 }
 
 /// The same of sorts that give positions.
 template <Sortable T>
 WorkspaceSize segmented_argsort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
-  std::int64_t asked = 0;  // that there are some is all that matters
-  auto call = upsweep::detail::segmented_sort_call<T>({}, nullptr, n, nullptr, &asked, n, {});
-  call.lists.count = lists;
-  return upsweep::detail::segmented_sort_workspace(policy, call);
+  return segmented_argsort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);
 }
 
 }  // namespace gpu

@@ -125,6 +125,19 @@ struct MovedLists {
   }
 };
 
+/// As a count, of which a bad list has less than none.
+struct LengthOfList {
+  MovedLists lists;
+  __device__ std::int64_t operator()(std::int64_t i) const { return lists.at(i).length; }
+};
+
+/// Where elements of results come from that are whole lists: see gather_tile().
+struct ListElements {
+  MovedLists lists;
+  __device__ std::int64_t shift(std::int64_t list, std::int64_t begin) const { return lists.start(list) - begin; }
+  __device__ static std::int64_t position(std::int64_t element) { return element; }
+};
+
 // ------------------------------------------------------------------------------------------------------------ elements
 
 /// An element that is moved as it is, by words that its address allows.

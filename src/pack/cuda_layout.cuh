@@ -11,11 +11,6 @@ namespace upsweep::packing {
 
 inline gpu::MovedLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
 
-struct LengthOfList {
-  gpu::MovedLists lists;
-  __device__ std::int64_t operator()(std::int64_t i) const { return lists.at(i).length; }
-};
-
 inline constexpr int kCheckThreads = 256;
 
 /// Whether given offsets leave each list as much room as it has elements.
@@ -89,7 +84,7 @@ inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& sc
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists = device_lists(call);
   const cudaError_t error =
-      gpu::launch_offsets(LengthOfList{lists}, call.lists.count, call.offsets, scratch.totals, stream);
+      gpu::launch_offsets(gpu::LengthOfList{lists}, call.lists.count, call.offsets, scratch.totals, stream);
   if (error != cudaSuccess) return error;
   return gpu::launch_conclude(lists, call.offsets, call.capacity, scratch.outcome, call.status, stream);
 }

@@ -17,12 +17,6 @@ namespace upsweep::packing {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-struct Source {
-  gpu::MovedLists lists;
-  __device__ std::int64_t shift(std::int64_t list, std::int64_t begin) const { return lists.start(list) - begin; }
-  __device__ static std::int64_t position(std::int64_t element) { return element; }
-};
-
 struct TileScratch : Scratch {
   TileScratch(const detail::PackCall& call, void* memory) : Scratch(call, memory) {
     if (moves(call)) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity) + 1);
@@ -39,8 +33,9 @@ cudaError_t launch_all(const detail::PackCall& call, const TileScratch& scratch)
       gpu::launch_first_lists(call.offsets, call.lists.count, call.capacity, scratch.outcome, scratch.firsts, stream);
   for (const PackColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
-    error = gpu::launch_gather(column.element_size, column.data, column.out, call.capacity, Source{device_lists(call)},
-                               call.offsets, scratch.firsts, scratch.outcome, stream);
+    error = gpu::launch_gather(column.element_size, column.data, column.out, call.capacity,
+                               gpu::ListElements{device_lists(call)}, call.offsets, scratch.firsts, scratch.outcome,
+                               stream);
   }
   return error;
 }

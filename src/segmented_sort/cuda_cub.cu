@@ -147,6 +147,7 @@ inline constexpr NotBuilt launch_cub{};
 const char* refusal(const Call& call, const Policy&) noexcept {
   if (!call.waits) return "CUB waits for the device: only calls that wait run it";
   if (call.lists.valid.is_given()) return "takes no null lists";
+  if (!call.lists.are_adjacent()) return "takes lists one after the other";
   return call.positions != nullptr && call.n > 0xffffffff && size_of(call.type) < 8
              ? "takes up to 2^32 - 1 elements whose positions are asked for"
              : nullptr;

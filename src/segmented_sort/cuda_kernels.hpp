@@ -2,6 +2,7 @@
 // segmented_sort/cuda_kernels.hpp: the kernels of rungs on a GPU, compiled once per size of elements in kernels.cu.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "segmented_sort/rung.hpp"
@@ -33,16 +34,50 @@ auto with_word(const Call& call, F f) {
   }
 }
 
+/// Lists that lie anywhere, in scratch memory: one after the other, as the output has them. In packed_lists.cu.
+struct PackedLists {
+  /// At null: how large it is.
+  PackedLists(const Call& call, void* memory);
+
+  /// The sort of the packed lists.
+  [[nodiscard]] Call packed(const Call& call) const;
+  /// Moves the elements there, where the lists are good and the output has room for them.
+  Status pack(const Call& call) const noexcept;
+  /// After the sort, whose scratch the call has: the outcome where the lists were not packed.
+  Status report(const Call& call) const noexcept;
+
+  std::int64_t bytes = 0;
+  void* content;  ///< the output, or words whose positions are asked for
+  void* outcome;
+  void* status;
+  std::int64_t* totals;
+  std::int64_t* offsets;
+  std::int64_t* firsts;
+};
+
 // What the row of a rung names.
+
+template <Way kWay>
+std::int64_t scratch_by(const Call& call) noexcept {
+  return with_word(call, [&]<class Word>(std::type_identity<Word>) { return scratch_of<Word>(kWay, call); });
+}
 template <Way kWay>
 Status launch_by(Call& call, const Policy&) noexcept {
-  return with_word(call, [&]<class Word>(std::type_identity<Word>) { return sort_by<Word>(kWay, call); });
+  const auto sort = [](const Call& lists) {
+    return with_word(lists, [&]<class Word>(std::type_identity<Word>) { return sort_by<Word>(kWay, lists); });
+  };
+  if (call.lists.are_adjacent()) return sort(call);
+  const Call asked = PackedLists(call, nullptr).packed(call);
+  const PackedLists lists(call, static_cast<std::byte*>(call.launch->scratch) + scratch_by<kWay>(asked));
+  Status status = lists.pack(call);
+  if (status.ok()) status = sort(lists.packed(call));
+  return status.ok() ? lists.report(call) : status;
 }
 template <Way kWay>
 gpu::WorkspaceSize workspace_of(const Call& call) noexcept {
-  return with_word(call, [&]<class Word>(std::type_identity<Word>) -> gpu::WorkspaceSize {
-    return {.scratch = scratch_of<Word>(kWay, call)};
-  });
+  if (call.lists.are_adjacent()) return {.scratch = scratch_by<kWay>(call)};
+  const PackedLists lists(call, nullptr);
+  return {.scratch = scratch_by<kWay>(lists.packed(call)) + lists.bytes};
 }
 
 }  // namespace upsweep::list_sorting

@@ -26,7 +26,7 @@ constexpr auto workspace = &workspace_of<Way::tiles>;
 namespace {
 
 const char* refusal(const Call& call, const Policy&) noexcept {
-  return gpu::fits_heads(call.n) ? nullptr : "takes fewer than 2^37 elements";
+  return gpu::fits_heads(call.lists.are_adjacent() ? call.n : call.room) ? nullptr : "takes fewer than 2^37 elements";
 }
 
 }  // namespace

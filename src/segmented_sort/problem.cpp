@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented_sort/problem.cpp: the ladder in order, which rung runs a call, and the calls: lists checked, run, failures as Errors.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <string>
@@ -38,6 +39,11 @@ const Rung& choose(const Call& call, const Policy& policy) {
 /// Units of lists that a worker checks, at least: 50 us.
 constexpr std::int64_t kLeastUnits = 64;
 
+/// Of lists that overlap.
+[[noreturn]] void throw_too_many() {
+  throw Error(Code::overflow, "the lists have more elements together than int64 counts");
+}
+
 /// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
 Plan make_plan(const Call& call, int threads) {
   const std::int64_t units = cpu::list_units(call.lists);
@@ -71,7 +77,7 @@ Plan make_plan(const Call& call, int threads) {
   for (std::size_t i = 1; i < elements.size(); ++i) {
     // Lists that overlap may have more elements together than int64 counts.
     if (__builtin_add_overflow(elements[i], elements[i - 1], &elements[i])) {
-      throw Error(Code::overflow, "the lists have more elements together than int64 counts");
+      throw_too_many();
     }
   }
   plan.elements = elements.back();
@@ -97,8 +103,9 @@ void require_arrays(const Call& call) {
               "other may take its place");
 }
 
-void require_room(const Call& call, bool is_packed) {
-  const std::int64_t needed = is_packed ? call.plan->elements : call.n;
+/// Lists that are packed have so many elements.
+void require_room(const Call& call, bool is_packed, std::int64_t elements) {
+  const std::int64_t needed = is_packed ? elements : call.n;
   if (call.room >= needed) return;
   throw Error(Code::unequal_lengths,
               "the output has " + std::to_string(call.room) + " elements, but " + std::to_string(needed) +
@@ -132,7 +139,7 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
   const list_sorting::Plan plan = list_sorting::make_plan(call, threads);
   call.plan = &plan;
-  list_sorting::require_room(call, !plan.first_out.empty());
+  list_sorting::require_room(call, !plan.first_out.empty(), plan.elements);
   call.elements = plan.elements;
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
@@ -144,10 +151,8 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
 
 std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
   list_sorting::require_arrays(call);
-  if (!call.lists.are_adjacent()) {
-    throw Error(Code::unsupported, "lists by starts and stops are not sorted on a GPU yet: pack them first (pack.hpp)");
-  }
-  list_sorting::require_room(call, false);
+  const bool is_packed = !call.lists.are_adjacent();
+  if (!is_packed) list_sorting::require_room(call, false, 0);
   list_sorting::require_apart_from_bounds(call);
   const bool throws = call.status == nullptr;
   call.waits = call.waits || throws;
@@ -158,7 +163,11 @@ std::string_view detail::run_segmented_sort(const gpu::Policy& policy, Segmented
   void* const room = on_device.allocate();
   if (throws) call.status = static_cast<gpu::ListsStatus*>(room);
   on_device.run();
-  if (throws) call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
+  if (throws) {
+    call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
+    if (call.elements == std::numeric_limits<std::int64_t>::max()) list_sorting::throw_too_many();
+    if (is_packed) list_sorting::require_room(call, true, call.elements);
+  }
   return on_device.rung().id;
 }
 
