@@ -218,6 +218,17 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
             }),
             Code::unknown_rung);
 
+  DeviceArray<int> large(std::vector<int>{1, 2, std::numeric_limits<int>::max()}, 0);
+  DeviceArray<int> sums(3);
+  try {
+    reduce_by_key(policy.with_overflow(Overflow::checked), on_device.data(), large.data(), 3, out_keys.data(),
+                  sums.data(), 3, add, 1);
+    ADD_FAILURE() << "the second run's sum was let pass";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::overflow);
+    EXPECT_EQ(error.index(), 1);
+  }
+
   const tests::OwnStream stream;
   tests::require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   EXPECT_EQ(code_of([&] { count_key_runs(policy.with_stream(stream), on_device.data(), 3); }), Code::invalid_argument);

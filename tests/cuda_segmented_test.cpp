@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/generated_lists.hpp"
@@ -694,6 +695,100 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheCalls) {
     tests::expect_stale_error(rung);
     EXPECT_EQ(code, Code::ok) << rung.id;
   }
+}
+
+// ---------------------------------------------------------------------------------------------------- sums that are checked
+
+/// What a call throws, and about which list; ok and kNoIndex where it does not.
+template <class Call>
+std::pair<Code, std::int64_t> outcome_of(Call call) {
+  try {
+    call();
+    return {Code::ok, kNoIndex};
+  } catch (const Error& error) {
+    return {error.code(), error.index()};
+  }
+}
+
+/// As on the CPU: the sums, or which list's does not fit.
+template <class In, class Out>
+void expect_checked_as_on_cpu(const std::vector<In>& content, const Given& given, Out init) {
+  const std::int64_t n = std::ssize(content);
+  const Lists on_host(given.starts, given.stops);
+  std::vector<Out> expected(given.starts.size());
+  const auto outcome = outcome_of(
+      [&] { segmented_reduce(par.with_overflow(Overflow::checked), on_host, content, expected, add, init); });
+  DeviceArray<std::int64_t> starts(given.starts, 0);
+  DeviceArray<std::int64_t> stops(given.stops, 0);
+  DeviceArray<In> in(content, 1);
+  DeviceArray<Out> out(given.count(), 1);
+  const auto policy = gpu::Policy{}.with_overflow(Overflow::checked);
+  const auto result = outcome_of([&] {
+    EXPECT_EQ(segmented_reduce(policy, Lists::by_bounds(starts.data(), stops.data(), given.count()), in.data(), n,
+                               out.data(), add, init)
+                  .rung,
+              "cuda.lanes");
+  });
+  EXPECT_EQ(result, outcome) << given.what << " of " << name(type_of<In>()) << " into " << name(type_of<Out>());
+  if (outcome.first == Code::ok) {
+    EXPECT_EQ(out.values(), expected) << given.what;
+  }
+  EXPECT_TRUE(out.intact());
+}
+
+TYPED_TEST(CudaSegmented, CheckedSumsAreExactOrNameTheFirstListThatDoesNotFit) {
+  using T = TypeParam;
+  if constexpr (std::is_integral_v<T>) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    constexpr T kMost = std::numeric_limits<T>::max();
+    constexpr T kLeast = std::numeric_limits<T>::min();
+    const Given given = of_lengths("checked", {3, 0, 8, 9, 64, 65, 2048, 2049, 16384, 16385, 60'000, 5, 1}, 2, 3);
+    std::vector<T> content(static_cast<std::size_t>(given.content), T{0});
+    expect_checked_as_on_cpu<T, T>(content, given, T{1});
+    for (std::size_t list = 0; list < given.starts.size(); ++list) {
+      if (given.starts[list] == given.stops[list]) continue;
+      const auto last = static_cast<std::size_t>(given.stops[list] - 1);
+      content[last] = kMost;
+      expect_checked_as_on_cpu<T, T>(content, given, T{0});
+      expect_checked_as_on_cpu<T, T>(content, given, T{1});
+      expect_checked_as_on_cpu<T, Wide>(content, given, Wide{1});
+      expect_checked_as_on_cpu<T, Wide>(content, given, std::numeric_limits<Wide>::max());
+      content[last] = kLeast;
+      expect_checked_as_on_cpu<T, T>(content, given, kLeast);
+      content[last] = T{0};
+    }
+    // Prefixes that do not fit, but the sum does.
+    const auto first = static_cast<std::size_t>(given.starts[4]);
+    content[first] = content[first + 1] = kMost;
+    if (std::is_signed_v<T>) content[first + 2] = content[first + 3] = kLeast;
+    expect_checked_as_on_cpu<T, T>(content, given, T{2});
+    // Of bad lists and sums that do not fit the first.
+    Given bad = given;
+    bad.stops[2] = bad.starts[2] - 1;
+    expect_checked_as_on_cpu<T, T>(content, bad, T{2});
+    bad = given;
+    bad.stops[7] = bad.starts[7] - 1;
+    expect_checked_as_on_cpu<T, T>(content, bad, T{2});
+  }
+}
+
+TEST_F(GpuTest, OnlySumsOfListsAreChecked) {
+  const auto checked = gpu::Policy{}.with_overflow(Overflow::checked);
+  DeviceArray<std::int32_t> in(std::vector<std::int32_t>(8, 1 << 30), 0);
+  DeviceArray<std::int32_t> out(8);
+  DeviceArray<gpu::ListsStatus> status(1);
+  const Lists lists = Lists::of_size(2, 4);
+  using tests::code_of;
+  EXPECT_EQ(code_of([&] { inclusive_scan(checked, in.data(), 8, out.data()); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { inclusive_scan(checked, in.data(), 8, out.data(), max); }), Code::ok);
+  EXPECT_EQ(code_of([&] { segmented_reduce(checked, lists, in.data(), 8, out.data(), max); }), Code::ok);
+  EXPECT_EQ(code_of([&] { segmented_reduce(checked, lists, in.data(), 8, out.data()); }), Code::overflow);
+  EXPECT_EQ(code_of([&] { segmented_reduce(checked.with_rung("cuda.pipeline"), lists, in.data(), 8, out.data()); }),
+            Code::unsupported);
+  EXPECT_EQ(segmented_reduce_async(checked, lists, in.data(), 8, out.data(), status.data()), "cuda.lanes");
+  require(cudaDeviceSynchronize());
+  EXPECT_EQ(status.values()[0].code, Code::overflow);
+  EXPECT_EQ(status.values()[0].first_bad, 0);
 }
 
 TEST_F(GpuTest, CallsSayWhatIsWrong) {

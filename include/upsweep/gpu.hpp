@@ -15,6 +15,8 @@
 // Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate
 //           nothing, and but for operations on lists clear nothing.
 // Floats    the same bits on every run, for any alignment of the arrays; but not with libraries' rungs and cuda.lookback.
+// Overflow  sums of integers wrap around. With Overflow::checked those of segmented_reduce() and reduce_by_key() are exact or an
+//           error, and other sums and scans of integers are refused (unsupported).
 // Errors    Error: no_device, device_failed, device_memory, not_built (a build without CUDA), and those of scan.hpp.
 //           A failure of the device that work of an earlier call caused may show in a later one.
 #pragma once
@@ -80,6 +82,7 @@ struct Policy {
   Workspace* workspace = nullptr;    ///< null: allocated from `memory` for each call, and cleared
   MemoryResource* memory = nullptr;  ///< null: pool()
   std::string_view rung = {};        ///< empty: the top rung that fits; one asked for by name never falls back
+  Overflow overflow = Overflow::wrap;
 
   [[nodiscard]] constexpr Policy with_device(int number) const {
     Policy policy = *this;
@@ -104,6 +107,11 @@ struct Policy {
   [[nodiscard]] constexpr Policy with_rung(std::string_view id) const {
     Policy policy = *this;
     policy.rung = id;
+    return policy;
+  }
+  [[nodiscard]] constexpr Policy with_overflow(Overflow mode) const {
+    Policy policy = *this;
+    policy.overflow = mode;
     return policy;
   }
 };

@@ -21,8 +21,8 @@
 //           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // In place  `out` must not overlap any input.
 // On a GPU  with a gpu::Policy and device memory, for the compiled operators: the same type in and out, or sums of integers
-//           in the 64 bits of their sign. Sums wrap around. Floats are added in another order than on the CPU, in
-//           the same one on every run. Operators and types of one's own: see segmented.cuh.
+//           in the 64 bits of their sign. Floats are added in another order than on the CPU, in the same one on every run.
+//           Operators and types of one's own: see segmented.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once

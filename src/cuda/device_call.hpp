@@ -10,6 +10,8 @@
 #include "core/ladder.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
 
 namespace upsweep::gpu {
 
@@ -89,6 +91,7 @@ class CallOnDevice {
   CallOnDevice(const Policy& policy, Call& call, Choose choose, Fetches fetches = Fetches::nothing)
       : current_(policy.device), policy_(policy), call_(call), fetches_(fetches), launch_(launch_on(policy)) {
     call.launch = &launch_;
+    if (policy.overflow == Overflow::checked) check_sums();
     rung_ = &choose(call, {.rung = policy.rung});
   }
 
@@ -108,6 +111,18 @@ class CallOnDevice {
   }
 
  private:
+  /// Has the call check its sums, if it computes sums of integers and can. Throws unsupported where it cannot.
+  void check_sums() {
+    if constexpr (requires { call_.op == Operator::add && is_integer(call_.out_type); }) {
+      if (call_.op != Operator::add || !is_integer(call_.out_type)) return;
+      if constexpr (requires { call_.checked; }) {
+        call_.checked = true;
+      } else {
+        throw Error(Code::unsupported, "on a GPU only sums of lists are checked: let these wrap around");
+      }
+    }
+  }
+
   CurrentDevice current_;
   Policy policy_;
   Call& call_;

@@ -77,6 +77,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
 #endif
 
 const char* refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+  if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
   const bool is_picked = call.op == Operator::min || call.op == Operator::max;
   if (call.reducer != Reducer::fold || (call.op != Operator::add && !is_picked))

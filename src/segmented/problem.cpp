@@ -47,13 +47,17 @@ void require_arrays(const detail::SegmentedCall& call) {
   arrays.require_apart();
 }
 
+[[noreturn]] void throw_overflow(const detail::SegmentedCall& call, std::int64_t list) {
+  throw Error(Code::overflow,
+              "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(call.out_type)) +
+                  ": reduce into a wider type, or let it wrap around",
+              list);
+}
+
 [[noreturn]] void throw_failure(const Status& status, const detail::SegmentedCall& call, std::string_view rung) {
   if (status.index == kNoIndex) throw_status(status, rung);
   if (status.code != Code::overflow) throw_bad_list(call.lists, status.index, call.n);
-  throw Error(Code::overflow,
-              "the sum of list " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
-                  ": reduce into a wider type, or let it wrap around",
-              status.index);
+  throw_overflow(call, status.index);
 }
 
 // ---- On a GPU.
@@ -90,6 +94,7 @@ void await(const detail::SegmentedCall& call) {
   gpu::ListsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
   if (status.first_bad == kNoIndex) return;
+  if (status.code == Code::overflow) throw_overflow(call, status.first_bad);
   throw_bad_list(status.code, status.first_bad, fetch_bound(call, call.lists.starts, status.first_bad),
                  fetch_bound(call, call.lists.stops, status.first_bad), call.n);
 }

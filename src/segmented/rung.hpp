@@ -21,6 +21,8 @@ inline constexpr const char* kOnePass = "content and bounds read, results writte
 /// lanes adds up at most 1/32 of a piece of 16,384 elements; pieces add up the same way.
 inline constexpr FloatBound kDeviceBound{.serial = false, .constant = 1024};
 
+inline constexpr const char* kWraps = "its sums wrap around: cuda.lanes checks them";
+
 /// Why no kernel takes the call, or null.
 inline const char* device_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
   if (call.reducer != Reducer::fold) return nullptr;
@@ -30,6 +32,7 @@ inline const char* device_refusal(const detail::SegmentedCall& call, const Polic
 
 /// The same of the simple rungs, which are compiled for less.
 inline const char* taught_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+  if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
   const bool is_picked = call.reducer == Reducer::argmin || call.reducer == Reducer::argmax;
   if (is_picked && call.in_size < 4) return "positions are compiled for elements of 4 and 8 bytes";

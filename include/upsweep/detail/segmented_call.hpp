@@ -26,7 +26,7 @@ namespace gpu {
 /// How a call on lists ended that does not wait, in device memory.
 struct ListsStatus {
   std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
-  Code code;               ///< what is wrong with it: stop_before_start, negative_start or stop_past_end; else ok
+  Code code;  ///< what is wrong with it: stop_before_start, negative_start or stop_past_end, or overflow; else ok
 };
 
 }  // namespace gpu
@@ -71,6 +71,7 @@ struct SegmentedCall : ElementsCall {
   Mask valid = {};             ///< false where an element is null, and skipped
   const SegmentedKernel* custom_fold = nullptr;
   gpu::ListsStatus* status = nullptr;                   ///< on a GPU: where the outcome goes
+  bool checked = false;                                 ///< there: a sum of integers that does not fit is an error
   const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
 };
 

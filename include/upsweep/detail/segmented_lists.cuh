@@ -137,7 +137,10 @@ static __global__ void begin_status(gpu::ListsStatus* status) {
 __device__ inline void conclude(const GivenLists& lists) {
   const std::int64_t bad = *const_cast<volatile std::int64_t*>(&lists.status->first_bad);
   Code code = Code::ok;
-  if (bad != kNoneBad) (void)lists.extent(bad, code);
+  if (bad != kNoneBad) {
+    (void)lists.extent(bad, code);
+    if (code == Code::ok) code = Code::overflow;  // the list is fine, but not its sum
+  }
   *lists.status = {bad == kNoneBad ? kNoIndex : bad, code};
 }
 template <int = 0>
