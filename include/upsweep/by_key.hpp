@@ -17,9 +17,9 @@
 //           sum that does not fit, and those of segmented.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values. Takes 8 bytes of memory a run.
 // On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented.hpp and
-//           segmented_scan.hpp take there; of one's own with segmented.cuh. The keys are read once, and all calls wait, as
-//           nobody knows before how many runs there are. 8 bytes a run and 1/8 of a byte a key come from the policy's memory
-//           resource; its workspace, if it has one, is that of the reduction or scan of the runs' lists.
+//           segmented_scan.hpp take there, and for reductions by operators of one's own with segmented.cuh. The keys are read
+//           once, and all calls wait, as nobody knows before how many runs there are. 8 bytes a run and 1/8 of a byte a key
+//           come from the policy's memory resource; its workspace, if it has one, is that of the reduction or scan of the runs.
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
 #pragma once
 

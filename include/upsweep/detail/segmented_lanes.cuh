@@ -120,7 +120,13 @@ __device__ typename R::Value fold_piece(const R& reducer, const Content<typename
   }
 }
 
-/// A long list alone, on the first warp: lane k of it keeps the pieces k, k + 32, …, as with slots; in order all keep all.
+/// The lane that keeps piece k of so many: in order neighbours, else those that are 32 apart.
+template <class R>
+__device__ std::int64_t lane_of_piece(std::int64_t k, std::int64_t several) {
+  return kFoldsInOrder<R> ? k / ((several + 31) / 32) : k % 32;
+}
+
+/// A long list alone, on the first warp: its lanes keep the pieces that they would keep with slots.
 template <class R>
 __device__ typename R::Value fold_whole(const R& reducer, const Content<typename R::In>& content, const Extent& list,
                                         typename R::Value* room) {
@@ -128,9 +134,9 @@ __device__ typename R::Value fold_whole(const R& reducer, const Content<typename
   const std::int64_t several = pieces_in(list.length);
   for (std::int64_t k = 0; k < several; ++k) {
     const auto one = fold_piece(reducer, content, list, k, room);
-    if (kFoldsInOrder<R> || k % 32 == threadIdx.x % 32) mine = reducer.merge(mine, one);
+    if (lane_of_piece<R>(k, several) == threadIdx.x % 32) mine = reducer.merge(mine, one);
   }
-  return kFoldsInOrder<R> ? mine : fold_lanes<32>(reducer, mine);
+  return fold_lanes<32>(reducer, mine);
 }
 
 /// By the first warp: leaves the fold of a piece in its slot; the last of the list's pieces writes the list's result.
@@ -151,12 +157,10 @@ __device__ void hand_in(const R& reducer, const Pieces& pieces, const Piece& pie
   if (__shfl_sync(gpu::detail::kAllLanes, before, 0) != several - 1) return;
   __syncwarp();  // what lane 0 has acquired is every lane's
   Value mine = reducer.none();
-  if constexpr (kFoldsInOrder<R>) {
-    const std::int64_t each = (several + 31) / 32;
-    for (std::int64_t k = lane * each; k < several && k < (lane + 1) * each; ++k) mine = reducer.merge(mine, slots[k]);
-  } else {
-    for (std::int64_t k = lane; k < several; k += 32) mine = reducer.merge(mine, slots[k]);
-  }
+  const std::int64_t each = kFoldsInOrder<R> ? (several + 31) / 32 : 1;  // as lane_of_piece() says
+  const std::int64_t first = lane * each;
+  const std::int64_t last = kFoldsInOrder<R> && first + each < several ? first + each : several;
+  for (std::int64_t k = first; k < last; k += kFoldsInOrder<R> ? 1 : 32) mine = reducer.merge(mine, slots[k]);
   mine = fold_lanes<32>(reducer, mine);
   if (lane == 0) reducer.write(piece.list, mine);
 }
