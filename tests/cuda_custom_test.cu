@@ -528,6 +528,21 @@ void fold_with_lambda(const Lists& lists, const unsigned* from, std::int64_t n, 
   segmented_reduce(gpu::Policy{}, lists, from, n, to, saturating, 5U);
 }
 
+/// Its result is an int.
+struct PromotedSum {
+  __host__ __device__ auto operator()(std::int16_t a, std::int16_t b) const { return a + b; }
+};
+
+TEST_F(GpuTest, OperatorsOnListsMayPromoteTheirOperands) {
+  const std::vector<std::int16_t> content{1, 2, 3, 4, 5};
+  DeviceArray<std::int16_t> from(content, 0);
+  DeviceArray<std::int64_t> offsets(std::vector<std::int64_t>{0, 2, 2, 5}, 0);
+  DeviceArray<std::int16_t> to(3);
+  segmented_reduce(gpu::Policy{}, Lists::by_offsets(offsets.data(), 3), from.data(), 5, to.data(), PromotedSum{},
+                   std::int16_t{10});
+  EXPECT_EQ(to.values(), (std::vector<std::int16_t>{13, 10, 22}));
+}
+
 TEST_F(GpuTest, OperatorsOnListsMayBeLambdasOfTheDevice) {
   const std::vector<unsigned> in(600'000, 10000);
   DeviceArray<unsigned> from(in, 0);

@@ -45,6 +45,13 @@ io::ListBatch part_of(const io::ListBatch& all, std::int64_t first, std::int64_t
   return part;
 }
 
+void unpack_validity(Mask& valid, std::vector<std::uint8_t>& bytes) {
+  if (!valid.is_given() || !valid.is_bitmap) return;
+  bytes.resize(static_cast<std::size_t>(valid.length));
+  io::unpack_bits(valid.data, valid.first_bit, valid.length, bytes.data());
+  valid = Mask::bytes(bytes.data(), valid.length);
+}
+
 [[noreturn]] void throw_not_as_many(const io::ColumnInfo& one, const std::string& have, const io::ColumnInfo& other,
                                     const std::string& has) {
   throw Error(Code::unequal_lengths,
@@ -102,7 +109,7 @@ Elements elements_of(const io::ListBatch& batch, const io::ColumnInfo& info) {
 }
 
 ListColumns::ListColumns(std::vector<io::ListReader*> readers)
-    : readers_(std::move(readers)), left_(readers_.size()), batches_(readers_.size()) {
+    : readers_(std::move(readers)), left_(readers_.size()), valid_(readers_.size()), batches_(readers_.size()) {
   const io::ColumnInfo& first = readers_[0]->info();
   for (const io::ListReader* reader : readers_) {
     const io::ColumnInfo& info = reader->info();
@@ -115,6 +122,7 @@ bool ListColumns::next() {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     while (left_[i].lists.count == 0 && readers_[i]->next(left_[i])) {
+      if (readers_.size() > 1) unpack_validity(left_[i].valid, valid_[i]);
     }
     n = std::min(n, left_[i].lists.count);
   }

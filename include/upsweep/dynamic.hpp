@@ -134,8 +134,8 @@ std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists
 // -------------------------------------------------------------------------------------------------------------- on a GPU
 
 /// Calls on the host's arrays by way of a GPU: a piece goes there, is computed, and comes back. Once a rung has run, all
-/// pieces run it, but of lists, where each call chooses. Checked sums are run where no order of the elements could overflow,
-/// and refused (unsupported) else.
+/// pieces run it, but of lists, where each call chooses. Checked sums of lists are exact ones; others are run where no order of
+/// the elements could overflow, and refused (unsupported) else.
 class Staged {
  public:
   /// Throws not_built, no_device.

@@ -38,9 +38,11 @@ struct CustomFold {
   __device__ Value of(const In& x, std::int64_t) const { return {static_cast<T>(x), true}; }
   __device__ Value merge(const Value& a, const Value& b) const {
     if (!a.any) return b;
-    return b.any ? Value{op(a.value, b.value), true} : a;
+    return b.any ? Value{static_cast<T>(op(a.value, b.value)), true} : a;
   }
-  __device__ void write(std::int64_t list, const Value& all) const { out[list] = all.any ? op(init, all.value) : init; }
+  __device__ void write(std::int64_t list, const Value& all) const {
+    out[list] = all.any ? static_cast<T>(op(init, all.value)) : init;
+  }
 };
 template <class Element, class T, class Op>
 inline constexpr bool kFoldsInOrder<CustomFold<Element, T, Op>> = !is_commutative<Op, T>;

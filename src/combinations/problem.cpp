@@ -143,14 +143,14 @@ Plan make_plan(const Call& call, const Policy& policy) {
   return plan;
 }
 
-void require_arrays(const Call& call) {
+void require_arrays(const Call& call, detail::ArraysAre arrays = detail::ArraysAre::there) {
   if (call.inputs.empty() || call.n < 1) {
     throw Error(Code::invalid_argument, call.is_cartesian ? "a cartesian product needs at least one input"
                                                           : "combinations are of 1 element or more");
   }
   for (const detail::ListsOf& input : call.inputs) {
     if (input.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
-    detail::require_lists(input.lists, input.content);
+    detail::require_lists(input.lists, input.content, arrays);
     if (input.lists.count == list_count(call)) continue;
     throw Error(Code::unequal_lengths, "the inputs of a cartesian product have " + std::to_string(list_count(call)) +
                                            " and " + std::to_string(input.lists.count) + " lists: they must be equal");
@@ -266,7 +266,7 @@ std::string_view detail::run_combinations(const gpu::Policy& policy, Combination
 
 gpu::WorkspaceSize detail::combinations_workspace(const gpu::Policy& policy, const CombinationsCall& asked) {
   CombinationsCall call = asked;
-  combining::require_arrays(call);
+  combining::require_arrays(call, ArraysAre::to_come);
   return gpu::CallOnDevice(policy, call, &combining::choose, gpu::Fetches::result).workspace();
 }
 

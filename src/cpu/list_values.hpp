@@ -57,11 +57,14 @@ inline int list_workers(std::int64_t lists, std::int64_t bytes, int threads) {
 }
 
 /// Lists of a range that a worker takes at a time: enough that to take one costs nothing beside it, and that what is fetched
-/// past its end, which another thread reads, does not count (of three elements: 512 KB), and few enough that no thread is left
-/// alone with many that are long, but below a block, each.
-inline std::int64_t range_lists(std::int64_t lists, int workers) {
+/// past its end, which another thread reads, does not count, and few enough that no thread is left alone with many that are long:
+/// half a megabyte of lists of the mean length.
+inline std::int64_t range_lists(std::int64_t lists, std::int64_t bytes, int workers) {
   if (workers == 1) return std::max<std::int64_t>(lists, 1);
-  return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, 16384);
+  constexpr std::int64_t kRangeBytes = 512 * 1024;
+  const std::int64_t mean = bytes / std::max<std::int64_t>(lists, 1) + 1;
+  const std::int64_t most = std::clamp<std::int64_t>(kRangeBytes / mean, 256, 16384);
+  return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, most);
 }
 
 }  // namespace upsweep::cpu

@@ -171,8 +171,10 @@ __global__ void __launch_bounds__(kPathThreads)
       const std::int64_t own = apart(from[k], origin);
       const std::int64_t next = apart(to[k], origin);
       if (!goes_on || list >= past || next <= own || next <= begin || own >= end) continue;
-      if (own <= begin) heads.begin = own;
-      heads.mark(own <= begin ? 0 : static_cast<int>(own - begin), static_cast<std::uint16_t>(list - first));
+      const bool is_first = own <= begin;
+      heads.mark(is_first ? 0 : static_cast<int>(own - begin), static_cast<std::uint16_t>(list - first));
+      // After the mark: nvcc 13.0 computed the address of `heads` under this condition alone where it came first.
+      if (is_first) heads.begin = own;
     }
   }
   if (!goes_on || begin == end) return;

@@ -37,9 +37,8 @@ void advance(Carry& carry, const ScanOptions& options, ConstArray in, const void
 
 }  // namespace
 
-/// `in` is on the device; the carry is what precedes it.
-void Staged::State::require_fit(ConstArray in, const Carry& carry) {
-  const bool fits = visit_type(in.type, [&]<class In>(std::type_identity<In>) {
+bool Staged::State::sums_fit(ConstArray in, const Carry& carry) {
+  return visit_type(in.type, [&]<class In>(std::type_identity<In>) {
     return visit_type(carry.type(), [&]<class Out>(std::type_identity<Out>) {
       if constexpr (std::is_integral_v<In> && std::is_integral_v<Out>) {
         using Limits = std::numeric_limits<Out>;
@@ -60,7 +59,10 @@ void Staged::State::require_fit(ConstArray in, const Carry& carry) {
       }
     });
   });
-  if (fits) return;
+}
+
+void Staged::State::require_fit(ConstArray in, const Carry& carry) {
+  if (sums_fit(in, carry)) return;
   throw Error(Code::unsupported, "sums may not fit " + std::string(name(carry.type())) +
                                      ", which is not checked on a GPU: sum in a wider type, let a scan wrap around, "
                                      "or compute on the CPU");

@@ -27,7 +27,9 @@ struct Staged::State {
     staging.compute([&](const gpu::Policy& policy) { ran = run_it(policy.with_rung(rung)); });
     return ran;
   }
-  /// Throws unsupported where sums of these elements, on the device, might not fit after what precedes them.
+  /// Whether sums of these elements, on the device, fit after what precedes them in whatever order.
+  bool sums_fit(ConstArray in, const Carry& carry);
+  /// Throws unsupported where they might not.
   void require_fit(ConstArray in, const Carry& carry);
 };
 

@@ -145,11 +145,14 @@ std::string_view Staged::segmented_reduce(Overflow overflow, Operator op, const 
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
   const Mask valid_there = arrays.send(valid);
-  if (checks(overflow, op, content)) state_->require_fit(content_there, carry_of(out.type, init));
-  return run_per_list(
-      *state_, arrays, lists, out, [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
-        return dynamic::segmented_reduce(policy, op, lists_there, content_there, out_there, init, valid_there);
-      });
+  // Exact sums take longer than those that need no check.
+  const bool may_not_fit = checks(overflow, op, content) && !state_->sums_fit(content_there, carry_of(out.type, init));
+  const Overflow needed = may_not_fit ? Overflow::checked : Overflow::wrap;
+  return run_per_list(*state_, arrays, lists, out,
+                      [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
+                        return dynamic::segmented_reduce(policy.with_overflow(needed), op, lists_there, content_there,
+                                                         out_there, init, valid_there);
+                      });
 }
 
 std::string_view Staged::segmented_reduce(Reducer reducer, const Lists& lists, ConstArray content, Array out,

@@ -151,11 +151,20 @@ class ArrowListReader final : public ListReader {
     batch.length = parts.content->length();
     batch.memory = memory;
     if (batch.length > 0) {  // else there may be no buffer
-      const ColumnData data = elements_of(element_, arrow_.path(), parts.content, first_list_, *memory);
+      const ColumnData data = elements_there(parts.content, *memory);
       if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
       batch.content = as_computed(data, batch.length, *memory);
     }
     if (parts.views) pack_views(*parts.views, batch, *memory);
+  }
+
+  // The batch's elements, of which one that does not fit is named by its place in the batch: it may be in any list, or none.
+  ColumnData elements_there(const std::shared_ptr<arrow::Array>& content, Memory& memory) const try {
+    return elements_of(element_, arrow_.path(), content, 0, memory);
+  } catch (const Error& error) {
+    if (error.index() == kNoIndex) throw;
+    throw Error(error.code(),
+                fmt::format("of the elements of the lists from number {} on, {}", first_list_, error.what()));
   }
 
   // Room in memory for n elements.
@@ -190,7 +199,7 @@ class ArrowListReader final : public ListReader {
     batch.lists = Lists::by_offsets(offsets, views.count).with_validity(views.valid);
     batch.content = content;
     batch.length = total;
-    if (valid != nullptr) batch.valid = Mask::bytes(valid, total);
+    if (batch.valid.is_given()) batch.valid = total > 0 ? Mask::bytes(valid, total) : Mask();
   } catch (const Error& error) {
     if (error.index() == kNoIndex) throw;
     const std::int64_t list = first_list_ + error.index();

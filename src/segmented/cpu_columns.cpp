@@ -26,7 +26,7 @@ namespace {
 
 Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
-  const std::int64_t each = cpu::range_lists(call.lists.count, workers);
+  const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);
   const std::int64_t lists = call.lists.count;
   const Ranges ranges{cpu::parts(lists, each), [lists, each](std::int64_t range) -> cpu::Share {
                         return {range * each, std::min(lists, (range + 1) * each)};

@@ -221,6 +221,7 @@ std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& ke
   segmented::require_room(runs.count(), room - 1, "offsets");
   gpu::require_device_memory(offsets, policy.device, "offsets");
   runs.write(offsets);
+  gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");
   return runs.count();
 }
 

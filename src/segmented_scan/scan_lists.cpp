@@ -358,7 +358,7 @@ Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, c
   const Plan plan(call, policy, kernels);
   std::vector<std::unique_ptr<Worker>> all(static_cast<std::size_t>(workers));
   for (auto& worker : all) worker = std::make_unique<Worker>(plan);
-  const std::int64_t each = cpu::range_lists(call.lists.count, workers);
+  const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> next{0};
   cpu::run_allocating_workers(workers, [&](int w) {

@@ -217,8 +217,10 @@ def test_lists_that_a_gpu_refuses(upsweep):
     upsweep.save("content.npy", np.array([2**62, 2**62, 1]))
     upsweep.save("mask.npy", np.ones(3, bool))
     args = ["--offsets", "offsets.npy", "content.npy", "--device", "cuda"]
-    for op in ("add", "scan"):
-        upsweep.fails("unsupported", "segment", "--op", op, *args, "-o", "out.npy")
+    upsweep.fails("unsupported", "segment", "--op", "scan", *args, "-o", "out.npy")
+    upsweep.fails("overflow", "segment", *args, "-o", "out.npy")
+    upsweep.save("fit.npy", np.array([0, 1, 2, 3]))
+    assert upsweep.npy("segment", "--offsets", "fit.npy", *args[2:]).tolist() == [2**62, 2**62, 1]
     assert upsweep.npy("segment", "--overflow", "wrap", *args).tolist() == [-(2**63), 1]
     upsweep.fails("unsupported", "segment", "--rung", "cpu.columns", *args, "-o", "out.npy")
     upsweep.fails("unknown_rung", "select", "--mask", "mask.npy", *args, "--rung", "cuda.nothing", "-o", "out.npy")

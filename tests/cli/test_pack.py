@@ -212,6 +212,17 @@ def test_list_views(upsweep, arrow, kind):
         assert upsweep.load("n.npy").tolist() == [len([x for x in one or [] if x is not None]) for one in expected]
 
 
+def test_list_views_without_elements_over_content_with_nulls(upsweep, arrow):
+    import pyarrow.parquet
+
+    if not hasattr(arrow, "ListViewArray"):
+        pytest.skip("this pyarrow has no list views")
+    upsweep.table("t.arrow", {"x": arrow.ListViewArray.from_arrays([0, 0], [0, 0], arrow.array([1, None]))})
+    upsweep.ok("pack", "t.arrow:x", "-o", "out.parquet", "--quiet")
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"].to_pylist() == [[], []]
+    assert upsweep.npy("segment", "t.arrow:x").tolist() == [0, 0]
+
+
 def test_a_list_view_outside_its_content(upsweep, arrow):
     if not hasattr(arrow, "ListViewArray"):
         pytest.skip("this pyarrow has no list views")

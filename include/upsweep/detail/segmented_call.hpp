@@ -25,8 +25,8 @@ namespace gpu {
 
 /// How a call on lists ended that does not wait, in device memory.
 struct ListsStatus {
-  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
-  Code code;  ///< what is wrong with it: stop_before_start, negative_start or stop_past_end, or overflow; else ok
+  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none, though all together may be too long: see `code`
+  Code code;  ///< stop_before_start, negative_start, stop_past_end; overflow; of all together unequal_lengths; else ok
 };
 
 }  // namespace gpu
