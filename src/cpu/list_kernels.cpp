@@ -190,6 +190,7 @@ template <class T>
 UPSWEEP_INLINE void fetch(std::uintptr_t at, const Abreast<T>& lists) {
   const int lines = lists.longest <= kDepth ? kDepth / 2 : kDepth;
   for (int line = 0; line < lines; ++line) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it may lie past the end, where no pointer may point
     _mm_prefetch(reinterpret_cast<const char*>(at + static_cast<std::uintptr_t>(line) * kVectorBytes), _MM_HINT_T0);
   }
 }
