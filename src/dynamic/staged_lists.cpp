@@ -102,7 +102,7 @@ template <class State, class Run>
 std::string_view run_per_list(State& state, Arrays& arrays, const Lists& lists, Array out, Run run_it) {
   const Lists lists_there = arrays.send(lists);
   const Room room = arrays.room(bytes_of(out));
-  const std::string_view ran = state.run(
+  const std::string_view ran = state.run_alone(
       [&](const gpu::Policy& policy) { return run_it(policy, lists_there, Array{room.there, out.length, out.type}); });
   arrays.fetch(out.data, room, bytes_of(out));
   return ran;
