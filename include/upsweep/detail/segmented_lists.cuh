@@ -26,7 +26,7 @@ namespace upsweep::segmented {
 //   merge(a, b)           associative; none() changes nothing
 //   write(list, value)    the list's result
 
-/// Whether merge(a, b) need not be merge(b, a), so that what b comes from must be behind what a does.
+/// Whether merge(a, b) need not be merge(b, a), so that what b comes from must come after what a does.
 template <class R>
 inline constexpr bool kFoldsInOrder = false;
 /// Whether the reducer counts, for which the bounds may do.
