@@ -25,10 +25,10 @@ namespace upsweep {
 namespace {
 
 using tests::Bounds;
+using tests::Failure;
 using tests::Guarded;
 using tests::kNothing;
 using tests::ListPattern;
-using tests::Outcome;
 
 // What callers compiled against Awkward's own header expect.
 static_assert(sizeof(upsweep_awkward_error) == 32 && offsetof(upsweep_awkward_error, str) == 0 &&
@@ -49,7 +49,7 @@ Kernel<T> kernel() {
 }
 
 /// The struct as the outcome that it stands for; its other members are checked here.
-Outcome outcome_of(const upsweep_awkward_error& error) {
+Failure outcome_of(const upsweep_awkward_error& error) {
   EXPECT_EQ(error.attempt, kNothing);
   if (error.str == nullptr) {
     EXPECT_EQ(error.identity, kNothing);
@@ -69,7 +69,7 @@ void check_kernel(const Bounds<T>& lists) {
   if (run == nullptr) return;
   const auto n = std::ssize(lists.starts);
   Guarded<std::int64_t> offsets(n + 1, 1);
-  const Outcome outcome = outcome_of(run(offsets.data(), lists.starts.data(), lists.stops.data(), n));
+  const Failure outcome = outcome_of(run(offsets.data(), lists.starts.data(), lists.stops.data(), n));
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
   EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << "n " << n;
   EXPECT_TRUE(offsets.intact());
@@ -91,7 +91,7 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
     const auto bounds = tests::as<TypeParam>(lists);
     for (const auto& rung : tests::cpu_rungs("ragged")) {
       Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
-      Outcome outcome;
+      Failure outcome;
       try {
         compact_offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
       } catch (const Error& error) {
@@ -113,7 +113,7 @@ TYPED_TEST(AwkwardGolden, TheCFunctionPasses) {
   for (const auto& [lists, expected] : cases) {
     const auto bounds = tests::as<TypeParam>(lists);
     Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
-    const Outcome outcome =
+    const Failure outcome =
         outcome_of(run(offsets.data(), bounds.starts.data(), bounds.stops.data(), std::ssize(bounds.starts)));
     EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "");
     EXPECT_TRUE(offsets.intact());
@@ -167,7 +167,7 @@ TYPED_TEST(AwkwardKernel, TakesListsThatLieOneBehindTheOther) {
   EXPECT_EQ(outcome_of(run(offsets.data(), bounds.data(), bounds.data() + 1, 50000)).code, Code::ok);
   for (std::int64_t i = 0; i <= 50000; ++i) ASSERT_EQ(offsets.data()[i], i);
   bounds[40000] = 0;
-  const Outcome bad = outcome_of(run(offsets.data(), bounds.data(), bounds.data() + 1, 50000));
+  const Failure bad = outcome_of(run(offsets.data(), bounds.data(), bounds.data() + 1, 50000));
   EXPECT_EQ(bad.code, Code::stop_before_start);
   EXPECT_EQ(bad.index, 39999);
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "key_runs.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 
@@ -16,20 +17,9 @@ namespace {
 
 using tests::code_of;
 using tests::Guarded;
-constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 511, 512, 513, 4097, 200'003};
+using tests::runs_of;
 
-/// n keys in runs of 1 … `longest`.
-template <class T>
-std::vector<T> runs_of(std::int64_t n, std::int64_t longest) {
-  std::vector<T> keys;
-  std::uint64_t state = 1;
-  for (std::int64_t key = 0; std::ssize(keys) < n; ++key) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    const auto length = static_cast<std::int64_t>(1 + (state >> 33) % static_cast<std::uint64_t>(longest));
-    for (std::int64_t i = 0; i < length && std::ssize(keys) < n; ++i) keys.push_back(static_cast<T>(key % 100));
-  }
-  return keys;
-}
+constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 511, 512, 513, 4097, 200'003};
 
 /// The offsets of runs, one key after the other.
 template <class T>

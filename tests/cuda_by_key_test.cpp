@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "key_runs.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/by_key.hpp"
@@ -22,24 +23,12 @@ namespace {
 using tests::code_of;
 using tests::DeviceArray;
 using tests::GpuTest;
+using tests::runs_of;
 
 /// Keys that one block of the kernels takes.
 constexpr std::int64_t kBlock = 32768;
 constexpr std::int64_t kSizes[] = {0,          1,      31,         32,         33,      4095,           4097,
                                    kBlock - 1, kBlock, kBlock + 1, 2 * kBlock, 300'007, 5 * kBlock + 17};
-
-/// n keys in runs of 1 … `longest`.
-template <class T>
-std::vector<T> runs_of(std::int64_t n, std::int64_t longest) {
-  std::vector<T> keys;
-  std::uint64_t state = 1;
-  for (std::int64_t key = 0; std::ssize(keys) < n; ++key) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    const auto length = static_cast<std::int64_t>(1 + (state >> 33) % static_cast<std::uint64_t>(longest));
-    for (std::int64_t i = 0; i < length && std::ssize(keys) < n; ++i) keys.push_back(static_cast<T>(key % 100));
-  }
-  return keys;
-}
 
 /// Sums of such values are exact in any order and type.
 template <class T>

@@ -16,6 +16,7 @@
 #include "combinations/reference.hpp"
 #include "core/generated_lists.hpp"
 #include "device_array.hpp"
+#include "expected_tuples.hpp"
 #include "failure.hpp"
 #include "rungs.hpp"
 #include "upsweep/combinations.hpp"
@@ -23,51 +24,21 @@
 namespace upsweep {
 namespace {
 
-using combining::ExpectedTuples;
 using tests::DeviceArray;
+using tests::Expected;
+using tests::expected_of;
 using tests::Failure;
 using tests::failure_of;
 using tests::GpuTest;
+using tests::Positions;
 using tests::require;
 
-using Positions = std::vector<std::int64_t>;
 using Bytes = std::vector<std::uint8_t>;
-using Kind = ExpectedTuples::Kind;
+using Kind = combining::ExpectedTuples::Kind;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("combinations", Backend::cuda); }
-
-/// What must come out: position d of all tuples, and their offsets.
-struct Expected {
-  Kind kind;
-  std::int64_t n;
-  Positions offsets{0};
-  std::vector<Positions> out;
-
-  Expected(Kind of, std::int64_t positions) : kind(of), n(positions), out(static_cast<std::size_t>(positions)) {}
-
-  void add(const Positions& starts, const Positions& stops) {
-    ExpectedTuples tuples(kind, n);
-    if (tuples.first(starts, stops)) {
-      do {
-        for (std::size_t d = 0; d < out.size(); ++d) out[d].push_back(tuples.tuple()[d]);
-      } while (tuples.next());
-    }
-    offsets.push_back(std::ssize(out[0]));
-  }
-  void add(std::int64_t start, std::int64_t stop) {
-    const auto positions = static_cast<std::size_t>(n);
-    add(Positions(positions, start), Positions(positions, stop));
-  }
-  [[nodiscard]] std::int64_t total() const { return offsets.back(); }
-};
-
-Expected expected_of(const Positions& lists, std::int64_t n, bool replacement) {
-  Expected expected(replacement ? Kind::with_replacement : Kind::without_replacement, n);
-  for (std::size_t i = 1; i < lists.size(); ++i) expected.add(lists[i - 1], lists[i]);
-  return expected;
-}
 
 /// Arrays of positions on the device, each at another address.
 struct DeviceOut {

@@ -19,9 +19,10 @@ namespace {
 
 using tests::Bounds;
 using tests::DeviceArray;
+using tests::Failure;
+using tests::failure_of;
 using tests::GpuTest;
 using tests::ListPattern;
-using tests::Outcome;
 using tests::require;
 
 // Around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles: 40 of 1920 lists (int64), 20 of 3072.
@@ -38,17 +39,6 @@ class CudaRagged : public GpuTest {};
 using Types = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
 TYPED_TEST_SUITE(CudaRagged, Types);
 
-/// The call as it ends, and the offsets that it wrote.
-template <class Call>
-Outcome outcome_of(Call call) {
-  try {
-    call();
-    return {};
-  } catch (const Error& error) {
-    return {error.code(), error.index()};
-  }
-}
-
 struct Case {
   bool strict = false;
   std::int64_t before = 0;
@@ -64,7 +54,7 @@ void check(const gpu::Policy& policy, const Bounds<T>& lists, const Case& how) {
   DeviceArray<T> stops(lists.stops, how.misaligned / 2);
   DeviceArray<std::int64_t> offsets(n + 1, how.misaligned % 2);
   OffsetsCarry carry{.total = how.before};
-  const Outcome found = outcome_of([&] {
+  const Failure found = failure_of([&] {
     const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
     EXPECT_EQ(result.rung, policy.rung.empty() ? result.rung : policy.rung);
     EXPECT_EQ(result.lists, n);
@@ -106,7 +96,7 @@ TYPED_TEST(CudaRagged, EveryRungPassesAwkwardsCases) {
       if (rung.id == "cuda.adjacent") continue;
       const auto n = std::ssize(bounds.starts);
       DeviceArray<std::int64_t> offsets(n + 1);
-      const Outcome found = outcome_of(
+      const Failure found = failure_of(
           [&] { compact_offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
       EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "") << rung.id;
       EXPECT_TRUE(offsets.intact()) << rung.id;
@@ -180,7 +170,7 @@ TYPED_TEST(CudaRagged, AdjacentListsAreReadOnceAndChecked) {
         DeviceArray<T> array(bounds, misaligned);
         DeviceArray<std::int64_t> offsets(n + 1, misaligned / 2);
         OffsetsCarry carry{.total = before};
-        const Outcome found = outcome_of([&] {
+        const Failure found = failure_of([&] {
           const auto result =
               compact_offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
           EXPECT_EQ(result.rung, "cuda.adjacent");
@@ -208,7 +198,7 @@ TEST_F(GpuTest, PartsOfASequenceCarryOn) {
   EXPECT_EQ(offsets.values(), expected.offsets);
   const std::int32_t wrong = std::numeric_limits<std::int32_t>::max();
   require(cudaMemcpy(starts.data() + 10, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
-  const Outcome found = outcome_of(
+  const Failure found = failure_of(
       [&] { compact_offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
   EXPECT_EQ(found.code, Code::stop_before_start);
   EXPECT_EQ(found.index, 30010);
@@ -227,7 +217,7 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
   gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
   policy = policy.with_workspace(workspace);
   const tests::Replay replay(stream, [&] {
-    EXPECT_EQ(outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
+    EXPECT_EQ(failure_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
               Code::invalid_argument);  // it would have to wait
     compact_offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
   });
@@ -283,7 +273,7 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
     const auto run = [&](tests::CountingMemory& memory) {
       const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
       const Code code =
-          outcome_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
+          failure_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
       EXPECT_EQ(memory.held, 0) << rung.id;
       return code;
     };
@@ -307,8 +297,8 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheOffsets) {
     const auto policy = gpu::Policy{}.with_rung(rung.id);
     DeviceArray<std::int64_t> offsets(n + 1);
     tests::leave_stale_error();
-    const Outcome found =
-        outcome_of([&] { compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
+    const Failure found =
+        failure_of([&] { compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
     tests::expect_stale_error(rung);
     EXPECT_EQ(found.code, Code::ok) << rung.id;
     EXPECT_EQ(offsets.values(), expected) << rung.id;
@@ -320,7 +310,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
   DeviceArray<std::int64_t> bounds(host, 0);
   DeviceArray<std::int64_t> offsets(101);
   const auto code = [&](const gpu::Policy& policy, const std::int64_t* starts, std::int64_t* out) {
-    return outcome_of([&] { compact_offsets(policy, starts, bounds.data(), 100, out); }).code;
+    return failure_of([&] { compact_offsets(policy, starts, bounds.data(), 100, out); }).code;
   };
   EXPECT_EQ(code({}, host.data(), offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code({}, bounds.data(), host.data()), Code::invalid_argument);

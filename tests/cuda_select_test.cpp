@@ -28,21 +28,13 @@ using tests::DeviceLists;
 using tests::Failure;
 using tests::failure_of;
 using tests::GpuTest;
+using tests::kSelectionPatterns;
+using tests::kSelectionShares;
+using tests::kSelectionSizes;
 using tests::make_mask;
 using tests::require;
 using tests::Selection;
 using tests::shuffled;
-using Pattern = upsweep::ListPattern;
-
-constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern::fixed32,
-                                 Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
-                                 Pattern::one,       Pattern::giants,    Pattern::pareto};
-constexpr unsigned kShares[] = {0, 1, 10, 50, 99, 100};
-// Around a word of marks (32), a tile of results (1024) and of content (2048), a chunk of lists (4096), and a block of marks
-// (32768).
-constexpr std::int64_t kSizes[] = {0,    1,    2,    31,   32,    33,    255,   1023,  1024,  1025,
-                                   2047, 2048, 2049, 4097, 32767, 32768, 32769, 70001, 300007};
-
 std::vector<RungInfo> rungs() { return tests::rungs_of("select", Backend::cuda); }
 
 struct Case {
@@ -101,9 +93,9 @@ TYPED_TEST_SUITE(CudaSelect, BoundTypes);
 
 TYPED_TEST(CudaSelect, EveryPatternSizeAndShareMatchesTheReference) {
   std::int64_t turn = 0;
-  for (const Pattern pattern : kPatterns) {
-    for (const std::int64_t n : kSizes) {
-      for (const unsigned share : kShares) {
+  for (const ListPattern pattern : kSelectionPatterns) {
+    for (const std::int64_t n : kSelectionSizes) {
+      for (const unsigned share : kSelectionShares) {
         if (++turn % 3 != static_cast<std::int64_t>(sizeof(TypeParam)) % 3 && n > 5000) continue;
         const Selection given = adjacent_lists(pattern, n, share, turn % 4 == 0 ? turn % 77 : 0, turn % 2 * 5);
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " share " << share);
@@ -117,12 +109,12 @@ TYPED_TEST(CudaSelect, EveryPatternSizeAndShareMatchesTheReference) {
 
 TYPED_TEST(CudaSelect, ListsInAnyOrderMatchTheReference) {
   std::int64_t turn = 0;
-  for (const Pattern pattern : kPatterns) {
+  for (const ListPattern pattern : kSelectionPatterns) {
     for (const std::int64_t n : {1, 9, 64, 1000, 5000, 70001}) {
       for (const bool nulls : {false, true}) {
         // Lists of everything many times would be too much.
-        if (pattern == Pattern::giants && n > 5000) continue;
-        const Selection given = shuffled(adjacent_lists(pattern, n, kShares[turn % 6], 3, 5), nulls);
+        if (pattern == ListPattern::giants && n > 5000) continue;
+        const Selection given = shuffled(adjacent_lists(pattern, n, kSelectionShares[turn % 6], 3, 5), nulls);
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " nulls " << nulls);
         check_rungs<TypeParam>(given, {.by_offsets = false,
                                        .first_bit = turn % 3 == 0 ? turn % 37 : -1,
@@ -137,7 +129,7 @@ TYPED_TEST(CudaSelect, ListsInAnyOrderMatchTheReference) {
 
 TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsSelected) {
   for (const bool by_offsets : {true, false}) {
-    Selection given = adjacent_lists(Pattern::zero_to_4, 3001, 60, 7, 9);
+    Selection given = adjacent_lists(ListPattern::zero_to_4, 3001, 60, 7, 9);
     if (!by_offsets) given = shuffled(given, false);
     for (const int size : {1, 2, 4, 8, 16}) {
       for (const std::int64_t misaligned : {0, 1, 2, 4, 6, 8, 16}) {
@@ -153,7 +145,7 @@ TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsSelected) {
 
 TEST_F(GpuTest, EveryElementAloneIsKept) {
   for (std::int64_t kept = 0; kept < 70; ++kept) {
-    Selection given = adjacent_lists(Pattern::zero_to_4, 70, 0);
+    Selection given = adjacent_lists(ListPattern::zero_to_4, 70, 0);
     given.mask[static_cast<std::size_t>(kept)] = true;
     check_rungs<std::int64_t>(given, {.first_bit = kept % 2 == 0 ? kept : -1, .misaligned = kept % 3});
   }
@@ -182,8 +174,8 @@ TEST_F(GpuTest, ListsOfOneSizeAreSelectedFrom) {
 
 TEST_F(GpuTest, ArraysWithoutListsAreCompacted) {
   std::int64_t turn = 0;
-  for (const std::int64_t n : kSizes) {
-    for (const unsigned share : kShares) {
+  for (const std::int64_t n : kSelectionSizes) {
+    for (const unsigned share : kSelectionShares) {
       const std::vector<bool> booleans = make_mask(n, share);
       std::vector<std::int64_t> positions;
       for (std::int64_t j = 0; j < n; ++j) {
@@ -237,7 +229,7 @@ void expect_failure(const std::vector<T>& starts, const std::vector<T>& stops, s
 TEST_F(GpuTest, TheFirstBadListOfASelectionIsNamed) {
   using Bounds = std::vector<std::int64_t>;
   for (const std::int64_t n : {3, 50, 100001}) {
-    const Selection given = adjacent_lists(Pattern::fixed3, n, 50);
+    const Selection given = adjacent_lists(ListPattern::fixed3, n, 50);
     Bounds good{0};
     good.insert(good.end(), given.stops.begin(), given.stops.end());
     for (const std::int64_t bad : {std::int64_t{0}, given.lists() / 2, given.lists() - 1}) {
@@ -294,7 +286,7 @@ TEST_F(GpuTest, BoundsOfEmptyListsMayBeAnything) {
 TEST_F(GpuTest, SelectionsWithTooLittleRoomAreNotOverrun) {
   for (const std::int64_t n : {4, 100, 100001}) {
     for (const bool by_offsets : {true, false}) {
-      Selection given = adjacent_lists(Pattern::poisson, n, 60);
+      Selection given = adjacent_lists(ListPattern::poisson, n, 60);
       if (!by_offsets) given = shuffled(given, false);
       const auto kept = std::ssize(given.expected().positions);
       if (kept == 0) continue;
@@ -329,7 +321,7 @@ TEST_F(GpuTest, SelectionsWithTooLittleRoomAreNotOverrun) {
 
 TEST_F(GpuTest, AGraphReplaysSelectionsWhoseStatusStaysOnTheDevice) {
   for (const bool by_offsets : {true, false}) {
-    Selection given = adjacent_lists(Pattern::poisson, 100'003, 50);
+    Selection given = adjacent_lists(ListPattern::poisson, 100'003, 50);
     if (!by_offsets) given = shuffled(given, true);
     const auto full = given.expected();
     for (const RungInfo& rung : rungs()) {

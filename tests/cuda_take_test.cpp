@@ -30,18 +30,12 @@ using tests::Failure;
 using tests::failure_of;
 using tests::GpuTest;
 using tests::JaggedTake;
+using tests::kSelectionPatterns;
+using tests::kSelectionShares;
+using tests::kSelectionSizes;
 using tests::make_jagged_take;
 using tests::make_mask;
 using tests::require;
-using Pattern = upsweep::ListPattern;
-
-constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern::fixed32,
-                                 Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
-                                 Pattern::one,       Pattern::giants,    Pattern::pareto};
-constexpr unsigned kShares[] = {0, 1, 10, 50, 99, 100};
-// Around a word of marks (32), a tile of results (1024) and of content (2048), and a block of marks (32768).
-constexpr std::int64_t kSizes[] = {0,    1,    2,    31,   32,    33,    255,   1023,  1024,  1025,
-                                   2047, 2048, 2049, 4097, 32767, 32768, 32769, 70001, 300007};
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 // ----------------------------------------------------------------------------------------------------------- partition
@@ -66,8 +60,8 @@ void check_partition(const std::vector<bool>& booleans, std::int64_t first_bit, 
 
 TEST_F(GpuTest, PartitionsOfEverySizeAndShareMatchTheReference) {
   std::int64_t turn = 0;
-  for (const std::int64_t n : kSizes) {
-    for (const unsigned share : kShares) {
+  for (const std::int64_t n : kSelectionSizes) {
+    for (const unsigned share : kSelectionShares) {
       ++turn;
       check_partition(make_mask(n, share, 3), turn % 3 == 0 ? turn % 67 : -1, turn % 17, 1 << (turn % 5), 0);
       if (testing::Test::HasFailure()) return;
@@ -154,7 +148,7 @@ TYPED_TEST(CudaTake, GathersByPositionsFromBothEnds) {
   std::mt19937_64 random(5);
   std::int64_t turn = 0;
   for (const std::int64_t content : {1, 5, 1000, 100'003}) {
-    for (const std::int64_t n : kSizes) {
+    for (const std::int64_t n : kSelectionSizes) {
       ++turn;
       std::vector<T> host(static_cast<std::size_t>(n));
       std::vector<std::int64_t> positions(host.size());
@@ -271,8 +265,8 @@ void check_take(const JaggedTake& made, bool by_offsets, std::int64_t misaligned
 
 TYPED_TEST(CudaTake, OfListsMatchesThePlainLoop) {
   std::int64_t turn = 0;
-  for (const Pattern pattern : kPatterns) {
-    for (const std::int64_t n : kSizes) {
+  for (const ListPattern pattern : kSelectionPatterns) {
+    for (const std::int64_t n : kSelectionSizes) {
       for (const bool in_order : {true, false}) {
         ++turn;
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " in order " << in_order);
@@ -437,7 +431,7 @@ TEST_F(GpuTest, TheFirstBadIndexIsTheFirstInTheOrderOfLists) {
 // ----------------------------------------------------------------------------------------------------- streams, memory
 
 TEST_F(GpuTest, AGraphReplaysTakesWhoseStatusStaysOnTheDevice) {
-  const JaggedTake made = make_jagged_take(Pattern::poisson, 100'003, true);
+  const JaggedTake made = make_jagged_take(ListPattern::poisson, 100'003, true);
   const auto taken = std::ssize(made.positions);
   DeviceTake<std::int64_t, std::int64_t> given(made, true, 0);
   DeviceColumn column(given.content, 8, 0);

@@ -21,6 +21,15 @@
 
 namespace upsweep::tests {
 
+inline constexpr ListPattern kSelectionPatterns[] = {
+    ListPattern::poisson, ListPattern::fixed3, ListPattern::fixed32, ListPattern::fixed1000, ListPattern::zero_to_4,
+    ListPattern::empty,   ListPattern::one,    ListPattern::giants,  ListPattern::pareto};
+inline constexpr unsigned kSelectionShares[] = {0, 1, 10, 50, 99, 100};  ///< percent
+/// Around a word of marks (32), a tile of results (1024) and of content (2048), a chunk of lists (4096), and a block of marks
+/// (32768).
+inline constexpr std::int64_t kSelectionSizes[] = {0,    1,    2,    31,   32,    33,    255,   1023,  1024,  1025,
+                                                   2047, 2048, 2049, 4097, 32767, 32768, 32769, 70001, 300007};
+
 /// Lists on the device.
 template <class T>
 class DeviceLists {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "failure.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::tests {
@@ -79,15 +80,9 @@ Bounds<T> make_lists(ListPattern pattern, std::int64_t n, unsigned seed = 1) {
   return lists;
 }
 
-/// How compact_offsets ends.
-struct Outcome {
-  Code code = Code::ok;
-  std::int64_t index = kNoIndex;
-};
-
 /// What it must come to, and the offsets that are specified: all of them, or those up to the bad list's own.
 struct ExpectedOffsets {
-  Outcome outcome;
+  Failure outcome;
   std::vector<std::int64_t> offsets;
 };
 
@@ -116,8 +111,8 @@ ExpectedOffsets expected_offsets(const T* starts, const T* stops, std::int64_t n
 }
 
 /// What is wrong with an outcome and the offsets that were written, or nothing.
-inline std::string complaint(const ExpectedOffsets& expected, const Outcome& found, const std::int64_t* offsets) {
-  const auto text = [](const Outcome& outcome) {
+inline std::string complaint(const ExpectedOffsets& expected, const Failure& found, const std::int64_t* offsets) {
+  const auto text = [](const Failure& outcome) {
     return std::string(word(outcome.code)) + " at list " + std::to_string(outcome.index);
   };
   if (found.code != expected.outcome.code || found.index != expected.outcome.index) {

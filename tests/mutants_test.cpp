@@ -34,9 +34,9 @@ namespace upsweep {
 namespace {
 
 using tests::Bounds;
+using tests::Failure;
 using tests::Guarded;
 using tests::ListPattern;
-using tests::Outcome;
 using tests::Pattern;
 
 constexpr std::int64_t kTile = 4096;
@@ -312,9 +312,9 @@ TEST(ReduceMutants, LostAndDoubledElementsAreCaught) {
 
 // ------------------------------------------------------------------------------------------------------ ragged offsets
 
-using Offsets = std::function<Outcome(const Bounds<std::int64_t>&, std::int64_t* offsets)>;
+using Offsets = std::function<Failure(const Bounds<std::int64_t>&, std::int64_t* offsets)>;
 
-Outcome right_offsets(const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
+Failure right_offsets(const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
   offsets[0] = 0;
   for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
     const std::int64_t start = lists.starts[static_cast<std::size_t>(i)];
@@ -331,7 +331,7 @@ bool caught(const Offsets& run, const Bounds<std::int64_t>& lists) {
   const auto n = std::ssize(lists.starts);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
   Guarded<std::int64_t> offsets(n + 1, n % 5);
-  const Outcome outcome = run(lists, offsets.data());
+  const Failure outcome = run(lists, offsets.data());
   const bool complained = !tests::complaint(expected, outcome, offsets.data()).empty();
   if (expected.outcome.code == Code::ok && outcome.code == Code::ok) {
     // Two judges: they must agree.
@@ -376,7 +376,7 @@ TEST(RaggedMutants, WrongOffsetsAreCaught) {
   const auto expect_caught = [&](const char* what, const std::function<void(std::int64_t*, std::int64_t)>& spoil) {
     EXPECT_TRUE(caught(
         [&](const Bounds<std::int64_t>& all, std::int64_t* offsets) {
-          const Outcome outcome = right_offsets(all, offsets);
+          const Failure outcome = right_offsets(all, offsets);
           spoil(offsets, std::ssize(all.starts));
           return outcome;
         },
@@ -396,7 +396,7 @@ TEST(RaggedMutants, WrongOffsetsAreCaught) {
   });
   expect_caught("one offset too many", [](auto* offsets, auto n) { offsets[n + 1] = offsets[n]; });
   expect_caught("one offset in front", [](auto* offsets, auto) { offsets[-1] = 0; });
-  EXPECT_TRUE(caught([](const Bounds<std::int64_t>&, std::int64_t*) { return Outcome{}; }, lists)) << "untouched";
+  EXPECT_TRUE(caught([](const Bounds<std::int64_t>&, std::int64_t*) { return Failure{}; }, lists)) << "untouched";
 }
 
 TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
@@ -405,7 +405,7 @@ TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
   EXPECT_FALSE(caught(right_offsets, lists));
   EXPECT_TRUE(caught(
       [](const Bounds<std::int64_t>& all, std::int64_t* offsets) {
-        const Outcome outcome = right_offsets(all, offsets);
+        const Failure outcome = right_offsets(all, offsets);
         for (std::int64_t i = 0; i <= std::ssize(all.starts); ++i) offsets[i] = static_cast<std::int32_t>(offsets[i]);
         return outcome;
       },
@@ -413,7 +413,7 @@ TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
 }
 
 TEST(RaggedMutants, WrongErrorsAreCaught) {
-  const auto expect_caught = [](const char* what, const std::function<Outcome(Outcome)>& spoil) {
+  const auto expect_caught = [](const char* what, const std::function<Failure(Failure)>& spoil) {
     for (const auto& lists : {bad_lists(kTile, 3 * kTile), bad_lists(1, 2), overflowing_lists()}) {
       EXPECT_TRUE(caught(
           [&](const Bounds<std::int64_t>& all, std::int64_t* offsets) { return spoil(right_offsets(all, offsets)); },
@@ -421,18 +421,18 @@ TEST(RaggedMutants, WrongErrorsAreCaught) {
           << what;
     }
   };
-  expect_caught("the list after", [](Outcome outcome) { return Outcome{outcome.code, outcome.index + 1}; });
-  expect_caught("the list before", [](Outcome outcome) { return Outcome{outcome.code, outcome.index - 1}; });
-  expect_caught("no index", [](Outcome outcome) { return Outcome{outcome.code, kNoIndex}; });
-  expect_caught("nothing noticed", [](Outcome) { return Outcome{}; });
-  expect_caught("another error", [](Outcome outcome) {
-    return Outcome{outcome.code == Code::overflow ? Code::stop_before_start : Code::overflow, outcome.index};
+  expect_caught("the list after", [](Failure outcome) { return Failure{outcome.code, outcome.index + 1}; });
+  expect_caught("the list before", [](Failure outcome) { return Failure{outcome.code, outcome.index - 1}; });
+  expect_caught("no index", [](Failure outcome) { return Failure{outcome.code, kNoIndex}; });
+  expect_caught("nothing noticed", [](Failure) { return Failure{}; });
+  expect_caught("another error", [](Failure outcome) {
+    return Failure{outcome.code == Code::overflow ? Code::stop_before_start : Code::overflow, outcome.index};
   });
 }
 
 TEST(RaggedMutants, TheLastBadListForTheFirstIsCaught) {
   const auto last_bad = [](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
-    Outcome outcome = right_offsets(lists, offsets);
+    Failure outcome = right_offsets(lists, offsets);
     for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
       const auto at = static_cast<std::size_t>(i);
       if (lists.stops[at] < lists.starts[at]) outcome.index = i;
@@ -448,7 +448,7 @@ TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
   for (const std::int64_t spoiled : {std::int64_t{0}, std::int64_t{1}, kTile - 1, kTile}) {
     EXPECT_TRUE(caught(
         [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
-          const Outcome outcome = right_offsets(lists, offsets);
+          const Failure outcome = right_offsets(lists, offsets);
           ++offsets[spoiled];
           return outcome;
         },
@@ -458,7 +458,7 @@ TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
   // What follows the bad list is unspecified.
   EXPECT_FALSE(caught(
       [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
-        const Outcome outcome = right_offsets(lists, offsets);
+        const Failure outcome = right_offsets(lists, offsets);
         std::fill(offsets + kTile + 1, offsets + kLength + 1, -1);
         return outcome;
       },
@@ -470,12 +470,12 @@ TEST(RaggedMutants, AnOverflowThatWrapsAroundIsCaught) {
     offsets[0] = 0;
     for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      if (lists.stops[at] < lists.starts[at]) return Outcome{Code::stop_before_start, i};
+      if (lists.stops[at] < lists.starts[at]) return Failure{Code::stop_before_start, i};
       offsets[i + 1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[i]) +
                                                  static_cast<std::uint64_t>(lists.stops[at]) -
                                                  static_cast<std::uint64_t>(lists.starts[at]));
     }
-    return Outcome{};
+    return Failure{};
   };
   EXPECT_FALSE(caught(wrapping, random_lists()));
   EXPECT_TRUE(caught(wrapping, overflowing_lists()));

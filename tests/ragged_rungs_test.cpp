@@ -26,11 +26,12 @@ namespace {
 
 using tests::Bounds;
 using tests::ExpectedOffsets;
+using tests::Failure;
+using tests::failure_of;
 using tests::Guarded;
 using tests::isas;
 using tests::kSanitized;
 using tests::ListPattern;
-using tests::Outcome;
 
 constexpr std::int64_t kBlock = 16384;  // lists of a block
 constexpr std::int64_t kSegment = std::int64_t{1} << 18;
@@ -44,24 +45,13 @@ constexpr std::int64_t kSizes[] = {0,     1,     2,     7,     8,     9,        
 
 bool is_adjacent(const RungInfo& rung) { return rung.needs.starts_with("stops == starts"); }
 
-template <class Call>
-Outcome outcome_of(Call call) {
-  try {
-    call();
-    return {};
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()), "");
-    return {error.code(), error.index()};
-  }
-}
-
 /// Runs lists and checks the outcome, the offsets that are specified, the result and the guards.
 template <class T>
 void check(const Policy& policy, const T* starts, const T* stops, std::int64_t n, const ExpectedOffsets& expected,
            Guarded<std::int64_t>& offsets, bool strict = false) {
   OffsetsResult result{-1, -1, ""};
-  const Outcome outcome =
-      outcome_of([&] { result = compact_offsets(policy, starts, stops, n, offsets.data(), strict); });
+  const Failure outcome =
+      failure_of([&] { result = compact_offsets(policy, starts, stops, n, offsets.data(), strict); });
   EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "")
       << policy.rung << " n " << n << " threads " << policy.threads << " isa " << name(policy.isa);
   EXPECT_TRUE(offsets.intact()) << policy.rung << " n " << n;
@@ -421,7 +411,7 @@ TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
     const TypeParam stops[] = {stop(at / kPairs), stop(at % kPairs)};
     for (const bool strict : {false, true}) {
       std::int64_t offsets[3];
-      const Outcome outcome = outcome_of([&] { compact_offsets(par, starts, stops, 2, offsets, strict); });
+      const Failure outcome = failure_of([&] { compact_offsets(par, starts, stops, 2, offsets, strict); });
       ASSERT_EQ(tests::complaint(tests::expected_offsets(starts, stops, 2, strict), outcome, offsets), "")
           << starts[0] << ".." << stops[0] << ", " << starts[1] << ".." << stops[1] << " strict " << strict;
     }
@@ -471,7 +461,7 @@ TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   const std::vector<std::int64_t> others{1, 2, 3, 4};
   std::vector<std::int64_t> offsets(5, 77);
   const auto run = [&](const std::int64_t* starts, const std::int64_t* stops, std::int64_t n) {
-    return outcome_of([&] { compact_offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
+    return failure_of([&] { compact_offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
   };
   EXPECT_EQ(run(bounds.data(), others.data(), 4), Code::unsupported);
   EXPECT_EQ(run(bounds.data(), bounds.data(), 4), Code::unsupported);
@@ -490,7 +480,7 @@ TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 3, 7, 13, 13}));
   const auto outcome = [&](const std::vector<std::int64_t>& ends, std::int64_t before, bool strict) {
     OffsetsCarry carry{.total = before};
-    return outcome_of([&] { compact_offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
+    return failure_of([&] { compact_offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
   };
   EXPECT_EQ(outcome(stops, 0, true).code, Code::negative_start);
   EXPECT_EQ(outcome(stops, 0, true).index, 2);
@@ -500,7 +490,7 @@ TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
   EXPECT_EQ(outcome(stops, kMost - 5, false).code, Code::overflow);
   EXPECT_EQ(outcome(stops, kMost - 5, false).index, 1);
   EXPECT_EQ(outcome(stops, kMost - 13, false).code, Code::ok);
-  EXPECT_EQ(outcome_of([&] {
+  EXPECT_EQ(failure_of([&] {
               compact_offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0]));
             }).code,
             Code::invalid_argument);
@@ -555,13 +545,13 @@ TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
   EXPECT_EQ(memory.back(), 0);
 
   // i counts lists from the offsets on.
-  const auto bad = outcome_of([&] { run({.starts_offset = 2, .stops_offset = 0, .length = 3}, 3); });
+  const auto bad = failure_of([&] { run({.starts_offset = 2, .stops_offset = 0, .length = 3}, 3); });
   EXPECT_EQ(bad.code, Code::stop_before_start);
   EXPECT_EQ(bad.index, 1);
   const std::vector<std::int64_t> negative{0, 0, -1};
   const std::vector<std::int64_t> zero{0, 0, 0};
   offsets.assign(3, 77);
-  const auto refused = outcome_of(
+  const auto refused = failure_of(
       [&] { compact_offsets(par, negative, zero, offsets, {.starts_offset = 1, .stops_offset = 1, .strict = true}); });
   EXPECT_EQ(refused.code, Code::negative_start);
   EXPECT_EQ(refused.index, 1);
@@ -574,7 +564,7 @@ TEST(RaggedApi, SaysWhichLengthsDoNotFit) {
   const std::vector<std::int32_t> four{1, 1, 1, 1};
   std::vector<std::int64_t> offsets(4, 77);
   const auto code_of = [&](const auto& starts, const auto& stops, const ListOptions& options) {
-    const Outcome outcome = outcome_of([&] { compact_offsets(par, starts, stops, offsets, options); });
+    const Failure outcome = failure_of([&] { compact_offsets(par, starts, stops, offsets, options); });
     EXPECT_EQ(outcome.index, kNoIndex);
     EXPECT_TRUE(outcome.code == Code::ok || offsets == std::vector<std::int64_t>(4, 77)) << "an error writes nothing";
     return outcome.code;
@@ -613,7 +603,7 @@ TEST(RaggedApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   const std::int64_t* nothing = nullptr;
   const auto code_of = [&](const Policy& policy, const std::int64_t* starts, const std::int64_t* stops, std::int64_t n,
                            std::int64_t* out) {
-    return outcome_of([&] { compact_offsets(policy, starts, stops, n, out); }).code;
+    return failure_of([&] { compact_offsets(policy, starts, stops, n, out); }).code;
   };
   const std::int64_t* in = memory.data();
   EXPECT_EQ(code_of(par, nothing, in, 10, offsets.data()), Code::invalid_argument);
@@ -709,7 +699,7 @@ TYPED_TEST(RaggedRungs, AnErrorInAPartCountsFromTheFirstPart) {
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1, 77);
     OffsetsCarry carry;
     compact_offsets(policy, lists.starts.data(), lists.stops.data(), part, offsets.data(), false, carry);
-    const Outcome outcome = outcome_of([&] {
+    const Failure outcome = failure_of([&] {
       compact_offsets(policy, lists.starts.data() + part, lists.stops.data() + part, part, offsets.data() + part, false,
                       carry);
     });
@@ -726,7 +716,7 @@ TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
       if (is_adjacent(rung)) continue;
       OffsetsCarry carry{.total = kMost - left, .lists = 1000};
       std::vector<std::int64_t> offsets(starts.size() + 1, 77);
-      const Outcome outcome = outcome_of([&] {
+      const Failure outcome = failure_of([&] {
         compact_offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts),
                         offsets.data(), false, carry);
       });
@@ -740,7 +730,7 @@ TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
     const auto bounds = chain<std::int64_t>(40000, 5);
     OffsetsCarry carry{.total = kMost - left, .lists = 7};
     std::vector<std::int64_t> offsets(bounds.size(), 77);
-    const Outcome outcome = outcome_of(
+    const Failure outcome = failure_of(
         [&] { compact_offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
     auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, 40000, false, kMost - left);
     ASSERT_EQ(expected.outcome.code, Code::overflow);

@@ -140,7 +140,7 @@ TEST(Stress, Offsets) {
       std::vector<std::int64_t> offsets(kCount + 1);
       for (const auto& rung : tests::cpu_rungs("ragged")) {
         for_a_while([&] {
-          tests::Outcome found;
+          tests::Failure found;
           try {
             compact_offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
           } catch (const Error& error) {
