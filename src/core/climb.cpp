@@ -185,6 +185,19 @@ bool succeeds(const std::function<void()>& run) {
   }
 }
 
+/// A device that a rung has broken fails every call that follows, which says nothing of that rung.
+void upload(const Ascent& ascent) {
+  try {
+    ascent.place->upload();
+  } catch (const Error& error) {
+    std::string message = error.what();
+    for (const Row& row : ascent.group.rows) {
+      if (row.status == RowStatus::failed) message += "; before it " + std::string(row.rung.id) + ": " + row.reason;
+    }
+    throw Error(error.code(), message);
+  }
+}
+
 const Contender* find(const std::vector<Contender>& all, std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Contender& one) { return one.name == name; });
   return found == all.end() ? nullptr : &*found;
@@ -279,7 +292,7 @@ std::vector<Group> Climber::climb(Instance& instance) {
   std::erase_if(ascents, [](const Ascent& ascent) { return ascent.group.rows.empty(); });
   for (int which = 0; which < instance.fills(); ++which) {
     instance.fill(which);
-    for (const Ascent& ascent : ascents) ascent.place->upload();
+    for (const Ascent& ascent : ascents) upload(ascent);
     for (const RungInfo& rung : problem_.rungs) verify(rung, instance, ascents, which == 0);
   }
   std::vector<Group> groups;

@@ -132,14 +132,17 @@ void DevicePlace::upload() {
       if (!array.is_output && !stays_on_host(array)) copy_to_device(set.at[i], array.data, array.bytes);
     }
   }
+  // Such a copy may return before all of it has arrived, and rungs run on a stream that does not wait for it.
+  require(cudaDeviceSynchronize(), "copying to the device");
 }
 
+/// On the stream of the rungs: poison that came later would overwrite what a rung has begun with.
 void DevicePlace::poison() {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (!arrays_[i].is_output) continue;
     const auto bytes = static_cast<std::size_t>(arrays_[i].bytes);
     std::memset(arrays_[i].data, 0xA5, bytes);
-    require(cudaMemset(at()[i], 0xA5, bytes), "clearing an array");
+    require(cudaMemsetAsync(at()[i], 0xA5, bytes, stream_.get()), "clearing an array");
   }
 }
 
