@@ -167,16 +167,29 @@ TYPED_TEST(CudaListScan, NullListsAndNullElements) {
   const auto lists = Lists::by_offsets(bounds.data(), std::ssize(is_list))
                          .with_validity(Mask::bytes(lists_valid.data(), std::ssize(is_list)));
   const Mask valid = Mask::bits(as_bits.data(), n, 3);
-  for (const char* rung : {"", "cuda.thread_per_list", "cuda.block_per_list"}) {
-    for (const bool exclusive : {false, true}) {
-      DeviceArray<T> out(n);
-      const auto expected = expected_of(offsets, content, out.values(), add, T{2}, exclusive, is_list, is_valid);
-      scan_by(gpu::Policy{}.with_rung(rung), lists, in.data(), n, out.data(), add, T{2}, exclusive, valid);
-      EXPECT_TRUE(same_bits(out.values(), expected)) << rung;
+  for (const bool has_null_elements : {false, true}) {
+    for (const auto& rung : rungs()) {
+      if (has_null_elements && rung.id == "cuda.lookahead") continue;
+      for (const bool exclusive : {false, true}) {
+        DeviceArray<T> out(n);
+        const auto expected = expected_of(offsets, content, content, add, T{2}, exclusive, is_list,
+                                          has_null_elements ? is_valid : std::vector<std::uint8_t>());
+        scan_by(gpu::Policy{}.with_rung(rung.id), lists, in.data(), n, out.data(), add, T{2}, exclusive,
+                has_null_elements ? valid : Mask());
+        auto scans = out.values();
+        for (std::size_t i = 0; i < is_list.size(); ++i) {  // those of null lists may be anything
+          if (is_list[i] == 0)
+            std::copy(content.begin() + offsets[i], content.begin() + offsets[i + 1], scans.begin() + offsets[i]);
+        }
+        EXPECT_TRUE(same_bits(scans, expected)) << rung.id;
+        EXPECT_TRUE(out.intact());
+      }
     }
   }
+  EXPECT_EQ(scan_by(gpu::Policy{}, lists, in.data(), n, in.data(), add, T{2}, false, valid).rung, "cuda.tiles");
   EXPECT_EQ(code_of([&] {
-              scan_by(gpu::Policy{}.with_rung("cuda.tiles"), lists, in.data(), n, in.data(), add, T{2}, false, valid);
+              scan_by(gpu::Policy{}.with_rung("cuda.lookahead"), lists, in.data(), n, in.data(), add, T{2}, false,
+                      valid);
             }),
             Code::unsupported);
 }
@@ -287,7 +300,7 @@ TEST_F(GpuTest, AGraphReplaysScansWhoseStatusStaysOnTheDevice) {
     EXPECT_EQ(code_of([&] { segmented_inclusive_scan(policy, lists, in.data(), n, out.data()); }),
               Code::invalid_argument);  // it would have to wait
     EXPECT_EQ(segmented_inclusive_scan_async(policy, lists, in.data(), n, out.data(), status.data(), add, 4),
-              "cuda.tiles");
+              "cuda.lookahead");
   });
   for (int run = 0; run < 20; ++run) {
     const bool bad = run % 3 == 1;

@@ -5,7 +5,7 @@
 //   segmented_exclusive_scan  out[j] = init ⊕ x0 ⊕ … ⊕ xk-1   for any associative ⊕ (it need not commute)
 //
 // Shapes    lists: see lists.hpp, by offsets or of one size (others may overlap: pack them first); `content` and `out` hold n
-//           elements each. Outputs of elements that are in no list, or in one that is null, are not written.
+//           elements each. Outputs of elements that are in no list are not written; of null lists none on a CPU, any on a GPU.
 // Types     as in scan.hpp: the element type of `out` is the one that is computed in. init is the operator's identity unless
 //           another is asked for (of sums 0).
 // Nulls     elements that are null add nothing; their output is what precedes them, whatever the scan.

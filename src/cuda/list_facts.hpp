@@ -10,6 +10,7 @@ namespace upsweep::gpu {
 struct ListFacts {
   unsigned long long bad;       ///< the complement of the first bad list's number; 0: there is none
   unsigned long long end;       ///< no list has an element from here on
+  unsigned long long before;    ///< the complement of where the first list with elements begins; 0: there is none
   unsigned long long elements;  ///< of all lists
 };
 

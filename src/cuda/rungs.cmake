@@ -30,6 +30,7 @@ set(UPSWEEP_CUDA_KEPT_TYPES std::uint8_t std::uint16_t std::uint32_t std::uint64
 upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
 upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
 upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 # What several rungs or calls of a problem share.

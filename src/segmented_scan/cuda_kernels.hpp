@@ -20,6 +20,12 @@ Status scan_from(Way way, const detail::SegmentedScanCall& call) noexcept;
 template <class In>
 std::int64_t scratch_from(Way way, const detail::SegmentedScanCall& call) noexcept;
 
+/// The same by cuda.lookahead.
+template <class In>
+Status lookahead_from(const detail::SegmentedScanCall& call) noexcept;
+template <class In>
+gpu::WorkspaceSize lookahead_memory(const detail::SegmentedScanCall& call) noexcept;
+
 // What the row of a rung names.
 template <Way kWay>
 Status launch_by(const detail::SegmentedScanCall& call, const Policy&) noexcept {

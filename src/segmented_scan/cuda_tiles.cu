@@ -6,7 +6,7 @@
 //        neighbour's elements from the last head on are folded first, which with short lists are a few. See
 //        segmented_scan/cuda_tiles.cuh.
 // Cost   Bounds read, a bit per element, content read and written; elements of lists that go on into another tile twice.
-// Needs  Any GPU. A bit per element and 16 bytes per tile; no nulls.
+// Needs  Any GPU. A bit per element and 16 bytes per tile.
 // Limit  With long lists content is read twice: half as much again as a copy.
 // From   S. Sengupta, M. Harris, Y. Zhang, J. D. Owens, "Scan Primitives for GPU Computing", 2007.
 #include "segmented_scan/rung.hpp"
@@ -26,7 +26,7 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .idea = "tiles of the content, heads of lists as bits",
                                       .needs = "any GPU",
                                       .traffic = kOnePass},
-                             .refusal = no_nulls_in_tiles,
+                             .refusal = heads_only,
                              .run = launch,
                              .workspace = workspace};
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "cuda/device_lists.cuh"
+#include "segmented_scan/folds.cuh"
 #include "upsweep/detail/device.cuh"
 
 namespace upsweep::segmented_scan {
@@ -23,25 +24,11 @@ inline constexpr int kTile = kThreads * kItems<T>;
 /// Tiles whose folds a block scans.
 inline constexpr int kGroup = 1024;
 
-/// A fold of consecutive elements: from the last head on, with init, where there is one.
-template <class T>
-struct Fold {
-  T value;
-  std::uint32_t has_head;
-};
-
-template <class T, class Op>
-struct Join {
-  Op op;
-  __device__ Fold<T> operator()(const Fold<T>& left, const Fold<T>& right) const {
-    if (right.has_head != 0) return right;
-    return {op(left.value, right.value), left.has_head};
-  }
-};
-
 /// A call as its kernels take it.
 template <class In, class T, class Op>
 struct ListScan {
+  static constexpr T kNone = Op::template identity<T>();
+
   gpu::DeviceLists lists;
   const In* in;
   T* out;
@@ -57,6 +44,10 @@ struct ListScan {
   gpu::ListsStatus* status;
 
   [[nodiscard]] __device__ std::int64_t limit() const { return static_cast<std::int64_t>(facts->end); }
+  /// One that adds nothing where element `i` is null.
+  [[nodiscard]] __device__ __forceinline__ T element(std::int64_t i) const {
+    return gpu::is_true(valid, i) ? static_cast<T>(in[i]) : kNone;
+  }
 };
 
 struct MarkHeads {
@@ -103,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const std::int64_t at = base + i * 32 + lane;
-      if (at < end) values[i] = static_cast<T>(scan.in[at]);
+      if (at < end) values[i] = scan.element(at);
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -115,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
       is_first = false;
     }
   }
-  if (lane == 0) scan.tiles[tile] = {total, has_head ? 1U : 0U};
+  if (lane == 0) scan.tiles[tile] = fold_of(total, has_head);
 }
 
 /// The inclusive scan of a block's folds, one per thread. `totals` holds 32.
@@ -185,7 +176,7 @@ __global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant_
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     const int at = i * kThreads + thread;
-    if (begin + at < limit) values[place(at)] = static_cast<T>(scan.in[begin + at]);
+    if (begin + at < limit) values[place(at)] = scan.element(begin + at);
   }
   __syncthreads();  // elements and first_head are there
   const int first = thread * kOwn;
@@ -196,13 +187,13 @@ __global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant_
   for (int i = 0; i < kOwn; ++i) own[i] = values[place(first + i)];
 
   // What precedes each thread.
-  Fold<T> fold{own[0], heads & 1};
+  Fold<T> fold = fold_of(own[0], (heads & 1) != 0);
   if (fold.has_head != 0) fold.value = scan.op(scan.init, own[0]);
 #pragma unroll
   for (int i = 1; i < kOwn; ++i) {
     const bool is_head = ((heads >> i) & 1) != 0;
     fold.value = scan.op(is_head ? scan.init : fold.value, own[i]);
-    fold.has_head |= is_head ? 1U : 0U;
+    if (is_head) fold.has_head = 1;
   }
   fold = gpu::detail::scan_lanes(join, fold, lane);
   if (lane == 31) totals[thread / 32] = fold;

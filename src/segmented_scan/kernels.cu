@@ -30,10 +30,9 @@ __global__ void __launch_bounds__(kThreads) scan_each(const __grid_constant__ Li
   }
 }
 
-/// A block scans a list, an element per thread at a time. Null elements count as `identity`.
+/// A block scans a list, an element per thread at a time.
 template <class T, class Op>
-__global__ void __launch_bounds__(kThreads)
-    scan_each_by_block(const __grid_constant__ ListScan<In, T, Op> scan, T identity) {
+__global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_constant__ ListScan<In, T, Op> scan) {
   __shared__ T totals[kThreads / 32];
   if (blockIdx.x == 0 && threadIdx.x == 0) gpu::report(scan.lists, scan.n, *scan.facts, scan.status);
   if (scan.facts->bad != 0) return;
@@ -44,8 +43,7 @@ __global__ void __launch_bounds__(kThreads)
     T before = scan.init;
     for (std::int64_t base = scan.lists.start(i); base < stop; base += kThreads) {
       const std::int64_t at = base + threadIdx.x;
-      const bool is_there = at < stop && gpu::is_true(scan.valid, at);
-      T own = is_there ? static_cast<T>(scan.in[at]) : identity;
+      T own = at < stop ? scan.element(at) : scan.kNone;
       own = gpu::detail::scan_lanes(scan.op, own, lane);
       if (lane == 31) totals[threadIdx.x / 32] = own;
       __syncthreads();  // the warps' totals are there
@@ -137,7 +135,7 @@ cudaError_t launch_way(Way way, const detail::SegmentedScanCall& call, Op op) {
   const std::int64_t threads = call.lists.count * (way == Way::block_per_list ? kThreads : 1);
   const gpu::detail::Grid grid{.blocks = gpu::blocks_for(threads, at), .threads = kThreads, .stream = at.stream};
   if (way == Way::thread_per_list) return launch(grid, scan_each<T, Op>, scan);
-  return launch(grid, scan_each_by_block<T, Op>, scan, Op::template identity<T>());
+  return launch(grid, scan_each_by_block<T, Op>, scan);
 }
 
 }  // namespace

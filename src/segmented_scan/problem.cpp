@@ -13,9 +13,10 @@ namespace upsweep {
 namespace segmented_scan {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
-extern const Rung cpu_serial, cpu_columns, cuda_thread_per_list, cuda_block_per_list, cuda_tiles;
+extern const Rung cpu_serial, cpu_columns, cuda_thread_per_list, cuda_block_per_list, cuda_tiles, cuda_lookahead;
 
-constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_columns, &cuda_thread_per_list, &cuda_block_per_list, &cuda_tiles};
+constexpr const Rung* kRungs[] = {&cpu_serial,          &cpu_columns, &cuda_thread_per_list,
+                                  &cuda_block_per_list, &cuda_tiles,  &cuda_lookahead};
 constexpr Ladder<const detail::SegmentedScanCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -26,8 +27,7 @@ namespace {
 const Rung& choose(const detail::SegmentedScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   if (call.launch == nullptr) return cpu_columns;
-  const bool has_nulls = call.valid.is_given() || call.lists.valid.is_given();
-  return usable(has_nulls ? &cuda_block_per_list : &cuda_tiles, call, policy);
+  return usable(cuda_lookahead.refusal(call, policy) == nullptr ? &cuda_lookahead : &cuda_tiles, call, policy);
 }
 
 void require_arrays(const detail::SegmentedScanCall& call) {

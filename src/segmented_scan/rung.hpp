@@ -19,8 +19,7 @@ inline const char* compiled_only(const detail::SegmentedScanCall& call, const Po
   return call.op == Operator::custom ? "runs the compiled operators and types only"
                                      : compiled_refusal(call.op, call.in_type, call.out_type);
 }
-inline const char* no_nulls_in_tiles(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
-  if (call.valid.is_given() || call.lists.valid.is_given()) return "takes no null lists and no null elements";
+inline const char* heads_only(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
   if (!gpu::fits_heads(call.n)) return "takes fewer than 2^37 elements";
   return compiled_only(call, policy);
 }

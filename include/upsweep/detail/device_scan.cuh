@@ -76,32 +76,36 @@ static cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t st
                  : launch_small<Problem, 4, 512, true>(scan, blocks, stream);
 }
 
-/// Lets the kernel have nearly all of a multiprocessor's shared memory, on the current device.
-template <class Problem>
-static cudaError_t allow_shared_memory() {
-  return cudaFuncSetAttribute(tile_pipeline<Problem>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              Shape<Problem>::kShared);
+/// Launches a kernel that runs Pipeline<Problem> over n elements, on the current device, which is `device` and has so many
+/// multiprocessors. The kernel may have nearly all of a multiprocessor's shared memory.
+template <class Problem, class... Parameters, class... Arguments>
+static cudaError_t launch_pipeline(void (*kernel)(Parameters...), std::int64_t n, int device, int multiprocessors,
+                                   cudaStream_t stream, const Arguments&... arguments) {
+  using S = Shape<Problem>;
+  const auto allow = [&] {
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kShared);
+  };
+  // Once per device, not per launch: the runtime forgets the caller's last error over it.
+  static std::atomic<std::uint64_t> allowed{0};
+  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
+  if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
+    if (const cudaError_t error = allow(); error != cudaSuccess) return error;
+    allowed.fetch_or(bit, std::memory_order_relaxed);
+  }
+  const auto blocks = static_cast<unsigned>(std::min(std::int64_t{multiprocessors}, tiles_of<Problem>(n)));
+  const Grid grid{.blocks = blocks, .threads = S::kThreads, .stream = stream, .shared_bytes = S::kShared};
+  cudaError_t error = launch(grid, kernel, arguments...);
+  if (error != cudaErrorInvalidValue) return error;
+  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
+  error = allow();
+  return error == cudaSuccess ? launch(grid, kernel, arguments...) : error;
 }
 
 /// Any n above 0, on the current device, which is `device` and has so many multiprocessors.
 template <class Problem>
 static cudaError_t launch_scan(const DeviceScan<Problem>& scan, int device, int multiprocessors, cudaStream_t stream) {
   if (scan.n <= kSmallLength<Problem>) return launch_small(scan, stream);
-  using S = Shape<Problem>;
-  // Once per device, not per launch: the runtime forgets the caller's last error over it.
-  static std::atomic<std::uint64_t> allowed{0};
-  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
-  if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
-    if (const cudaError_t error = allow_shared_memory<Problem>(); error != cudaSuccess) return error;
-    allowed.fetch_or(bit, std::memory_order_relaxed);
-  }
-  const auto blocks = static_cast<unsigned>(std::min(std::int64_t{multiprocessors}, tiles_of<Problem>(scan.n)));
-  const Grid grid{.blocks = blocks, .threads = S::kThreads, .stream = stream, .shared_bytes = S::kShared};
-  cudaError_t error = launch(grid, tile_pipeline<Problem>, scan);
-  if (error != cudaErrorInvalidValue) return error;
-  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
-  error = allow_shared_memory<Problem>();
-  return error == cudaSuccess ? launch(grid, tile_pipeline<Problem>, scan) : error;
+  return launch_pipeline<Problem>(tile_pipeline<Problem>, scan.n, device, multiprocessors, stream, scan);
 }
 
 /// What of an erased call's launch the kernels work in.

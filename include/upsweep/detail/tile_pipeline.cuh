@@ -91,12 +91,30 @@ inline constexpr int kMinStages = 3;  // one each to be loaded, scanned and stor
 
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
+/// What lanes, warps and tiles hand on, and how two of them are joined: results and the operator, unless the scan begins
+/// anew at heads, elements that have a bit in Problem::heads. Then Problem says what: Carry and Join, and how chunks are
+/// folded and scanned, rows of tiles joined and folded; its operator commutes.
+template <class Problem>
+inline constexpr bool kHasHeads = requires { typename Problem::Carry; };
+template <class Problem>
+struct CarryOf {
+  using type = typename Problem::T;
+  using Join = typename Problem::Op;
+};
+template <class Problem>
+  requires kHasHeads<Problem>
+struct CarryOf<Problem> {
+  using type = typename Problem::Carry;
+  using Join = typename Problem::Join;
+};
+
 /// A block whose tiles are scanned by kWarps_ warps. Problem says what is scanned: In and T (computed and written), Op,
 /// kInputs, kWarps (at most), kUnits and what else is used here.
 template <class Problem, int kWarps_>
 struct ShapeOf {
   using In = typename Problem::In;
   using T = typename Problem::T;
+  using Carry = typename CarryOf<Problem>::type;
   // A lane owns kUnits consecutive 16-byte units: a number that holds whole elements, and an odd one where there is such
   // a number, so that 128-bit accesses of a warp meet every bank equally.
   static constexpr int kUnits = Problem::kUnits;
@@ -113,8 +131,10 @@ struct ShapeOf {
   static constexpr bool kOverAll = !kInPlace && Problem::kInputs * sizeof(In) >= sizeof(T);
   static constexpr int kInStage = kInBytes + 128;
   static constexpr int kOutStage = kInPlace || kOverAll ? 0 : kOutBytes + 128;
-  static constexpr int kStage = Problem::kInputs * kInStage + kOutStage;
-  static constexpr int kLaneBytes = kWarps * 32 * int{sizeof(T)};
+  static constexpr int kHeadBytes = kHasHeads<Problem> ? kTile / 8 : 0;  // the last of a stage
+  static_assert(kHeadBytes % 16 == 0);
+  static constexpr int kStage = (Problem::kInputs * kInStage + kOutStage + kHeadBytes + 127) / 128 * 128;
+  static constexpr int kLaneBytes = kWarps * 32 * int{sizeof(Carry)};
 
   struct Head {
     Barrier taken[kMaxStages];         ///< the tile's number is known
@@ -122,9 +142,9 @@ struct ShapeOf {
     Barrier prefix_known[kMaxStages];  ///< what precedes the tile and each of its warps is known
     Barrier scanned[kMaxStages];       ///< the results are here
     Barrier empty[kMaxStages];         ///< the results have left
-    T prefix[kMaxStages];
-    T warp_total[kMaxStages][kWarps];
-    T warp_before[kMaxStages][kWarps];
+    Carry prefix[kMaxStages];
+    Carry warp_total[kMaxStages][kWarps];
+    Carry warp_before[kMaxStages][kWarps];
     bool has_prefix[kMaxStages];
     std::int64_t tile[kMaxStages];
     int arrived[kMaxStages];
@@ -213,6 +233,21 @@ __device__ __forceinline__ void store_chunk(char* to, const T (&values)[kCount])
   }
 }
 
+/// Bit i is that of element i.
+template <int kCount>
+struct HeadBits {
+  static constexpr int kWords = (kCount + 31) / 32;
+  std::uint32_t words[kWords];
+
+  __device__ __forceinline__ bool operator[](int i) const { return ((words[i / 32] >> (i % 32)) & 1) != 0; }
+  [[nodiscard]] __device__ __forceinline__ bool any() const {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) all |= words[w];
+    return all != 0;
+  }
+};
+
 // ------------------------------------------------------------------------------------------------------------ the kernel
 
 template <class Problem>
@@ -221,14 +256,16 @@ class Pipeline {
   using S = Shape<Problem>;
   using In = typename Problem::In;
   using T = typename Problem::T;
+  using Carry = typename S::Carry;
 
   __device__ __forceinline__ Pipeline(const DeviceScan<Problem>& call, char* shared)
       : call_(call),
         op_(call.problem.op),
+        join_{call.problem.op},
         tiles_(tiles_of<Problem>(call.n)),
         head_(*reinterpret_cast<typename S::Head*>(shared)),
         stages_(shared + S::kHead),
-        lane_before_(reinterpret_cast<T*>(stages_ + S::kStages * S::kStage)),
+        lane_before_(reinterpret_cast<Carry*>(stages_ + S::kStages * S::kStage)),
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
@@ -262,6 +299,7 @@ class Pipeline {
   }
   __device__ __forceinline__ char* input(int array) const { return stages_ + stage_ * S::kStage + array * S::kInStage; }
   __device__ __forceinline__ char* output() const { return S::kInPlace || S::kOverAll ? input(0) : input(kInputs); }
+  __device__ __forceinline__ char* heads() const { return stages_ + (stage_ + 1) * S::kStage - S::kHeadBytes; }
   __device__ __forceinline__ int count_of(std::int64_t tile) const {
     const std::int64_t left = call_.n - tile * S::kTile;
     return left < S::kTile ? static_cast<int>(left) : S::kTile;
@@ -319,7 +357,7 @@ class Pipeline {
     const char* from[kInputs];
     char* to[kInputs];
     std::uint32_t bytes[kInputs];
-    std::uint32_t expected = 0;
+    std::uint32_t expected = S::kHeadBytes;
 #pragma unroll
     for (int k = 0; k < kInputs; ++k) {
       const char* array = reinterpret_cast<const char*>(call_.in[k]);
@@ -354,6 +392,9 @@ class Pipeline {
 #pragma unroll
     for (int k = 0; k < kInputs; ++k) {
       if (bytes[k] > 0) bulk_load(to[k], from[k], bytes[k], head_.full[stage_]);
+    }
+    if constexpr (kHasHeads<Problem>) {
+      bulk_load(heads(), call_.problem.heads + tile * (S::kTile / 32), S::kHeadBytes, head_.full[stage_]);
     }
   }
 
@@ -396,6 +437,28 @@ class Pipeline {
     }
   }
 
+  /// The heads among the lane's elements, a bit each.
+  __device__ __forceinline__ HeadBits<kCount> chunk_heads(int worker) const {
+    const int at = (worker * 32 + lane_) * kCount;
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(heads()) + at / 32;
+    HeadBits<kCount> bits;
+#pragma unroll
+    for (int w = 0; w < HeadBits<kCount>::kWords; ++w) {
+      // The last lane's last word has no next one, and needs none.
+      const bool has_next = at % 32 + kCount > 32 * (w + 1);
+      bits.words[w] = __funnelshift_r(words[w], has_next ? words[w + 1] : 0, at % 32);
+    }
+    if constexpr (kCount % 32 != 0) bits.words[kCount / 32] &= (1U << (kCount % 32)) - 1;
+    return bits;
+  }
+  __device__ __forceinline__ Carry fold_chunk(int worker, const T (&items)[kCount]) const {
+    if constexpr (kHasHeads<Problem>) {
+      return call_.problem.fold(items, chunk_heads(worker));
+    } else {
+      return fold_items(op_, items);
+    }
+  }
+
   __device__ __forceinline__ void reduce(int worker) {
     for (;; next()) {
       head_.full[stage_].wait(parity_);
@@ -403,7 +466,7 @@ class Pipeline {
       if (tile >= tiles_) return;
       T items[kCount];
       chunk(worker, items);
-      const T inclusive = scan_lanes(op_, fold_items(op_, items), lane_);
+      const Carry inclusive = scan_lanes(join_, fold_chunk(worker, items), lane_);
       lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_] = shuffle_up(inclusive, 1);  // lane 0 has no use for its
       if (lane_ == 31) head_.warp_total[stage_][worker] = inclusive;
       __syncwarp();
@@ -421,10 +484,10 @@ class Pipeline {
 
   __device__ __forceinline__ void publish(std::int64_t tile) {
     __syncwarp();  // what lane 0 has acquired is every lane's
-    const T mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
-    const T inclusive = scan_lanes<S::kWarps>(op_, mine, lane_);
+    const Carry mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
+    const Carry inclusive = scan_lanes<S::kWarps>(join_, mine, lane_);
     if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
-    const T before = shuffle_up(inclusive, 1);
+    const Carry before = shuffle_up(inclusive, 1);
     if (lane_ < S::kWarps) head_.warp_before[stage_][lane_] = before;
     if (lane_ == 0) head_.arrived[stage_] = 0;
     __syncwarp();
@@ -437,11 +500,11 @@ class Pipeline {
   // between the last aggregate and the prefix; else every row is folded in order. Either way the order of a fold depends
   // on the tile's number alone.
   __device__ __forceinline__ void look_ahead() {
-    using Slot = Tagged<T>;
+    using Slot = Tagged<Carry>;
     constexpr int kRow = 32 * Slot::kValues;
     constexpr int kRows = (Slot::kLoads <= 2 ? 192 : 96) / kRow;  // one poll covers as many tiles as registers hold
     std::int64_t rows = 0;                                        // whole rows folded into `before`
-    T before{};  // of the lane where the operator commutes, else of all lanes, on lane 0
+    Carry before{};  // of the lane where the operator commutes, else of all lanes, on lane 0
     bool any_tile = false;
     for (;; next()) {
       head_.taken[stage_].wait(parity_);
@@ -449,7 +512,7 @@ class Pipeline {
       if (tile >= tiles_) break;
       any_tile = true;
       const std::int64_t whole = tile / kRow;
-      T part{};
+      Carry part{};
       for (bool done = tile == rows * kRow; !done;) {
         Slot slots[kRows];
         const std::int64_t wanted =
@@ -460,7 +523,7 @@ class Pipeline {
         }
         bool in_order = true;
         int folded = 0;
-        T values[kRows];  // of the whole rows, where their order counts
+        Carry values[kRows];  // of the whole rows, where their order counts
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
           const bool there = __all_sync(kAllLanes, slots[r].is_there(tag_, wanted - r * kRow));
@@ -469,23 +532,25 @@ class Pipeline {
             values[r] = values[0];
             continue;
           }
-          T value = slots[r].value(0);
-          if (Slot::kValues == 2 && wanted - r * kRow > 1) value = op_(value, slots[r].value(1));
+          Carry value = slots[r].value(0);
+          if (Slot::kValues == 2 && wanted - r * kRow > 1) value = join_(value, slots[r].value(1));
           if (rows + r == whole) {
             part = value;
             values[r] = values[0];
             done = true;
             continue;
           }
-          if constexpr (Problem::kCommutes) {
-            before = rows + r > 0 ? op_(before, value) : value;
+          if constexpr (kHasHeads<Problem>) {
+            before = call_.problem.join_rows(before, rows + r > 0, value, lane_, 32);
+          } else if constexpr (Problem::kCommutes) {
+            before = rows + r > 0 ? join_(before, value) : value;
           } else {
             values[r] = value;
           }
           ++folded;
           done = tile == (rows + r + 1) * kRow;
         }
-        if constexpr (!Problem::kCommutes) {
+        if constexpr (!Problem::kCommutes) {  // no heads
           if (folded > 0) append_rows(values, folded, rows > 0, before);
         }
         rows += folded;
@@ -503,34 +568,40 @@ class Pipeline {
   /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: all are folded at
   /// the same time, as a tree of shuffles takes little longer for six rows than for one.
   template <int kRows>
-  __device__ __forceinline__ void append_rows(T (&rows)[kRows], int count, bool any, T& before) const {
+  __device__ __forceinline__ void append_rows(Carry (&rows)[kRows], int count, bool any, Carry& before) const {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        const T right = shuffle_down(rows[r], step);
-        if (lane_ + step < 32) rows[r] = op_(rows[r], right);
+        const Carry right = shuffle_down(rows[r], step);
+        if (lane_ + step < 32) rows[r] = join_(rows[r], right);
       }
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (r >= count) break;
-      before = any || r > 0 ? op_(before, rows[r]) : rows[r];
+      before = any || r > 0 ? join_(before, rows[r]) : rows[r];
     }
   }
 
   /// Puts the rows before (if `any`) and the first `lanes` of the tile's own row together.
-  __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, bool any, const T& before, T total) {
-    if constexpr (Problem::kCommutes) {
-      if (any) total = lane_ < lanes ? op_(before, total) : before;
-      total = fold_lanes(op_, total, lane_, any ? 32 : lanes);
+  __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, bool any, const Carry& before,
+                                                Carry total) {
+    if constexpr (kHasHeads<Problem>) {
+      total = call_.problem.fold_row(call_.problem.join_rows(before, any, total, lane_, lanes));
+    } else if constexpr (Problem::kCommutes) {
+      if (any) total = lane_ < lanes ? join_(before, total) : before;
+      total = fold_lanes(join_, total, lane_, any ? 32 : lanes);
     } else {
-      total = fold_lanes(op_, total, lane_, lanes);
-      if (any) total = lanes > 0 ? op_(before, total) : before;
+      total = fold_lanes(join_, total, lane_, lanes);
+      if (any) total = lanes > 0 ? join_(before, total) : before;
     }
     if (lane_ == 0) {
       const bool has_tiles_before = tile > 0;
-      head_.prefix[stage_] = call_.has_init ? (has_tiles_before ? op_(call_.init, total) : call_.init) : total;
+      if constexpr (!kHasHeads<Problem>) {  // there init is what follows a head
+        if (call_.has_init) total = has_tiles_before ? join_(call_.init, total) : call_.init;
+      }
+      head_.prefix[stage_] = total;
       head_.has_prefix[stage_] = call_.has_init || has_tiles_before;
       head_.prefix_known[stage_].arrive();
     }
@@ -548,11 +619,27 @@ class Pipeline {
       if (tile >= tiles_) return;
       head_.prefix_known[stage_].wait(parity_);
       bool any = head_.has_prefix[stage_];
-      T total = head_.prefix[stage_];
-      include(total, any, head_.warp_before[stage_][worker], worker > 0);
-      include(total, any, lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_], lane_ > 0);
+      Carry before = head_.prefix[stage_];
+      include(before, any, head_.warp_before[stage_][worker], worker > 0);
+      include(before, any, lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_], lane_ > 0);
       T items[kCount];
       chunk(worker, items);
+      scan_chunk(tile, worker, any, before, items);
+      if (shifted) asm volatile("bar.sync 1,%0;" ::"n"(S::kWarps * 32) : "memory");  // all have read before any writes
+      store_chunk(output() + bytes_past_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
+      fence_before_bulk();
+      __syncwarp();
+      if (lane_ == 0) head_.scanned[stage_].arrive();
+    }
+  }
+
+  /// The lane's elements become their results.
+  __device__ __forceinline__ void scan_chunk(std::int64_t tile, int worker, bool any, const Carry& before,
+                                             T (&items)[kCount]) const {
+    if constexpr (kHasHeads<Problem>) {
+      call_.problem.scan(before, items, chunk_heads(worker), call_.exclusive);
+    } else {
+      T total = before;
       if (call_.exclusive) {
         total = scan_items_exclusive(op_, total, items);
         if constexpr (Problem::kEndsWithTotal) write_total(tile, worker, items, total);
@@ -564,11 +651,6 @@ class Pipeline {
           items[i] = total;
         }
       }
-      if (shifted) asm volatile("bar.sync 1,%0;" ::"n"(S::kWarps * 32) : "memory");  // all have read before any writes
-      store_chunk(output() + bytes_past_unit(call_.out) + (worker * 32 + lane_) * (kCount * int{sizeof(T)}), items);
-      fence_before_bulk();
-      __syncwarp();
-      if (lane_ == 0) head_.scanned[stage_].arrive();
     }
   }
 
@@ -586,9 +668,9 @@ class Pipeline {
   }
 
   /// total ← total ⊕ right, where `wanted`.
-  __device__ __forceinline__ void include(T& total, bool& any, const T& right, bool wanted) const {
+  __device__ __forceinline__ void include(Carry& total, bool& any, const Carry& right, bool wanted) const {
     if (!wanted) return;
-    total = any ? op_(total, right) : right;
+    total = any ? join_(total, right) : right;
     any = true;
   }
 
@@ -616,7 +698,13 @@ class Pipeline {
   __device__ __forceinline__ void copy_out(std::int64_t tile) {
     char* first = reinterpret_cast<char*>(call_.out + tile * S::kTile);
     char* last = first + count_of(tile) * int{sizeof(T)};
-    const char* const place = output() + bytes_past_unit(first);
+    const char* place = output() + bytes_past_unit(first);
+    if constexpr (kHasHeads<Problem>) {
+      if (tile == 0) {
+        first += call_.problem.unwritten * int{sizeof(T)};
+        place += call_.problem.unwritten * int{sizeof(T)};
+      }
+    }
     char* begin = first + (16 - bytes_past_unit(first)) % 16;
     char* end = last - bytes_past_unit(last);
     char* head_end = begin < last ? begin : last;
@@ -631,10 +719,11 @@ class Pipeline {
 
   const DeviceScan<Problem>& call_;
   const typename Problem::Op op_;
+  const typename CarryOf<Problem>::Join join_;
   const std::int64_t tiles_;
   typename S::Head& head_;
   char* const stages_;
-  T* const lane_before_;
+  Carry* const lane_before_;
   const int warp_;
   const int lane_;
   unsigned tag_ = 0;
