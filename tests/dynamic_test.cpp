@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/visit.hpp"
@@ -300,6 +303,49 @@ TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
             Code::invalid_argument);
   EXPECT_EQ(code_of([&] { dynamic::compact_offsets(seq, from, {in, 1, Type::int32}, out, lists); }),
             Code::unequal_lengths);
+}
+
+/// Whether calls by that operator take elements of `in` into `out`; all that fold must say the same, before anything is written.
+Code folds(Operator op, Type in, Type out) {
+  const std::int64_t zeros[2] = {};
+  const std::int64_t offsets[] = {0, 2};
+  std::int64_t room[2] = {77, 77};
+  const dynamic::ConstArray from{zeros, 2, in};
+  const Lists lists = dynamic::lists_of_offsets({offsets, 2, Type::int64});
+  dynamic::Carry carry(out);
+  const Code code = code_of([&] { dynamic::reduce(seq, op, from, carry); });
+  const auto expect_same = [&](auto call) {
+    EXPECT_EQ(code_of(call), code);
+    EXPECT_EQ(room[0] == 77, code != Code::ok);
+    room[0] = 77;
+  };
+  expect_same([&] { dynamic::scan(seq, {.op = op}, from, {room, 2, out}, carry); });
+  expect_same([&] { dynamic::segmented_reduce(seq, op, lists, from, {room, 1, out}); });
+  expect_same([&] { dynamic::segmented_scan(seq, {.op = op}, lists, from, {room, 2, out}); });
+  return code;
+}
+
+TEST(Dynamic, MinAndMaxTakeATypeThatHoldsTheElements) {
+  for (int i = 0; i < kTypeCount; ++i) {
+    for (int o = 0; o < kTypeCount; ++o) {
+      const auto in = static_cast<Type>(i);
+      const auto out = static_cast<Type>(o);
+      SCOPED_TRACE(std::string(name(in)) + " into " + std::string(name(out)));
+      const bool keeps_order = visit_type(in, [&]<class In>(std::type_identity<In>) {
+        return visit_type(out, []<class Out>(std::type_identity<Out>) {
+          if constexpr (std::is_floating_point_v<Out>) return true;
+          if constexpr (std::is_integral_v<In> && std::is_integral_v<Out>) {
+            return std::in_range<Out>(std::numeric_limits<In>::min()) &&
+                   std::in_range<Out>(std::numeric_limits<In>::max());
+          }
+          return false;
+        });
+      });
+      EXPECT_EQ(folds(Operator::min, in, out), keeps_order ? Code::ok : Code::invalid_argument);
+      EXPECT_EQ(folds(Operator::max, in, out), keeps_order ? Code::ok : Code::invalid_argument);
+      EXPECT_EQ(folds(Operator::add, in, out), is_float(in) && is_integer(out) ? Code::invalid_argument : Code::ok);
+    }
+  }
 }
 
 TEST(Dynamic, CNamesEveryProblemAndRung) {

@@ -4,7 +4,8 @@
 // Arrays are a pointer, a length and an element type. Where they are says the policy: a Policy takes the host's memory, a
 // gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in pieces: the
 // carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp, ragged.hpp, segmented.hpp,
-// segmented_scan.hpp and segmented_sort.hpp. select.hpp and pack.hpp move elements by their size, and subset_sum.hpp,
+// segmented_scan.hpp and segmented_sort.hpp; invalid_argument are floats folded into integers, and min and max of integers in
+// a type that does not hold all of the elements' type. select.hpp and pack.hpp move elements by their size, and subset_sum.hpp,
 // aggregate.hpp, query.hpp, ladder.hpp and climb.hpp have no types to be chosen: they are called as they are.
 #pragma once
 

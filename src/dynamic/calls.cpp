@@ -28,6 +28,21 @@ void require_operator(Operator op, Type type) {
   }
 }
 
+/// Whether every value of the one integer type is one of the other.
+constexpr bool holds(Type type, Type other) {
+  if (is_signed(type) == is_signed(other)) return size_of(type) >= size_of(other);
+  return is_signed(type) && size_of(type) > size_of(other);
+}
+
+/// Elements become the output's type before they are folded. Sums and products come out the same modulo 2^bits, and floats
+/// and what becomes one keep their order; but which integer is the least or the greatest may change.
+void require_order_kept(Operator op, Type in, Type out) {
+  if (!selects(op) || !is_integer(in) || !is_integer(out) || holds(out, in)) return;
+  throw Error(Code::invalid_argument, std::string(name(op)) + " of " + std::string(name(in)) +
+                                          " elements is not computed in " + std::string(name(out)) +
+                                          ", which does not hold all of them: take " + std::string(name(in)));
+}
+
 void describe(detail::ElementsCall& call, Operator op, ConstArray in, Type out, Carry& carry) {
   describe_fold(call, op, in, out);
   call.carry_size = carry.size();
@@ -66,6 +81,7 @@ void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type 
     throw Error(Code::invalid_argument, std::string(name(in.type)) + " elements are not folded into " +
                                             std::string(name(out)) + ": convert them first");
   }
+  require_order_kept(op, in.type, out);
   call.op = op;
 }
 
