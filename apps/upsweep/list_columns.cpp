@@ -79,9 +79,8 @@ void require_list_bounds(const io::ColumnInfo& starts, const io::ColumnInfo& sto
 }
 
 void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t first_list) {
-  if (error.index() == kNoIndex || first_list == 0) {
-    throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.index());
-  }
+  if (error.index() == kNoIndex) throw error;
+  if (first_list == 0) throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.index());
   const std::int64_t list = first_list + error.index();
   throw Error(error.code(),
               fmt::format("{}: list {} decreases or ends outside its content; write the file again", name, list), list);

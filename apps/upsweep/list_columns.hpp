@@ -32,7 +32,7 @@ void require_list_bound(const io::ColumnInfo& info);
 /// The same of two files, whose bounds are of one type.
 void require_list_bounds(const io::ColumnInfo& starts, const io::ColumnInfo& stops);
 
-/// An Error about a list, made one that names the column (`first_list`: of the lists that the call knew of).
+/// An Error about a list, made one that names the column (`first_list`: of the lists that the call knew of); any other as it is.
 [[noreturn]] void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t first_list);
 
 // ----------------------------------------------------------------------------------------------------------- columns

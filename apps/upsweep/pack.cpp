@@ -62,7 +62,6 @@ Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io
   try {
     packed.pack(calls, lists, contents, fmt::format("{}, {}", starts.info().name, stops.info().name));
   } catch (const Error& error) {
-    if (error.index() == kNoIndex) throw;
     rethrow_for_lists(error, fmt::format("{}, {}", starts.info().name, stops.info().name), 0);
   }
   std::vector<io::ResultArray> results(contents.size());

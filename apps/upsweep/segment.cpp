@@ -193,7 +193,8 @@ struct Segmented {
 
 [[noreturn]] void rethrow(const Error& error, const Operation& operation, const Input& input,
                           const io::ListBatch& batch) {
-  if (error.code() != Code::overflow) rethrow_for_lists(error, input.name, batch.first_list);
+  if (error.code() != Code::overflow || error.index() == kNoIndex)
+    rethrow_for_lists(error, input.name, batch.first_list);
   const std::int64_t list = batch.first_list + error.index();
   const bool scaled = is_scaled(operation.type, operation.meaning);
   if (operation.given != operation.type) {

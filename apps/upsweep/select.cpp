@@ -239,7 +239,7 @@ Moved select_elements(const std::vector<LoadedColumn>& contents, const LoadedCol
   try {
     selector.select(selection);
   } catch (const Error& error) {
-    if (offsets != nullptr && error.index() != kNoIndex) rethrow_for_lists(error, offsets->info().name, 0);
+    if (offsets != nullptr) rethrow_for_lists(error, offsets->info().name, 0);
     throw;
   }
   Moved moved{.count = selector.kept()};

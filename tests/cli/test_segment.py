@@ -380,7 +380,8 @@ def test_offsets_and_content_to_a_table(upsweep, arrow):
 def test_no_lists(upsweep, arrow, name):
     upsweep.table(name, {"x": arrow.array([], arrow.list_(arrow.int64()))})
     assert upsweep.npy("segment", name).tolist() == []
-    upsweep.fails("unknown_rung", "segment", name, "--rung", "cpu.nope", "-o", "out.npy")
+    error = upsweep.fails("unknown_rung", "segment", name, "--rung", "cpu.nope", "-o", "out.npy", index=None)
+    assert error["message"].startswith("no rung is called 'cpu.nope'")  # which is about no column
     upsweep.ok("segment", "--op", "sort", name, "-o", "out.parquet", "--quiet")
     assert read(arrow, upsweep, "out.parquet").to_pydict() == {"x": []}
     upsweep.table(name, {"x": arrow.array([[], []], arrow.list_(arrow.int64()))})
