@@ -201,6 +201,9 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   EXPECT_EQ(code_of([&] { count_key_runs(policy.with_device(99), on_device.data(), 3); }), Code::no_device);
   DeviceArray<std::int64_t> offsets(2);
   EXPECT_EQ(code_of([&] { key_offsets(policy, on_device.data(), 3, offsets.data(), 2); }), Code::unequal_lengths);
+  const gpu::Policy named = policy.with_rung("cuda.shares");
+  EXPECT_EQ(code_of([&] { key_offsets(named, on_device.data(), 3, offsets.data(), 2); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { count_key_runs(named, on_device.data(), 3); }), Code::unknown_rung);
   EXPECT_TRUE(offsets.intact());
   EXPECT_EQ(code_of([&] {
               reduce_by_key(policy.with_rung("cuda.none"), on_device.data(), values.data(), 3, out_keys.data(),

@@ -406,7 +406,7 @@ TEST(Partition, SaysWhatIsWrong) {
   EXPECT_EQ(partition(par, mask, content, out), 2);
   EXPECT_EQ(out, (std::vector<int>{1, 3, 2}));
   EXPECT_EQ(failure_of([&] { partition(par, mask, content, std::span(out.data(), 2)); }).code, Code::unequal_lengths);
-  EXPECT_EQ(failure_of([&] { partition(par.with_rung("cpu.serial"), mask, content, out); }).code, Code::unsupported);
+  EXPECT_EQ(failure_of([&] { partition(par.with_rung("cpu.serial"), mask, content, out); }).code, Code::unknown_rung);
   EXPECT_EQ(partition(par, std::vector<std::uint8_t>{}), 0);
 }
 
@@ -572,7 +572,7 @@ TEST(TakeApi, SaysWhatIsWrong) {
   take(par, content, indices, out);
   EXPECT_EQ(out, (std::vector<double>{1, 3}));
   EXPECT_EQ(failure_of([&] { take(par, content, indices, std::span(out.data(), 1)); }).code, Code::unequal_lengths);
-  EXPECT_EQ(failure_of([&] { take(par.with_rung("cpu.serial"), content, indices, out); }).code, Code::unsupported);
+  EXPECT_EQ(failure_of([&] { take(par.with_rung("cpu.serial"), content, indices, out); }).code, Code::unknown_rung);
   EXPECT_EQ(failure_of([&] { take(par, std::vector<double>{}, indices, out); }),
             (Failure{Code::index_out_of_range, 0}));
   std::vector<std::int64_t> offsets(2);

@@ -14,7 +14,8 @@
 //           for one more than the runs. count_key_runs() says how many these are.
 // Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
 // Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
-//           sum that does not fit, and those of segmented.hpp. Then outputs are unspecified.
+//           sum that does not fit, unknown_rung (count_key_runs() and key_offsets() have no ladder), and those of
+//           segmented.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values. Takes 8 bytes of memory a run.
 // On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented.hpp and
 //           segmented_scan.hpp take there, and for reductions by operators of one's own with segmented.cuh. The keys are read

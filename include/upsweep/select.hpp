@@ -23,7 +23,8 @@
 // Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list), index_out_of_range
 //           (the position of the first bad index). unequal_lengths: a mask, column or array of lists of another length
 //           than the content has, or an output that has too little room. Then outputs are unspecified.
-//           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
+//           invalid_argument, unsupported_type, unknown_rung (of partition and take any: they have no ladder), unsupported and
+//           out_of_memory write nothing.
 // In place  outputs must not overlap inputs, nor each other.
 // GPU       all of it. A bad index is reported without the length of its list.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/ladder.hpp"
+#include "core/no_ladder.hpp"
 #include "pack/layout.hpp"
 #include "pack/runs.hpp"
 #include "upsweep/detail/pack_call.hpp"
@@ -16,11 +17,6 @@
 
 namespace upsweep {
 namespace packing {
-
-void require_no_rung(std::string_view rung) {
-  if (rung.empty()) return;
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(rung) + "': this operation has no ladder");
-}
 
 void require_adjacent(const Lists& lists, const char* what) {
   detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());

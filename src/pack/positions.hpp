@@ -3,14 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "upsweep/lists.hpp"
 
 namespace upsweep::packing {
 
-/// Throws unknown_rung where one is asked for.
-void require_no_rung(std::string_view rung);
 /// Throws for lists that are not one after the other.
 void require_adjacent(const Lists& lists, const char* what = "lists");
 /// Throws invalid_argument unless values of so many bytes are moved.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/no_ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "pack/layout.hpp"
 #include "pack/positions.hpp"
@@ -138,7 +139,7 @@ PositionsCall prepared(PositionsCall call) {
 }  // namespace packing
 
 std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call) {
-  packing::require_no_rung(policy.rung);
+  require_no_rung(policy.rung);
   packing::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");

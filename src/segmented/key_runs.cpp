@@ -12,6 +12,7 @@
 
 #include "core/apart.hpp"
 #include "core/ladder.hpp"
+#include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
 #include "upsweep/by_key.hpp"
@@ -124,11 +125,13 @@ void require_room(std::int64_t runs, std::int64_t room, const char* what) {
 }  // namespace segmented
 
 std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
+  require_no_rung(policy.rung);
   return segmented::with_runs(policy, keys, [](const auto& runs) { return runs.count(); });
 }
 
 std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets,
                                        std::int64_t room) {
+  require_no_rung(policy.rung);
   return segmented::with_runs(policy, keys, [&](const auto& runs) {
     require_array(offsets, room, "offsets");
     segmented::require_room(runs.count(), room - 1, "offsets");

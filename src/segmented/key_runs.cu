@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/no_ladder.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/moved_lists.cuh"
@@ -211,11 +212,13 @@ class MarkedRuns {
 }  // namespace segmented
 
 std::int64_t detail::count_key_runs(const gpu::Policy& policy, const Keys& keys) {
+  require_no_rung(policy.rung);
   return segmented::MarkedRuns(policy, keys).count();
 }
 
 std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
                                        std::int64_t room) {
+  require_no_rung(policy.rung);
   require_array(offsets, room, "offsets");
   const segmented::MarkedRuns runs(policy, keys);
   segmented::require_room(runs.count(), room - 1, "offsets");

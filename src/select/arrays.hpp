@@ -25,8 +25,6 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
 void require_call(const Policy& policy, detail::SelectCall& call);
 /// The same without a look at the policy.
 void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there);
-/// Throws unsupported for a policy that names a rung.
-void require_no_rung(const Policy& policy, const char* of);
 /// What a partition asks, but of the policy.
 void require_partition(detail::SelectCall& call);
 /// All that a take asks, but of the policy.

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "core/no_ladder.hpp"
 #include "cpu/blocks.hpp"
 #include "cuda/device_call.hpp"
 #include "select/arrays.hpp"
@@ -16,11 +17,6 @@ namespace upsweep {
 namespace selection {
 
 extern const Rung partition_on_device;
-
-void require_no_rung(const Policy& policy, const char* of) {
-  if (policy.rung.empty()) return;
-  throw Error(Code::unsupported, std::string(of) + " is no ladder: it runs without a named rung");
-}
 
 void require_partition(detail::SelectCall& call) {
   require_views(call);
@@ -35,7 +31,7 @@ namespace {
 
 /// The one way there is on a GPU.
 const selection::Rung& on_device(const detail::SelectCall& call, const Policy& policy) {
-  selection::require_no_rung(policy, "partition");
+  require_no_rung(policy.rung);
   return usable(&selection::partition_on_device, call, policy);
 }
 
@@ -57,7 +53,7 @@ void run(const Policy& policy, detail::SelectCall& call) {
 
 void detail::run_partition(const Policy& policy, SelectCall& call) try {
   require_policy(policy);
-  selection::require_no_rung(policy, "partition");
+  require_no_rung(policy.rung);
   selection::require_partition(call);
   run(policy, call);
 } catch (const std::bad_alloc&) {

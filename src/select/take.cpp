@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/lists.hpp"
+#include "core/no_ladder.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/select_kernels.hpp"
 #include "select/arrays.hpp"
@@ -274,7 +275,7 @@ void selection::require_take(detail::TakeCall& call) {
 
 void detail::run_take(const Policy& policy, TakeCall& call) try {
   require_policy(policy);
-  selection::require_no_rung(policy, "take");
+  require_no_rung(policy.rung);
   selection::require_take(call);
   if (call.has_lists) {
     return visit_bounds(call.lists, [&](auto lists) {

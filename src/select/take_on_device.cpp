@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/lists.hpp"
+#include "core/no_ladder.hpp"
 #include "cuda/list_call.hpp"
 #include "select/arrays.hpp"
 #include "select/rung.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 /// The one way there is.
 const upsweep::Rung<detail::TakeCall>& choose(const detail::TakeCall& call, const Policy& policy) {
-  require_no_rung(policy, "take");
+  require_no_rung(policy.rung);
   return usable(&take_on_device, call, policy);
 }
 
