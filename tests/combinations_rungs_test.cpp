@@ -287,6 +287,9 @@ TEST(CombinationErrors, WhatCallsRefuse) {
   EXPECT_EQ(pairs(par.with_rung("cpu.quick"), Lists(lists), out), Code::unknown_rung);
   EXPECT_EQ(pairs(par.with_threads(-1), Lists(lists), out), Code::invalid_argument);
   EXPECT_EQ(pairs(par, Lists::of_size(2, 1), out), Code::unequal_lengths) << "offsets of another count";
+  std::int64_t* const arrays[] = {out[0].data(), out[1].data()};
+  const Lists most = Lists::of_size(std::numeric_limits<std::int64_t>::max(), 0);
+  EXPECT_EQ(code_of([&] { combinations(par, most, 0, 2, false, nullptr, arrays, 3); }), Code::invalid_argument);
   std::vector<Positions> shorter{Positions(3), Positions(2)};
   EXPECT_EQ(pairs(par, Lists(lists), shorter), Code::unequal_lengths);
   std::vector<Positions> none;

@@ -204,6 +204,8 @@ TEST_F(GpuTest, ListsOfOneSizeHavePositions) {
   // As many as no memory has bounds for.
   DeviceArray<std::int64_t> nothing(1);
   EXPECT_EQ(local_index(policy, Lists::of_size(kMost, 0), nothing.data(), 1), 0);
+  EXPECT_EQ(failure_of([&] { flatten(policy, Lists::of_size(kMost, 0), Lists::of_size(1, 1), nothing.data()); }).code,
+            Code::invalid_argument);
 }
 
 TEST_F(GpuTest, ListsAnywhereAreFoundByOffsets) {

@@ -807,6 +807,10 @@ TEST_F(GpuTest, CallsSayWhatIsWrong) {
   EXPECT_EQ(code({}, good, in.data(), 300, in.data()), Code::invalid_argument) << "it overlaps the content";
   EXPECT_EQ(code({}, good, in.data(), -1, out.data()), Code::invalid_argument);
   EXPECT_EQ(code({}, Lists::of_size(200, 2), in.data(), 300, out.data()), Code::unequal_lengths);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(code({}, Lists::of_size(kMost, 0), in.data(), 300, out.data()), Code::invalid_argument);
+  EXPECT_EQ(tests::code_of([] { (void)gpu::segmented_workspace<float, float>({}, Lists::of_size(kMost, 0), 300); }),
+            Code::invalid_argument);
   EXPECT_EQ(code({}, good.with_validity(Mask::bytes(host.data(), 3)), in.data(), 300, out.data()),
             Code::unequal_lengths);
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cpu.serial"), good, in.data(), 300, out.data()), Code::unsupported);

@@ -707,6 +707,11 @@ TEST(ListPositions, SayWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)lengths_to_offsets(par, offsets, two); }), Code::unequal_lengths);
   EXPECT_EQ(lengths_to_offsets(par, starts, out, valid), 0) << "null lists have no elements";
   EXPECT_EQ(local_index(par, Lists::by_offsets<std::int64_t>(nullptr, 0), nullptr, 0), 0);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "as many as no memory has bounds for";
+  EXPECT_EQ(code_of([&] { flatten(par, Lists::of_size(kMost, 0), Lists(offsets), out.data()); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace(kMost, 3); }), Code::invalid_argument);
 }
 
 }  // namespace

@@ -399,6 +399,8 @@ TEST(SortErrors, WhatCallsRefuse) {
   EXPECT_EQ(sort(par, anywhere, 3, content.data()), Code::invalid_argument) << "in place, one after the other";
   EXPECT_EQ(sort(par, Lists(offsets), 3, content.data() + 1), Code::invalid_argument) << "overlapping";
   EXPECT_EQ(sort(par, Lists::of_size(2, 2), 3, out.data()), Code::unequal_lengths);
+  EXPECT_EQ(sort(par, Lists::of_size(std::numeric_limits<std::int64_t>::max(), 0), 3, out.data()),
+            Code::invalid_argument);
   EXPECT_EQ(sort(par.with_rung("cpu.quick"), Lists(offsets), 3, out.data()), Code::unknown_rung);
   EXPECT_EQ(sort(par.with_threads(-1), Lists(offsets), 3, out.data()), Code::invalid_argument);
   EXPECT_EQ(code_of([&] {

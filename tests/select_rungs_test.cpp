@@ -349,6 +349,7 @@ TEST(SelectApi, SaysWhatIsWrong) {
             Code::invalid_argument)
       << "two columns into one output";
   EXPECT_EQ(code([&] { select(par, Lists::of_size(2, 3), mask, out_offsets, content, out); }), Code::unequal_lengths);
+  EXPECT_EQ(code([&] { count_kept(par, Lists::of_size(std::int64_t{1} << 49, 0), mask); }), Code::invalid_argument);
   EXPECT_EQ(select(par, std::vector<std::uint8_t>{}), 0);
   std::vector<std::int64_t> none(1, 7);
   EXPECT_EQ(select(par, std::vector<std::int64_t>{0}, std::vector<std::uint8_t>{}, none), 0);

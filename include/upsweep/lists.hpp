@@ -147,8 +147,8 @@ struct Lists {
 namespace detail {
 
 /// What a call needs to know about lists before it comes to their bounds. Throws invalid_argument for a negative count or
-/// size and for null pointers where there are lists; unequal_lengths for a validity of another length, and where lists of one
-/// size need more than `content` elements; overflow where these do not fit int64.
+/// size, more than 2^48 lists, null pointers where there are lists; unequal_lengths for a validity of another length, and where
+/// lists of one size need more than `content` elements; overflow where these do not fit int64.
 void require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays = ArraysAre::there);
 /// Throws invalid_argument for a negative length, and for a null pointer where there are elements.
 void require_array(const void* data, std::int64_t n, const char* what, ArraysAre arrays);

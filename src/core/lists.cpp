@@ -40,6 +40,12 @@ void detail::require_an_element_each(const Lists& lists, std::int64_t outputs) {
 
 void detail::require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays) {
   if (lists.count < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
+  // What a call keeps for each, some bytes, must still be counted in 64 bits, before any memory turns out to be too small.
+  constexpr std::int64_t kMostLists = std::int64_t{1} << 48;
+  if (lists.count > kMostLists) {
+    throw Error(Code::invalid_argument,
+                std::to_string(lists.count) + " lists are more than any memory holds: a call takes up to 2^48");
+  }
   require_mask(lists.valid, lists.count, "the validity of the lists", arrays);
   if (!lists.has_size) {
     if (!is_list_bound(lists.type)) {

@@ -18,6 +18,11 @@
 namespace upsweep {
 namespace packing {
 
+Lists without_empty(Lists lists) {
+  if (lists.has_size && lists.size == 0 && lists.count > 0 && !lists.valid.is_given()) lists.count = 0;
+  return lists;
+}
+
 void require_adjacent(const Lists& lists, const char* what) {
   detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
   if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
@@ -113,8 +118,9 @@ std::int64_t total_of(const Offsets& offsets, std::int64_t n, std::int64_t capac
 
 /// Writes an element for each of the lists' by append(kernels, stage, run, first list). Returns how many.
 template <class Append>
-std::int64_t write_elements(const Policy& policy, const Lists& lists, void* out, std::int64_t element_size,
+std::int64_t write_elements(const Policy& policy, const Lists& asked, void* out, std::int64_t element_size,
                             std::int64_t capacity, Append append) {
+  const Lists lists = without_empty(asked);
   require(policy);
   require_adjacent(lists);
   detail::require_array(out, capacity, "output");

@@ -8,6 +8,8 @@
 
 namespace upsweep::packing {
 
+/// None instead of lists without elements, of which there may be more than a call takes: for calls that write elements alone.
+Lists without_empty(Lists lists);
 /// Throws for lists that are not one after the other.
 void require_adjacent(const Lists& lists, const char* what = "lists");
 /// Throws invalid_argument unless values of so many bytes are moved.

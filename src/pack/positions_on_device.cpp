@@ -25,6 +25,9 @@ using detail::PositionsCall;
 using Kind = PositionsCall::Kind;
 
 bool takes_arrays(Kind kind) { return kind == Kind::lengths_to_offsets || kind == Kind::parents_to_offsets; }
+bool writes_elements(Kind kind) {
+  return kind == Kind::offsets_to_parents || kind == Kind::local_index || kind == Kind::broadcast;
+}
 
 /// Throws what is wrong with a call before a list is looked at.
 void require_call(const PositionsCall& call) {
@@ -128,10 +131,6 @@ PositionsCall prepared(PositionsCall call) {
     ++call.lists.count;
     ++call.capacity;
   }
-  // Lists without elements, of which there may be more than memory has bounds for, are as good as none.
-  const bool writes_elements =
-      call.kind == Kind::offsets_to_parents || call.kind == Kind::local_index || call.kind == Kind::broadcast;
-  if (writes_elements && call.lists.has_size && call.lists.size == 0) call.lists.count = 0;
   return call;
 }
 
@@ -140,6 +139,7 @@ PositionsCall prepared(PositionsCall call) {
 
 std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call) {
   require_no_rung(policy.rung);
+  if (packing::writes_elements(call.kind)) call.lists = packing::without_empty(call.lists);
   packing::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
@@ -160,6 +160,7 @@ std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call
 }
 
 gpu::WorkspaceSize detail::positions_workspace(std::int64_t lists, std::int64_t elements) {
+  require_lists(Lists::of_size(lists, 0), 0);
   // Of parents_to_offsets: a list and an offset past the last.
   return gpu::followed_by({.scratch = packing::positions_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
 }

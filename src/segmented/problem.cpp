@@ -130,6 +130,7 @@ std::string_view detail::run_segmented(const gpu::Policy& policy, const Segmente
 
 gpu::WorkspaceSize detail::segmented_workspace(const gpu::Policy& policy, const SegmentedCall& asked) {
   SegmentedCall call = asked;
+  require_lists(call.lists, call.n, ArraysAre::to_come);
   return gpu::CallOnDevice(policy, call, &segmented::choose, gpu::Fetches::result).workspace();
 }
 

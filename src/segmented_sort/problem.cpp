@@ -173,6 +173,7 @@ std::string_view detail::run_segmented_sort(const gpu::Policy& policy, Segmented
 
 gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& asked) {
   SegmentedSortCall call = asked;
+  require_lists(call.lists, call.n, ArraysAre::to_come);
   call.waits = true;  // or not: that makes no difference
   return gpu::CallOnDevice(policy, call, &list_sorting::choose, gpu::Fetches::result).workspace();
 }
