@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan, reduce, ragged, segmented…, select, pack and aggregate.hpp with a gpu::Policy take device pointers:
+// The functions of scan, reduce, ragged, segmented…, by_key, select, pack, list_positions, combinations and aggregate.hpp with
+// a gpu::Policy take device pointers (but the items of subset_sum.hpp are the host's):
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
 //   upsweep::gpu::Workspace workspace(upsweep::gpu::scan_workspace<float, float>(policy, n), 0, stream);
 //   upsweep::inclusive_scan(policy.with_workspace(workspace), x, n, y);  // returns once the work is in the stream
 //
-// Order     work is put into the stream. Scans of arrays and the calls in …_async do not wait for it: a scan has no error
-//           that depends on the data, the others leave their outcome in device memory. All others wait: reduce(),
-//           compact_offsets(), select_sum() and the operations on lists.
+// Order     work is put into the stream. All calls wait for it but scans of arrays, which have no error that depends on the
+//           data, and those in …_async, which leave their outcome in device memory.
 // Memory    managed or device memory of the policy's device; host memory is an invalid_argument error, nothing is copied
 //           (but select_sum by cuda.zero_copy reads pinned memory of the host where it is). The stream is of that device too.
 // Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate
