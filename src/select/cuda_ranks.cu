@@ -191,6 +191,8 @@ cudaError_t launch_columns(const detail::SelectCall& call, const DeviceMarks& ma
 }
 
 cudaError_t launch_rank_bounds(const detail::SelectCall& call, const Scratch& scratch) {
+  // Lists of one size cannot be bad, and are more than any memory has offsets for where there are none to write.
+  if (call.lists.has_size && call.out_offsets == nullptr) return cudaSuccess;
   const std::int64_t n = call.lists.count;
   const auto blocks = static_cast<unsigned>(gpu::divided_up(n + 1, kOffsetThreads * kOffsetItems));
   const gpu::detail::Grid grid{.blocks = blocks, .threads = kOffsetThreads, .stream = call.launch->stream};
