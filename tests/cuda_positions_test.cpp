@@ -453,8 +453,8 @@ TEST_F(GpuTest, AGraphReplaysPositionsWhoseStatusStaysOnTheDevice) {
   DeviceArray<gpu::PackStatus> status(7);
   const tests::OwnStream stream;
   auto policy = gpu::Policy{}.with_stream(stream);
-  gpu::Workspace workspace(gpu::list_positions_workspace(n, total), 0, stream);
-  gpu::Workspace of_parents(gpu::list_positions_workspace(total, n), 0, stream);
+  gpu::Workspace workspace(gpu::list_positions_workspace({}, n, total), 0, stream);
+  gpu::Workspace of_parents(gpu::list_positions_workspace({}, total, n), 0, stream);
   const auto with_parents = policy.with_workspace(of_parents);
   policy = policy.with_workspace(workspace);
   const Lists lists = lists_at(made, n);

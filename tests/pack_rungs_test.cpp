@@ -711,7 +711,9 @@ TEST(ListPositions, SayWhatIsWrong) {
   EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "as many as no memory has bounds for";
   EXPECT_EQ(code_of([&] { flatten(par, Lists::of_size(kMost, 0), Lists(offsets), out.data()); }),
             Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace(kMost, 3); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace({}, kMost, 3); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace(gpu::Policy{}.with_rung("cuda.tiles"), 3, 3); }),
+            Code::unknown_rung);
 }
 
 }  // namespace

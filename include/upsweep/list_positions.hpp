@@ -263,10 +263,10 @@ inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& l
 
 namespace gpu {
 
-/// The device memory that any of these needs on so many lists, and room for so many elements (of parents_to_offsets, on
-/// n lists and the elements that the parents are of): for a Workspace.
-inline WorkspaceSize list_positions_workspace(std::int64_t lists, std::int64_t elements) {
-  return upsweep::detail::positions_workspace(lists, elements);
+/// The device memory that any of these needs under that policy on so many lists, and room for so many elements (of
+/// parents_to_offsets, on n lists and the elements that the parents are of): for a Workspace.
+inline WorkspaceSize list_positions_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
+  return upsweep::detail::positions_workspace(policy, lists, elements);
 }
 
 }  // namespace gpu

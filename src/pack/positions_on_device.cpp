@@ -159,8 +159,10 @@ std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call
   return waits ? packing::await(call) : 0;
 }
 
-gpu::WorkspaceSize detail::positions_workspace(std::int64_t lists, std::int64_t elements) {
+gpu::WorkspaceSize detail::positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements) {
+  require_no_rung(policy.rung);
   require_lists(Lists::of_size(lists, 0), 0);
+  const gpu::CurrentDevice current(policy.device);
   // Of parents_to_offsets: a list and an offset past the last.
   return gpu::followed_by({.scratch = packing::positions_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
 }

@@ -115,7 +115,7 @@ struct PositionsCall {
 /// Runs it; where it waits, returns the elements of all lists. Throws Error.
 std::int64_t run_positions(const gpu::Policy& policy, PositionsCall call);
 /// What any of them takes on so many lists and elements.
-gpu::WorkspaceSize positions_workspace(std::int64_t lists, std::int64_t elements);
+gpu::WorkspaceSize positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements);
 
 // The operations of list_positions.hpp. All throw Error; those that return something, the number of elements written.
 std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
