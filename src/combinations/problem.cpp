@@ -8,7 +8,7 @@
 #include "combinations/rung.hpp"
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -170,20 +170,12 @@ void require_out(const Call& call) {
 
 /// Throws for an array of the call that is not the device's.
 void require_device_arrays(const Call& call, int device) {
-  const auto require = [&](const void* data, std::int64_t count, const char* what) {
-    if (count > 0) gpu::require_device_memory(data, device, what);
-  };
-  for (const detail::ListsOf& input : call.inputs) {
-    const Lists& lists = input.lists;
-    if (!lists.has_size) {
-      require(lists.starts, lists.count, "starts");
-      require(lists.stops, lists.count, "stops");
-    }
-    if (lists.valid.is_given()) require(lists.valid.data, lists.count, "the validity of the lists");
-  }
-  if (call.offsets != nullptr) require(call.offsets, 1, "offsets");
+  for (const detail::ListsOf& input : call.inputs) gpu::require_device_lists(input.lists, device);
+  if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
   if (call.out == nullptr) return;
-  for (std::int64_t d = 0; d < call.n; ++d) require(call.out[d], call.room, "an array of positions");
+  for (std::int64_t d = 0; d < call.n; ++d) {
+    gpu::require_device_array(call.out[d], call.room, device, "an array of positions");
+  }
 }
 
 /// Throws what is wrong with a list on the device, which is bad in one of the inputs.
@@ -199,16 +191,9 @@ void require_device_arrays(const Call& call, int device) {
       const bool is_valid = lists.valid.is_bitmap ? ((byte >> (bit % 8)) & 1) != 0 : byte != 0;
       if (!is_valid) continue;
     }
-    visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
-      T start = 0;
-      T stop = 0;
-      gpu::fetch(&start, static_cast<const T*>(lists.starts) + list, sizeof start, stream);
-      gpu::fetch(&stop, static_cast<const T*>(lists.stops) + list, sizeof stop, stream);
-      const auto from = static_cast<std::int64_t>(start);
-      const auto to = static_cast<std::int64_t>(stop);
-      const Code code = check_list(from, to, input.content);
-      if (code != Code::ok) upsweep::throw_bad_list(code, list, from, to, input.content);
-    });
+    const gpu::FetchedList bounds(lists, list, stream);
+    const Code code = check_list(bounds.start, bounds.stop, input.content);
+    if (code != Code::ok) upsweep::throw_bad_list(code, list, bounds.start, bounds.stop, input.content);
   }
   detail::no_such_value();
 }

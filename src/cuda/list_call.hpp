@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_call.hpp: calls on lists in device memory: where their arrays may lie, and the outcome that is waited for.
+// cuda/list_call.hpp: calls on lists in device memory: where their arrays may lie, the outcome that is waited for, and what is
+// read back to say what is wrong.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/lists.hpp"
@@ -13,14 +13,48 @@
 
 namespace upsweep::gpu {
 
-/// Throws invalid_argument for bounds and validity that are not in memory of the device.
-inline void require_device_lists(const Lists& lists, int device) {
-  if (lists.count == 0) return;
+/// Throws invalid_argument for an array with elements that are not in memory of the device.
+inline void require_device_array(const void* data, std::int64_t count, int device, const char* what) {
+  if (count > 0) require_device_memory(data, device, what);
+}
+/// For a mask that is given.
+inline void require_device_mask(const Mask& mask, int device, const char* what) {
+  require_device_array(mask.data, mask.length, device, what);
+}
+/// For bounds, and the validity of the lists.
+inline void require_device_lists(const Lists& lists, int device, const char* starts = "starts",
+                                 const char* stops = "stops") {
   if (!lists.has_size) {
-    require_device_memory(lists.starts, device, "starts");
-    require_device_memory(lists.stops, device, "stops");
+    require_device_array(lists.starts, lists.count, device, starts);
+    require_device_array(lists.stops, lists.count, device, stops);
   }
-  if (lists.valid.is_given()) require_device_memory(lists.valid.data, device, "the validity of the lists");
+  require_device_mask(lists.valid, device, "the validity of the lists");
+}
+
+/// Number i of an array of bounds, lengths or indices on the device.
+inline std::int64_t fetch_bound(Type type, const void* bounds, std::int64_t i, Stream stream) {
+  return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
+    T bound{};
+    fetch(&bound, static_cast<const T*>(bounds) + i, sizeof bound, stream);
+    return static_cast<std::int64_t>(bound);
+  });
+}
+
+/// The bounds of list i, on the device or by its size.
+struct FetchedList {
+  FetchedList(const Lists& lists, std::int64_t i, Stream stream)
+      : start(lists.has_size ? i * lists.size : fetch_bound(lists.type, lists.starts, i, stream)),
+        stop(lists.has_size ? start + lists.size : fetch_bound(lists.type, lists.stops, i, stream)) {}
+
+  std::int64_t start;
+  std::int64_t stop;
+};
+
+/// Throws the Error of a bad list whose bounds are on the device.
+[[noreturn]] inline void throw_bad_device_list(Code code, const Lists& lists, std::int64_t i, std::int64_t content,
+                                               Stream stream) {
+  const FetchedList bad(lists, i, stream);
+  throw_bad_list(code, i, bad.start, bad.stop, content);
 }
 
 /// Waits for the call and throws the Error of the first bad list. Returns how many elements the lists have, which the
@@ -34,17 +68,7 @@ inline std::int64_t await_lists(const Launch& launch, const Lists& lists, std::i
     fetch(&facts, launch.scratch, sizeof facts, launch.stream);
     return static_cast<std::int64_t>(facts.elements);
   }
-  const std::int64_t size = size_of(lists.type);
-  // Of the type of the bounds: as Lists of one list, which are then read from here.
-  alignas(8) std::byte bounds[2][sizeof(std::int64_t)] = {};
-  fetch(bounds[0], static_cast<const std::byte*>(lists.starts) + outcome.first_bad * size, size, launch.stream);
-  fetch(bounds[1], static_cast<const std::byte*>(lists.stops) + outcome.first_bad * size, size, launch.stream);
-  Lists bad = lists;
-  bad.starts = bounds[0];
-  bad.stops = bounds[1];
-  visit_bounds(bad,
-               [&](auto one) { throw_bad_list(outcome.code, outcome.first_bad, one.start(0), one.stop(0), content); });
-  upsweep::detail::no_such_value();
+  throw_bad_device_list(outcome.code, lists, outcome.first_bad, content, launch.stream);
 }
 
 static_assert(sizeof(ListsStatus) <= kResultBytes);

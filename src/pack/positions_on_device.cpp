@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/no_ladder.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "pack/layout.hpp"
 #include "pack/positions.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -64,55 +64,29 @@ void require_call(const PositionsCall& call) {
 }
 
 void require_device_arrays(const PositionsCall& call, int device) {
-  const auto require = [&](const void* data, std::int64_t count, const char* what) {
-    if (count > 0) gpu::require_device_memory(data, device, what);
-  };
-  const auto require_lists = [&](const Lists& lists) {
-    if (lists.has_size) return;
-    require(lists.starts, lists.count, takes_arrays(call.kind) ? "the input" : "starts");
-    require(lists.stops, lists.count, takes_arrays(call.kind) ? "the input" : "stops");
-  };
-  require_lists(call.lists);
-  require_lists(call.inner);
-  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
-  if (call.values != nullptr) require(call.values, call.lists.count, "values");
-  if (call.offsets != nullptr) require(call.offsets, 1, "offsets");
-  if (call.out != nullptr) require(call.out, 1, "the output");
+  const bool has_bounds = !takes_arrays(call.kind);
+  gpu::require_device_lists(call.lists, device, has_bounds ? "starts" : "the input",
+                            has_bounds ? "stops" : "the input");
+  gpu::require_device_lists(call.inner, device);
+  if (call.values != nullptr) gpu::require_device_array(call.values, call.lists.count, device, "values");
+  if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
+  if (call.out != nullptr) gpu::require_device_memory(call.out, device, "the output");
 }
 
 // ------------------------------------------------------------------------------------------------------------ failures
 
-/// Bound i of an array on the device.
-std::int64_t fetch_bound(const gpu::Launch& launch, Type type, const void* bounds, std::int64_t i) {
-  return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-    T value = 0;
-    gpu::fetch(&value, static_cast<const T*>(bounds) + i, sizeof value, launch.stream);
-    return static_cast<std::int64_t>(value);
-  });
-}
-
 [[noreturn]] void throw_bad(const PositionsCall& call, const gpu::PackStatus& bad) {
   const std::int64_t i = bad.first_bad;
-  const Lists& lists = call.lists;
-  const auto start_at = [&](std::int64_t list) {
-    return lists.has_size ? list * lists.size : fetch_bound(*call.launch, lists.type, lists.starts, list);
-  };
-  const auto stop_at = [&](std::int64_t list) {
-    return lists.has_size ? (list + 1) * lists.size : fetch_bound(*call.launch, lists.type, lists.stops, list);
-  };
-  switch (call.kind) {
-    case Kind::lengths_to_offsets:
-      throw_bad_length(i, start_at(i));
-    case Kind::parents_to_offsets:
-      throw_bad_parent(i, start_at(i), i == 0 ? 0 : start_at(i - 1), call.capacity - 1);
-    case Kind::flatten:
-      throw_bad_level(i, start_at(i), stop_at(i), call.inner.count);
-    case Kind::broadcast_to_offsets:
-      if (bad.code == Code::unequal_lengths) throw_bad_packed({}, {bad.code, i});
-      throw_bad_list(bad.code, i, start_at(i), stop_at(i), call.content);
-    default:
-      throw_bad_list(bad.code, i, start_at(i), stop_at(i), 0);
+  const gpu::Stream stream = call.launch->stream;
+  if (takes_arrays(call.kind)) {
+    const auto number = [&](std::int64_t k) { return gpu::fetch_bound(call.lists.type, call.lists.starts, k, stream); };
+    if (call.kind == Kind::lengths_to_offsets) throw_bad_length(i, number(i));
+    throw_bad_parent(i, number(i), i == 0 ? 0 : number(i - 1), call.capacity - 1);
   }
+  if (bad.code == Code::unequal_lengths) throw_bad_packed({}, {bad.code, i});
+  const gpu::FetchedList list(call.lists, i, stream);
+  if (call.kind == Kind::flatten) throw_bad_level(i, list.start, list.stop, call.inner.count);
+  throw_bad_list(bad.code, i, list.start, list.stop, call.content);
 }
 
 /// Waits for the call. Returns the elements of all lists.

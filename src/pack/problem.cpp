@@ -7,7 +7,7 @@
 
 #include "core/apart.hpp"
 #include "core/ladder.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "pack/layout.hpp"
 #include "pack/rung.hpp"
 #include "upsweep/detail/pack_call.hpp"
@@ -82,34 +82,19 @@ void require_outputs(const detail::PackCall& call) {
 
 /// Throws for an array of the call that is not the device's.
 void require_device_arrays(const detail::PackCall& call, int device) {
-  const auto require = [&](const void* data, std::int64_t count, const char* what) {
-    if (count > 0) gpu::require_device_memory(data, device, what);
-  };
   for (const PackColumn& column : call.columns) {
-    require(column.data, column.length, "content");
-    require(column.out, column.capacity, "an output");
+    gpu::require_device_array(column.data, column.length, device, "content");
+    gpu::require_device_array(column.out, column.capacity, device, "an output");
   }
-  if (!call.lists.has_size) {
-    require(call.lists.starts, call.lists.count, "starts");
-    require(call.lists.stops, call.lists.count, call.sizes != nullptr ? "sizes" : "stops");
-  }
-  if (call.lists.valid.is_given()) require(call.lists.valid.data, call.lists.count, "the validity of the lists");
-  require(call.offsets, call.lists.count + 1, "offsets");
+  gpu::require_device_lists(call.lists, device, "starts", call.sizes != nullptr ? "sizes" : "stops");
+  gpu::require_device_memory(call.offsets, device, "offsets");
 }
 
 /// Throws what is wrong with the bounds of a list on the device.
 [[noreturn]] void throw_bad_bounds(const gpu::Launch& launch, const detail::PackCall& call, const Status& bad) {
-  visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
-    T start = 0;
-    T stop = 0;  // or the size
-    gpu::fetch(&start, static_cast<const T*>(call.lists.starts) + bad.index, sizeof start, launch.stream);
-    gpu::fetch(&stop, static_cast<const T*>(call.lists.stops) + bad.index, sizeof stop, launch.stream);
-    const auto from = static_cast<std::int64_t>(start);
-    const auto to = static_cast<std::int64_t>(stop);
-    if (call.sizes != nullptr) throw_bad_view(bad, from, to, call.content);
-    throw_bad_list(bad.code, bad.index, from, to, call.content);
-  });
-  detail::no_such_value();
+  const gpu::FetchedList list(call.lists, bad.index, launch.stream);
+  if (call.sizes != nullptr) throw_bad_view(bad, list.start, list.stop, call.content);  // which are its start and size
+  throw_bad_list(bad.code, bad.index, list.start, list.stop, call.content);
 }
 
 /// Waits for the call, sets the total, and throws what is wrong.

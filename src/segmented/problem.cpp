@@ -5,7 +5,7 @@
 
 #include "core/apart.hpp"
 #include "core/lists.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "segmented/rung.hpp"
 #include "upsweep/detail/segmented_call.hpp"
 
@@ -68,25 +68,9 @@ bool reads_content(const detail::SegmentedCall& call) { return call.n > 0 && cal
 void require_on_device(const detail::SegmentedCall& call, int device) {
   if (call.lists.count == 0) return;
   if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
-  if (call.valid.is_given() && call.n > 0) {
-    gpu::require_device_memory(call.valid.data, device, "the validity of the elements");
-  }
-  if (call.lists.valid.is_given()) {
-    gpu::require_device_memory(call.lists.valid.data, device, "the validity of the lists");
-  }
+  gpu::require_device_mask(call.valid, device, "the validity of the elements");
   gpu::require_device_memory(call.out, device, "output");
-  if (call.lists.has_size) return;
-  gpu::require_device_memory(call.lists.starts, device, "starts");
-  gpu::require_device_memory(call.lists.stops, device, "stops");
-}
-
-/// One bound in host memory.
-std::int64_t fetch_bound(const detail::SegmentedCall& call, const void* bounds, std::int64_t list) {
-  return visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
-    T bound{};
-    gpu::fetch(&bound, static_cast<const T*>(bounds) + list, sizeof bound, call.launch->stream);
-    return static_cast<std::int64_t>(bound);
-  });
+  gpu::require_device_lists(call.lists, device);
 }
 
 /// Waits for the call and throws what it says.
@@ -95,8 +79,7 @@ void await(const detail::SegmentedCall& call) {
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
   if (status.first_bad == kNoIndex) return;
   if (status.code == Code::overflow) throw_overflow(call, status.first_bad);
-  throw_bad_list(status.code, status.first_bad, fetch_bound(call, call.lists.starts, status.first_bad),
-                 fetch_bound(call, call.lists.stops, status.first_bad), call.n);
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.n, call.launch->stream);
 }
 
 static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);

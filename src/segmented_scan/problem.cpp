@@ -61,10 +61,9 @@ void require_arrays(const detail::SegmentedScanCall& call) {
 
 void require_memory(const gpu::Policy& policy, const detail::SegmentedScanCall& call) {
   gpu::require_device_lists(call.lists, policy.device);
-  if (call.n == 0) return;
-  gpu::require_device_memory(call.in, policy.device, "content");
-  gpu::require_device_memory(call.out, policy.device, "output");
-  if (call.valid.is_given()) gpu::require_device_memory(call.valid.data, policy.device, "the validity of the elements");
+  gpu::require_device_array(call.in, call.n, policy.device, "content");
+  gpu::require_device_array(call.out, call.n, policy.device, "output");
+  gpu::require_device_mask(call.valid, policy.device, "the validity of the elements");
 }
 
 }  // namespace

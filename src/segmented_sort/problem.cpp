@@ -122,11 +122,10 @@ void require_apart_from_bounds(const Call& call) {
 }
 
 void require_memory(const gpu::Policy& policy, const Call& call) {
-  if (call.n > 0) gpu::require_device_memory(call.content, policy.device, "content");
+  gpu::require_device_array(call.content, call.n, policy.device, "content");
   gpu::require_device_lists(call.lists, policy.device);
-  if (call.room == 0) return;
-  if (call.out != nullptr) gpu::require_device_memory(call.out, policy.device, "output");
-  if (call.positions != nullptr) gpu::require_device_memory(call.positions, policy.device, "positions");
+  if (call.out != nullptr) gpu::require_device_array(call.out, call.room, policy.device, "output");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, policy.device, "positions");
 }
 
 }  // namespace

@@ -67,14 +67,7 @@ void await(const gpu::Launch& launch, detail::SelectCall& call) {
   if (status.code == Code::ok) return;
   if (status.first_bad == kNoIndex) throw_no_room(call.columns, status.kept);
   if (status.code == Code::overflow) throw Error(Code::overflow, "more elements are kept than int64 counts");
-  visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
-    T start = 0;
-    T stop = 0;
-    gpu::fetch(&start, static_cast<const T*>(call.lists.starts) + status.first_bad, sizeof start, launch.stream);
-    gpu::fetch(&stop, static_cast<const T*>(call.lists.stops) + status.first_bad, sizeof stop, launch.stream);
-    throw_bad_list(status.code, status.first_bad, static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
-                   call.mask.length);
-  });
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.mask.length, launch.stream);
 }
 
 static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
@@ -111,13 +104,13 @@ void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays) {
 
 void require_columns_on_device(std::span<const SelectColumn> columns, int device) {
   for (const SelectColumn& column : columns) {
-    if (column.length > 0) gpu::require_device_memory(column.content, device, "content");
-    if (column.capacity > 0) gpu::require_device_memory(column.out, device, "an output");
+    gpu::require_device_array(column.content, column.length, device, "content");
+    gpu::require_device_array(column.out, column.capacity, device, "an output");
   }
 }
 
 void require_on_device(const detail::SelectCall& call, int device) {
-  if (call.mask.length > 0) gpu::require_device_memory(call.mask.data, device, "the mask");
+  gpu::require_device_mask(call.mask, device, "the mask");
   require_columns_on_device(call.columns, device);
   if (!call.has_lists) return;
   gpu::require_device_lists(call.lists, device);

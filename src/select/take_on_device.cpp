@@ -26,41 +26,21 @@ const upsweep::Rung<detail::TakeCall>& choose(const detail::TakeCall& call, cons
 
 void require_arrays_on_device(const detail::TakeCall& call, int device) {
   require_columns_on_device(call.columns, device);
-  if (call.indices.length > 0) gpu::require_device_memory(call.indices.data, device, "indices");
+  gpu::require_device_array(call.indices.data, call.indices.length, device, "indices");
   if (!call.has_lists) return;
   gpu::require_device_lists(call.lists, device);
   gpu::require_device_lists(call.index_lists, device);
   gpu::require_device_memory(call.out_offsets, device, "out_offsets");
-  if (call.positions != nullptr && call.room > 0) gpu::require_device_memory(call.positions, device, "positions");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, device, "positions");
 }
-
-/// A bound or an index.
-std::int64_t fetch_one(Type type, const void* from, std::int64_t i, gpu::Stream stream) {
-  return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
-    T one{};
-    gpu::fetch(&one, static_cast<const T*>(from) + i, sizeof one, stream);
-    return static_cast<std::int64_t>(one);
-  });
-}
-
-/// Bounds of a list.
-struct Fetched {
-  Fetched(const Lists& lists, std::int64_t i, gpu::Stream stream)
-      : start(lists.has_size ? i * lists.size : fetch_one(lists.type, lists.starts, i, stream)),
-        stop(lists.has_size ? start + lists.size : fetch_one(lists.type, lists.stops, i, stream)) {}
-
-  std::int64_t start;
-  std::int64_t stop;
-};
 
 /// Throws what is wrong with a list, or first with that of its indices.
 [[noreturn]] void throw_bad_lists(const detail::TakeCall& call, const gpu::TakeStatus& status, gpu::Stream stream) {
-  const Fetched indices(call.index_lists, status.first_bad, stream);
+  const gpu::FetchedList indices(call.index_lists, status.first_bad, stream);
   if (check_list(indices.start, indices.stop, call.indices.length) != Code::ok) {
     throw_bad_index_list(status.code, status.first_bad, indices.start, indices.stop, call.indices.length);
   }
-  const Fetched list(call.lists, status.first_bad, stream);
-  throw_bad_list(status.code, status.first_bad, list.start, list.stop, call.content);
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.content, stream);
 }
 
 /// Waits for the call, sets how many elements are taken, and throws what is wrong.
@@ -72,7 +52,8 @@ void await(const gpu::Launch& launch, detail::TakeCall& call) {
   if (status.code == Code::unequal_lengths) throw_no_room_to_take(call.room, status.taken);
   if (status.code == Code::overflow) throw Error(Code::overflow, "the lists have more indices than int64 counts");
   if (status.code != Code::index_out_of_range) throw_bad_lists(call, status, launch.stream);
-  throw_bad_index(fetch_one(call.indices.type, call.indices.data, status.first_bad, launch.stream), status.first_bad,
+  throw_bad_index(gpu::fetch_bound(call.indices.type, call.indices.data, status.first_bad, launch.stream),
+                  status.first_bad,
                   call.has_lists ? "its list" : "the content, which has " + std::to_string(call.content) + " elements");
 }
 
