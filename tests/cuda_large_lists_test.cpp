@@ -158,7 +158,7 @@ TEST_F(LargeGpuLists, HalvesPastTheLimitsOf32BitsChangePlaces) {
   DeviceArray<std::int64_t> starts(std::vector<std::int64_t>{kPast32 - kLast, 0}, 0);
   DeviceArray<std::int64_t> stops(std::vector<std::int64_t>{kPast32, kPast32 - kLast}, 0);
   DeviceArray<std::int64_t> offsets(3);
-  const PackColumn column{content.data(), kPast32, 1, packed.data(), kPast32};
+  const PackColumn column(content.data(), kPast32, packed.data(), kPast32);
   const auto lists = Lists::by_bounds(static_cast<const std::int64_t*>(starts.data()),
                                       static_cast<const std::int64_t*>(stops.data()), 2);
   EXPECT_EQ(pack(gpu::Policy{}, lists, offsets.data(), column).total, kPast32);

@@ -74,7 +74,7 @@ void check_rungs(const Selection& given, const Case& how) {
     DeviceArray<std::int64_t> offsets(given.lists() + 1, how.misaligned % 2);
     column.clear(total);
     other.clear(total + 5);
-    const PackColumn columns[] = {column.pack_view(), other.pack_view()};
+    const PackColumn columns[] = {column.view(), other.view()};
     const Failure failure = failure_of([&] {
       const PackResult packed = pack(policy, lists.view(), offsets.data(), std::span<const PackColumn>(columns));
       EXPECT_EQ(packed.total, total) << id << ' ' << how;
@@ -98,7 +98,7 @@ void check_rungs(const Selection& given, const Case& how) {
     for (std::int64_t& offset : moved) offset += 1'000'000;
     const DeviceArray<std::int64_t> elsewhere(moved, 0);
     column.clear(total);
-    const PackColumn view = column.pack_view();
+    const PackColumn view = column.view();
     pack_content(policy, lists.view(), const_cast<DeviceArray<std::int64_t>&>(elsewhere).data(), std::span(&view, 1));
     EXPECT_EQ(column.complaint(expected.positions), "") << id << ' ' << how;
   }
@@ -180,7 +180,7 @@ TEST_F(GpuTest, ListsOfOneSizeAreTheirContent) {
       DeviceArray<std::int64_t> offsets(count + 1);
       column.clear(count * size);
       const auto policy = gpu::Policy{}.with_rung(rung.id);
-      EXPECT_EQ(pack(policy, Lists::of_size(count, size), offsets.data(), column.pack_view()).total, count * size);
+      EXPECT_EQ(pack(policy, Lists::of_size(count, size), offsets.data(), column.view()).total, count * size);
       EXPECT_EQ(offsets.values(), expected) << rung.id << ' ' << size;
       EXPECT_EQ(column.complaint(positions), "") << rung.id << ' ' << size;
     }
@@ -203,7 +203,7 @@ TEST_F(GpuTest, ListViewsArePacked) {
     DeviceArray<std::int32_t> second(sizes, 1);
     DeviceArray<std::int64_t> offsets(n + 1);
     column.clear(std::ssize(expected.positions));
-    pack(policy, ListViews::by_sizes(first.data(), second.data(), n), offsets.data(), column.pack_view());
+    pack(policy, ListViews::by_sizes(first.data(), second.data(), n), offsets.data(), column.view());
     return offsets.values();
   };
   for (const RungInfo& rung : rungs()) {
@@ -241,7 +241,7 @@ void expect_failure(const std::vector<std::int64_t>& starts, const std::vector<s
     const auto policy = gpu::Policy{}.with_rung(rung.id);
     DeviceArray<std::int64_t> offsets(n + 1);
     column.clear(content);
-    const PackColumn view = column.pack_view();
+    const PackColumn view = column.view();
     EXPECT_EQ(failure_of([&] { pack(policy, lists, offsets.data(), view); }), expected) << rung.id << ' ' << what;
     EXPECT_EQ(failure_of([&] { pack_offsets(policy, lists, content, offsets.data()); }), expected)
         << rung.id << ' ' << what;
@@ -307,9 +307,8 @@ TEST_F(GpuTest, PacksWithTooLittleRoomAreNotOverrun) {
         column.clear(2 * total);
         other.clear(room);
         const auto policy = gpu::Policy{}.with_rung(rung.id);
-        EXPECT_EQ(
-            failure_of([&] { pack(policy, lists.view(), offsets.data(), column.pack_view(), other.pack_view()); }),
-            (Failure{Code::unequal_lengths, kNoIndex}))
+        EXPECT_EQ(failure_of([&] { pack(policy, lists.view(), offsets.data(), column.view(), other.view()); }),
+                  (Failure{Code::unequal_lengths, kNoIndex}))
             << rung.id;
         EXPECT_TRUE(column.intact() && other.intact() && offsets.intact()) << rung.id;
       }
@@ -329,7 +328,7 @@ TEST_F(GpuTest, OffsetsThatDoNotFitTheirListsAreErrors) {
     DeviceArray<std::int64_t> offsets(wrong, 0);
     for (const RungInfo& rung : rungs()) {
       column.clear(9000);
-      const PackColumn view = column.pack_view();
+      const PackColumn view = column.view();
       const auto policy = gpu::Policy{}.with_rung(rung.id);
       EXPECT_EQ(failure_of([&] { pack_content(policy, lists.view(), offsets.data(), std::span(&view, 1)); }),
                 (Failure{Code::unequal_lengths, 999}))
@@ -353,7 +352,7 @@ TEST_F(GpuTest, AGraphReplaysPacksWhoseStatusStaysOnTheDevice) {
     DeviceArray<gpu::PackStatus> status(4);
     const tests::OwnStream stream;
     auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
-    const PackColumn view = column.pack_view();
+    const PackColumn view = column.view();
     const std::span<const PackColumn> columns(&view, 1);
     PackColumn to_come = view;
     to_come.data = to_come.out = nullptr;
@@ -439,7 +438,7 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotThePacks) {
   DeviceColumn column(5000, 8, 0);
   for (const RungInfo& rung : rungs()) {
     column.clear(5000);
-    const PackColumn view = column.pack_view();
+    const PackColumn view = column.view();
     tests::leave_stale_error();
     EXPECT_EQ(failure_of([&] {
                 pack(gpu::Policy{}.with_rung(rung.id), Lists::by_offsets(bounds.data(), 5000), offsets.data(), view);
@@ -460,7 +459,7 @@ TEST_F(GpuTest, PacksSayWhatIsWrong) {
                         const PackColumn& view) {
     return failure_of([&] { pack(policy, Lists::by_offsets(lists, 2), out, view); }).code;
   };
-  const PackColumn view = column.pack_view();
+  const PackColumn view = column.view();
   PackColumn odd = view;
   odd.element_size = 3;
   PackColumn other = view;

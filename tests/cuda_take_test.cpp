@@ -122,7 +122,7 @@ TEST_F(GpuTest, PartitionsSayWhatIsWrong) {
   SelectColumn narrow = column.view();
   narrow.capacity = 99;
   SelectColumn over_itself = column.view();
-  over_itself.out = const_cast<void*>(over_itself.content);
+  over_itself.out = const_cast<void*>(over_itself.data);
   SelectColumn elsewhere = column.view();
   std::vector<double> host_out(100);
   elsewhere.out = host_out.data();

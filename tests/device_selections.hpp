@@ -83,9 +83,6 @@ class DeviceColumn {
     out_.emplace(room * size_, misaligned_);
   }
   [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_->data(), room_, size_}; }
-  [[nodiscard]] PackColumn pack_view() {
-    return {.data = content_.data(), .length = n_, .element_size = size_, .out = out_->data(), .capacity = room_};
-  }
   [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions) {
     if (!intact()) return "something was written around the output or the content";
     const auto found = out_->values();

@@ -240,14 +240,14 @@ TEST(DynamicLists, SortSelectAndPack) {
       const std::vector<std::uint8_t> mask{0, 1, 1, 0, 1};
       std::vector<std::int64_t> out_offsets(3);
       std::vector<T> kept(3);
-      const SelectColumn selected[] = {dynamic::select_column(array(in), array(kept))};
+      const SelectColumn selected[] = {dynamic::content_column(array(in), array(kept))};
       EXPECT_EQ(select(seq, lists, mask, out_offsets.data(), selected).kept, 3);
       EXPECT_EQ(kept, (std::vector<T>{1, 2, 8}));
       EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 2, 3}));
 
       const std::vector<std::int64_t> starts{3, 0};
       const std::vector<std::int64_t> stops{5, 1};
-      const PackColumn packed[] = {dynamic::pack_column(array(in), array(kept))};
+      const PackColumn packed[] = {dynamic::content_column(array(in), array(kept))};
       pack(seq, dynamic::lists_of_bounds(array(starts), array(stops)), out_offsets.data(), packed);
       EXPECT_EQ(kept, (std::vector<T>{9, 8, 3}));
       EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 2, 3}));
@@ -278,8 +278,7 @@ TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
             Code::invalid_argument);
   EXPECT_EQ(code_of([&] { dynamic::segmented_sort(seq, lists, from, array(numbers)); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { dynamic::segmented_argsort(seq, lists, from, array(reals)); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)dynamic::select_column(from, array(numbers)); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)dynamic::pack_column(from, array(numbers)); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)dynamic::content_column(from, array(numbers)); }), Code::invalid_argument);
 }
 
 TEST(Dynamic, RefusesWhatDoesNotFitTogether) {

@@ -120,7 +120,7 @@ TEST(LargeLists, HalvesPastTheLimitsOf32BitsChangePlaces) {
   const std::vector<std::int64_t> starts{kPast32 - kHalf, 0};
   const std::vector<std::int64_t> stops{kPast32, kPast32 - kHalf};
   std::vector<std::int64_t> offsets(3);
-  const PackColumn column{content.data(), kPast32, 1, packed.data(), kPast32};
+  const PackColumn column(content.data(), kPast32, packed.data(), kPast32);
   EXPECT_EQ(pack(par, Lists(starts, stops), offsets, column).total, kPast32);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, kHalf, kPast32}));
   EXPECT_EQ(std::memcmp(packed.data(), content.data() + starts[0], kHalf), 0);

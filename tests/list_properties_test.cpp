@@ -143,7 +143,7 @@ TEST(ListProperties, PackedListsHaveTheFoldsOfTheListsThatTheyWere) {
     std::reverse(stops.begin(), stops.end());
     auto offsets = room(ragged.lists() + 1);
     auto content = room(ragged.offsets.back() - ragged.offsets.front());
-    pack(any_policy("pack"), Lists(starts, stops), offsets, PackColumn::of(ragged.content, content));
+    pack(any_policy("pack"), Lists(starts, stops), offsets, PackColumn(ragged.content, content));
     RC_ASSERT(offsets.front() == 0);
     RC_ASSERT(offsets.back() == std::ssize(content));
     auto before = room(ragged.lists());

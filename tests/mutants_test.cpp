@@ -871,9 +871,9 @@ using ListSelect = std::function<std::int64_t(const Lists& lists, const Mask& ma
                                               std::span<const SelectColumn> columns)>;
 
 void copy_element(const SelectColumn& column, std::int64_t from, std::int64_t to) {
-  std::memcpy(static_cast<std::byte*>(column.out) + to * column.size,
-              static_cast<const std::byte*>(column.content) + from * column.size,
-              static_cast<std::size_t>(column.size));
+  std::memcpy(static_cast<std::byte*>(column.out) + to * column.element_size,
+              static_cast<const std::byte*>(column.data) + from * column.element_size,
+              static_cast<std::size_t>(column.element_size));
 }
 
 /// The loop that every mutant is made from, over int64 bounds; keeps(j) stands for the mask.

@@ -147,7 +147,7 @@ void check_pack(const Policy& policy, const Made<T>& made, const Expected& expec
   Guarded<std::int64_t> offsets(std::ssize(expected.offsets), 1);
   Guarded<E> out(std::ssize(packed), misaligned);
   const PackResult result =
-      pack(policy, Lists(made.starts, made.stops), offsets.span(), PackColumn::of(content, out.span()));
+      pack(policy, Lists(made.starts, made.stops), offsets.span(), PackColumn(content, out.span()));
   EXPECT_EQ(result.total, std::ssize(packed)) << what;
   EXPECT_TRUE(same<std::int64_t>(expected.offsets, offsets.span())) << what;
   EXPECT_TRUE(same<E>(packed, out.span())) << what;
@@ -156,7 +156,7 @@ void check_pack(const Policy& policy, const Made<T>& made, const Expected& expec
   Guarded<E> again(std::ssize(packed), misaligned + 1);
   Positions given = expected.offsets;
   for (std::int64_t& offset : given) offset += 11;
-  (void)pack_content(policy, Lists(made.starts, made.stops), given, PackColumn::of(content, again.span()));
+  (void)pack_content(policy, Lists(made.starts, made.stops), given, PackColumn(content, again.span()));
   EXPECT_TRUE(same<E>(packed, again.span()) && again.intact()) << what << " by given offsets";
 }
 
@@ -198,16 +198,16 @@ TEST(Pack, ListsByOffsetsAndOfOneSize) {
     const Policy policy = par.with_rung(rung.id);
     Positions out_offsets(4);
     std::vector<int> out(4);
-    (void)pack(policy, offsets, out_offsets, PackColumn::of(content, out));
+    (void)pack(policy, offsets, out_offsets, PackColumn(content, out));
     EXPECT_EQ(out_offsets, (Positions{0, 0, 3, 4})) << rung.id;
     EXPECT_EQ(out, (std::vector{20, 30, 40, 50})) << rung.id;
     std::vector<int> six(6);
-    const PackResult result = pack(policy, Lists::of_size(3, 2), out_offsets, PackColumn::of(content, six));
+    const PackResult result = pack(policy, Lists::of_size(3, 2), out_offsets, PackColumn(content, six));
     EXPECT_EQ(result.total, 6);
     EXPECT_EQ(out_offsets, (Positions{0, 2, 4, 6})) << rung.id;
     EXPECT_EQ(six, (std::vector{0, 10, 20, 30, 40, 50})) << rung.id;
     const std::vector<std::uint8_t> valid{1, 0, 1};
-    (void)pack(policy, Lists::of_size(3, 2).with_validity(valid), out_offsets, PackColumn::of(content, six));
+    (void)pack(policy, Lists::of_size(3, 2).with_validity(valid), out_offsets, PackColumn(content, six));
     EXPECT_EQ(out_offsets, (Positions{0, 2, 2, 4})) << rung.id;
     EXPECT_EQ(six, (std::vector{0, 10, 40, 50, 40, 50})) << rung.id << ": room that is left stays as it was";
   }
@@ -226,8 +226,8 @@ TEST(Pack, ColumnsOfSeveralTypesAtOnce) {
     Guarded<std::uint64_t> out_eight(total);
     Guarded<Sixteen> out_sixteen(total, 1);
     (void)pack(par.with_rung(rung.id).with_threads(3), Lists(made.starts, made.stops), offsets,
-               PackColumn::of(one, out_one.span()), PackColumn::of(eight, out_eight.span()),
-               PackColumn::of(sixteen, out_sixteen.span()));
+               PackColumn(one, out_one.span()), PackColumn(eight, out_eight.span()),
+               PackColumn(sixteen, out_sixteen.span()));
     EXPECT_TRUE(same<std::uint8_t>(taken(one, expected.positions), out_one.span())) << rung.id;
     EXPECT_TRUE(same<std::uint64_t>(taken(eight, expected.positions), out_eight.span())) << rung.id;
     EXPECT_TRUE(same<Sixteen>(taken(sixteen, expected.positions), out_sixteen.span())) << rung.id;
@@ -265,11 +265,11 @@ TEST(Pack, NullListsAreEmptyWhateverTheirBoundsAre) {
           const Policy policy = par.with_rung(rung.id).with_threads(threads);
           Positions offsets(expected.offsets.size());
           Guarded<std::uint32_t> out(std::ssize(packed), 1);
-          (void)pack(policy, lists, offsets, PackColumn::of(content, out.span()));
+          (void)pack(policy, lists, offsets, PackColumn(content, out.span()));
           EXPECT_EQ(offsets, expected.offsets) << rung.id;
           EXPECT_TRUE(same<std::uint32_t>(packed, out.span()) && out.intact()) << rung.id;
           std::vector<std::uint32_t> again(packed.size());
-          (void)pack_content(policy, lists, offsets, PackColumn::of(content, again));
+          (void)pack_content(policy, lists, offsets, PackColumn(content, again));
           EXPECT_EQ(again, packed) << rung.id;
         }
       }
@@ -293,14 +293,14 @@ TEST(Pack, ListViewsAreStartsAndSizes) {
     EXPECT_EQ(pack_offsets(policy, views, 7, offsets).total, 9) << rung.id;
     EXPECT_EQ(offsets, (Positions{0, 3, 3, 7, 7, 9, 9})) << rung.id;
     std::vector<std::int16_t> out(9);
-    (void)pack_content(policy, views, offsets, PackColumn::of(content, out));
+    (void)pack_content(policy, views, offsets, PackColumn(content, out));
     EXPECT_EQ(out, (std::vector<std::int16_t>{12, -7, 25, 0, -127, 127, 50, 50, 12})) << rung.id;
     std::fill(out.begin(), out.end(), std::int16_t{0});
-    (void)pack(policy, views, offsets, PackColumn::of(content, out));
+    (void)pack(policy, views, offsets, PackColumn(content, out));
     EXPECT_EQ(out, (std::vector<std::int16_t>{12, -7, 25, 0, -127, 127, 50, 50, 12})) << rung.id;
     const auto index_of = [&](const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& many) {
       try {
-        (void)pack(policy, ListViews(from, many), std::vector<std::int64_t>(3), PackColumn::of(content, out));
+        (void)pack(policy, ListViews(from, many), std::vector<std::int64_t>(3), PackColumn(content, out));
       } catch (const Error& error) {
         return std::pair(error.code(), error.index());
       }
@@ -327,11 +327,10 @@ TEST(Pack, NestedListsFromTheOutsideIn) {
   ASSERT_EQ(lists, 4);
   Positions starts(4);
   Positions stops(4);
-  (void)pack_content(par, outer, outer_offsets, PackColumn::of(inner_starts, starts),
-                     PackColumn::of(inner_stops, stops));
+  (void)pack_content(par, outer, outer_offsets, PackColumn(inner_starts, starts), PackColumn(inner_stops, stops));
   Positions inner_offsets(5);
   std::vector<char> out(6);
-  (void)pack(par, Lists(starts, stops), inner_offsets, PackColumn::of(content, out));
+  (void)pack(par, Lists(starts, stops), inner_offsets, PackColumn(content, out));
   EXPECT_EQ(outer_offsets, (Positions{0, 2, 4, 4}));
   EXPECT_EQ(inner_offsets, (Positions{0, 1, 4, 6, 6}));
   EXPECT_EQ(std::string(out.begin(), out.end()), "fghiab");
@@ -366,12 +365,11 @@ TEST(Pack, NamesTheFirstBadList) {
             Guarded<std::int64_t> offsets(n + 1);
             Guarded<std::uint32_t> out(total + 20);
             const Failure expected_failure{code, at};
-            EXPECT_EQ(
-                failure_of([&] { (void)pack(policy, lists, offsets.span(), PackColumn::of(content, out.span())); }),
-                expected_failure)
+            EXPECT_EQ(failure_of([&] { (void)pack(policy, lists, offsets.span(), PackColumn(content, out.span())); }),
+                      expected_failure)
                 << rung.id << " threads " << threads;
             EXPECT_EQ(failure_of([&] {
-                        (void)pack_content(policy, lists, expected.offsets, PackColumn::of(content, out.span()));
+                        (void)pack_content(policy, lists, expected.offsets, PackColumn(content, out.span()));
                       }),
                       expected_failure)
                 << rung.id << " threads " << threads << " by given offsets";
@@ -402,7 +400,7 @@ TEST(Pack, NamesTheFirstListThatGivenOffsetsDoNotFit) {
           Guarded<std::uint64_t> out(total, 1);
           EXPECT_EQ(failure_of([&] {
                       (void)pack_content(par.with_rung(rung.id).with_threads(threads), lists, offsets,
-                                         PackColumn::of(content, out.span()));
+                                         PackColumn(content, out.span()));
                     }),
                     first)
               << rung.id << " threads " << threads;
@@ -441,10 +439,9 @@ TEST(Pack, SaysWhatIsWrong) {
   for (const auto& rung : tests::cpu_rungs("pack")) {
     const Policy policy = par.with_rung(rung.id);
     const Failure no_room{Code::unequal_lengths, kNoIndex};
-    EXPECT_EQ(failure_of([&] { (void)pack(policy, offsets, out_offsets, PackColumn::of(content, short_out)); }),
-              no_room)
+    EXPECT_EQ(failure_of([&] { (void)pack(policy, offsets, out_offsets, PackColumn(content, short_out)); }), no_room)
         << rung.id;
-    EXPECT_EQ(failure_of([&] { (void)pack_content(policy, offsets, offsets, PackColumn::of(content, short_out)); }),
+    EXPECT_EQ(failure_of([&] { (void)pack_content(policy, offsets, offsets, PackColumn(content, short_out)); }),
               no_room)
         << rung.id;
     const Positions far{0, std::numeric_limits<std::int64_t>::max()};
@@ -458,29 +455,28 @@ TEST(Pack, SaysWhatIsWrong) {
         << rung.id;
     EXPECT_EQ(pack_offsets(policy, far, far[1], Positions(2)).total, far[1]) << rung.id;
     Positions none(1, -1);
-    EXPECT_EQ(pack(policy, Lists::by_offsets<std::int64_t>(nullptr, 0), none, PackColumn{.element_size = 4}).total, 0)
+    EXPECT_EQ(
+        pack(policy, Lists::by_offsets<std::int64_t>(nullptr, 0), none, PackColumn(nullptr, 0, nullptr, 0, 4)).total, 0)
         << rung.id;
     EXPECT_EQ(none[0], 0) << rung.id;
   }
   const auto call = [&](const PackColumn& column) { (void)pack(par, offsets, out_offsets, column); };
-  PackColumn column = PackColumn::of(content, out);
+  PackColumn column = PackColumn(content, out);
   column.element_size = 3;
   EXPECT_EQ(code_of([&] { call(column); }), Code::invalid_argument);
-  column = PackColumn::of(content, out);
+  column = PackColumn(content, out);
   column.out = nullptr;
   EXPECT_EQ(code_of([&] { call(column); }), Code::invalid_argument);
-  column = PackColumn::of(content, out);
+  column = PackColumn(content, out);
   column.length = -1;
   EXPECT_EQ(code_of([&] { call(column); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)pack(par, offsets, Positions(2), PackColumn::of(content, out)); }),
-            Code::unequal_lengths);
-  EXPECT_EQ(code_of([&] {
-              (void)pack(par, offsets, out_offsets, PackColumn::of(content, out), PackColumn::of(short_out, out));
-            }),
-            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { (void)pack(par, offsets, Positions(2), PackColumn(content, out)); }), Code::unequal_lengths);
+  EXPECT_EQ(
+      code_of([&] { (void)pack(par, offsets, out_offsets, PackColumn(content, out), PackColumn(short_out, out)); }),
+      Code::unequal_lengths);
   EXPECT_EQ(code_of([&] { (void)pack(par.with_rung("cpu.quick"), offsets, out_offsets); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { (void)pack(par.with_threads(-1), offsets, out_offsets); }), Code::invalid_argument);
-  EXPECT_EQ(pack(par, offsets, out_offsets, PackColumn::of(content, out)).rung, "cpu.staged");
+  EXPECT_EQ(pack(par, offsets, out_offsets, PackColumn(content, out)).rung, "cpu.staged");
 }
 
 // ----------------------------------------------------------------------------------------------------------- positions

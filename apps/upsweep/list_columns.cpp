@@ -208,20 +208,10 @@ void MovedColumn::begin(const Elements& from, std::int64_t n, const std::string&
   from_.valid = Mask::bytes(bytes, length);
 }
 
-std::vector<MovedColumn::Ends> MovedColumn::ends() const {
-  std::vector<Ends> ends{{from_.array, {elements_.data(), room_, from_.array.type}}};
-  if (from_.valid.is_given()) {
-    ends.push_back({{from_.valid.data, from_.valid.length, Type::uint8}, {valid_.data(), room_, Type::uint8}});
-  }
-  return ends;
-}
-
-void MovedColumn::add_to(std::vector<SelectColumn>& columns) const {
-  for (const auto& [from, to] : ends()) columns.push_back(dynamic::select_column(from, to));
-}
-
-void MovedColumn::add_to(std::vector<PackColumn>& columns) const {
-  for (const auto& [from, to] : ends()) columns.push_back(dynamic::pack_column(from, to));
+void MovedColumn::add_to(std::vector<ContentColumn>& columns) const {
+  columns.push_back(dynamic::content_column(from_.array, {elements_.data(), room_, from_.array.type}));
+  if (!from_.valid.is_given()) return;
+  columns.emplace_back(from_.valid.data, from_.valid.length, valid_.data(), room_, 1);
 }
 
 io::ResultArray MovedColumn::result() const {

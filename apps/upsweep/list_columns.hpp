@@ -138,17 +138,10 @@ class MovedColumn {
   /// Room for n of these elements. `name` is for messages.
   void begin(const Elements& from, std::int64_t n, const std::string& name);
 
-  void add_to(std::vector<SelectColumn>& columns) const;
-  void add_to(std::vector<PackColumn>& columns) const;
+  void add_to(std::vector<ContentColumn>& columns) const;
   [[nodiscard]] io::ResultArray result() const;
 
  private:
-  struct Ends {
-    dynamic::ConstArray from;
-    dynamic::Array to;
-  };
-  [[nodiscard]] std::vector<Ends> ends() const;
-
   Elements from_;
   std::int64_t room_ = 0;
   io::AlignedBuffer unpacked_;  // of a bitmap of validity

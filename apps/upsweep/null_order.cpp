@@ -20,7 +20,7 @@ struct Present {
       : offsets(static_cast<std::size_t>(batch.lists.count) + 1) {
     elements.reserve(batch.length, size_of(type), "the elements that are not NULL");
     const SelectColumn columns[] = {
-        dynamic::select_column({batch.content, batch.length, type}, {elements.data(), batch.length, type})};
+        dynamic::content_column({batch.content, batch.length, type}, {elements.data(), batch.length, type})};
     const std::int64_t kept = select(policy, batch.lists, batch.valid, offsets.data(), columns);
     content = {elements.data(), kept, type};
   }

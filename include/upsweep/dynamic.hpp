@@ -128,9 +128,8 @@ std::string_view segmented_sort(const gpu::Policy& policy, const Lists& lists, C
 std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options = {});
 
-/// Columns for select() and pack(). Throw invalid_argument where both are not of one type.
-[[nodiscard]] SelectColumn select_column(ConstArray content, Array out);
-[[nodiscard]] PackColumn pack_column(ConstArray content, Array out);
+/// A column for select() and pack(). Throws invalid_argument where both are not of one type.
+[[nodiscard]] ContentColumn content_column(ConstArray content, Array out);
 
 // -------------------------------------------------------------------------------------------------------------- on a GPU
 

@@ -14,9 +14,9 @@
 //           pack() without columns.
 // Nested    lists of lists are packed from the outside in: the content of the outer lists is the bounds of the inner ones, two
 //           columns. What comes out are starts and stops of the inner lists in their new order, for the next pack():
-//             pack(par, outer, outer_offsets, PackColumn::of(inner_starts, starts),
-//                  PackColumn::of(inner_stops, stops));
-//             pack(par, Lists(starts, stops), inner_offsets, PackColumn::of(content, packed));
+//             pack(par, outer, outer_offsets, PackColumn(inner_starts, starts),
+//                  PackColumn(inner_stops, stops));
+//             pack(par, Lists(starts, stops), inner_offsets, PackColumn(content, packed));
 //           Of inner offsets `o`, inner_starts are all but the last, inner_stops all but the first, both in place. A
 //           validity of a byte per inner list is one column more.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (the offsets
@@ -138,7 +138,7 @@ PackResult pack(const Policy& policy, const L& lists, std::int64_t* offsets, std
   return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
 }
 
-/// `pack(par, Lists(starts, stops), offsets, PackColumn::of(pt, packed_pt), PackColumn::of(eta, packed_eta))`.
+/// `pack(par, Lists(starts, stops), offsets, PackColumn(pt, packed_pt), PackColumn(eta, packed_eta))`.
 template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns>
 PackResult pack(const Policy& policy, const L& lists, Offsets&& offsets, const Columns&... columns) {
   const auto given = detail::lists_or_views(lists);

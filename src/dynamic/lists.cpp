@@ -174,20 +174,10 @@ std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists
   return run_sort(policy, lists, content, out, Sorts::positions, options);
 }
 
-SelectColumn select_column(ConstArray content, Array out) {
+ContentColumn content_column(ConstArray content, Array out) {
   require_element(content.type, "content");
-  require_type(out.type, content.type, "selected elements");
+  require_type(out.type, content.type, "moved elements");
   return {content.data, content.length, out.data, out.length, size_of(content.type)};
-}
-
-PackColumn pack_column(ConstArray content, Array out) {
-  require_element(content.type, "content");
-  require_type(out.type, content.type, "packed elements");
-  return {.data = content.data,
-          .length = content.length,
-          .element_size = size_of(content.type),
-          .out = out.data,
-          .capacity = out.length};
 }
 
 }  // namespace upsweep::dynamic

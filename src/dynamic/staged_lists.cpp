@@ -63,6 +63,31 @@ class Arrays {
   int slot_ = 0;
 };
 
+/// Columns of content, each with room for what is moved of it.
+class Columns {
+ public:
+  Columns(Arrays& arrays, std::span<const ContentColumn> here) : arrays_(arrays), here_(here) {
+    for (const ContentColumn& column : here) {
+      ContentColumn& there = there_.emplace_back(column);
+      there.data = arrays.send(column.data, column.length * column.element_size);
+      there.out = rooms_.emplace_back(arrays.room(column.capacity * column.element_size)).there;
+    }
+  }
+  [[nodiscard]] std::span<const ContentColumn> all() const { return there_; }
+  /// The first elements of every output.
+  void fetch(std::int64_t elements) {
+    for (std::size_t i = 0; i < here_.size(); ++i) {
+      arrays_.fetch(here_[i].out, rooms_[i], elements * here_[i].element_size);
+    }
+  }
+
+ private:
+  Arrays& arrays_;
+  std::span<const ContentColumn> here_;
+  std::vector<ContentColumn> there_;
+  std::vector<Room> rooms_;
+};
+
 std::int64_t bytes_of(const Array& array) { return array.length * size_of(array.type); }
 
 /// Offsets that go back where a list is null make others overlap, whose outputs a device would write at the same time.
@@ -117,24 +142,16 @@ Selected run_select(State& state, const Lists* lists, const Mask& mask, std::int
   const Mask mask_there = arrays.send(mask);
   const std::int64_t offsets_bytes = lists != nullptr ? (lists->count + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
   const Room offsets = arrays.room(offsets_bytes);
-  std::vector<SelectColumn> columns_there;
-  std::vector<Room> rooms;
-  for (const SelectColumn& column : columns) {
-    SelectColumn& there = columns_there.emplace_back(column);
-    there.content = arrays.send(column.content, column.length * column.size);
-    there.out = rooms.emplace_back(arrays.room(column.capacity * column.size)).there;
-  }
+  Columns columns_there(arrays, columns);
   Selected selected{};
   selected.rung = state.run_alone([&](const gpu::Policy& policy) {
     selected = lists != nullptr ? upsweep::select(policy, lists_there, mask_there,
-                                                  static_cast<std::int64_t*>(offsets.there), columns_there)
-                                : upsweep::select(policy, mask_there, std::span<const SelectColumn>(columns_there));
+                                                  static_cast<std::int64_t*>(offsets.there), columns_there.all())
+                                : upsweep::select(policy, mask_there, columns_there.all());
     return selected.rung;
   });
   if (lists != nullptr) arrays.fetch(out_offsets, offsets, offsets_bytes);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    arrays.fetch(columns[i].out, rooms[i], selected.kept * columns[i].size);
-  }
+  columns_there.fetch(selected.kept);
   return selected;
 }
 
@@ -224,21 +241,14 @@ PackResult Staged::pack_content(const Lists& lists, const std::int64_t* offsets,
   Arrays arrays(state_->staging);
   const Lists lists_there = arrays.send(lists);
   const void* const offsets_there = arrays.send(offsets, (lists.count + 1) * std::int64_t{sizeof(std::int64_t)});
-  std::vector<PackColumn> columns_there;
-  std::vector<Room> rooms;
-  for (const PackColumn& column : columns) {
-    PackColumn& there = columns_there.emplace_back(column);
-    there.data = arrays.send(column.data, column.length * column.element_size);
-    there.out = rooms.emplace_back(arrays.room(column.capacity * column.element_size)).there;
-  }
+  Columns columns_there(arrays, columns);
   PackResult result{};
   result.rung = state_->run_alone([&](const gpu::Policy& policy) {
-    result = upsweep::pack_content(policy, lists_there, static_cast<const std::int64_t*>(offsets_there), columns_there);
+    result = upsweep::pack_content(policy, lists_there, static_cast<const std::int64_t*>(offsets_there),
+                                   columns_there.all());
     return result.rung;
   });
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    arrays.fetch(columns[i].out, rooms[i], result.total * columns[i].element_size);
-  }
+  columns_there.fetch(result.total);
   return result;
 }
 

@@ -183,17 +183,17 @@ class ArrowListReader final : public ListReader {
   void pack_views(const ListViews& views, ListBatch& batch, Memory& memory) const try {
     auto* const offsets = room<std::int64_t>(views.count + 1, memory);
     const std::int64_t total = pack_offsets(par, views, batch.length, offsets).total;
-    const std::int64_t size = size_of(info_.type);
+    const int size = size_of(info_.type);
     std::vector<PackColumn> columns;
     std::byte* const content = room(total, size, memory);
-    columns.push_back({batch.content, batch.length, size, content, total});
+    columns.emplace_back(batch.content, batch.length, content, total, size);
     std::uint8_t* valid = nullptr;
     std::vector<std::uint8_t> valid_bytes;
     if (batch.valid.is_given()) {
       valid_bytes.resize(static_cast<std::size_t>(batch.length));
       unpack_bits(batch.valid.data, batch.valid.first_bit, batch.length, valid_bytes.data());
       valid = room<std::uint8_t>(total, memory);
-      columns.push_back({valid_bytes.data(), batch.length, 1, valid, total});
+      columns.emplace_back(valid_bytes.data(), batch.length, valid, total, 1);
     }
     (void)pack_content(par, views, offsets, columns);
     batch.lists = Lists::by_offsets(offsets, views.count).with_validity(views.valid);

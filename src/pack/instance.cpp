@@ -105,8 +105,7 @@ class PackInstance final : public Instance {
 
  private:
   [[nodiscard]] PackColumn column_of(Arrays at) const {
-    return {
-        .data = at[2], .length = input_.elements, .element_size = sizeof(T), .out = at[4], .capacity = input_.elements};
+    return {at[2], input_.elements, at[4], input_.elements, int{sizeof(T)}};
   }
   /// Of some of the elements, as many of the lists.
   [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {

@@ -168,9 +168,10 @@ class SelectPart {
 
   void finish() {
     for (const SelectColumn& column : call_.columns) {
-      kernels_.compact_ranges[cpu::moved_size(column.size)](
-          static_cast<const std::byte*>(column.content) + marks_.first() * column.size, marks_.count(),
-          marks_.view().words, ranges_, count_, static_cast<std::byte*>(column.out) + out_ * column.size, kept_);
+      kernels_.compact_ranges[cpu::moved_size(column.element_size)](
+          static_cast<const std::byte*>(column.data) + marks_.first() * column.element_size, marks_.count(),
+          marks_.view().words, ranges_, count_, static_cast<std::byte*>(column.out) + out_ * column.element_size,
+          kept_);
     }
     count_ = 0;
     kept_ = 0;
@@ -182,7 +183,8 @@ class SelectPart {
   /// Asks for where a range begins, as lists may lie anywhere: by the time that it is compacted it is there.
   void fetch(std::int64_t position) const {
     for (const SelectColumn& column : call_.columns) {
-      __builtin_prefetch(static_cast<const std::byte*>(column.content) + (marks_.first() + position) * column.size);
+      __builtin_prefetch(static_cast<const std::byte*>(column.data) +
+                         (marks_.first() + position) * column.element_size);
     }
   }
 

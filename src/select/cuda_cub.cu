@@ -29,9 +29,8 @@ const char* refusal(const detail::SelectCall& call, const Policy&) noexcept {
     return "lists do not lie one after the other, or some may be null";
   }
   for (const SelectColumn& column : call.columns) {
-    const auto addresses =
-        reinterpret_cast<std::uintptr_t>(column.content) | reinterpret_cast<std::uintptr_t>(column.out);
-    if (addresses % static_cast<unsigned>(std::min(column.size, 8)) != 0)
+    const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
+    if (addresses % static_cast<unsigned>(std::min(column.element_size, 8)) != 0)
       return "elements are not aligned to their size";
   }
   return nullptr;
@@ -135,14 +134,14 @@ struct Library {
   cudaError_t select(const SelectColumn& column, const IsMoved& is_moved, std::int64_t n, std::int64_t* kept) {
     const auto by = [&]<class E>(std::type_identity<E>) {
       return run([&](std::size_t& size) {
-        return cub::DeviceSelect::Flagged(temporary, size, static_cast<const E*>(column.content),
-                                          over_positions(is_moved), static_cast<E*>(column.out), kept, n, stream);
+        return cub::DeviceSelect::Flagged(temporary, size, static_cast<const E*>(column.data), over_positions(is_moved),
+                                          static_cast<E*>(column.out), kept, n, stream);
       });
     };
-    if (column.size == 1) return by(std::type_identity<std::uint8_t>{});
-    if (column.size == 2) return by(std::type_identity<std::uint16_t>{});
-    if (column.size == 4) return by(std::type_identity<std::uint32_t>{});
-    if (column.size == 8) return by(std::type_identity<std::uint64_t>{});
+    if (column.element_size == 1) return by(std::type_identity<std::uint8_t>{});
+    if (column.element_size == 2) return by(std::type_identity<std::uint16_t>{});
+    if (column.element_size == 4) return by(std::type_identity<std::uint32_t>{});
+    if (column.element_size == 8) return by(std::type_identity<std::uint64_t>{});
     return by(std::type_identity<gpu::Moved<16, std::uint64_t>>{});
   }
 };

@@ -134,9 +134,9 @@ cudaError_t launch_lists(const detail::SelectCall& call) {
   }
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess || blocks == 0) return error;
-    error = gpu::visit_element(column.size, column.content, column.out, [&]<class E>(std::type_identity<E>) {
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
       return gpu::detail::launch(grid, move_kept_of_lists<kSize, E>, lists, mask, scratch.offsets, scratch.outcome,
-                                 static_cast<const E*>(column.content), static_cast<E*>(column.out));
+                                 static_cast<const E*>(column.data), static_cast<E*>(column.out));
     });
   }
   return error;

@@ -180,9 +180,9 @@ cudaError_t launch_columns(const detail::SelectCall& call, const DeviceMarks& ma
   if (tiles == 0) return cudaSuccess;
   for (const SelectColumn& column : call.columns) {
     const cudaError_t error =
-        gpu::visit_element(column.size, column.content, column.out, [&]<class E>(std::type_identity<E>) {
+        gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
           return gpu::detail::launch({.blocks = tiles, .threads = kTakeThreads, .stream = call.launch->stream},
-                                     take_kept<E>, static_cast<const E*>(column.content), marks, call.room,
+                                     take_kept<E>, static_cast<const E*>(column.data), marks, call.room,
                                      static_cast<E*>(column.out));
         });
     if (error != cudaSuccess) return error;
@@ -232,8 +232,9 @@ cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scrat
   error = gpu::launch_first_lists(scratch.offsets, n, call.room, scratch.outcome, scratch.firsts, stream);
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
-    error = gpu::launch_gather(column.size, column.content, column.out, call.room, KeptElements{lists, scratch.marks},
-                               scratch.offsets, scratch.firsts, scratch.outcome, stream);
+    error =
+        gpu::launch_gather(column.element_size, column.data, column.out, call.room, KeptElements{lists, scratch.marks},
+                           scratch.offsets, scratch.firsts, scratch.outcome, stream);
   }
   return error;
 }

@@ -66,14 +66,15 @@ namespace {
 void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip,
                  std::int64_t to, std::int64_t kept, const cpu::SelectKernels& kernels) {
   const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
-  const auto* const content = static_cast<const std::byte*>(column.content);
+  const auto* const content = static_cast<const std::byte*>(column.data);
   auto* const out = static_cast<std::byte*>(column.out);
-  kernels.compact[cpu::moved_size(column.size)]({.content = content + (marks.first() + range.first) * column.size,
-                                                 .count = range.count,
-                                                 .words = marks.view().words + range.first / kMarkWord,
-                                                 .flip = flip,
-                                                 .out = out + to * column.size,
-                                                 .kept = kept});
+  kernels.compact[cpu::moved_size(column.element_size)](
+      {.content = content + (marks.first() + range.first) * column.element_size,
+       .count = range.count,
+       .words = marks.view().words + range.first / kMarkWord,
+       .flip = flip,
+       .out = out + to * column.element_size,
+       .kept = kept});
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t
 
 int workers_of(const detail::SelectCall& call, int threads) {
   std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
-  for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.size;
+  for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;
   return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
 }
 

@@ -93,9 +93,9 @@ cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
     if (length == 0) break;
-    error = gpu::visit_element(column.size, column.content, column.out, [&]<class E>(std::type_identity<E>) {
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
       return gpu::detail::launch({.blocks = tiles, .threads = kThreads, .stream = stream}, partition_tile<E>,
-                                 static_cast<const E*>(column.content), length, scratch.marks,
+                                 static_cast<const E*>(column.data), length, scratch.marks,
                                  static_cast<E*>(column.out));
     });
   }

@@ -80,11 +80,12 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const SelectColumn& column = columns[c];
     const std::string which = "column " + std::to_string(c);
-    if (column.size != 1 && column.size != 2 && column.size != 4 && column.size != 8 && column.size != 16) {
-      throw Error(Code::unsupported_type, which + " has elements of " + std::to_string(column.size) +
+    if (column.element_size != 1 && column.element_size != 2 && column.element_size != 4 && column.element_size != 8 &&
+        column.element_size != 16) {
+      throw Error(Code::unsupported_type, which + " has elements of " + std::to_string(column.element_size) +
                                               " bytes: they must be of 1, 2, 4, 8 or 16");
     }
-    detail::require_array(column.content, column.length, which.c_str(), arrays);
+    detail::require_array(column.data, column.length, which.c_str(), arrays);
     detail::require_array(column.out, column.capacity, ("the output of " + which).c_str(), arrays);
     if (column.length != length) {
       throw Error(Code::unequal_lengths, which + " has " + std::to_string(column.length) + " elements, but " + as +
@@ -97,14 +98,14 @@ std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t
 
 void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays) {
   for (const SelectColumn& column : columns) {
-    arrays.read(column.content, column.length, column.size);
-    arrays.write(column.out, column.capacity, column.size);
+    arrays.read(column.data, column.length, column.element_size);
+    arrays.write(column.out, column.capacity, column.element_size);
   }
 }
 
 void require_columns_on_device(std::span<const SelectColumn> columns, int device) {
   for (const SelectColumn& column : columns) {
-    gpu::require_device_array(column.content, column.length, device, "content");
+    gpu::require_device_array(column.data, column.length, device, "content");
     gpu::require_device_array(column.out, column.capacity, device, "an output");
   }
 }

@@ -53,9 +53,9 @@ Status for_each_range(const detail::SelectCall& call, std::int64_t first, std::i
 inline void move_element(const SelectColumn& column, std::int64_t from, std::int64_t to) {
   const auto move = [&]<int kBytes>() {
     std::memcpy(static_cast<std::byte*>(column.out) + to * kBytes,
-                static_cast<const std::byte*>(column.content) + from * kBytes, kBytes);
+                static_cast<const std::byte*>(column.data) + from * kBytes, kBytes);
   };
-  switch (column.size) {
+  switch (column.element_size) {
     case 1:
       return move.template operator()<1>();
     case 2:

@@ -43,12 +43,12 @@ std::int64_t index_at(const Indices& indices, std::int64_t i) {
 void gather(std::span<const SelectColumn> columns, const std::int64_t* positions, std::int64_t count,
             std::int64_t out) {
   const auto move = [&]<int kBytes>(const SelectColumn& column) {
-    const auto* const from = static_cast<const std::byte*>(column.content);
+    const auto* const from = static_cast<const std::byte*>(column.data);
     auto* const to = static_cast<std::byte*>(column.out) + out * kBytes;
     for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * kBytes, from + positions[k] * kBytes, kBytes);
   };
   for (const SelectColumn& column : columns) {
-    switch (column.size) {
+    switch (column.element_size) {
       case 1:
         move.operator()<1>(column);
         break;
@@ -82,7 +82,7 @@ bool is_outside(std::int64_t start, std::int64_t stop, std::int64_t content) {
 
 int workers_of(const detail::TakeCall& call, int threads) {
   std::int64_t bytes = call.indices.length * size_of(call.indices.type) + 24 * call.index_lists.count;
-  for (const SelectColumn& column : call.columns) bytes += 2 * call.indices.length * column.size;
+  for (const SelectColumn& column : call.columns) bytes += 2 * call.indices.length * column.element_size;
   return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
 }
 

@@ -129,10 +129,10 @@ cudaError_t launch_take_of_array(const detail::TakeCall& call, gpu::Outcome* out
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
     if (blocks == 0) break;
-    error = gpu::visit_element(column.size, column.content, column.out, [&]<class E>(std::type_identity<E>) {
-      return gpu::detail::launch(
-          {.blocks = blocks, .threads = kThreads, .stream = stream}, take_tile<E>, DeviceIndices(call.indices), taken,
-          ContentAt<E>{static_cast<const E*>(column.content)}, call.content, outcome, static_cast<E*>(column.out));
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
+      return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, take_tile<E>,
+                                 DeviceIndices(call.indices), taken, ContentAt<E>{static_cast<const E*>(column.data)},
+                                 call.content, outcome, static_cast<E*>(column.out));
     });
   }
   if (error != cudaSuccess) return error;
@@ -293,8 +293,8 @@ cudaError_t launch_elements_of_lists(const detail::TakeCall& call, const TakenLi
   if (error == cudaSuccess && call.positions != nullptr) error = take(PositionAt{}, call.positions);
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
-    error = gpu::visit_element(column.size, column.content, column.out, [&]<class E>(std::type_identity<E>) {
-      return take(ContentAt<E>{static_cast<const E*>(column.content)}, static_cast<E*>(column.out));
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
+      return take(ContentAt<E>{static_cast<const E*>(column.data)}, static_cast<E*>(column.out));
     });
   }
   return error;

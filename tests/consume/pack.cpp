@@ -12,6 +12,6 @@ int main() {
   std::vector<std::int64_t> offsets(3);
   std::vector<double> packed(5);
   const auto result =
-      upsweep::pack(upsweep::par, upsweep::Lists(starts, stops), offsets, upsweep::PackColumn::of(content, packed));
+      upsweep::pack(upsweep::par, upsweep::Lists(starts, stops), offsets, upsweep::PackColumn(content, packed));
   return result.total == 5 && offsets[1] == 3 && packed == std::vector<double>{3, 4, 5, 1, 2} ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/error.hpp"
@@ -19,37 +20,14 @@ namespace upsweep {
 
 namespace detail {
 
-/// What is moved by its size, without a look at its type.
-template <class T>
-inline constexpr bool kMovesBySize =
-    std::is_trivially_copyable_v<T> &&
-    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
-
 template <class In, class Out>
 concept MovesTo =
-    InputArray<In> && OutputArray<Out> && std::same_as<ElementOf<In>, ElementOf<Out>> && kMovesBySize<ElementOf<In>>;
+    InputArray<In> && OutputArray<Out> && std::same_as<ElementOf<In>, ElementOf<Out>> && MovedElement<ElementOf<In>>;
 
 }  // namespace detail
 
-/// A column of content, and where its elements go once they are packed. The output must not overlap any input.
-struct PackColumn {
-  const void* data = nullptr;
-  std::int64_t length = 0;        ///< elements of content
-  std::int64_t element_size = 0;  ///< bytes: 1, 2, 4, 8 or 16
-  void* out = nullptr;
-  std::int64_t capacity = 0;  ///< elements that `out` has room for
-
-  /// Of arrays of one type of element.
-  template <class In, class Out>
-    requires detail::MovesTo<In, Out>
-  static PackColumn of(const In& in, Out&& out) {
-    return {.data = std::ranges::data(in),
-            .length = std::ssize(in),
-            .element_size = sizeof(detail::ElementOf<In>),
-            .out = std::ranges::data(out),
-            .capacity = std::ssize(out)};
-  }
-};
+/// What a pack moves.
+using PackColumn = ContentColumn;
 
 namespace gpu {
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
@@ -17,39 +18,8 @@
 #include "upsweep/types.hpp"
 
 namespace upsweep {
-namespace detail {
-
-/// What is moved by its size alone.
-template <class T>
-concept MovedElement = std::is_trivially_copyable_v<T> &&
-                       (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
-
-template <class R>
-concept MovedArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                     MovedElement<std::remove_cv_t<std::ranges::range_value_t<R>>>;
-
-}  // namespace detail
-
-/// A column of content, and where what is moved of it goes: views, whatever the type of its elements.
-struct SelectColumn {
-  const void* content = nullptr;
-  std::int64_t length = 0;  ///< elements of the content
-  void* out = nullptr;
-  std::int64_t capacity = 0;  ///< elements that `out` has room for
-  int size = 0;               ///< bytes of an element: 1, 2, 4, 8 or 16
-
-  constexpr SelectColumn() = default;
-  constexpr SelectColumn(const void* elements, std::int64_t n, void* to, std::int64_t room, int element_size)
-      : content(elements), length(n), out(to), capacity(room), size(element_size) {}
-  template <detail::MovedElement T>
-  constexpr SelectColumn(const T* elements, std::int64_t n, T* to, std::int64_t room)
-      : SelectColumn(elements, n, to, room, int{sizeof(T)}) {}
-  /// Of arrays, vectors and spans of one type.
-  template <detail::MovedArray In, detail::MovedArray Out>
-    requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<In>>, std::ranges::range_value_t<Out>>
-  constexpr SelectColumn(const In& elements, Out&& to)
-      : SelectColumn(std::ranges::data(elements), std::ssize(elements), std::ranges::data(to), std::ssize(to)) {}
-};
+/// What a selection, a partition or a take moves.
+using SelectColumn = ContentColumn;
 
 /// Positions in lists or in an array, counted from the end where they are negative.
 struct Indices {

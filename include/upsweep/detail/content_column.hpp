@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/content_column.hpp: a column of content that elements are moved from, as selections, takes and packs have it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+
+namespace upsweep {
+
+namespace detail {
+
+/// What is moved by its size alone.
+template <class T>
+concept MovedElement = std::is_trivially_copyable_v<T> &&
+                       (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+
+template <class R>
+concept MovedArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     MovedElement<std::remove_cv_t<std::ranges::range_value_t<R>>>;
+
+}  // namespace detail
+
+/// A column of content, and where what is moved of it goes: views, whatever the type of its elements. The output must not
+/// overlap any input.
+struct ContentColumn {
+  const void* data = nullptr;
+  std::int64_t length = 0;  ///< elements of the content
+  void* out = nullptr;
+  std::int64_t capacity = 0;  ///< elements that `out` has room for
+  int element_size = 0;       ///< bytes: 1, 2, 4, 8 or 16
+
+  constexpr ContentColumn() = default;
+  constexpr ContentColumn(const void* elements, std::int64_t n, void* to, std::int64_t room, int bytes)
+      : data(elements), length(n), out(to), capacity(room), element_size(bytes) {}
+  template <detail::MovedElement T>
+  constexpr ContentColumn(const T* elements, std::int64_t n, T* to, std::int64_t room)
+      : ContentColumn(elements, n, to, room, int{sizeof(T)}) {}
+  /// Of arrays, vectors and spans of one type.
+  template <detail::MovedArray In, detail::MovedArray Out>
+    requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<In>>, std::ranges::range_value_t<Out>>
+  constexpr ContentColumn(const In& elements, Out&& to)
+      : ContentColumn(std::ranges::data(elements), std::ssize(elements), std::ranges::data(to), std::ssize(to)) {}
+};
+
+}  // namespace upsweep
