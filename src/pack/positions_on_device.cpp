@@ -77,7 +77,7 @@ void require_device_arrays(const PositionsCall& call, int device) {
 
 [[noreturn]] void throw_bad(const PositionsCall& call, const gpu::PackStatus& bad) {
   const std::int64_t i = bad.first_bad;
-  const gpu::Stream stream = call.launch->stream;
+  gpu::Stream stream = call.launch->stream;
   if (takes_arrays(call.kind)) {
     const auto number = [&](std::int64_t k) { return gpu::fetch_bound(call.lists.type, call.lists.starts, k, stream); };
     if (call.kind == Kind::lengths_to_offsets) throw_bad_length(i, number(i));
