@@ -111,20 +111,20 @@ struct InTile {
   using In = typename R::In;
   using Acc = typename R::Value;
   static constexpr bool kByWords = false;
+  static constexpr bool kByGroups = false;
   const R& reducer;
 
-  __device__ Acc none() const { return reducer.none(); }
-  /// An element that add_next() changes nothing for.
+  /// The fold of no elements of a list, or part of one, that starts at `start` of the tile.
+  __device__ Acc none(std::uint32_t) const { return reducer.none(); }
+  /// An element that changes nothing.
   __device__ In absent() const { return absent_of(reducer); }
   __device__ void add(Acc& acc, In x, std::uint32_t) const { acc = reducer.merge(acc, reducer.of(x, 0)); }
-  /// The same of an element that follows all that were added before.
-  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
   __device__ Acc merge(const Acc& a, const Acc& b) const { return reducer.merge(a, b); }
-  /// A fold of elements of a tile that begins at element `base`, as one of the content.
-  __device__ typename R::Value widen(const Acc& acc, std::int64_t) const { return acc; }
+  /// A fold of elements from `start` on of a tile, whose content begins at element `base`, as one of the content.
+  __device__ typename R::Value widen(const Acc& acc, const In*, std::uint32_t, std::int64_t) const { return acc; }
   /// The result of a list of so many elements that starts at `start` of the tile; of a long one that starts there in the
   /// content.
-  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t, std::uint32_t) const {
+  __device__ void write(std::int64_t list, const Acc& acc, const In*, std::uint32_t, std::uint32_t) const {
     reducer.write(list, acc);
   }
   __device__ void write_wide(std::int64_t list, const typename R::Value& value, std::int64_t) const {
@@ -132,41 +132,118 @@ struct InTile {
   }
 };
 
+/// A value, and the first of the elements of the tile, of four, that it is the first greatest of. Positions are before the
+/// tile's begin where four elements begin there.
 template <class T>
 struct PickedInTile {
   T value;
-  std::uint32_t position;
+  std::int32_t position;
 };
 
+/// Four elements that follow each other are compared with the greatest so far at once. Which of them it was is found when all
+/// are folded. Values are kept as keys, in which equal elements have equal bits.
 template <class T>
 struct InTile<Pick<T>> {
   using In = T;
   using Acc = PickedInTile<T>;
   static constexpr bool kByWords = false;
-  static constexpr std::uint32_t kNot = ~0U;
+  static constexpr bool kByGroups = true;
   const Pick<T>& reducer;
 
-  __device__ Acc none() const { return {Pick<T>::kLowest, kNot}; }
-  __device__ In absent() const { return Pick<T>::flipped(Pick<T>::kLowest, reducer.flip); }
-  __device__ void add(Acc& acc, In x, std::uint32_t position) const {
-    acc = merge(acc, {Pick<T>::flipped(x, reducer.flip), position});
+  /// Where nothing is greater than the least element of all, the list's first one is picked.
+  __device__ Acc none(std::uint32_t start) const { return {Pick<T>::kLowest, static_cast<std::int32_t>(start)}; }
+  __device__ In absent() const { return reducer.least; }
+
+  /// Of floats the sum with zero turns -0 into 0, and every NaN into one (two of doubles may differ); other than an operation
+  /// on bits, it does not take turns with the comparisons.
+  __device__ T key(T x) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return __fmaf_rn(x, reducer.sign, 0);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return __fma_rn(x, reducer.sign, 0);
+    } else {
+      return Pick<T>::flipped(x, reducer.flip);
+    }
   }
-  /// The least element of all is not taken: where nothing is, the list's first one is picked.
-  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const {
-    const T value = Pick<T>::flipped(x, reducer.flip);
-    bool better = !(value <= acc.value);  // or NaN
-    if constexpr (std::is_floating_point_v<T>) better = better && acc.value == acc.value;
-    if (better) acc = {value, position};
+  __device__ static bool is_greater(T b, T a) {
+    if constexpr (std::is_same_v<T, float>) {
+      return __float_as_uint(greater_of(a, b)) != __float_as_uint(a);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return !(b <= a) && a == a;
+    } else {
+      return b > a;
+    }
+  }
+  __device__ static T greater_of(T a, T b) {
+    if constexpr (std::is_same_v<T, float>) {
+      asm("max.NaN.f32 %0,%0,%1;" : "+f"(a) : "f"(b));
+      return a;
+    } else {
+      return is_greater(b, a) ? b : a;
+    }
+  }
+  __device__ static bool is_same(T a, T b) {
+    if constexpr (std::is_same_v<T, float>) {
+      return __float_as_uint(a) == __float_as_uint(b);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return a == b || (a != a && b != b);
+    } else {
+      return a == b;
+    }
+  }
+
+  __device__ void add(Acc& acc, In x, std::uint32_t position) const {
+    acc = merge(acc, {key(x), static_cast<std::int32_t>(position)});
+  }
+  /// Up to four elements from `position` on.
+  template <int kElements>
+  __device__ void add_group(Acc& acc, const In* x, std::int32_t position) const {
+    acc = merge(acc, {greatest<kElements>(x), position});
+  }
+  /// The same of elements that follow all that were added before.
+  template <int kElements>
+  __device__ void add_next_group(Acc& acc, const In* x, std::int32_t position) const {
+    const T value = greatest<kElements>(x);
+    if (is_greater(value, acc.value)) acc.position = position;
+    acc.value = greater_of(acc.value, value);
+  }
+  template <int kElements>
+  __device__ T greatest(const In* x) const {
+    T value = key(x[0]);
+#pragma unroll
+    for (int u = 1; u < kElements; ++u) value = greater_of(value, key(x[u]));
+    return value;
   }
   __device__ Acc merge(const Acc& a, const Acc& b) const {
-    return is_better(b.value, b.position, a.value, a.position) ? b : a;
+    const bool is_first = b.position < a.position;
+    const bool is_b = is_greater(b.value, a.value) || (is_same(a.value, b.value) && is_first);
+    return {greater_of(a.value, b.value), is_b ? b.position : a.position};
   }
-  __device__ Picked<T> widen(const Acc& acc, std::int64_t base) const {
-    return {acc.value, acc.position == kNot ? kNowhere : base + acc.position};
+  /// The picked element, of those from `start` on. What is read past the list's end lies in the stage, and is of no consequence.
+  __device__ std::uint32_t place_of(const Acc& acc, const In* content, std::uint32_t start) const {
+    const auto begin = static_cast<std::int32_t>(start);
+    const auto first = static_cast<std::uint32_t>(acc.position > begin ? acc.position : begin);
+    std::uint32_t place = first + 3;
+#pragma unroll
+    for (std::uint32_t u = 3; u-- > 0;) {
+      if (is_same(key(content[first + u]), acc.value)) place = first + u;
+    }
+    return place;
   }
-  __device__ void write(std::int64_t list, const Acc& acc, std::uint32_t start, std::uint32_t length) const {
-    const std::int64_t first = length > 0 ? 0 : kNowhere;
-    reducer.write(list, {acc.value, acc.position == kNot ? first : acc.position - start});
+  __device__ Picked<T> widen(const Acc& acc, const In* content, std::uint32_t start, std::int64_t base) const {
+    const std::uint32_t place = place_of(acc, content, start);
+    const T x = content[place];
+    // Of none the place is that of another element, and the value must not be.
+    return {is_same(key(x), acc.value) ? Pick<T>::flipped(x, reducer.flip) : acc.value, base + place};
+  }
+  __device__ void write(std::int64_t list, const Acc& acc, const In* content, std::uint32_t start,
+                        std::uint32_t length) const {
+    Picked<T> picked = reducer.none();
+    if (length > 0) {
+      const std::uint32_t place = place_of(acc, content, start);
+      picked = {Pick<T>::flipped(content[place], reducer.flip), place - start};
+    }
+    reducer.write(list, picked);
   }
   __device__ void write_wide(std::int64_t list, const Picked<T>& picked, std::int64_t start) const {
     reducer.write(list, {picked.value, picked.position == kNowhere ? 0 : picked.position - start});
@@ -178,17 +255,19 @@ struct InTile<Count<T>> {
   using In = T;
   using Acc = std::int32_t;
   static constexpr bool kByWords = sizeof(T) == 1;
+  static constexpr bool kByGroups = false;
   const Count<T>& reducer;
 
-  __device__ Acc none() const { return 0; }
+  __device__ Acc none(std::uint32_t) const { return 0; }
   __device__ In absent() const { return reducer.counted == Counted::not_zeros ? 0 : 1; }
   __device__ void add(Acc& acc, In x, std::uint32_t) const {
     acc += (x != T{0}) == (reducer.counted == Counted::not_zeros) ? 1 : 0;
   }
-  __device__ void add_next(Acc& acc, In x, std::uint32_t position) const { add(acc, x, position); }
   __device__ Acc merge(Acc a, Acc b) const { return a + b; }
-  __device__ std::int64_t widen(Acc acc, std::int64_t) const { return acc; }
-  __device__ void write(std::int64_t list, Acc acc, std::uint32_t, std::uint32_t) const { reducer.write(list, acc); }
+  __device__ std::int64_t widen(Acc acc, const In*, std::uint32_t, std::int64_t) const { return acc; }
+  __device__ void write(std::int64_t list, Acc acc, const In*, std::uint32_t, std::uint32_t) const {
+    reducer.write(list, acc);
+  }
   __device__ void write_wide(std::int64_t list, std::int64_t count, std::int64_t) const { reducer.write(list, count); }
 };
 
@@ -738,9 +817,11 @@ class ListPipeline {
   template <int kLoads>
   __device__ __forceinline__ Acc fold_spread(const In* content, std::uint32_t from, std::uint32_t to, std::uint32_t me,
                                              std::uint32_t threads) const {
-    Acc acc = tiles_.none();
+    Acc acc = tiles_.none(from);
     if constexpr (InTile<R>::kByWords) {
       if (from < to) fold_words<kLoads>(content, from, to, me, threads, acc);
+    } else if constexpr (InTile<R>::kByGroups) {
+      fold_groups_of(content, from, to, me, threads, acc);
     } else {
       for (std::uint32_t j = from + me; j < to; j += kLoads * threads) {
         In x[kLoads];
@@ -750,10 +831,42 @@ class ListPipeline {
           if (j + u * threads < to) x[u] = content[j + u * threads];
         }
 #pragma unroll
-        for (int u = 0; u < kLoads; ++u) tiles_.add_next(acc, x[u], j + u * threads);
+        for (int u = 0; u < kLoads; ++u) tiles_.add(acc, x[u], j + u * threads);
       }
     }
     return acc;
+  }
+
+  static constexpr std::uint32_t kVector = 16 / kBytes;
+  struct alignas(16) Vector {
+    In element[kVector];
+  };
+  /// Elements that are added at once.
+  static constexpr std::uint32_t kGroup = kVector < 4 ? kVector : 4;
+
+  /// The same by vectors where they are in memory; of the first and the last some elements may be outside.
+  __device__ __forceinline__ void fold_groups_of(const In* content, std::uint32_t from, std::uint32_t to,
+                                                 std::uint32_t me, std::uint32_t threads, Acc& acc) const {
+    const std::uint32_t length = to - from;
+    const std::uint32_t before = gpu::detail::shared_address(content + from) % 16 / kBytes;
+    const std::uint32_t vectors = (before + length + kVector - 1) / kVector;
+    const std::uint32_t inside = length >= kVector ? length - kVector + 1 : 0;
+    const auto* const at = reinterpret_cast<const Vector*>(content + from - before);
+#pragma unroll 1  // registers are scarce
+    for (std::uint32_t v = me; v < vectors; v += threads) {
+      Vector x = at[v];
+      const std::uint32_t first = v * kVector - before;  // from `from` on
+      if (first >= inside) {
+#pragma unroll
+        for (std::uint32_t e = 0; e < kVector; ++e) {
+          if (first + e >= length) x.element[e] = tiles_.absent();
+        }
+      }
+#pragma unroll
+      for (std::uint32_t e = 0; e < kVector; e += kGroup) {
+        tiles_.template add_next_group<kGroup>(acc, x.element + e, static_cast<std::int32_t>(from + first + e));
+      }
+    }
   }
 
   /// The same of bytes that are counted, four at a time; those outside are zero.
@@ -787,14 +900,18 @@ class ListPipeline {
       x[u] = tiles_.absent();
       if (u < left) x[u] = first[u];
     }
+    if constexpr (InTile<R>::kByGroups) {
+      tiles_.template add_next_group<4>(acc, x, static_cast<std::int32_t>(position));
+    } else {
 #pragma unroll
-    for (int u = 0; u < 4; ++u) tiles_.add_next(acc, x[u], position + u);
+      for (int u = 0; u < 4; ++u) tiles_.add(acc, x[u], position + u);
+    }
   }
   /// The elements [from, from + length) of each lane, one after the other.
   __device__ __forceinline__ Acc fold_lane(const In* content, std::uint32_t from, std::uint32_t length,
                                            std::uint32_t longest) const {
     const auto left = static_cast<int>(length);
-    Acc acc = tiles_.none();
+    Acc acc = tiles_.none(from);
     add_four(acc, content + from, left, from);
     if (longest <= 4) return acc;
     add_four(acc, content + from + 4, left - 4, from + 4);
@@ -810,11 +927,6 @@ class ListPipeline {
     return 1U << (31 - __clz(static_cast<int>(x | 1U)));
   }
 
-  static constexpr std::uint32_t kVector = 16 / kBytes;
-  struct alignas(16) Vector {
-    In element[kVector];
-  };
-
   /// `length` elements of each lane, a multiple of a vector: each lane begins where its banks differ from its neighbours'.
   /// Results do not depend on where vectors begin in memory.
   __device__ __forceinline__ Acc fold_vectors(const In* content, std::uint32_t from, std::uint32_t length,
@@ -824,7 +936,7 @@ class ListPipeline {
     // Eight lanes load at once. Lists of eight vectors or more begin at the lane's own place in a row of banks, shorter ones
     // one further in each row.
     std::uint32_t k = vectors >= 8 ? (lane_ - at) & 7 : at / 8 & (floor_power(vectors) - 1);
-    Acc acc = tiles_.none();
+    Acc acc = tiles_.none(from);
 #pragma unroll 4
     for (std::uint32_t j = 0; j < vectors; ++j) {
       const std::uint32_t position = from + k * kVector;
@@ -835,8 +947,15 @@ class ListPipeline {
 #pragma unroll
         for (std::uint32_t e = 0; e < kVector; ++e) vector.element[e] = content[position + e];
       }
+      if constexpr (InTile<R>::kByGroups) {
 #pragma unroll
-      for (std::uint32_t e = 0; e < kVector; ++e) tiles_.add(acc, vector.element[e], position + e);
+        for (std::uint32_t e = 0; e < kVector; e += kGroup) {
+          tiles_.template add_group<kGroup>(acc, vector.element + e, static_cast<std::int32_t>(position + e));
+        }
+      } else {
+#pragma unroll
+        for (std::uint32_t e = 0; e < kVector; ++e) tiles_.add(acc, vector.element[e], position + e);
+      }
       if (++k == vectors) k = 0;
     }
     return acc;
@@ -845,7 +964,7 @@ class ListPipeline {
   /// Elements [from, from + length) of each lane, from `rotation` on and around.
   __device__ __forceinline__ Acc fold_around(const In* content, std::uint32_t from, std::uint32_t length,
                                              std::uint32_t longest, std::uint32_t rotation) const {
-    Acc acc = tiles_.none();
+    Acc acc = tiles_.none(from);
     std::uint32_t k = rotation;
     for (std::uint32_t j = 0; j < longest; j += 4) {
       In x[4];
@@ -1012,7 +1131,9 @@ class ListPipeline {
         std::uint32_t length;
         const bool is_mine = place<Bound>(here, i, from, length);
         const Acc acc = lanes == 0 ? fold_lists(content, from, length) : fold_groups(content, from, length, lanes);
-        if (is_mine && (lane_ & ((1 << lanes) - 1)) == 0) tiles_.write(here.list + i, acc, from, length);
+        if (is_mine && (lane_ & ((1 << lanes) - 1)) == 0) {
+          tiles_.write(here.list + i, acc, content, from, length);
+        }
       }
       turn = batch - batches;  // goes on where this tile's turns ended
       if ((here.flags & (kClip | kShareBegin)) != 0) fold_across(tile, bounds, content);
@@ -1026,9 +1147,10 @@ class ListPipeline {
   __device__ __forceinline__ Value part_of(const In* content, const Tile& tile, std::int64_t from,
                                            std::int64_t to) const {
     if (to <= from) return reducer_.none();
-    return tiles_.widen(fold_spread<8>(content, static_cast<std::uint32_t>(from - tile.begin),
-                                       static_cast<std::uint32_t>(to - tile.begin), threadIdx.x, kConsumerThreads),
-                        tile.begin);
+    const auto first = static_cast<std::uint32_t>(from - tile.begin);
+    const Acc acc = fold_spread<8>(content, first, static_cast<std::uint32_t>(to - tile.begin), threadIdx.x,
+                                   kConsumerThreads);
+    return tiles_.widen(acc, content, first, tile.begin);
   }
   __device__ __forceinline__ Value fold_values(Value value) const {
 #pragma unroll

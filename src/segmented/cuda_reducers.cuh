@@ -107,10 +107,12 @@ struct Pick {
   void* out;
   T init;
   Bits flip;
+  T least;  ///< of the elements as they are, no better than any other
+  T sign;   ///< of floats: -1 where bits are flipped, else 1
   bool writes_value;
   bool is_least;  ///< for the initial value, where the value is written
 
-  __device__ static T flipped(T x, Bits bits) {
+  __host__ __device__ static T flipped(T x, Bits bits) {
     Bits word;
     memcpy(&word, &x, sizeof word);
     word = static_cast<Bits>(word ^ bits);
@@ -203,7 +205,13 @@ BitsOf<T> order_flip(Type type, bool is_least) {
 template <class T>
 Pick<T> pick_of(const detail::SegmentedCall& call, bool is_least) {
   const bool writes_value = call.reducer == Reducer::fold;
-  return {call.out, writes_value ? init_of<T>(call) : T{}, order_flip<T>(call.in_type, is_least), writes_value,
+  const BitsOf<T> flip = order_flip<T>(call.in_type, is_least);
+  return {call.out,
+          writes_value ? init_of<T>(call) : T{},
+          flip,
+          Pick<T>::flipped(Pick<T>::kLowest, flip),
+          Pick<T>::flipped(T{1}, flip),
+          writes_value,
           is_least};
 }
 
