@@ -112,6 +112,7 @@ struct InTile {
   using Acc = typename R::Value;
   static constexpr bool kByWords = false;
   static constexpr bool kByGroups = false;
+  static constexpr bool kMergesWarps = false;
   const R& reducer;
 
   /// The fold of no elements of a list, or part of one, that starts at `start` of the tile.
@@ -148,6 +149,7 @@ struct InTile<Pick<T>> {
   using Acc = PickedInTile<T>;
   static constexpr bool kByWords = false;
   static constexpr bool kByGroups = true;
+  static constexpr bool kMergesWarps = sizeof(T) <= 4;
   const Pick<T>& reducer;
 
   /// Where nothing is greater than the least element of all, the list's first one is picked.
@@ -219,6 +221,32 @@ struct InTile<Pick<T>> {
     const bool is_b = is_greater(b.value, a.value) || (is_same(a.value, b.value) && is_first);
     return {greater_of(a.value, b.value), is_b ? b.position : a.position};
   }
+  /// The folds of all lanes, on all of them.
+  __device__ Acc merge_warp(const Acc& acc) const {
+    const int value = ordered(acc.value);
+    const int greatest = __reduce_max_sync(gpu::detail::kAllLanes, value);
+    const int position = value == greatest ? acc.position : kMost;
+    return {value_of(greatest), __reduce_min_sync(gpu::detail::kAllLanes, position)};
+  }
+  /// A key of up to 32 bits as an integer of the same order, and back.
+  __device__ static int ordered(T key) {
+    if constexpr (std::is_same_v<T, float>) {
+      const int bits = __float_as_int(key);
+      return bits ^ (bits >> 31 & kMost);
+    } else {
+      return static_cast<int>(key ^ kTop);
+    }
+  }
+  __device__ static T value_of(int ordered_key) {
+    if constexpr (std::is_same_v<T, float>) {
+      return __int_as_float(ordered_key ^ (ordered_key >> 31 & kMost));
+    } else {
+      return static_cast<T>(static_cast<std::uint32_t>(ordered_key) ^ kTop);
+    }
+  }
+  static constexpr int kMost = std::numeric_limits<int>::max();
+  static constexpr std::uint32_t kTop = std::uint32_t{1} << 31;
+
   /// The picked element, of those from `start` on. What is read past the list's end lies in the stage, and is of no consequence.
   __device__ std::uint32_t place_of(const Acc& acc, const In* content, std::uint32_t start) const {
     const auto begin = static_cast<std::int32_t>(start);
@@ -256,6 +284,7 @@ struct InTile<Count<T>> {
   using Acc = std::int32_t;
   static constexpr bool kByWords = sizeof(T) == 1;
   static constexpr bool kByGroups = false;
+  static constexpr bool kMergesWarps = false;
   const Count<T>& reducer;
 
   __device__ Acc none(std::uint32_t) const { return 0; }
@@ -928,7 +957,7 @@ class ListPipeline {
   }
 
   /// `length` elements of each lane, a multiple of a vector: each lane begins where its banks differ from its neighbours'.
-  /// Results do not depend on where vectors begin in memory.
+  /// Results do not depend on where vectors begin in memory; those that are added by groups must be aligned.
   __device__ __forceinline__ Acc fold_vectors(const In* content, std::uint32_t from, std::uint32_t length,
                                               bool are_aligned) const {
     const std::uint32_t vectors = length / kVector;
@@ -941,7 +970,7 @@ class ListPipeline {
     for (std::uint32_t j = 0; j < vectors; ++j) {
       const std::uint32_t position = from + k * kVector;
       Vector vector;
-      if (are_aligned) {
+      if (InTile<R>::kByGroups || are_aligned) {
         vector = *reinterpret_cast<const Vector*>(content + position);
       } else {
 #pragma unroll
@@ -983,9 +1012,13 @@ class ListPipeline {
     return acc;
   }
   __device__ __forceinline__ Acc fold_warp(Acc acc) const {
+    if constexpr (InTile<R>::kMergesWarps) {
+      return tiles_.merge_warp(acc);
+    } else {
 #pragma unroll
-    for (int step = 16; step > 0; step /= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
-    return acc;
+      for (int step = 16; step > 0; step /= 2) acc = tiles_.merge(acc, shuffle_xor(acc, step));
+      return acc;
+    }
   }
 
   /// The lists [from, from + length) of each lane; all have the same length, or none.
@@ -993,7 +1026,8 @@ class ListPipeline {
                                             std::uint32_t longest) const {
     if (longest % kVector == 0) {
       const bool is_aligned = gpu::detail::shared_address(content + from) % 16 == 0;
-      return fold_vectors(content, from, length, __all_sync(gpu::detail::kAllLanes, is_aligned || length == 0));
+      const bool are_aligned = __all_sync(gpu::detail::kAllLanes, is_aligned || length == 0);
+      if (!InTile<R>::kByGroups || are_aligned) return fold_vectors(content, from, length, are_aligned);
     }
     constexpr std::uint32_t kSpread = kBytes < 4 ? 4 / kBytes : 1;
     const std::uint32_t turn = from * kBytes / 128 * kSpread & (floor_power(length) - 1);
@@ -1094,6 +1128,7 @@ class ListPipeline {
     Acc acc;
     if (lanes == 5) {
       acc = fold_spread<8>(content, from, from + length, part, 32);
+      if constexpr (InTile<R>::kMergesWarps) return tiles_.merge_warp(acc);
     } else if (divides && __all_sync(gpu::detail::kAllLanes, length == 0 || length == longest)) {
       acc = fold_equal(content, from + (length >> lanes) * part, length >> lanes, longest >> lanes);
     } else if (__all_sync(gpu::detail::kAllLanes, length == 0 || length * 2 >= longest)) {
