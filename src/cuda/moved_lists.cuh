@@ -107,21 +107,22 @@ struct MovedLists {
     return to > content ? Code::stop_past_end : Code::ok;
   }
 
+  /// Of a list that is not null, by its start and its stop or size, if it has one. A bad list has less than none.
+  __device__ __forceinline__ std::int64_t length_of(std::int64_t from, std::int64_t to) const {
+    if (has_size) return ::min(size, content - from);  // the last of the pieces of an array may be shorter
+    if (sizes != nullptr) {
+      const bool bad = to < 0 || from < 0 || to > content || from > content - to;
+      return to != 0 && bad ? -1 : to;
+    }
+    const bool bad = to < from || from < 0 || to > content;
+    return from != to && bad ? -1 : to - from;
+  }
   __device__ __forceinline__ Extent at(std::int64_t i) const {
     if (has_nulls && !valid[i]) return {0, 0};
-    if (has_size)
-      return {i * size, ::min(size, content - i * size)};  // the last of the pieces of an array may be shorter
+    if (has_size) return {i * size, length_of(i * size, 0)};
     const std::int64_t from = bound(starts, i);
-    if (sizes != nullptr) {
-      const std::int64_t length = bound(sizes, i);
-      if (length == 0) return {0, 0};
-      const bool bad = length < 0 || from < 0 || length > content || from > content - length;
-      return {from, bad ? -1 : length};
-    }
-    const std::int64_t to = bound(stops, i);
-    if (from == to) return {0, 0};
-    const bool bad = to < from || from < 0 || to > content;
-    return {from, bad ? -1 : to - from};
+    const std::int64_t length = length_of(from, bound(sizes != nullptr ? sizes : stops, i));
+    return {length == 0 ? 0 : from, length};
   }
 };
 

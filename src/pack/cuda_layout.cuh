@@ -64,23 +64,24 @@ inline bool moves(const detail::PackCall& call) {
   return !call.columns.empty() && call.capacity > 0 && call.lists.count > 0;
 }
 
-inline cudaError_t launch_given(const detail::PackCall& call, const Scratch& scratch) {
+/// *outcome and *status of given offsets.
+inline cudaError_t launch_given(const detail::PackCall& call, gpu::Outcome* outcome) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists = device_lists(call);
-  cudaError_t error = cudaMemsetAsync(scratch.outcome, 0, sizeof *scratch.outcome, stream);
+  cudaError_t error = cudaMemsetAsync(outcome, 0, sizeof *outcome, stream);
   const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count, kCheckThreads));
   if (error == cudaSuccess && blocks > 0) {
     error = gpu::detail::launch({.blocks = blocks, .threads = kCheckThreads, .stream = stream},
-                                check_given<kCheckThreads>, lists, call.offsets, scratch.outcome);
+                                check_given<kCheckThreads>, lists, call.offsets, outcome);
   }
   if (error != cudaSuccess) return error;
   return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_given<gpu::PackStatus>, lists,
-                             call.offsets, call.capacity, scratch.outcome, call.status);
+                             call.offsets, call.capacity, outcome, call.status);
 }
 
 /// Offsets, checks, *outcome and *status.
 inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& scratch) {
-  if (call.offsets_given) return launch_given(call, scratch);
+  if (call.offsets_given) return launch_given(call, scratch.outcome);
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists = device_lists(call);
   const cudaError_t error =
