@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device_array.hpp"
@@ -35,7 +36,7 @@ using Pattern = upsweep::ListPattern;
 constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern::fixed32,
                                  Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
                                  Pattern::one,       Pattern::giants,    Pattern::pareto};
-// Around a warp, a tile of results (1024), a chunk of lists (4096), and lists that a tile searches (4096).
+// Around a warp, lists of a block (256, 1024), a tile of results and a chunk of lists (4096), lists that a tile searches (2048).
 constexpr std::int64_t kSizes[] = {0,    1,    2,    31,   33,   1023,  1024,  1025,
                                    2047, 2049, 4095, 4096, 4097, 12289, 70001, 300007};
 
@@ -165,6 +166,25 @@ TEST_F(GpuTest, ManyEmptyListsInATileAreNoMatter) {
     add(9, 10);
     for (std::int64_t i = 0; i < empties; ++i) add(9, 9);
     check_rungs<std::int32_t>(given, {.by_offsets = false});
+  }
+}
+
+TEST_F(GpuTest, AFewLongListsAmongShortOnesArePacked) {
+  for (const std::int64_t lists : {1'500, 9'000}) {
+    for (const bool in_order : {true, false}) {
+      Selection given;
+      for (std::int64_t i = 0, at = 3; i < lists; ++i) {
+        const std::int64_t length = i == 700 || i == 701 || i == lists - 1 ? 16'385 + i : i % 3;
+        given.starts.push_back(at);
+        given.stops.push_back(at += length);
+      }
+      given.mask.assign(static_cast<std::size_t>(given.stops.back()) + 2, true);
+      if (!in_order) {
+        std::swap(given.starts[5], given.starts[701]);
+        std::swap(given.stops[5], given.stops[701]);
+      }
+      for (const int size : {1, 8, 16}) check_rungs<std::int64_t>(given, {.by_offsets = false, .size = size});
+    }
   }
 }
 
@@ -309,6 +329,10 @@ TEST_F(GpuTest, PacksWithTooLittleRoomAreNotOverrun) {
         const auto policy = gpu::Policy{}.with_rung(rung.id);
         EXPECT_EQ(failure_of([&] { pack(policy, lists.view(), offsets.data(), column.view(), other.view()); }),
                   (Failure{Code::unequal_lengths, kNoIndex}))
+            << rung.id;
+        EXPECT_EQ(
+            failure_of([&] { pack(policy, lists.view(), offsets.data(), other.pack_view(), column.pack_view()); }),
+            (Failure{Code::unequal_lengths, kNoIndex}))
             << rung.id;
         EXPECT_TRUE(column.intact() && other.intact() && offsets.intact()) << rung.id;
       }

@@ -68,7 +68,8 @@ struct Heads {
 
     if (asks_for_run && all_are_one_run()) return true;
     int lists_before = 0;
-    for (int w = 0; w < warp; ++w) lists_before += warp_lists[w];
+#pragma unroll
+    for (int w = 0; w < kMoveWarps; ++w) lists_before += w < warp ? warp_lists[w] : 0;
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       if (rows.here[row]) mark(rows.begin[row], rows.end[row], lists_before + rank[row], rows.shift[row]);
@@ -91,15 +92,19 @@ struct Heads {
  private:
   [[nodiscard]] __device__ __forceinline__ bool all_are_one_run() const {
     const std::int64_t shift = run_shift();
-    bool are = true;
+    int others = 0;  // counted, as branches would wait for each load
 #pragma unroll
-    for (int w = 0; w < kMoveWarps; ++w) are = are && warp_is_run[w] && (warp_lists[w] == 0 || warp_shift[w] == shift);
-    return are;
+    for (int w = 0; w < kMoveWarps; ++w) {
+      others += warp_is_run[w] ? 0 : 1;
+      others += warp_lists[w] > 0 && warp_shift[w] != shift ? 1 : 0;
+    }
+    return others == 0;
   }
   __device__ __forceinline__ void mark(int begin, int end, int rank, std::int64_t shift) {
     atomicOr(&bits[begin / 32], 1U << (begin % 32));
     shifts[rank] = shift;
     const int last = ::min(end / 32, kWords - 1);
+#pragma unroll 1  // of short lists one or none
     for (int word = begin / 32 + 1; word <= last; ++word) before[word] = static_cast<std::uint16_t>(rank + 1);
   }
 };
@@ -251,6 +256,33 @@ struct Extents {
     }
   }
 };
+
+/// sums[r] ← the lengths of the warp's lists up to the one of row r; returns that of all. A bad length is below 0, and so
+/// are the sums from it on.
+template <int kRows>
+__device__ __forceinline__ std::int64_t sum_rows(const std::int64_t (&lengths)[kRows], std::int64_t (&sums)[kRows]) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  bool is_short = true;
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) is_short = is_short && static_cast<std::uint64_t>(lengths[row]) < (1U << 20);
+  if (__ballot_sync(gpu::detail::kAllLanes, is_short) == gpu::detail::kAllLanes) {
+    int carry = 0;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      const int sum = carry + gpu::detail::scan_lanes(Add{}, static_cast<int>(lengths[row]), lane);
+      carry = gpu::detail::shuffle(sum, 31);
+      sums[row] = sum;
+    }
+    return carry;
+  }
+  std::int64_t carry = 0;
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) {
+    sums[row] = gpu::Extend{}(carry, gpu::detail::scan_lanes(gpu::Extend{}, lengths[row], lane));
+    carry = gpu::detail::shuffle(sums[row], 31);
+  }
+  return carry;
+}
 
 // ------------------------------------------------------------------------------------------------------ tiles of results
 

@@ -86,13 +86,8 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
   Extents<kRows> extents;
   extents.load(lists, first);
   std::int64_t sums[kRows];
-  std::int64_t carry = 0;
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    sums[row] = Extend{}(carry, gpu::detail::scan_lanes(Extend{}, extents.length[row], lane));
-    carry = gpu::detail::shuffle(sums[row], 31);
-  }
-  if (lane == 0) warps[warp] = carry;
+  const std::int64_t sum = sum_rows(extents.length, sums);
+  if (lane == 0) warps[warp] = sum;
   __syncthreads();
   std::int64_t before = 0;
   std::int64_t total = 0;
