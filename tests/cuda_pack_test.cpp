@@ -141,6 +141,13 @@ TYPED_TEST(CudaPack, ListsInAnyOrderMatchTheReference) {
   }
 }
 
+TEST_F(GpuTest, AMillionShortListsArePacked) {
+  const Selection given = whole(adjacent_lists(Pattern::zero_to_4, 2'200'000, 0, 3, 5));
+  ASSERT_GE(given.lists(), 1'000'000);
+  check_rungs<std::int64_t>(given, {.by_offsets = false});
+  check_rungs<std::int32_t>(whole(shuffled(given, true)), {.by_offsets = false, .size = 4});
+}
+
 TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsPacked) {
   const Selection given = whole(shuffled(adjacent_lists(Pattern::zero_to_4, 3001, 0, 7, 9), false));
   for (const int size : {1, 2, 4, 8, 16}) {

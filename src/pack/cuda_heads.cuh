@@ -289,14 +289,15 @@ __device__ __forceinline__ std::int64_t sum_rows(const std::int64_t (&lengths)[k
 inline constexpr int kTileResults = 4096;
 inline constexpr int kTileRows = 8;
 inline constexpr int kTileLists = kMoveThreads * kTileRows;  ///< of a tile: where more touch it, its elements search
-using TileHeads = Heads<kTileResults, kTileLists>;
+template <int kSpan>
+using TileHeads = Heads<kSpan * kTileResults, kTileLists>;
 
-/// out[begin … end) of the result, by all threads; lists `first` … `last` touch it.
-template <class E>
+/// out[begin … end) of the result, of kSpan tiles, by all threads; lists `first` … `last` and no others touch it.
+template <int kSpan, class E>
 __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const std::int64_t* offsets,
                                           std::int64_t origin, std::int64_t begin, std::int64_t end,
                                           std::int64_t first, std::int64_t last, const E* content, E* out,
-                                          TileHeads& heads) {
+                                          TileHeads<kSpan>& heads) {
   const auto count = static_cast<int>(end - begin);
   const auto to = [&] { return out + begin; };
   if (last - first >= kTileLists) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack/cuda_tiles.cu: a block takes lists, learns by look-back where they go, and moves them; or a block writes 4096 results.
 //
-// Idea   Short lists: a block takes 1024 or 256 of them by ticket, scans their lengths, and begins to load their elements
+// Idea   Short lists: a block takes 2048 or 512 of them by ticket, scans their lengths, and begins to load their elements
 //        while it looks back over the blocks before for where the results go; so bounds are read once and offsets only
 //        written. Where the elements are one run of the content they are copied 16 bytes at a time; else lists set a bit
 //        where they begin, and an element counts bits to find its list. Blocks whose lists hold very many elements are cut
@@ -31,11 +31,14 @@ using gpu::Extend;
 // ----------------------------------------------------------------------------------------- lists by ticket, one pass
 
 /// A block has so many elements at most, or leaves them to move_crowded().
-constexpr int kMostResults = 16384;
-/// Of so many elements on average, lists are taken by four rows, by one, or their offsets come first.
+constexpr int kMostResults = 32768;
+/// Of fewer elements on average, and so many lists, lists are taken by eight rows.
 constexpr std::int64_t kFewElements = 12;
+constexpr std::int64_t kManyLists = 1'000'000;
+/// Of so many, offsets come first.
 constexpr std::int64_t kManyElements = 48;
-constexpr int kShortRows = 4;
+constexpr int kMostRows = 8;
+constexpr int kLeastRows = 2;
 
 constexpr std::int64_t lists_of_block(int rows) { return std::int64_t{rows} * kMoveThreads; }
 
@@ -64,6 +67,49 @@ struct Shared {
 };
 
 constexpr unsigned kTag = 1;  // of this call: words begin at zero
+
+/// The sum of all blocks before `block`, which is not 0, on every lane of the warp that calls. As detail::look_back, but by
+/// 128 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
+__device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace& published, std::int64_t block,
+                                                   int lane) {
+  constexpr int kAtOnce = 4;
+  using gpu::detail::Published;
+  std::int64_t sum = 0;
+  for (std::int64_t last = block - 1;; last -= 32 * kAtOnce) {
+    const std::int64_t first = last - 32 * kAtOnce + 1 + lane * kAtOnce;  // lanes in the order of blocks
+    std::int64_t own = 0;
+    unsigned prefixes = 0;
+    unsigned missing = 0;
+    do {
+      std::int64_t values[kAtOnce];
+      Published states[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        values[k] = 0;
+        states[k] = Published::aggregate;
+        if (first + k >= 0) states[k] = gpu::detail::get_published(published.words, first + k, kTag, values[k]);
+      }
+      bool has_prefix = false;
+      bool misses = false;
+      own = 0;
+#pragma unroll
+      for (int k = kAtOnce - 1; k >= 0; --k) {
+        if (has_prefix) continue;
+        misses = misses || states[k] == Published::nothing;
+        has_prefix = states[k] == Published::prefix;
+        own = Extend{}(values[k], own);
+      }
+      prefixes = __ballot_sync(gpu::detail::kAllLanes, has_prefix && !misses);
+      missing = __ballot_sync(gpu::detail::kAllLanes, misses);
+      // What is missing before a prefix does not matter.
+      if (prefixes != 0) missing &= 0xFFFFFFFEU << (31 - __clz(static_cast<int>(prefixes)));
+    } while (missing != 0);
+    const int from = prefixes != 0 ? 31 - __clz(static_cast<int>(prefixes)) : 0;
+    const std::int64_t window = gpu::detail::fold_lanes(Extend{}, lane >= from ? own : 0, lane);
+    sum = Extend{}(gpu::detail::shuffle(window, 0), sum);
+    if (prefixes != 0) return sum;
+  }
+}
 
 /// offsets of all lists, and the elements of those blocks that have at most kMostResults, as E; void: of none.
 template <class E, int kRows>
@@ -99,10 +145,10 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
 
   // ---- What is before the block, of which others wait for its own; offsets.
   if (threadIdx.x == 0 && block > 0) gpu::detail::put_tagged(shared.published().words, block, total, kTag);
-  const auto begin_of_block = [&] {
+  const auto begin_of_block = [&](auto end_of_row) {
     if (warp == 0) {
       std::int64_t prefix = 0;
-      if (block > 0) prefix = gpu::detail::look_back<std::int64_t>(Extend{}, shared.published(), block, kTag, lane);
+      if (block > 0) prefix = sum_before(shared.published(), block, lane);
       if (lane == 0) {
         gpu::detail::put_tagged(shared.published().words, block, Extend{}(prefix, total),
                                 kTag | gpu::detail::kPrefixTag);
@@ -112,24 +158,24 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
     }
     __syncthreads();
     const std::int64_t prefix = shared_value;
-    const std::int64_t before_warp = Extend{}(prefix, before);
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       const std::int64_t list = first + row * 32;
-      if (list < lists.count) offsets[list + 1] = Extend{}(before_warp, sums[row]);
+      if (list < lists.count) offsets[list + 1] = Extend{}(prefix, end_of_row(row));
     }
     return prefix;
   };
+  const auto end_of_row = [&](int row) { return Extend{}(before, sums[row]); };
   const auto fits = [&](std::int64_t begin) {
     const std::int64_t end = Extend{}(begin, total);
     return end >= 0 && end <= room;
   };
 
   if constexpr (!kMoves) {
-    begin_of_block();
+    begin_of_block(end_of_row);
   } else {
     if (total < 0 || total > kMostResults) {
-      const std::int64_t begin = begin_of_block();
+      const std::int64_t begin = begin_of_block(end_of_row);
       if (threadIdx.x == 0 && fits(begin)) shared.add_crowded(block * kLists, begin, total);
       return;
     }
@@ -144,7 +190,7 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
     }
     const bool is_run = heads.enter(rows, kMovesInRuns<E>);
     move_results(heads, is_run, content, static_cast<int>(total), [&] {
-      const std::int64_t begin = begin_of_block();
+      const std::int64_t begin = begin_of_block([&](int row) { return std::int64_t{rows.end[row]}; });
       return fits(begin) ? out + begin : nullptr;
     });
   }
@@ -155,7 +201,7 @@ template <class E>
 __global__ void __launch_bounds__(kMoveThreads, 4)
     move_crowded(const __grid_constant__ gpu::MovedLists lists, Shared shared, std::int64_t lists_each,
                  const E* content, const std::int64_t* offsets, E* out) {
-  __shared__ TileHeads heads;
+  __shared__ TileHeads<1> heads;
   const unsigned long long count = shared.words[1];
   const auto tiles = static_cast<std::int64_t>(count % (1ULL << Shared::kTileBits));
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -174,7 +220,7 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
     const std::int64_t end = ::min(begin + kTileResults, offsets[last_list + 1]);
     const std::int64_t first = gpu::list_of(offsets, 0, begin, crowd.first_list, last_list);
     const std::int64_t last = gpu::list_of(offsets, 0, end - 1, first, last_list);
-    move_tile(lists, offsets, 0, begin, end, first, last, content, out, heads);
+    move_tile<1>(lists, offsets, 0, begin, end, first, last, content, out, heads);
     __syncthreads();  // before the next tile's heads
   }
 }
@@ -189,38 +235,50 @@ __global__ void __launch_bounds__(kFindThreads)
                     std::int64_t* firsts) {
   const std::int64_t tile = std::int64_t{blockIdx.x} * kFindThreads + threadIdx.x;
   const std::int64_t total = outcome->moved;
-  if (tile > tiles || (tile - 1) * kTileResults >= total) return;
+  if (tile > tiles) return;
   const bool is_past = tile * kTileResults >= total;
   firsts[tile] = is_past ? n - 1 : gpu::list_of(offsets, offsets[0], tile * kTileResults, 0, n - 1);
 }
 
+/// Tiles that a block moves where lists are long: 64 KiB. What a block waits for before its first load is then little beside.
 template <class E>
+inline constexpr int kLongSpan = 16 / int{sizeof(E)};
+
+/// kSpan tiles are moved as one.
+template <class E, int kSpan>
 __global__ void __launch_bounds__(kMoveThreads, 4)
     move_tiles(const __grid_constant__ gpu::MovedLists lists, const std::int64_t* offsets, const std::int64_t* firsts,
-               const gpu::Outcome* outcome, const E* content, E* out) {
-  __shared__ TileHeads heads;
-  const std::int64_t begin = std::int64_t{blockIdx.x} * kTileResults;
+               std::int64_t tiles, const gpu::Outcome* outcome, const E* content, E* out) {
+  __shared__ TileHeads<kSpan> heads;
+  const std::int64_t tile = std::int64_t{blockIdx.x} * kSpan;
+  const std::int64_t begin = tile * kTileResults;
   const std::int64_t total = outcome->moved;
-  const std::int64_t first = firsts[blockIdx.x];  // with the total: of a tile past it, whatever is there
-  const std::int64_t last = firsts[blockIdx.x + 1];
+  const std::int64_t first = firsts[tile];  // with the total: of a tile past it, whatever is there
+  const std::int64_t last = firsts[::min(tile + kSpan, tiles)];
   const std::int64_t origin = offsets[0];
   if (begin >= total) return;
-  move_tile(lists, offsets, origin, begin, ::min(begin + kTileResults, total), first, last, content, out, heads);
+  const std::int64_t end = ::min(begin + kSpan * kTileResults, total);
+  move_tile<kSpan>(lists, offsets, origin, begin, end, first, last, content, out, heads);
 }
 
 // --------------------------------------------------------------------------------------------------------------- calls
 
-/// Rows of lists that blocks take, or 0: offsets come first, by as many rows as of the shortest.
+/// The elements of a list, on average, if outputs have no more room than they need.
+std::int64_t elements_of_list(const detail::PackCall& call) {
+  return call.capacity / std::max(call.lists.count, std::int64_t{1});
+}
+
+/// Rows of lists that blocks take, or 0: offsets come first, by the most rows.
 int rows_of(const detail::PackCall& call) {
-  if (!moves(call) || call.capacity / call.lists.count >= kManyElements) return 0;
-  return call.capacity / call.lists.count < kFewElements ? kShortRows : 1;
+  if (!moves(call) || elements_of_list(call) >= kManyElements) return 0;
+  return elements_of_list(call) < kFewElements && call.lists.count >= kManyLists ? kMostRows : kLeastRows;
 }
 
 struct TileScratch {
   TileScratch(const detail::PackCall& call, void* memory) : parts(memory), rows(rows_of(call)) {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.offsets_given) {
-      blocks = gpu::divided_up(call.lists.count, lists_of_block(rows == 0 ? kShortRows : rows));
+      blocks = gpu::divided_up(call.lists.count, lists_of_block(rows == 0 ? kMostRows : rows));
       shared.words = parts.take<unsigned long long>(Shared::word_count(blocks));
       if (rows > 0) shared.crowded = parts.take<Crowded>(blocks);
     }
@@ -253,12 +311,12 @@ cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scra
   const auto bytes = static_cast<std::size_t>(Shared::word_count(scratch.blocks)) * sizeof(unsigned long long);
   const cudaError_t error = cudaMemsetAsync(scratch.shared.words, 0, bytes, stream);
   if (error != cudaSuccess) return error;
-  if (scratch.rows == 0) return launch_lists<void, kShortRows>(call, scratch, nullptr, nullptr);
+  if (scratch.rows == 0) return launch_lists<void, kMostRows>(call, scratch, nullptr, nullptr);
   const PackColumn& column = call.columns.front();
   return gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
-    const cudaError_t failed = scratch.rows == kShortRows
-                                   ? launch_lists<E, kShortRows>(call, scratch, column.data, column.out)
-                                   : launch_lists<E, 1>(call, scratch, column.data, column.out);
+    const cudaError_t failed = scratch.rows == kMostRows
+                                   ? launch_lists<E, kMostRows>(call, scratch, column.data, column.out)
+                                   : launch_lists<E, kLeastRows>(call, scratch, column.data, column.out);
     if (failed != cudaSuccess) return failed;
     const auto blocks = static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * 4;
     return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_crowded<E>,
@@ -274,14 +332,18 @@ cudaError_t launch_tiles(const detail::PackCall& call, const TileScratch& scratc
   cudaError_t error =
       gpu::detail::launch({.blocks = find_blocks, .threads = kFindThreads, .stream = stream}, find_tile_lists,
                           call.offsets, call.lists.count, tiles, scratch.outcome, scratch.firsts);
+  const bool are_long = elements_of_list(call) >= kManyElements;
   const bool first_is_there = !call.offsets_given && scratch.rows > 0;
   for (const PackColumn& column : call.columns.subspan(first_is_there ? 1 : 0)) {
     if (error != cudaSuccess) return error;
     error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
-      return gpu::detail::launch(
-          {.blocks = static_cast<unsigned>(tiles), .threads = kMoveThreads, .stream = stream}, move_tiles<E>,
-          device_lists(call), call.offsets, scratch.firsts, scratch.outcome, static_cast<const E*>(column.data),
-          static_cast<E*>(column.out));
+      const auto by = [&]<int kSpan>() {
+        const auto blocks = static_cast<unsigned>(gpu::divided_up(tiles, kSpan));
+        return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_tiles<E, kSpan>,
+                                   device_lists(call), call.offsets, scratch.firsts, tiles, scratch.outcome,
+                                   static_cast<const E*>(column.data), static_cast<E*>(column.out));
+      };
+      return are_long ? by.template operator()<kLongSpan<E>>() : by.template operator()<1>();
     });
   }
   return error;
