@@ -295,9 +295,8 @@ using TileHeads = Heads<kSpan * kTileResults, kTileLists>;
 /// out[begin … end) of the result, of kSpan tiles, by all threads; lists `first` … `last` and no others touch it.
 template <int kSpan, class E>
 __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const std::int64_t* offsets,
-                                          std::int64_t origin, std::int64_t begin, std::int64_t end,
-                                          std::int64_t first, std::int64_t last, const E* content, E* out,
-                                          TileHeads<kSpan>& heads) {
+                                          std::int64_t origin, std::int64_t begin, std::int64_t end, std::int64_t first,
+                                          std::int64_t last, const E* content, E* out, TileHeads<kSpan>& heads) {
   const auto count = static_cast<int>(end - begin);
   const auto to = [&] { return out + begin; };
   if (last - first >= kTileLists) {

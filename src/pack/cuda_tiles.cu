@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kMoveThreads, 4)
 
 /// The elements of blocks of pack_lists() that have more.
 template <class E>
-__global__ void __launch_bounds__(kMoveThreads, 4)
+__global__ void __launch_bounds__(kMoveThreads, 3)
     move_crowded(const __grid_constant__ gpu::MovedLists lists, Shared shared, std::int64_t lists_each,
                  const E* content, const std::int64_t* offsets, E* out) {
   __shared__ TileHeads<1> heads;
@@ -298,11 +298,10 @@ struct TileScratch {
 
 template <class E, int kRows>
 cudaError_t launch_lists(const detail::PackCall& call, const TileScratch& scratch, const void* content, void* out) {
-  return gpu::detail::launch({.blocks = static_cast<unsigned>(scratch.blocks),
-                              .threads = kMoveThreads,
-                              .stream = call.launch->stream},
-                             pack_lists<E, kRows>, device_lists(call), scratch.shared, static_cast<const E*>(content),
-                             call.capacity, call.offsets, static_cast<E*>(out));
+  return gpu::detail::launch(
+      {.blocks = static_cast<unsigned>(scratch.blocks), .threads = kMoveThreads, .stream = call.launch->stream},
+      pack_lists<E, kRows>, device_lists(call), scratch.shared, static_cast<const E*>(content), call.capacity,
+      call.offsets, static_cast<E*>(out));
 }
 
 /// Offsets, and the first column where lists are short.
@@ -318,7 +317,7 @@ cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scra
                                    ? launch_lists<E, kMostRows>(call, scratch, column.data, column.out)
                                    : launch_lists<E, kLeastRows>(call, scratch, column.data, column.out);
     if (failed != cudaSuccess) return failed;
-    const auto blocks = static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * 4;
+    const auto blocks = static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * 3;
     return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_crowded<E>,
                                device_lists(call), scratch.shared, lists_of_block(scratch.rows),
                                static_cast<const E*>(column.data), call.offsets, static_cast<E*>(column.out));
@@ -354,9 +353,8 @@ cudaError_t launch_all(const detail::PackCall& call, const TileScratch& scratch)
   if (call.offsets_given) {
     error = launch_given(call, scratch.outcome);
   } else {
-    error = call.lists.count > 0
-                ? launch_offsets(call, scratch)
-                : cudaMemsetAsync(call.offsets, 0, sizeof *call.offsets, call.launch->stream);
+    error = call.lists.count > 0 ? launch_offsets(call, scratch)
+                                 : cudaMemsetAsync(call.offsets, 0, sizeof *call.offsets, call.launch->stream);
     if (error != cudaSuccess) return error;
     error = gpu::launch_conclude(device_lists(call), call.offsets, call.capacity, scratch.outcome, call.status,
                                  call.launch->stream);
