@@ -22,6 +22,7 @@
 #include "lists.hpp"
 #include "pack/reference.hpp"
 #include "patterns.hpp"
+#include "positions/reference.hpp"
 #include "ragged/reference.hpp"
 #include "rows.hpp"
 #include "scan/reference.hpp"
@@ -1082,6 +1083,24 @@ TEST(SortMutants, WrongOrdersAreCaught) {
   EXPECT_EQ(caught({6, 2, 5, 0, 4, 3, 1, 7}, true), kBoth) << "the ascending order turned round";
   EXPECT_EQ(caught({7, 1, 3, 4, 0, 0, 2, 6}), std::pair(false, true)) << "equal bits, another position";
   EXPECT_EQ(caught({7, 1, 1, 4, 0, 5, 2, 6}), kBoth) << "one twice";
+}
+
+// ----------------------------------------------------------------------------------------------------------- positions
+
+TEST(PositionsMutants, WrongElementsAreCaught) {
+  const std::vector<std::int64_t> offsets{4, 6, 6, 9};
+  const std::vector<std::int64_t> values{7, 8, 9};
+  const auto wrong = [&](const std::vector<std::int64_t>& out, auto expected) {
+    return positions::first_wrong(offsets.data(), 3, out.data(), expected);
+  };
+  EXPECT_EQ(wrong({0, 1, 0, 1, 2}, positions::LocalIndex{}), kNoIndex);
+  EXPECT_EQ(wrong({0, 1, 2, 3, 4}, positions::LocalIndex{}), 2) << "positions in the content";
+  EXPECT_EQ(wrong({0, 1, 0, 1, 0}, positions::LocalIndex{}), 4) << "a cut list begins again";
+  EXPECT_EQ(wrong({0, 0, 2, 2, 2}, positions::Parent{}), kNoIndex);
+  EXPECT_EQ(wrong({0, 0, 1, 1, 1}, positions::Parent{}), 2) << "empty lists have no number";
+  EXPECT_EQ(wrong({7, 7, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), kNoIndex);
+  EXPECT_EQ(wrong({7, 8, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), 1)
+      << "a list's last is the next's";
 }
 
 // -------------------------------------------------------------------------------------------------------- combinations

@@ -15,6 +15,7 @@ upsweep_test(combinations_rungs SANITIZE TIMEOUT 900 SOURCES combinations_rungs_
 upsweep_test(aggregate_rungs SANITIZE TIMEOUT 900 SOURCES aggregate_rungs_test.cpp)
 upsweep_test(select_rungs SANITIZE TIMEOUT 900 SOURCES select_rungs_test.cpp)
 upsweep_test(pack_rungs SANITIZE TIMEOUT 1800 SOURCES pack_rungs_test.cpp)
+upsweep_test(positions_rungs SANITIZE TIMEOUT 900 SOURCES positions_rungs_test.cpp)
 upsweep_test(subset_sum_rungs SANITIZE TIMEOUT 900 SOURCES subset_sum_rungs_test.cpp)
 upsweep_test(dynamic SANITIZE SOURCES dynamic_test.cpp)
 upsweep_test(stress SANITIZE SOURCES stress_test.cpp)

@@ -15,8 +15,9 @@
 // Shapes    outputs have room for the elements of all lists, or more; offsets n + 1. Functions return the elements written.
 // Errors    Error, with index() the first bad list or, of parents, element: stop_before_start (offsets decrease, a length is
 //           negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths. Without an index:
-//           unequal_lengths (too little room), invalid_argument, unknown_rung (there are no ladders), unsupported,
-//           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
+//           unequal_lengths (too little room), invalid_argument, unknown_rung, unsupported, out_of_memory. Outputs are
+//           unspecified then; nothing is written past their ends.
+// Rungs     offsets_to_parents, local_index and broadcast run the positions ladder; the others have none to name.
 // In place  outputs must not overlap inputs.
 // GPU       the same with a gpu::Policy and pointers to device memory: see gpu.hpp. What the calls in …_async leave in a
 //           gpu::PackStatus is the first bad list (of parents, element), what is wrong with it, and how many elements there are.
@@ -28,6 +29,7 @@
 #include <ranges>
 
 #include "upsweep/detail/pack_call.hpp"
+#include "upsweep/detail/positions_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -73,7 +75,7 @@ void flatten(const Policy& policy, const Lists& outer, const Lists& inner, Offse
 /// Of every element the list that it is in.
 inline std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
                                        std::int64_t capacity) {
-  return detail::run_offsets_to_parents(policy, lists, parents, capacity);
+  return detail::run_positions(policy, detail::parents_call(lists, parents, capacity)).total;
 }
 template <detail::PositionsOut Parents>
 std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, Parents&& parents) {
@@ -97,7 +99,7 @@ void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& 
 
 /// Of every element its position in its list.
 inline std::int64_t local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
-  return detail::run_local_index(policy, lists, index, capacity);
+  return detail::run_positions(policy, detail::local_index_call(lists, index, capacity)).total;
 }
 template <detail::PositionsOut Index>
 std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index) {
@@ -107,7 +109,7 @@ std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index
 /// Of every element the value of its list.
 inline std::int64_t broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
                               void* out, std::int64_t capacity) {
-  return detail::run_broadcast(policy, lists, values, element_size, out, capacity);
+  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
 template <class Values, class Out>
   requires detail::MovesTo<Values, Out>
@@ -140,23 +142,23 @@ std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, cons
 namespace detail {
 
 template <ListBound T>
-PositionsCall lengths_call(const T* lengths, std::int64_t n, std::int64_t* offsets, const Mask& valid) {
-  PositionsCall call;
-  call.kind = PositionsCall::Kind::lengths_to_offsets;
+ConversionCall lengths_call(const T* lengths, std::int64_t n, std::int64_t* offsets, const Mask& valid) {
+  ConversionCall call;
+  call.kind = ConversionCall::Kind::lengths_to_offsets;
   call.lists = Lists::by_bounds(lengths, lengths, n).with_validity(valid);
   call.out = offsets;
   return call;
 }
-inline PositionsCall flatten_call(const Lists& outer, const Lists& inner, std::int64_t* offsets) {
-  PositionsCall call;
-  call.kind = PositionsCall::Kind::flatten;
+inline ConversionCall flatten_call(const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  ConversionCall call;
+  call.kind = ConversionCall::Kind::flatten;
   call.lists = outer;
   call.inner = inner;
   call.out = offsets;
   return call;
 }
-inline PositionsCall elements_call(PositionsCall::Kind kind, const Lists& lists, void* out, std::int64_t capacity) {
-  PositionsCall call;
+inline ConversionCall elements_call(ConversionCall::Kind kind, const Lists& lists, void* out, std::int64_t capacity) {
+  ConversionCall call;
   call.kind = kind;
   call.lists = lists;
   call.out = out;
@@ -164,28 +166,21 @@ inline PositionsCall elements_call(PositionsCall::Kind kind, const Lists& lists,
   return call;
 }
 template <ListBound T>
-PositionsCall parents_call(const T* parents, std::int64_t elements, std::int64_t n, std::int64_t* offsets) {
-  return elements_call(PositionsCall::Kind::parents_to_offsets, Lists::by_bounds(parents, parents, elements), offsets,
+ConversionCall from_parents_call(const T* parents, std::int64_t elements, std::int64_t n, std::int64_t* offsets) {
+  return elements_call(ConversionCall::Kind::parents_to_offsets, Lists::by_bounds(parents, parents, elements), offsets,
                        n);
 }
-inline PositionsCall broadcast_call(const Lists& lists, const void* values, std::int64_t element_size, void* out,
-                                    std::int64_t capacity) {
-  PositionsCall call = elements_call(PositionsCall::Kind::broadcast, lists, out, capacity);
-  call.values = values;
-  call.element_size = element_size;
-  return call;
-}
-inline PositionsCall to_offsets_call(const Lists& lists, const std::int64_t* offsets, std::int64_t content,
-                                     std::int64_t* positions, std::int64_t capacity) {
-  PositionsCall call = elements_call(PositionsCall::Kind::broadcast_to_offsets, lists, positions, capacity);
+inline ConversionCall to_offsets_call(const Lists& lists, const std::int64_t* offsets, std::int64_t content,
+                                      std::int64_t* positions, std::int64_t capacity) {
+  ConversionCall call = elements_call(ConversionCall::Kind::broadcast_to_offsets, lists, positions, capacity);
   call.offsets = offsets;
   call.content = content;
   return call;
 }
-inline void run_positions_async(const gpu::Policy& policy, PositionsCall call, gpu::PackStatus* status) {
+inline void run_conversion_async(const gpu::Policy& policy, ConversionCall call, gpu::PackStatus* status) {
   require_array(status, 1, "status");
   call.status = status;
-  run_positions(policy, call);
+  run_conversion(policy, call);
 }
 
 }  // namespace detail
@@ -193,58 +188,54 @@ inline void run_positions_async(const gpu::Policy& policy, PositionsCall call, g
 template <ListBound T>
 std::int64_t lengths_to_offsets(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
                                 const Mask& valid = {}) {
-  return detail::run_positions(policy, detail::lengths_call(lengths, n, offsets, valid));
+  return detail::run_conversion(policy, detail::lengths_call(lengths, n, offsets, valid));
 }
 template <ListBound T>
 void lengths_to_offsets_async(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
                               gpu::PackStatus* status, const Mask& valid = {}) {
-  detail::run_positions_async(policy, detail::lengths_call(lengths, n, offsets, valid), status);
+  detail::run_conversion_async(policy, detail::lengths_call(lengths, n, offsets, valid), status);
 }
 
 inline void flatten(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
-  detail::run_positions(policy, detail::flatten_call(outer, inner, offsets));
+  detail::run_conversion(policy, detail::flatten_call(outer, inner, offsets));
 }
 inline void flatten_async(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets,
                           gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::flatten_call(outer, inner, offsets), status);
+  detail::run_conversion_async(policy, detail::flatten_call(outer, inner, offsets), status);
 }
 
 inline std::int64_t offsets_to_parents(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
                                        std::int64_t capacity) {
-  return detail::run_positions(
-      policy, detail::elements_call(detail::PositionsCall::Kind::offsets_to_parents, lists, parents, capacity));
+  return detail::run_positions(policy, detail::parents_call(lists, parents, capacity)).total;
 }
 inline void offsets_to_parents_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
                                      std::int64_t capacity, gpu::PackStatus* status) {
-  detail::run_positions_async(
-      policy, detail::elements_call(detail::PositionsCall::Kind::offsets_to_parents, lists, parents, capacity), status);
+  detail::run_positions_async(policy, detail::parents_call(lists, parents, capacity), status);
 }
 
 template <ListBound T>
 void parents_to_offsets(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
                         std::int64_t* offsets) {
-  detail::run_positions(policy, detail::parents_call(parents, elements, n, offsets));
+  detail::run_conversion(policy, detail::from_parents_call(parents, elements, n, offsets));
 }
 template <ListBound T>
 void parents_to_offsets_async(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
                               std::int64_t* offsets, gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::parents_call(parents, elements, n, offsets), status);
+  detail::run_conversion_async(policy, detail::from_parents_call(parents, elements, n, offsets), status);
 }
 
 inline std::int64_t local_index(const gpu::Policy& policy, const Lists& lists, std::int64_t* index,
                                 std::int64_t capacity) {
-  return detail::run_positions(policy,
-                               detail::elements_call(detail::PositionsCall::Kind::local_index, lists, index, capacity));
+  return detail::run_positions(policy, detail::local_index_call(lists, index, capacity)).total;
 }
 inline void local_index_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity,
                               gpu::PackStatus* status) {
-  detail::run_positions_async(
-      policy, detail::elements_call(detail::PositionsCall::Kind::local_index, lists, index, capacity), status);
+  detail::run_positions_async(policy, detail::local_index_call(lists, index, capacity), status);
 }
 
 inline std::int64_t broadcast(const gpu::Policy& policy, const Lists& lists, const void* values,
                               std::int64_t element_size, void* out, std::int64_t capacity) {
-  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity));
+  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
 inline void broadcast_async(const gpu::Policy& policy, const Lists& lists, const void* values,
                             std::int64_t element_size, void* out, std::int64_t capacity, gpu::PackStatus* status) {
@@ -253,12 +244,12 @@ inline void broadcast_async(const gpu::Policy& policy, const Lists& lists, const
 
 inline std::int64_t broadcast_to_offsets(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                          std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
-  return detail::run_positions(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity));
+  return detail::run_conversion(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity));
 }
 inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                        std::int64_t content, std::int64_t* positions, std::int64_t capacity,
                                        gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity), status);
+  detail::run_conversion_async(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity), status);
 }
 
 namespace gpu {

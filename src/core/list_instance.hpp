@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -124,6 +125,20 @@ void visit_lists(const ClimbRequest& request, Backend backend, const Problem::Vi
       });
     }
   }
+}
+
+/// Those of a column of int64, from 0 on. Throws for one that has no lists, and for offsets that decrease.
+inline std::vector<std::int64_t> offsets_of_column(const Column& column) {
+  const auto* const values = static_cast<const std::int64_t*>(column.data.get());
+  if (column.count < 2) throw Error(Code::empty, column.name + ": has no lists to climb on");
+  const auto decrease = std::adjacent_find(values, values + column.count, std::greater<>());
+  if (decrease != values + column.count) {
+    throw Error(Code::stop_before_start,
+                column.name + ": offsets decrease after row " + std::to_string(decrease - values), decrease - values);
+  }
+  std::vector<std::int64_t> offsets(values, values + column.count);
+  for (std::int64_t& offset : offsets) offset -= values[0];
+  return offsets;
 }
 
 inline constexpr InputInfo kListColumns[] = {{.name = "OFFSETS"}, {.name = "CONTENT"}};

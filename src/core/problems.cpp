@@ -33,6 +33,9 @@ extern const Problem kProblem;
 namespace packing {
 extern const Problem kProblem;
 }
+namespace positions {
+extern const Problem kProblem;
+}
 namespace combining {
 extern const Problem kProblem;
 }
@@ -47,8 +50,8 @@ namespace {
 
 constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
                                         &segmented::kProblem, &segmented_scan::kProblem, &list_sorting::kProblem,
-                                        &selection::kProblem, &packing::kProblem,        &combining::kProblem,
-                                        &aggregate::kProblem, &subset_sum::kProblem};
+                                        &selection::kProblem, &packing::kProblem,        &positions::kProblem,
+                                        &combining::kProblem, &aggregate::kProblem,      &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

@@ -34,12 +34,12 @@ upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${UPSWE
 upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 # What several rungs or calls of a problem share.
-set(kernels_beside_rungs pack/positions_kernels.cu segmented/key_runs.cu segmented_sort/packed_lists.cu)
+set(kernels_beside_rungs pack/conversion_kernels.cu segmented/key_runs.cu segmented_sort/packed_lists.cu)
 target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp
   ${kernels_beside_rungs})
 set(built_rungs ${cuda_rungs})
 list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)
-set_source_files_properties(${built_rungs} aggregate/on_device.cpp pack/positions_on_device.cpp ${kernels_beside_rungs}
+set_source_files_properties(${built_rungs} aggregate/on_device.cpp pack/conversions_on_device.cpp ${kernels_beside_rungs}
   PROPERTIES COMPILE_DEFINITIONS UPSWEEP_HAS_CUDA=1)
 set_source_files_properties(cuda/capability.cu ${kernels_beside_rungs} ${cuda_rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

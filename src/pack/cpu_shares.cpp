@@ -9,18 +9,19 @@
 //        outputs that are read before they are written. cpu.staged has none of these.
 // From   S. Odeh et al., "Merge Path", 2012; D. Merrill and M. Garland, "Merge-based parallel sparse matrix-vector
 //        multiplication", SC 2016.
-#include "pack/cuts.hpp"
+#include "core/adjacent_lists.hpp"
+#include "cpu/list_cuts.hpp"
 #include "pack/moves.hpp"
 
 namespace upsweep::packing {
 
 namespace {
 
-bool copy_share(const detail::PackCall& call, const ListShare& share) {
+bool copy_share(const detail::PackCall& call, const cpu::ListShare& share) {
   const std::int64_t first = call.offsets[0];
   for (std::int64_t i = share.begin.list; i <= std::min(share.end.list, call.lists.count - 1); ++i) {
     const std::int64_t begins = call.offsets[i] - first;
-    const auto [from, to] = within(share, i, begins, call.offsets[i + 1] - first);
+    const auto [from, to] = cpu::within(share, i, begins, call.offsets[i + 1] - first);
     copy_columns(call, i, from - begins, to - from, copy_elements);
   }
   return true;
@@ -28,8 +29,9 @@ bool copy_share(const detail::PackCall& call, const ListShare& share) {
 
 Status run(detail::PackCall& call, const Policy& policy) noexcept {
   return lay_out_and_move(call, policy, [&](const detail::PackCall& laid) {
-    (void)for_each_list_share(GivenOffsets<std::int64_t>{laid.offsets}, laid.lists.count, element_bytes(laid),
-                              policy.threads, [&](const ListShare& share) { return copy_share(laid, share); });
+    (void)cpu::for_each_list_share(GivenOffsets<std::int64_t>{laid.offsets}, laid.lists.count, element_bytes(laid),
+                                   policy.threads,
+                                   [&](const cpu::ListShare& share) { return copy_share(laid, share); });
   });
 }
 

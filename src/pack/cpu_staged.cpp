@@ -9,8 +9,8 @@
 // Needs  AVX-512, AVX2 or baseline.
 // Limit  The memory: of permuted lists every cache line that a list touches is read, of 24 bytes in it 64 or 128.
 // From   Overlapping copies of short strings, as in memcpy; software prefetching of known addresses. Own: the stage.
+#include "cpu/list_runs.hpp"
 #include "pack/moves.hpp"
-#include "pack/runs.hpp"
 
 namespace upsweep::packing {
 
@@ -26,16 +26,17 @@ struct Way {
 /// Every column of every share; check(first list, count) before any of them. Returns whether all lists are good.
 template <class Lists, class Check>
 bool copy_lists(const detail::PackCall& call, const Lists& lists, const Way& way, Check check) {
-  const auto copy_column = [&](const PackColumn& column, const ListShare& share) {
+  const auto copy_column = [&](const PackColumn& column, const cpu::ListShare& share) {
     const auto copy = way.kernels.copy[cpu::at_size(column.element_size)];
     return lists.write(share, column.out, column.element_size, way.non_temporal, way.kernels,
                        [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
                          return check(first, run.count) && copy(stage, run, column.data, column.length);
                        });
   };
-  return for_each_list_share(lists.offsets, lists.n, element_bytes(call), way.threads, [&](const ListShare& share) {
-    return std::ranges::all_of(call.columns, [&](const PackColumn& column) { return copy_column(column, share); });
-  });
+  return cpu::for_each_list_share(
+      lists.offsets, lists.n, element_bytes(call), way.threads, [&](const cpu::ListShare& share) {
+        return std::ranges::all_of(call.columns, [&](const PackColumn& column) { return copy_column(column, share); });
+      });
 }
 
 bool copy_all(const detail::PackCall& call, const Way& way) {
@@ -46,13 +47,13 @@ bool copy_all(const detail::PackCall& call, const Way& way) {
   if (one_after_the_other && !call.offsets_given) {
     const std::int64_t offsets[] = {0, call.total};
     const std::int64_t start = call.total == 0 ? 0 : start_of(call, 0);
-    return copy_lists(call, Laid<Offsets, GivenBounds<std::int64_t>>{{offsets}, 1, {&start, nullptr}}, way, any);
+    return copy_lists(call, cpu::Laid<Offsets, GivenBounds<std::int64_t>>{{offsets}, 1, {&start, nullptr}}, way, any);
   }
   return visit_bounds(call.lists, [&]<class Bounds>(Bounds bounds) {
-    const Laid<Offsets, Bounds> lists{{call.offsets}, call.lists.count, bounds};
+    const cpu::Laid<Offsets, Bounds> lists{{call.offsets}, call.lists.count, bounds};
     if (!call.offsets_given) return copy_lists(call, lists, way, any);
     return visit_lengths(call, [&]<class Lengths>(const Lengths& lengths) {
-      return copy_lists(call, lists, way, Fit<Lengths>{lengths, call.offsets});
+      return copy_lists(call, lists, way, cpu::Fit<Lengths>{lengths, call.offsets});
     });
   });
 }
@@ -60,7 +61,8 @@ bool copy_all(const detail::PackCall& call, const Way& way) {
 Status run(detail::PackCall& call, const Policy& policy) noexcept try {
   if (const Status status = lay_out(call, policy.threads); !status.ok()) return status;
   if (call.columns.empty()) return call.offsets_given ? first_bad(call) : Status{};
-  const Way way{cpu::pack_kernels(policy.isa), policy.threads, call.total * element_bytes(call) >= kNonTemporalBytes};
+  const Way way{cpu::pack_kernels(policy.isa), policy.threads,
+                call.total * element_bytes(call) >= cpu::kNonTemporalBytes};
   return copy_all(call, way) ? Status{} : first_bad(call);
 } catch (const std::bad_alloc&) {
   return {Code::out_of_memory};

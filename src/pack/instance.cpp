@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack/instance.cpp: the pack problem as the climber sees it: lists in order and permuted, its calls, and whether they are right.
 #include <algorithm>
-#include <functional>
 #include <random>
 #include <utility>
 
-#include "core/generated.hpp"
-#include "core/generated_lists.hpp"
+#include "core/list_instance.hpp"
 #include "pack/reference.hpp"
 #include "pack/rung.hpp"
 #include "upsweep/pack.hpp"
@@ -124,22 +122,8 @@ constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole
 constexpr Type kUsualTypes[] = {Type::float64};
 constexpr SettingInfo kSettings[] = {kListSetting};
 
-/// A column's, from 0 on. Throws.
-std::vector<std::int64_t> offsets_of(const Column& column) {
-  const auto* const values = static_cast<const std::int64_t*>(column.data.get());
-  if (column.count < 2) throw Error(Code::empty, column.name + ": has no lists to climb on");
-  const auto decrease = std::adjacent_find(values, values + column.count, std::greater<>());
-  if (decrease != values + column.count) {
-    throw Error(Code::stop_before_start,
-                column.name + ": offsets decrease after row " + std::to_string(decrease - values), decrease - values);
-  }
-  std::vector<std::int64_t> offsets(values, values + column.count);
-  for (std::int64_t& offset : offsets) offset -= values[0];
-  return offsets;
-}
-
-void visit_lists(const std::vector<std::int64_t>& offsets, Type type, std::int64_t size, const std::string& what,
-                 const Problem::Visit& visit) {
+void visit_both(const std::vector<std::int64_t>& offsets, Type type, std::int64_t size, const std::string& what,
+                const Problem::Visit& visit) {
   visit_type(type, [&]<class T>(std::type_identity<T>) {
     PackInstance<T> ordered(in_order(offsets), size, what + ", in order");
     visit(ordered);
@@ -152,15 +136,15 @@ void visit_lists(const std::vector<std::int64_t>& offsets, Type type, std::int64
 
 void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) {
-    const auto offsets = offsets_of(request.input[0]);
+    const auto offsets = offsets_of_column(request.input[0]);
     const std::int64_t size = offsets.back() == 0 ? std::ssize(offsets) - 1 : offsets.back();
-    return visit_lists(offsets, Type::float64, size, request.input[0].name, visit);
+    return visit_both(offsets, Type::float64, size, request.input[0].name, visit);
   }
   const ProblemInfo& info = problem(request.problem);
   const ListPattern pattern = list_pattern(request);
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t size : sizes_of(request, info)) {
-      visit_lists(generated_offsets(pattern, size), type, size, pattern_name(pattern), visit);
+      visit_both(generated_offsets(pattern, size), type, size, pattern_name(pattern), visit);
     }
   }
 }

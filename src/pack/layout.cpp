@@ -81,11 +81,6 @@ void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size,
   }
 }
 
-void throw_no_room(std::int64_t total, std::int64_t capacity) {
-  throw Error(Code::unequal_lengths, "the lists have " + std::to_string(total) +
-                                         " elements together, but an output has room for " + std::to_string(capacity));
-}
-
 void throw_bad_packed(const detail::PackCall& call, const Status& status) {
   const std::string list = "list " + std::to_string(status.index);
   switch (status.code) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/adjacent_lists.hpp"
 #include "core/lists.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/lookahead.hpp"
@@ -168,6 +169,5 @@ Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
 [[noreturn]] void throw_bad_packed(const detail::PackCall& call, const Status& status);
 /// Throws that of a bad list view, which starts there and has that size.
 [[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);
-[[noreturn]] void throw_no_room(std::int64_t total, std::int64_t capacity);
 
 }  // namespace upsweep::packing

@@ -65,24 +65,14 @@ std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
 /// What run_pack() on a GPU takes for such a call, whatever its offsets.
 gpu::WorkspaceSize pack_workspace(const gpu::Policy& policy, const PackCall& call);
 
-/// An operation of list_positions.hpp on a GPU. Which of the arrays it has, and what they are, is its own affair.
-struct PositionsCall {
-  enum class Kind : std::uint8_t {
-    lengths_to_offsets,
-    flatten,
-    offsets_to_parents,
-    parents_to_offsets,
-    local_index,
-    broadcast,
-    broadcast_to_offsets
-  };
+/// A conversion of list_positions.hpp on a GPU. Which of the arrays it has, and what they are, is its own affair.
+struct ConversionCall {
+  enum class Kind : std::uint8_t { lengths_to_offsets, flatten, parents_to_offsets, broadcast_to_offsets };
 
-  Kind kind = Kind::local_index;
-  Lists lists = {};  ///< of lengths and parents, which are its starts, those arrays as they are
-  Lists inner = {};  ///< of flatten
-  const void* values = nullptr;
-  std::int64_t element_size = sizeof(std::int64_t);  ///< of the output
-  const std::int64_t* offsets = nullptr;             ///< given ones
+  Kind kind = Kind::lengths_to_offsets;
+  Lists lists = {};                       ///< of lengths and parents, which are its starts, those arrays as they are
+  Lists inner = {};                       ///< of flatten
+  const std::int64_t* offsets = nullptr;  ///< given ones
   std::int64_t content = 0;
   void* out = nullptr;
   std::int64_t capacity = 0;          ///< of the output
@@ -91,20 +81,15 @@ struct PositionsCall {
 };
 
 /// Runs it; where it waits, returns the elements of all lists. Throws Error.
-std::int64_t run_positions(const gpu::Policy& policy, PositionsCall call);
-/// What any of them takes on so many lists and elements.
+std::int64_t run_conversion(const gpu::Policy& policy, ConversionCall call);
+/// What any operation of list_positions.hpp takes on so many lists and elements.
 gpu::WorkspaceSize positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements);
 
-// The operations of list_positions.hpp. All throw Error; those that return something, the number of elements written.
+// The conversions on the CPU. All throw Error; those that return something, the number of elements written.
 std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
                                     const Mask& valid, std::int64_t* offsets);
-std::int64_t run_offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
-                                    std::int64_t capacity);
 void run_parents_to_offsets(const Policy& policy, Type type, const void* parents, std::int64_t elements, std::int64_t n,
                             std::int64_t* offsets);
-std::int64_t run_local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity);
-std::int64_t run_broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
-                           void* out, std::int64_t capacity);
 std::int64_t run_broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                       std::int64_t content, std::int64_t* positions, std::int64_t capacity);
 void run_flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/positions.cpp: offsets, lengths, parents and positions of lists, each from the other, on the kernels of pack.
-#include "pack/positions.hpp"
+// pack/conversions.cpp: offsets from lengths, parents and other offsets, and positions by them, on the kernels of pack.
+#include "pack/conversions.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,35 +8,16 @@
 #include <new>
 #include <string>
 
+#include "core/adjacent_lists.hpp"
 #include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
+#include "cpu/list_runs.hpp"
 #include "pack/layout.hpp"
-#include "pack/runs.hpp"
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
 namespace packing {
-
-Lists without_empty(Lists lists) {
-  if (lists.has_size && lists.size == 0 && lists.count > 0 && !lists.valid.is_given()) lists.count = 0;
-  return lists;
-}
-
-void require_adjacent(const Lists& lists, const char* what) {
-  detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
-  if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
-  throw Error(Code::invalid_argument, std::string(what) +
-                                          " must be given by offsets or be of one size, and none be null: "
-                                          "pack_offsets() makes offsets of any");
-}
-
-void require_element_size(std::int64_t size) {
-  if (size >= 1 && size <= 16 && (size & (size - 1)) == 0) return;
-  throw Error(Code::invalid_argument, "values of " + std::to_string(size) + " bytes: they must have 1, 2, 4, 8 or 16");
-}
-
-void throw_too_many() { throw Error(Code::overflow, "the lists have more elements than int64 counts"); }
 
 void throw_bad_length(std::int64_t list, std::int64_t length) {
   const std::string which = "list " + std::to_string(list);
@@ -81,65 +62,6 @@ decltype(auto) with_memory(Call call) try {
   return call();
 } catch (const std::bad_alloc&) {
   throw Error(Code::out_of_memory, "no memory left for the shares of threads");
-}
-
-/// f(offsets) of adjacent lists.
-template <class F>
-decltype(auto) visit_offsets(const Lists& lists, F&& f) {
-  if (lists.has_size || lists.count == 0) return f(SizedOffsets{lists.size});
-  return visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
-    return f(GivenOffsets<T>{static_cast<const T*>(lists.starts)});
-  });
-}
-
-/// Throws stop_before_start for the first list of decreasing offsets. Without one, offsets are further apart than int64
-/// counts.
-template <class Offsets>
-[[noreturn]] void throw_bad_offsets(const Offsets& offsets, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t start = offsets(i);
-    const std::int64_t stop = offsets(i + 1);
-    if (stop < start) throw_bad_list(Code::stop_before_start, i, start, stop, 0);
-  }
-  throw_too_many();
-}
-
-/// The elements of all lists. Throws where they are more than the output has room for.
-template <class Offsets>
-std::int64_t total_of(const Offsets& offsets, std::int64_t n, std::int64_t capacity) {
-  std::int64_t total = 0;
-  if (__builtin_sub_overflow(offsets(n), offsets(0), &total) || total < 0) throw_bad_offsets(offsets, n);
-  if (total <= capacity) return total;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (offsets(i + 1) < offsets(i)) throw_bad_offsets(offsets, n);
-  }
-  throw_no_room(total, capacity);
-}
-
-/// Writes an element for each of the lists' by append(kernels, stage, run, first list). Returns how many.
-template <class Append>
-std::int64_t write_elements(const Policy& policy, const Lists& asked, void* out, std::int64_t element_size,
-                            std::int64_t capacity, Append append) {
-  const Lists lists = without_empty(asked);
-  require(policy);
-  require_adjacent(lists);
-  detail::require_array(out, capacity, "output");
-  const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
-  return visit_offsets(lists, [&]<class Offsets>(const Offsets& offsets) {
-    const std::int64_t total = total_of(offsets, lists.count, capacity);
-    const Laid<Offsets> laid{offsets, lists.count};
-    const bool non_temporal = total * element_size >= kNonTemporalBytes;
-    const auto write_share = [&](const ListShare& share) {
-      return laid.write(share, out, element_size, non_temporal, kernels,
-                        [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
-                          return append(kernels, stage, run, first);
-                        });
-    };
-    const bool good = with_memory(
-        [&] { return for_each_list_share(laid.offsets, laid.n, element_size, policy.threads, write_share); });
-    if (!good) throw_bad_offsets(offsets, lists.count);
-    return total;
-  });
 }
 
 // ------------------------------------------------------------------------------------------------------------- parents
@@ -225,8 +147,8 @@ std::int64_t detail::run_lengths_to_offsets(const Policy& policy, Type type, con
 
 void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
   packing::require(policy);
-  packing::require_adjacent(outer, "outer lists");
-  packing::require_adjacent(inner, "inner lists");
+  require_adjacent(outer, "outer lists");
+  require_adjacent(inner, "inner lists");
   require_array(offsets, 1, "offsets");
   const auto bad_list = [&](const auto& of_outer, const auto& of_inner) {
     const auto is_inner = [&](std::int64_t i) { return i >= 0 && i <= inner.count; };
@@ -249,8 +171,8 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
       return kNoIndex;
     });
   };
-  packing::visit_offsets(outer, [&](const auto& of_outer) {
-    packing::visit_offsets(inner, [&](const auto& of_inner) {
+  visit_offsets(outer, [&](const auto& of_outer) {
+    visit_offsets(inner, [&](const auto& of_inner) {
       const std::int64_t bad = bad_list(of_outer, of_inner);
       if (bad == kNoIndex) return;
       const std::int64_t start = of_outer(bad);
@@ -261,35 +183,6 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
 }
 
 // -------------------------------------------------------------------------------------------------- elements of lists
-
-std::int64_t detail::run_local_index(const Policy& policy, const Lists& lists, std::int64_t* index,
-                                     std::int64_t capacity) {
-  return packing::write_elements(
-      policy, lists, index, packing::kPositionBytes, capacity,
-      [](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run, std::int64_t) {
-        // Part of a list starts within it.
-        return run.starts == nullptr ? kernels.local_index(stage, run) : kernels.count_up(stage, run);
-      });
-}
-
-std::int64_t detail::run_offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
-                                            std::int64_t capacity) {
-  return packing::write_elements(policy, lists, parents, packing::kPositionBytes, capacity,
-                                 [](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run,
-                                    std::int64_t first) { return kernels.number(stage, run, first); });
-}
-
-std::int64_t detail::run_broadcast(const Policy& policy, const Lists& lists, const void* values,
-                                   std::int64_t element_size, void* out, std::int64_t capacity) {
-  packing::require_element_size(element_size);
-  require_array(values, lists.count, "values");
-  return packing::write_elements(
-      policy, lists, out, element_size, capacity,
-      [&](const cpu::PackKernels& kernels, cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
-        const auto repeat = kernels.repeat[cpu::at_size(element_size)];
-        return repeat(stage, run, static_cast<const std::byte*>(values) + first * element_size);
-      });
-}
 
 std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                               std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
@@ -307,11 +200,11 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
   call.offsets_given = true;
   const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
   const auto write_all = [&]<class Bounds, class Lengths>(Bounds bounds, const Lengths& lengths) {
-    const packing::Fit<Lengths> fit{lengths, offsets};
-    const packing::Laid<packing::GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
-    const bool non_temporal = call.total * packing::kPositionBytes >= packing::kNonTemporalBytes;
-    return packing::for_each_list_share(
-        laid.offsets, laid.n, packing::kPositionBytes, policy.threads, [&](const packing::ListShare& share) {
+    const cpu::Fit<Lengths> fit{lengths, offsets};
+    const cpu::Laid<GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
+    const bool non_temporal = call.total * packing::kPositionBytes >= cpu::kNonTemporalBytes;
+    return cpu::for_each_list_share(
+        laid.offsets, laid.n, packing::kPositionBytes, policy.threads, [&](const cpu::ListShare& share) {
           return laid.write(share, positions, packing::kPositionBytes, non_temporal, kernels,
                             [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
                               return fit(first, run.count) && kernels.count_up(stage, run);
@@ -327,7 +220,7 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
       });
   if (good) return call.total;
   if (status.ok()) status = packing::first_bad(call);
-  if (status.code == Code::unequal_lengths && status.index == kNoIndex) packing::throw_no_room(call.total, capacity);
+  if (status.code == Code::unequal_lengths && status.index == kNoIndex) throw_no_room(call.total, capacity);
   packing::throw_bad_packed(call, status);
 }
 

@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/positions_on_device.cpp: calls of list_positions.hpp on a GPU: validated, run, failures as Errors.
-#include "pack/positions_on_device.hpp"
+// pack/conversions_on_device.cpp: conversions of list_positions.hpp on a GPU: validated, run, failures as Errors.
+#include "pack/conversions_on_device.hpp"
 
 #include <limits>
 #include <string>
 
 #include "core/no_ladder.hpp"
 #include "cuda/list_call.hpp"
+#include "pack/conversions.hpp"
 #include "pack/layout.hpp"
-#include "pack/positions.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep {
 namespace packing {
 
 #if !UPSWEEP_HAS_CUDA
-Status launch_positions(const detail::PositionsCall&) noexcept { return {Code::not_built}; }
-std::int64_t positions_scratch(std::int64_t, std::int64_t) noexcept { return 0; }
+Status launch_conversion(const detail::ConversionCall&) noexcept { return {Code::not_built}; }
+std::int64_t conversion_scratch(std::int64_t, std::int64_t) noexcept { return 0; }
 #endif
 
 namespace {
 
-using detail::PositionsCall;
-using Kind = PositionsCall::Kind;
+using detail::ConversionCall;
+using Kind = ConversionCall::Kind;
 
 bool takes_arrays(Kind kind) { return kind == Kind::lengths_to_offsets || kind == Kind::parents_to_offsets; }
-bool writes_elements(Kind kind) {
-  return kind == Kind::offsets_to_parents || kind == Kind::local_index || kind == Kind::broadcast;
-}
 
 /// Throws what is wrong with a call before a list is looked at.
-void require_call(const PositionsCall& call) {
+void require_call(const ConversionCall& call) {
   const Lists& lists = call.lists;
   switch (call.kind) {
     case Kind::lengths_to_offsets:
@@ -45,14 +43,6 @@ void require_call(const PositionsCall& call) {
       detail::require_array(lists.starts, lists.count, "parents");
       if (call.capacity < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
       break;
-    case Kind::broadcast:
-      require_element_size(call.element_size);
-      detail::require_array(call.values, lists.count, "values");
-      [[fallthrough]];
-    case Kind::offsets_to_parents:
-    case Kind::local_index:
-      require_adjacent(lists);
-      break;
     case Kind::broadcast_to_offsets:
       if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
       detail::require_lists(lists, call.content);
@@ -63,19 +53,18 @@ void require_call(const PositionsCall& call) {
   detail::require_array(call.out, writes_offsets ? 1 : call.capacity, writes_offsets ? "offsets" : "output");
 }
 
-void require_device_arrays(const PositionsCall& call, int device) {
+void require_device_arrays(const ConversionCall& call, int device) {
   const bool has_bounds = !takes_arrays(call.kind);
   gpu::require_device_lists(call.lists, device, has_bounds ? "starts" : "the input",
                             has_bounds ? "stops" : "the input");
   gpu::require_device_lists(call.inner, device);
-  if (call.values != nullptr) gpu::require_device_array(call.values, call.lists.count, device, "values");
   if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
   if (call.out != nullptr) gpu::require_device_memory(call.out, device, "the output");
 }
 
 // ------------------------------------------------------------------------------------------------------------ failures
 
-[[noreturn]] void throw_bad(const PositionsCall& call, const gpu::PackStatus& bad) {
+[[noreturn]] void throw_bad(const ConversionCall& call, const gpu::PackStatus& bad) {
   const std::int64_t i = bad.first_bad;
   gpu::Stream stream = call.launch->stream;
   if (takes_arrays(call.kind)) {
@@ -90,17 +79,17 @@ void require_device_arrays(const PositionsCall& call, int device) {
 }
 
 /// Waits for the call. Returns the elements of all lists.
-std::int64_t await(const PositionsCall& call) {
+std::int64_t await(const ConversionCall& call) {
   gpu::PackStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
   if (status.first_bad != kNoIndex) throw_bad(call, status);
-  if (status.code == Code::overflow) throw_too_many();
+  if (status.code == Code::overflow) throw_too_many_elements();
   if (status.code != Code::ok) throw_no_room(status.total, call.capacity);
   return status.total;
 }
 
 /// As kernels take it.
-PositionsCall prepared(PositionsCall call) {
+ConversionCall prepared(ConversionCall call) {
   if (call.kind == Kind::parents_to_offsets) {  // a list and an offset past the last
     ++call.lists.count;
     ++call.capacity;
@@ -111,9 +100,8 @@ PositionsCall prepared(PositionsCall call) {
 }  // namespace
 }  // namespace packing
 
-std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call) {
+std::int64_t detail::run_conversion(const gpu::Policy& policy, ConversionCall call) {
   require_no_rung(policy.rung);
-  if (packing::writes_elements(call.kind)) call.lists = packing::without_empty(call.lists);
   packing::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
@@ -121,7 +109,7 @@ std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call
   packing::require_device_arrays(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   call = packing::prepared(call);
-  const gpu::WorkspaceSize own{.scratch = packing::positions_scratch(call.lists.count, call.capacity)};
+  const gpu::WorkspaceSize own{.scratch = packing::conversion_scratch(call.lists.count, call.capacity)};
   const gpu::WorkspaceSize size = gpu::followed_by(own, gpu::kResultBytes);
   const gpu::DeviceCall memory(policy, size);
   call.launch = &memory.launch();
@@ -129,16 +117,16 @@ std::int64_t detail::run_positions(const gpu::Policy& policy, PositionsCall call
     void* const result = static_cast<std::byte*>(memory.launch().scratch) + size.scratch - gpu::kResultBytes;
     call.status = static_cast<gpu::PackStatus*>(result);
   }
-  if (const Status status = packing::launch_positions(call); !status.ok()) throw_status(status, "list positions");
+  if (const Status status = packing::launch_conversion(call); !status.ok())
+    throw_status(status, "conversions of lists");
   return waits ? packing::await(call) : 0;
 }
 
 gpu::WorkspaceSize detail::positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements) {
-  require_no_rung(policy.rung);
   require_lists(Lists::of_size(lists, 0), 0);
   const gpu::CurrentDevice current(policy.device);
   // Of parents_to_offsets: a list and an offset past the last.
-  return gpu::followed_by({.scratch = packing::positions_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
+  return gpu::followed_by({.scratch = packing::conversion_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
 }
 
 }  // namespace upsweep

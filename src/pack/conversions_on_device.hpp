@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/positions_on_device.hpp: what a conversion of positions in lists on a GPU takes and leaves.
+// pack/conversions_on_device.hpp: what a conversion on a GPU takes and leaves.
 #pragma once
 
 #include "upsweep/detail/pack_call.hpp"
@@ -8,8 +8,8 @@
 namespace upsweep::packing {
 
 /// Puts the call, whose arrays are validated, into call.launch's stream.
-Status launch_positions(const detail::PositionsCall& call) noexcept;
+Status launch_conversion(const detail::ConversionCall& call) noexcept;
 /// Scratch bytes of any call on so many lists and elements.
-std::int64_t positions_scratch(std::int64_t lists, std::int64_t elements) noexcept;
+std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexcept;
 
 }  // namespace upsweep::packing

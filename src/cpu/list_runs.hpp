@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/runs.hpp: the lists of a share as kernels take them: runs with offsets and starts in 64 bits, and the lists it cuts.
+// cpu/list_runs.hpp: the lists of a share as kernels take them: runs with offsets and starts in 64 bits, and the lists it cuts.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "core/adjacent_lists.hpp"
 #include "core/lists.hpp"
+#include "cpu/list_cuts.hpp"
 #include "cpu/pack_kernels.hpp"
-#include "pack/cuts.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::cpu {
 
 /// Outputs from here on are stored past the caches, as those of scans are.
 inline constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
@@ -47,7 +48,7 @@ class Converted {
     return buffer_;
   }
 
-  std::int64_t buffer_[kRunLists + cpu::kListsAhead + 1];  // uninitialised
+  std::int64_t buffer_[kRunLists + kListsAhead + 1];  // uninitialised
 };
 
 /// The lists that a share is of: where their elements go, and where they are from.
@@ -63,7 +64,7 @@ struct Laid {
     const std::int64_t ends[] = {0, count};
     std::int64_t start = into;  // of a list by itself
     if constexpr (!std::is_same_v<Starts, NoStarts>) start += starts.start(i);
-    return kernel(cpu::ListRun{ends, &start, 1, 0}, i);
+    return kernel(ListRun{ends, &start, 1, 0}, i);
   }
 
   /// All of the share, in order, until kernel(run, first list of it) returns false. Of a list that is cut the run has one
@@ -83,8 +84,8 @@ struct Laid {
     Converted from;
     for (std::int64_t i = share.begin.list + 1; i < share.end.list; i += kRunLists) {
       const std::int64_t count = std::min(kRunLists, share.end.list - i);
-      const std::int64_t known = std::min(count + cpu::kListsAhead, n - i);
-      const cpu::ListRun run{to.offsets(offsets, i, known + 1), from.starts(starts, i, known), count, known};
+      const std::int64_t known = std::min(count + kListsAhead, n - i);
+      const ListRun run{to.offsets(offsets, i, known + 1), from.starts(starts, i, known), count, known};
       if (!kernel(run, i)) return false;
     }
     return part_of_list(share.end.list);
@@ -93,12 +94,11 @@ struct Laid {
   /// The same from a stage into the share's part of `out`, by append(stage, run, first list).
   template <class Append>
   bool write(const ListShare& share, void* out, std::int64_t element_size, bool non_temporal,
-             const cpu::PackKernels& kernels, Append append) const {
-    cpu::Stage stage;  // NOLINT(cppcoreguidelines-pro-type-member-init): bytes are written before they are read
+             const PackKernels& kernels, Append append) const {
+    Stage stage;  // NOLINT(cppcoreguidelines-pro-type-member-init): bytes are written before they are read
     const std::int64_t count = share.end.element - share.begin.element;
-    cpu::begin(stage, static_cast<std::byte*>(out) + share.begin.element * element_size, count * element_size,
-               non_temporal);
-    return for_each_run(share, [&](const cpu::ListRun& run, std::int64_t list) { return append(stage, run, list); }) &&
+    begin(stage, static_cast<std::byte*>(out) + share.begin.element * element_size, count * element_size, non_temporal);
+    return for_each_run(share, [&](const ListRun& run, std::int64_t list) { return append(stage, run, list); }) &&
            kernels.finish(stage);
   }
 };
@@ -119,4 +119,4 @@ struct Fit {
   }
 };
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::cpu

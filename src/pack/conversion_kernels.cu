@@ -1,53 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/positions_kernels.cu: conversions of positions in lists on a GPU.
+// pack/conversion_kernels.cu: conversions of list_positions.hpp on a GPU.
 //
-// Local indices, parents, values per list and positions are written for each element along the path of cuda/list_path.cuh,
-// where lists are checked too: offsets read once, and twice where a list's value is asked for. Sorted parents make such lists as
-// well: list k has the offsets that come to k. Offsets from lengths are the scan that pack has.
+// Positions by given offsets are written for each element along the path of cuda/list_path.cuh, where lists are checked too.
+// Sorted parents make such lists as well: list k has the offsets that come to k. Offsets from lengths are the scan that pack has.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
-#include "cuda/list_path.cuh"
-#include "pack/positions_on_device.hpp"
+#include "cuda/list_positions.cuh"
+#include "pack/conversions_on_device.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 
 namespace upsweep::packing {
 namespace {
 
-using detail::PositionsCall;
-using Kind = PositionsCall::Kind;
+using detail::ConversionCall;
+using Kind = ConversionCall::Kind;
+using gpu::AdjacentOffsets;
+using gpu::ListNumber;
 using gpu::PackStatus;
-
-__device__ __forceinline__ std::int64_t bound_at(const void* bounds, Type type, std::int64_t i) {
-  if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
-  if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
-  return static_cast<const std::uint32_t*>(bounds)[i];
-}
+using gpu::PositionSink;
 
 // -------------------------------------------------------------------------------------------------------------- offsets
-
-/// Those of lists that lie one after the other.
-struct AdjacentOffsets {
-  static constexpr Code kTooFar = Code::overflow;
-  const void* data;  ///< null: lists of one size
-  std::int64_t count;
-  std::int64_t size;
-  Type type;
-
-  explicit AdjacentOffsets(const Lists& lists)
-      : data(lists.has_size || lists.count == 0 ? nullptr : lists.starts),
-        count(lists.count),
-        size(lists.size),
-        type(lists.type) {}
-
-  __device__ __forceinline__ std::int64_t operator()(std::int64_t i) const {
-    return data == nullptr ? i * size : bound_at(data, type, i);
-  }
-  __device__ static bool is_bad(std::int64_t, std::int64_t begin, std::int64_t end) { return end < begin; }
-  __device__ static Code wrong(std::int64_t) { return Code::stop_before_start; }
-  __device__ static std::int64_t elements(std::int64_t total) { return total; }
-};
 
 /// Of lists that say how many parents come before each offset: list k has those that parent k is the first to reach, one more
 /// list those that none reaches.
@@ -61,13 +35,13 @@ struct ParentOffsets {
 
   __device__ __forceinline__ std::int64_t operator()(std::int64_t k) const {
     if (k == 0) return 0;
-    return k == count ? lists + 1 : gpu::apart(bound_at(parents, type, k - 1), -1);
+    return k == count ? lists + 1 : gpu::apart(gpu::bound_at(parents, type, k - 1), -1);
   }
   [[nodiscard]] __device__ bool is_bad(std::int64_t k, std::int64_t begin, std::int64_t end) const {
     return k < parent_count && (end < 1 || end > lists || end < begin);
   }
   [[nodiscard]] __device__ Code wrong(std::int64_t k) const {
-    const std::int64_t parent = bound_at(parents, type, k);
+    const std::int64_t parent = gpu::bound_at(parents, type, k);
     return parent < 0 || parent >= lists ? Code::index_out_of_range : Code::stop_before_start;
   }
   [[nodiscard]] __device__ std::int64_t elements(std::int64_t) const { return parent_count; }
@@ -94,28 +68,12 @@ struct FittingOffsets {
 
 // --------------------------------------------------------------------------------------------------------- what is written
 
-using PositionSink = gpu::ArraySink<std::int64_t, 2>;
-
-struct LocalIndex : PositionSink {
-  __device__ static std::int64_t value(std::int64_t, std::int64_t element, std::int64_t begin) {
-    return element - begin;
-  }
-};
-struct ListNumber : PositionSink {
-  __device__ static std::int64_t value(std::int64_t list, std::int64_t, std::int64_t) { return list; }
-};
 struct ContentPosition : PositionSink {
   gpu::MovedLists lists;
   [[nodiscard]] __device__ std::int64_t value(std::int64_t list, std::int64_t element, std::int64_t begin) const {
     return lists.start(list) + (element - begin);
   }
 };
-template <class E, int kTogether>
-struct ListValue : gpu::ArraySink<E, kTogether> {
-  const E* values;
-  [[nodiscard]] __device__ E value(std::int64_t list, std::int64_t, std::int64_t) const { return values[list]; }
-};
-
 // ------------------------------------------------------------------------------------------------------------------ calls
 
 /// A call's memory, which holds what any call on as many lists and elements needs.
@@ -124,7 +82,7 @@ struct Scratch {
       : parts(memory), path(gpu::pieces_of(lists, elements, PositionSink::kPiece), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(lists));
   }
-  explicit Scratch(const PositionsCall& call) : Scratch(call.lists.count, call.capacity, call.launch->scratch) {}
+  explicit Scratch(const ConversionCall& call) : Scratch(call.lists.count, call.capacity, call.launch->scratch) {}
 
   gpu::ScratchParts parts;
   gpu::PathScratch path;
@@ -132,21 +90,12 @@ struct Scratch {
 };
 
 template <class Offsets, class Sink>
-cudaError_t launch_elements(const PositionsCall& call, const Offsets& offsets, const Sink& sink) {
+cudaError_t launch_elements(const ConversionCall& call, const Offsets& offsets, const Sink& sink) {
   const Scratch scratch(call);
   const gpu::Stream stream = call.launch->stream;
   const cudaError_t error = gpu::launch_path(offsets, sink, call.capacity, scratch.path, stream);
   if (error != cudaSuccess) return error;
   return gpu::launch_conclude_path(offsets, call.capacity, scratch.path, call.status, stream);
-}
-
-cudaError_t launch_broadcast(const PositionsCall& call) {
-  const AdjacentOffsets offsets(call.lists);
-  return gpu::visit_element(call.element_size, call.values, call.out, [&]<class E>(std::type_identity<E>) {
-    constexpr int kTogether = alignof(E) == sizeof(E) ? int{16 / sizeof(E)} : 1;
-    const ListValue<E, kTogether> sink{{static_cast<E*>(call.out)}, static_cast<const E*>(call.values)};
-    return launch_elements(call, offsets, sink);
-  });
 }
 
 // ---- Lengths.
@@ -157,7 +106,7 @@ struct LengthOf {
   gpu::DeviceMask valid;
   bool has_nulls;
   __device__ std::int64_t operator()(std::int64_t i) const {
-    return has_nulls && !valid[i] ? 0 : bound_at(lengths, type, i);
+    return has_nulls && !valid[i] ? 0 : gpu::bound_at(lengths, type, i);
   }
 };
 
@@ -171,7 +120,7 @@ __global__ void conclude_lengths(LengthOf length, std::int64_t n, const std::int
   *status = {bad, 0, length(bad) < 0 ? Code::stop_before_start : Code::overflow};
 }
 
-cudaError_t launch_lengths(const PositionsCall& call) {
+cudaError_t launch_lengths(const ConversionCall& call) {
   const Lists& lists = call.lists;
   auto* const offsets = static_cast<std::int64_t*>(call.out);
   const LengthOf length{lists.starts, lists.type, gpu::DeviceMask(lists.valid), lists.valid.is_given()};
@@ -227,7 +176,7 @@ __global__ void conclude_flat(const __grid_constant__ Levels levels, std::int64_
   *status = {bad, 0, levels.wrong(bad)};
 }
 
-cudaError_t launch_flatten(const PositionsCall& call) {
+cudaError_t launch_flatten(const ConversionCall& call) {
   const Levels levels{AdjacentOffsets(call.lists), AdjacentOffsets(call.inner), call.inner.count};
   auto* const offsets = static_cast<std::int64_t*>(call.out);
   const std::int64_t lists = call.lists.count;
@@ -245,23 +194,17 @@ cudaError_t launch_flatten(const PositionsCall& call) {
                              static_cast<const std::int64_t*>(offsets), call.status);
 }
 
-cudaError_t launch(const PositionsCall& call) {
+cudaError_t launch(const ConversionCall& call) {
   auto* const out = static_cast<std::int64_t*>(call.out);
   switch (call.kind) {
     case Kind::lengths_to_offsets:
       return launch_lengths(call);
     case Kind::flatten:
       return launch_flatten(call);
-    case Kind::offsets_to_parents:
-      return launch_elements(call, AdjacentOffsets(call.lists), ListNumber{{out}});
     case Kind::parents_to_offsets: {
       const ParentOffsets offsets{call.lists.starts, call.lists.count - 1, call.capacity - 1, call.lists.type};
       return launch_elements(call, offsets, ListNumber{{out}});
     }
-    case Kind::local_index:
-      return launch_elements(call, AdjacentOffsets(call.lists), LocalIndex{{out}});
-    case Kind::broadcast:
-      return launch_broadcast(call);
     case Kind::broadcast_to_offsets: {
       const gpu::MovedLists lists(call.lists, call.content);
       return launch_elements(call, FittingOffsets{call.offsets, lists}, ContentPosition{{out}, lists});
@@ -272,9 +215,9 @@ cudaError_t launch(const PositionsCall& call) {
 
 }  // namespace
 
-Status launch_positions(const PositionsCall& call) noexcept { return gpu::status_of(launch(call)); }
+Status launch_conversion(const ConversionCall& call) noexcept { return gpu::status_of(launch(call)); }
 
-std::int64_t positions_scratch(std::int64_t lists, std::int64_t elements) noexcept {
+std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexcept {
   return Scratch(lists, elements, nullptr).parts.bytes();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack/cuts.hpp: equal shares of the elements of lists and of the lists themselves, found by search: cuts of a merge path.
+// cpu/list_cuts.hpp: equal shares of the elements of lists and of the lists themselves, found by search: cuts of a merge path.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "cpu/parallel.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::cpu {
 
 /// Where shares begin and end: before an element of a list. All earlier lists are before it.
 struct Cut {
@@ -27,7 +27,7 @@ struct ListShare {
 inline constexpr std::int64_t kListBytes = 16;
 /// Shares of a worker: whoever is done takes the next, so that a core that is slow, or taken away, holds up few others.
 inline constexpr std::int64_t kSharesOfWorker = 16;
-inline constexpr std::int64_t kLeastShareBytes = 2 * cpu::kBlockBytes;
+inline constexpr std::int64_t kLeastShareBytes = 2 * kBlockBytes;
 
 /// `Offsets`: offsets(i), for i in 0 … n, which need not be valid.
 template <class Offsets>
@@ -75,14 +75,14 @@ template <class Offsets, class Work>
 bool for_each_list_share(const Offsets& offsets, std::int64_t n, std::int64_t element_bytes, int threads, Work share) {
   const Cuts<Offsets> cuts(offsets, n, element_bytes);
   const std::int64_t work = cuts.work();
-  const int workers = cpu::block_workers(cpu::parts(work, cpu::kBlockBytes), threads);
+  const int workers = block_workers(parts(work, kBlockBytes), threads);
   if (workers == 1) return share(ListShare{{0, 0}, cuts.end()});
 
   const std::int64_t count = std::clamp<std::int64_t>(work / kLeastShareBytes, 1, workers * kSharesOfWorker);
-  const std::int64_t each = cpu::parts(work, count);
+  const std::int64_t each = parts(work, count);
   std::vector<Cut> at(static_cast<std::size_t>(count) + 1);
-  cpu::run_workers(workers, [&](int worker) {
-    const cpu::Share mine = cpu::share_of(count, worker, workers);
+  run_workers(workers, [&](int worker) {
+    const Share mine = share_of(count, worker, workers);
     for (std::int64_t i = mine.first; i < mine.last; ++i) at[static_cast<std::size_t>(i)] = cuts.at(i * each);
   });
   at[0] = {0, 0};
@@ -90,7 +90,7 @@ bool for_each_list_share(const Offsets& offsets, std::int64_t n, std::int64_t el
   const auto goes_back = [](const Cut& a, const Cut& b) { return b.list < a.list || b.element < a.element; };
   if (std::ranges::adjacent_find(at, goes_back) != at.end()) return false;
 
-  const std::int64_t bad = cpu::for_each_block_on(workers, count, 1, [&](cpu::Range one) {
+  const std::int64_t bad = for_each_block_on(workers, count, 1, [&](Range one) {
     const auto i = static_cast<std::size_t>(one.first);
     return share(ListShare{at[i], at[i + 1]}) ? kNoIndex : one.first;
   });
@@ -98,27 +98,12 @@ bool for_each_list_share(const Offsets& offsets, std::int64_t n, std::int64_t el
 }
 
 /// The elements [begin, end) of a share that are list i's; `begins` and `ends` are where the list does.
-struct Elements {
+struct ElementRange {
   std::int64_t begin;
   std::int64_t end;
 };
-constexpr Elements within(const ListShare& share, std::int64_t i, std::int64_t begins, std::int64_t ends) {
+constexpr ElementRange within(const ListShare& share, std::int64_t i, std::int64_t begins, std::int64_t ends) {
   return {i == share.begin.list ? share.begin.element : begins, i == share.end.list ? share.end.element : ends};
 }
 
-/// Offsets in memory.
-template <class T>
-struct GivenOffsets {
-  const T* offsets;
-
-  std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(offsets[i]); }
-};
-
-/// Those of lists of one size.
-struct SizedOffsets {
-  std::int64_t size;
-
-  std::int64_t operator()(std::int64_t i) const { return i * size; }
-};
-
-}  // namespace upsweep::packing
+}  // namespace upsweep::cpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/adjacent_lists.cpp: what calls on lists that lie one after the other refuse.
+#include "core/adjacent_lists.hpp"
+
+#include <limits>
+#include <string>
+
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+
+void require_adjacent(const Lists& lists, std::string_view what) {
+  detail::require_lists(lists, std::numeric_limits<std::int64_t>::max());
+  if (lists.count == 0 || (lists.are_adjacent() && !lists.valid.is_given())) return;
+  throw Error(Code::invalid_argument, std::string(what) +
+                                          " must be given by offsets or be of one size, and none be null: "
+                                          "pack_offsets() makes offsets of any");
+}
+
+void throw_too_many_elements() { throw Error(Code::overflow, "the lists have more elements than int64 counts"); }
+
+void throw_no_room(std::int64_t total, std::int64_t capacity) {
+  throw Error(Code::unequal_lengths, "the lists have " + std::to_string(total) +
+                                         " elements together, but an output has room for " + std::to_string(capacity));
+}
+
+}  // namespace upsweep
