@@ -74,8 +74,12 @@ Parts parts_of(const arrow::Array& array) {
 
 class ArrowListReader final : public ListReader {
  public:
-  ArrowListReader(std::unique_ptr<Table> table, const ArrowTable& arrow, int column, std::string name)
-      : table_(std::move(table)), arrow_(arrow), column_(column), type_(arrow.type(column)) {
+  ArrowListReader(std::unique_ptr<Table> table, const ArrowTable& arrow, int column, std::string name, int threads)
+      : table_(std::move(table)),
+        arrow_(arrow),
+        column_(column),
+        type_(arrow.type(column)),
+        policy_(par.with_threads(threads)) {
     const auto& list = static_cast<const arrow::BaseListType&>(type_);
     element_ = field_of(*list.value_field());
     element_.name = arrow.fields()[static_cast<std::size_t>(column)].name;
@@ -182,7 +186,7 @@ class ArrowListReader final : public ListReader {
   // Makes lists that follow each other of views, which lie in any order and may share elements.
   void pack_views(const ListViews& views, ListBatch& batch, Memory& memory) const try {
     auto* const offsets = room<std::int64_t>(views.count + 1, memory);
-    const std::int64_t total = pack_offsets(par, views, batch.length, offsets).total;
+    const std::int64_t total = pack_offsets(policy_, views, batch.length, offsets).total;
     const int size = size_of(info_.type);
     std::vector<PackColumn> columns;
     std::byte* const content = room(total, size, memory);
@@ -195,7 +199,7 @@ class ArrowListReader final : public ListReader {
       valid = room<std::uint8_t>(total, memory);
       columns.emplace_back(valid_bytes.data(), batch.length, valid, total, 1);
     }
-    (void)pack_content(par, views, offsets, columns);
+    (void)pack_content(policy_, views, offsets, columns);
     batch.lists = Lists::by_offsets(offsets, views.count).with_validity(views.valid);
     batch.content = content;
     batch.length = total;
@@ -224,6 +228,7 @@ class ArrowListReader final : public ListReader {
   const ArrowTable& arrow_;  // the same
   int column_;
   const arrow::DataType& type_;
+  Policy policy_;  // of views that are packed
   Field element_;
   ColumnInfo info_;
   int part_ = 0;
@@ -233,10 +238,10 @@ class ArrowListReader final : public ListReader {
 
 }  // namespace
 
-std::unique_ptr<ListReader> open_lists(TableColumn& column) {
+std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads) {
   const auto* const arrow = dynamic_cast<const ArrowTable*>(column.table.get());
   if (arrow == nullptr || !is_list(arrow->type(column.column))) return nullptr;
-  return std::make_unique<ArrowListReader>(std::move(column.table), *arrow, column.column, column.name);
+  return std::make_unique<ArrowListReader>(std::move(column.table), *arrow, column.column, column.name, threads);
 }
 
 }  // namespace upsweep::io

@@ -18,7 +18,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
                                         const ChooseColumn& choose, int threads);
 
 /// The lists of a column, of which the table is taken; null where it has none.
-std::unique_ptr<ListReader> open_lists(TableColumn& column);
+std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads);
 
 // These throw what Arrow throws too.
 std::unique_ptr<Table> open_parquet_table(const std::string& path);

@@ -139,7 +139,7 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads) {
   const Source found = split_source(std::string(source));
   TableColumn column =
       open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN");
-  opened.lists = open_lists(column);
+  opened.lists = open_lists(column, threads);
   if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;
 }

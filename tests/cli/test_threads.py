@@ -16,8 +16,9 @@ def few(upsweep):
     if not FEW:
         pytest.skip("UPSWEEP_FEW_THREADS is not set")
 
-    def run(threads, *args):
-        return upsweep.run(*args, env={**os.environ, "LD_PRELOAD": FEW, "THREADS_AT_MOST": str(threads)})
+    def run(threads, *args, asked=None):
+        env = {**os.environ, "LD_PRELOAD": FEW, "THREADS_AT_MOST": str(threads)}
+        return upsweep.run(*args, env=env if asked is None else {**env, "THREADS_ASKED": str(asked)})
 
     return run
 
@@ -76,6 +77,26 @@ def test_files_with_few_threads(upsweep, few, arrow, file, threads):
         assert done.returncode == 0, done
         if args[0] == "reduce":
             assert done.stdout == b"%d\n" % (n * (n - 1) // 2)
+
+
+def test_list_views_take_as_many_threads_as_they_may(upsweep, few, arrow):
+    """Lists that lie one after the other are not packed: what is asked for beside that is Arrow's."""
+    if not hasattr(arrow, "ListViewArray"):
+        pytest.skip("this pyarrow has no list views")
+    content = arrow.array(np.arange(N))
+    offsets = arrow.array(np.arange(0, N + 1, 3), arrow.int32())
+    sizes = arrow.array(np.full(N // 3, 3), arrow.int32())
+    upsweep.table("views.arrow", {"x": arrow.ListViewArray.from_arrays(offsets[:-1], sizes, content)})
+    upsweep.table("lists.arrow", {"x": arrow.ListArray.from_arrays(offsets, content)})
+
+    def asked(file, threads):
+        upsweep.write("asked", b"")
+        done = few(100, "segment", f"{file}:x", "--threads", threads, asked=upsweep.folder / "asked")
+        assert done.returncode == 0, done
+        return (upsweep.folder / "asked").stat().st_size
+
+    assert asked("views.arrow", 1) == asked("lists.arrow", 1)
+    assert asked("views.arrow", 4) > asked("views.arrow", 1)
 
 
 @pytest.mark.parametrize("megabytes", [80, 100, 120, 140, 200, 300, 600, 2000])
