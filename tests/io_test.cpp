@@ -470,6 +470,20 @@ TEST_F(IoTest, SeveralFilesAppearTogetherOrNotAtAll) {
   EXPECT_EQ(read_all<double>(path("out.1.npy")), (std::vector<double>{1, 2, 3}));
 }
 
+TEST_F(IoTest, SuffixesMayBeInCapitalLetters) {
+  const std::int64_t offsets[] = {0, 2, 3};
+  const double values[] = {1, 2, 3};
+  const ResultArray column{values};
+  for (const std::string name : {"out.Parquet", "out.ARROW", "OUT.NPY"}) {
+    const auto writer = open_results(path(name), Shape::lists, {{.name = "x", .type = Type::float64}});
+    writer->write_lists(offsets, {&column, 1});
+    writer->close();
+  }
+  EXPECT_EQ(slurp(path("out.Parquet")).substr(0, 4), "PAR1");
+  EXPECT_EQ(slurp(path("out.ARROW")).substr(0, 6), "ARROW1");
+  EXPECT_EQ(read_all<double>(path("OUT.0.npy")), (std::vector<double>{1, 2, 3}));
+}
+
 TEST_F(IoTest, WrongCountsAreTheCallersFault) {
   const std::int64_t values[] = {1, 2, 3};
   expect_error(Code::malformed, "3 elements were announced and 2 written", [&] {

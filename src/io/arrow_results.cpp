@@ -25,6 +25,7 @@
 #include "io/arrow_errors.hpp"
 #include "io/output_file.hpp"
 #include "io/result_writer.hpp"
+#include "io/source.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
 
@@ -230,7 +231,7 @@ class ArrowResults final : public ResultWriter {
     }
     schema_ = arrow::schema(std::move(fields));
     writer_ =
-        put([&] { return path.ends_with(".parquet") ? open_parquet(schema_, stream_) : open_ipc(schema_, stream_); });
+        put([&] { return ends_in(path, ".parquet") ? open_parquet(schema_, stream_) : open_ipc(schema_, stream_); });
   }
 
   void write(std::span<const ResultArray> columns, std::int64_t rows) override {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "io/npy_writer.hpp"
+#include "io/source.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -29,7 +30,7 @@ class NpyResults final : public ResultWriter {
       throw Error(Code::unwritable,
                   fmt::format("{}: several files are written, whose names begin so: this is no file", path));
     }
-    const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
+    const std::string stem = ends_in(path, ".npy") ? path.substr(0, path.size() - 4) : path;
     if (shape == Shape::lists) {
       open(stem + ".offsets.npy", {}, -1);
       constexpr std::int64_t kZero = 0;
@@ -129,7 +130,7 @@ void make_distinct(std::vector<ResultColumn>& columns) {
 
 }  // namespace
 
-bool is_arrow_name(const std::string& path) { return path.ends_with(".parquet") || path.ends_with(".arrow"); }
+bool is_arrow_name(const std::string& path) { return ends_in(path, ".parquet") || ends_in(path, ".arrow"); }
 
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows) {

@@ -62,7 +62,7 @@ class ResultWriter {
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows = -1);
 
-/// Whether the name says Parquet or Arrow IPC: lists are columns there.
+/// Whether the name says Parquet or Arrow IPC, in small or capital letters: lists are columns there.
 [[nodiscard]] bool is_arrow_name(const std::string& path);
 
 /// In arrow_results.cpp, where Arrow C++ is built in.

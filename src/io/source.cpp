@@ -20,12 +20,6 @@ int look_for(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
 }
 
-bool ends_in(std::string_view path, std::string_view suffix) {
-  if (path.size() < suffix.size()) return false;
-  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
-  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
-}
-
 // Of what is open, which is no folder.
 struct stat status_of(const Descriptor& file, std::string_view name) {
   struct stat status{};
@@ -58,6 +52,12 @@ Source split_source(const std::string& source) {
     if (head == 0) return {std::move(path), source.substr(colon + 1)};
   }
   throw_read_error(path, head);
+}
+
+bool ends_in(std::string_view path, std::string_view suffix) {
+  if (path.size() < suffix.size()) return false;
+  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
+  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
 }
 
 Opened open_file(const std::string& path) {
