@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -29,6 +30,20 @@
 #include "io/result_writer.hpp"
 #include "tests/files.hpp"
 #include "upsweep/error.hpp"
+
+namespace {
+
+/// Whether files can have a second name here, as they cannot where the file system is FAT.
+bool has_links = true;
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" int link(const char* from, const char* to) noexcept {
+  if (has_links) return ::linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+  errno = EPERM;
+  return -1;
+}
 
 namespace upsweep::io {
 namespace {
@@ -460,14 +475,55 @@ TEST_F(IoTest, SeveralFilesAppearTogetherOrNotAtAll) {
   EXPECT_EQ(entries(), std::vector<std::string>{"out.1.npy"});
   fs::remove(path("out.1.npy"));
   put("out.offsets.npy", "before");
-  fail_at_the_last();
-  EXPECT_EQ(sorted_entries(), (std::vector<std::string>{"out.1.npy", "out.offsets.npy"}));
-  EXPECT_EQ(slurp(path("out.offsets.npy")), "before");
+  for (const bool links : {true, false}) {
+    has_links = links;
+    fail_at_the_last();
+    EXPECT_EQ(sorted_entries(), (std::vector<std::string>{"out.1.npy", "out.offsets.npy"}));
+    EXPECT_EQ(slurp(path("out.offsets.npy")), "before");
+    if (links) fs::remove(path("out.1.npy"));
+  }
+  has_links = true;
   fs::remove(path("out.1.npy"));
   open()->close();
   EXPECT_EQ(sorted_entries(), names);
   EXPECT_EQ(read_all<std::int64_t>(path("out.offsets.npy")), (std::vector<std::int64_t>{0, 2, 3}));
   EXPECT_EQ(read_all<double>(path("out.1.npy")), (std::vector<double>{1, 2, 3}));
+}
+
+TEST_F(IoTest, WhatIsReplacedCanBeHadBack) {
+  for (const bool links : {true, false}) {
+    SCOPED_TRACE(links);
+    has_links = links;
+    put("out.npy", "before");
+    const auto inode = [&] {
+      struct stat status{};
+      EXPECT_EQ(::stat(path("out.npy").c_str(), &status), 0);
+      return status.st_ino;
+    };
+    const auto before = inode();
+    const auto open = [&](const std::string& name) {
+      return open_results(path(name), Shape::values, {{.type = Type::float64}});
+    };
+    {
+      const auto writer = open("out.npy");
+      writer->close();
+      EXPECT_NE(inode(), before);
+      writer->take_back();
+      EXPECT_EQ(slurp(path("out.npy")), "before");
+      EXPECT_EQ(inode(), before) << "the same file, not a copy";
+    }
+    {
+      const auto writer = open("new.npy");
+      writer->close();
+      EXPECT_TRUE(fs::exists(path("new.npy")));
+      writer->take_back();
+    }
+    EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+    open("out.npy")->close();
+    EXPECT_NE(slurp(path("out.npy")), "before");
+    EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+  }
+  has_links = true;
 }
 
 TEST_F(IoTest, SuffixesMayBeInCapitalLetters) {

@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/posix.hpp"
+#include "io/result_writer.hpp"
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
@@ -42,6 +43,20 @@ inline std::optional<std::string> output_of(const Common& common, std::optional<
   if (output && io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) refuse("-o - and --json both want standard output: choose one");
   return output;
+}
+
+/// The results get their names, and are then reported: where that fails, of which there must be no other report, what was
+/// there before is there again. `writer` may be null.
+template <class Report>
+void name_and_report(io::ResultWriter* writer, Report report) {
+  if (writer == nullptr) return report();
+  writer->close();
+  try {
+    report();
+  } catch (...) {
+    writer->take_back();
+    throw;
+  }
 }
 
 /// "12 ms in kernels, 40 ms to the device, 41 ms back".

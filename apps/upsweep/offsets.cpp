@@ -194,9 +194,7 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   }
   OffsetsCarry carry;
   const Work work = offsets_of_chunks(common, *reader, policy, options.strict, carry, writer.get());
-  if (writer) writer->complete();
-  report(common, options, work, carry.total);
-  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  name_and_report(writer.get(), [&] { report(common, options, work, carry.total); });
   return 0;
 }
 

@@ -112,9 +112,8 @@ int run_pack(const Common& common, const PackOptions& asked) {
   } else {
     moved = pack_bounds(columns, calls, writer.get());
   }
-  if (writer) writer->complete();
-  report_moved(common, options.output, moved, calls.work(), infos, writer.get());
-  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  name_and_report(writer.get(),
+                  [&] { report_moved(common, options.output, moved, calls.work(), infos, writer.get()); });
   return 0;
 }
 

@@ -167,9 +167,7 @@ int run_scan(const Common& common, const ScanOptions& asked) {
   }
   const Scanned scanned =
       scan_chunks(common, *reader, policy, how, carry, unscaled ? &*unscaled : nullptr, writer.get());
-  if (writer) writer->complete();
-  report(common, options, scanned, given, info);
-  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  name_and_report(writer.get(), [&] { report(common, options, scanned, given, info); });
   return 0;
 }
 

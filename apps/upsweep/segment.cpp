@@ -446,9 +446,8 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   }
   // A column without lists still runs its rung, so that one that cannot is refused.
   if (segmenter.done().lists == 0 && input.is_list_column) segmenter.add({});
-  if (writer) writer->complete();
-  report(common, options, segmenter.done(), segmenter.work(), operation, writer.get());
-  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  name_and_report(writer.get(),
+                  [&] { report(common, options, segmenter.done(), segmenter.work(), operation, writer.get()); });
   return 0;
 }
 

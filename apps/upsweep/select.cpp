@@ -306,9 +306,8 @@ int run_select(const Common& common, const SelectOptions& asked) {
   } else {
     moved = select_elements(contents, *loaded_mask, offsets ? &*offsets : nullptr, selector, writer.get());
   }
-  if (writer) writer->complete();
-  report_moved(common, options.output, moved, selector.work(), infos, writer.get());
-  if (writer) writer->close();  // last: where the summary cannot be written, there is no output file either
+  name_and_report(writer.get(),
+                  [&] { report_moved(common, options.output, moved, selector.work(), infos, writer.get()); });
   return 0;
 }
 

@@ -264,6 +264,7 @@ class ArrowResults final : public ResultWriter {
     complete();
     file_.close();
   }
+  void take_back() noexcept override { file_.take_back(); }
   [[nodiscard]] const std::vector<std::string>& files() const override { return files_; }
 
  private:

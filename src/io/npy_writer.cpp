@@ -77,11 +77,6 @@ void NpyWriter::close() {
   state_->file.close();
 }
 
-void NpyWriter::close_revocably() {
-  state_->complete();
-  state_->file.close_revocably();
-}
-
 void NpyWriter::take_back() noexcept { state_->file.take_back(); }
 
 }  // namespace upsweep::io

@@ -32,8 +32,7 @@ class NpyWriter {
 
   /// Completes, and renames. Survives a crash of the program, not of the machine: nothing waits for the disk.
   void close();
-  /// As OutputFile has them.
-  void close_revocably();
+  /// As OutputFile has it.
   void take_back() noexcept;
 
  private:

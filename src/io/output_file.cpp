@@ -84,6 +84,7 @@ class TemporaryFile {
 
   [[nodiscard]] int fd() const { return file_.get(); }
 
+  // What stands under `target` before is kept until the end, for restore().
   void rename(const std::string& target, std::string_view name) {
     if (path_.empty()) {
       const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
@@ -92,19 +93,15 @@ class TemporaryFile {
       });
     }
     close_checked(file_, name);
-    if (::rename(path_.c_str(), target.c_str()) != 0) throw_write_error(name, errno);
+    keep(target, name);
+    if (::rename(path_.c_str(), target.c_str()) != 0) {
+      const int error = errno;
+      if (std::exchange(moved_aside_, false)) ::rename(std::exchange(replaced_, {}).c_str(), target.c_str());
+      throw_write_error(name, error);
+    }
     path_.clear();
   }
 
-  // Gives what stands under `target` a second name, for restore(). Where a file system has no second names, it is lost.
-  void keep(const std::string& target, std::string_view name) {
-    if (::access(target.c_str(), F_OK) != 0) return;
-    try {
-      replaced_ = take_name(name, [&](const char* path) { return ::link(target.c_str(), path) == 0; });
-    } catch (const Error&) {
-      replaced_.clear();
-    }
-  }
   // After rename().
   void restore(const std::string& target) noexcept {
     if (replaced_.empty() || ::rename(replaced_.c_str(), target.c_str()) != 0) ::unlink(target.c_str());
@@ -114,22 +111,44 @@ class TemporaryFile {
  private:
   static constexpr int kFlags = O_RDWR | O_CLOEXEC;
 
-  // The first of ".BASE.upsweep-…" that is free, as `create` finds.
+  // Gives what stands under `target` a second name. Where the file system has none (FAT, some that are mounted from elsewhere),
+  // it is moved to another name, and nothing stands under `target` until the new file does.
+  void keep(const std::string& target, std::string_view name) {
+    struct stat status{};
+    if (::lstat(target.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) return;  // a folder is not replaced
+    replaced_ = find_name([&](const char* path) { return ::link(target.c_str(), path) == 0; });
+    if (!replaced_.empty()) return;
+    // rename() replaces what has the name: that must be a file of ours.
+    replaced_ = take_name(name, [](const char* path) {
+      return static_cast<bool>(Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode)));
+    });
+    if (::rename(target.c_str(), replaced_.c_str()) != 0) throw_write_error(name, errno);
+    moved_aside_ = true;
+  }
+
+  // The first of ".BASE.upsweep-…" that is free, as `create` finds; "" and errno where it fails.
   template <class Create>
-  std::string take_name(std::string_view name, Create create) const {
+  std::string find_name(Create create) const {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const auto path = folder_ / fmt::format(".{}.upsweep-{}-{}", base_.substr(0, kMaxBase), ::getpid(), attempt);
       if (create(path.c_str())) return path;
       if (errno != EEXIST) break;
     }
-    throw_write_error(name, errno);
+    return {};
+  }
+  template <class Create>
+  std::string take_name(std::string_view name, Create create) const {
+    std::string path = find_name(create);
+    if (path.empty()) throw_write_error(name, errno);
+    return path;
   }
 
   std::filesystem::path folder_;
   std::string base_;
   Descriptor file_;
-  std::string path_;      // where it stands now; empty without a name
-  std::string replaced_;  // where that is kept which it has replaced; empty where nothing is
+  std::string path_;          // where it stands now; empty without a name
+  std::string replaced_;      // where that is kept which it replaces; empty where nothing is
+  bool moved_aside_ = false;  // it stands there alone
 };
 
 }  // namespace
@@ -188,11 +207,6 @@ struct OutputFile::State {
     }
   }
 
-  void close_revocably() {
-    if (!direct) temporary->keep(target, name);
-    close();
-  }
-
   void take_back() noexcept {
     if (!direct) temporary->restore(target);
   }
@@ -234,8 +248,6 @@ void OutputFile::rewrite_front(std::string_view bytes) {
 void OutputFile::complete() { state_->complete(); }
 
 void OutputFile::close() { state_->close(); }
-
-void OutputFile::close_revocably() { state_->close_revocably(); }
 
 void OutputFile::take_back() noexcept { state_->take_back(); }
 

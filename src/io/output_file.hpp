@@ -34,9 +34,7 @@ class OutputFile {
   void complete();
   /// Completes, and renames. Survives a crash of the program, not of the machine: nothing waits for the disk.
   void close();
-  /// The same, and until the end of this object take_back() can undo it: for files that are to appear together.
-  void close_revocably();
-  /// What stood under the name before stands there again, or nothing. What went to a pipe stays there.
+  /// After close(): what stood under the name before stands there again, or nothing. What went to a pipe stays there.
   void take_back() noexcept;
 
  private:

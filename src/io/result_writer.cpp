@@ -76,14 +76,15 @@ class NpyResults final : public ResultWriter {
   }
   void close() override {
     complete();
-    if (writers_.size() == 1) return writers_[0]->close();
-    std::size_t named = 0;
     try {
-      for (; named < writers_.size(); ++named) writers_[named]->close_revocably();
+      for (; named_ < writers_.size(); ++named_) writers_[named_]->close();
     } catch (...) {
-      while (named > 0) writers_[--named]->take_back();
+      take_back();
       throw;
     }
+  }
+  void take_back() noexcept override {
+    while (named_ > 0) writers_[--named_]->take_back();
   }
   [[nodiscard]] const std::vector<std::string>& files() const override { return files_; }
 
@@ -110,6 +111,7 @@ class NpyResults final : public ResultWriter {
   std::vector<std::unique_ptr<NpyWriter>> writers_;  // of lists the offsets' first
   std::vector<std::string> files_;
   std::vector<std::int64_t> sizes_;  // of the elements of each column
+  std::size_t named_ = 0;            // writers that are closed
   std::int64_t rows_ = 0;            // that were written
   std::int64_t elements_ = 0;        // of the lists among them
 };

@@ -52,6 +52,8 @@ class ResultWriter {
   virtual void complete() = 0;
   /// Completes, and gives the files their names: all, or where one cannot have its name, none.
   virtual void close() = 0;
+  /// After close(): what stood under the names before stands there again, or nothing.
+  virtual void take_back() noexcept = 0;
 
   /// What close() names.
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;

@@ -2,6 +2,7 @@
 # tests/cli/test_streams.py: long columns in bounded memory, the same bits by any route, and outputs that cannot be written.
 import json
 import os
+import pathlib
 import pty
 import re
 import resource
@@ -308,6 +309,36 @@ def test_errors_leave_nothing_and_touch_nothing(upsweep, where):
         upsweep.fails("not_found", "scan", "missing.npy", "-o", where)
         upsweep.fails("unknown_rung", "scan", "late.npy", "--rung", "nope", "-o", where)
         assert (upsweep.folder / where).exists() == existing
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
+def test_a_name_that_is_taken_meanwhile_is_all_that_is_said(request, upsweep, existing, name):
+    if name == "out.parquet":
+        request.getfixturevalue("arrow")
+    content = (upsweep.folder / upsweep.save("in.npy", np.arange(1 << 16))).read_bytes()
+    if existing:
+        upsweep.write(name, b"was here before")
+    process = subprocess.Popen(
+        [conftest.COMMAND, "scan", "-", "-o", name, "--json"],
+        cwd=upsweep.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdin.write(content[:256])
+    process.stdin.flush()
+    while not any(f"{upsweep.folder}/" in os.readlink(one) for one in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()):
+        assert process.poll() is None  # it has not opened its output yet
+        time.sleep(0.01)
+    if existing:
+        (upsweep.folder / name).unlink()
+    (upsweep.folder / name).mkdir()
+    before = upsweep.files()
+    output = process.communicate(content[256:], timeout=60)[0]
+    assert process.returncode == 3
+    assert conftest.only_object(output)["error"]["code"] == "is_directory"
+    assert upsweep.files() == before
 
 
 def test_a_killed_command_leaves_no_output(upsweep, big):
