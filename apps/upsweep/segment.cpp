@@ -44,6 +44,9 @@ Kind kind_of(const std::string& op) {
   refuse("--op '{}' is not one of {}", op, segment_names());
 }
 
+/// Whether it has a value for each element, not for each list.
+bool gives_lists(Kind kind) { return kind == Kind::scan || kind == Kind::sort || kind == Kind::argsort; }
+
 /// An operation on lists, with the types that it has on elements of a column.
 struct Operation {
   Kind kind = Kind::fold;
@@ -57,7 +60,7 @@ struct Operation {
   io::ColumnInfo meaning;    ///< of what is given out
   std::optional<dynamic::Carry> init = {};
 
-  [[nodiscard]] bool gives_lists() const { return kind == Kind::scan || kind == Kind::sort || kind == Kind::argsort; }
+  [[nodiscard]] bool gives_lists() const { return upsweep::command::gives_lists(kind); }
   [[nodiscard]] bool folds() const { return kind == Kind::fold || kind == Kind::scan; }
   [[nodiscard]] io::ResultColumn column() const { return column_of(meaning, given, op); }
   /// Whether it is what folds of decimals or dates begin with, which is neither.
@@ -168,8 +171,8 @@ struct Input {
   bool is_list_column = false;
 };
 
-Input open_input(const SegmentOptions& options, int threads) {
-  io::OpenedColumn content = io::open_elements_or_lists(options.content, threads);
+Input open_input(const SegmentOptions& options, io::Levels most, int threads) {
+  io::OpenedColumn content = io::open_elements_or_lists(options.content, threads, most);
   const std::string name = content.info().name;
   if (content.lists && options.offsets) refuse("--offsets is for columns without lists: {} has its own", name);
   if (content.lists) return {std::move(content.lists), name, true};
@@ -196,16 +199,17 @@ struct Segmented {
   if (error.code() != Code::overflow || error.index() == kNoIndex)
     rethrow_for_lists(error, input.name, batch.first_list);
   const std::int64_t list = batch.first_list + error.index();
+  const std::string_view word = input.lists->is_nested() ? "inner list" : "list";
   const bool scaled = is_scaled(operation.type, operation.meaning);
   if (operation.given != operation.type) {
     throw Error(Code::overflow,
-                fmt::format("{}: {} of list {} has more than 18 digits, which decimals of lists are added up in",
-                            input.lists->info().name, operation.kind == Kind::scan ? "a sum" : "the sum", list),
+                fmt::format("{}: {} of {} {} has more than 18 digits, which decimals of lists are added up in",
+                            input.lists->info().name, operation.kind == Kind::scan ? "a sum" : "the sum", word, list),
                 list);
   }
   throw Error(Code::overflow,
-              fmt::format("{}: {} of list {} does not fit {}: choose {}--overflow wrap", input.lists->info().name,
-                          operation.kind == Kind::scan ? "a sum" : "the sum", list, name(operation.type),
+              fmt::format("{}: {} of {} {} does not fit {}: choose {}--overflow wrap", input.lists->info().name,
+                          operation.kind == Kind::scan ? "a sum" : "the sum", word, list, name(operation.type),
                           scaled ? "" : "a wider --dtype or "),
               list);
 }
@@ -279,7 +283,12 @@ class Segmenter {
         writer_(writer),
         packs_(packs) {}
 
-  void add(const io::ListBatch& batch) {
+  void add(io::ListBatch batch) {
+    const bool is_nested = input_.lists->is_nested();
+    if (is_nested) require_outer(batch);
+    const Lists outer = is_nested ? batch.outer : batch.lists;
+    if (is_nested) batch.first_list = inner_lists_;
+    inner_lists_ += batch.lists.count;
     const std::int64_t n = operation_.gives_lists() ? batch.length : batch.lists.count;
     values_.assign(static_cast<std::size_t>(n * size_of(operation_.type)), std::byte{0});
     valid_.clear();
@@ -289,14 +298,14 @@ class Segmenter {
       rethrow(error, operation_, input_, batch);
     }
     unscale(operation_, values_);
-    const io::ResultArray values{values_.data(), valid_.empty() ? Mask() : Mask(valid_), batch.lists.valid};
+    const io::ResultArray values{values_.data(), valid_.empty() ? Mask() : Mask(valid_), outer.valid};
     if (packs_) {
-      write_lists(batch, values, n);
+      write_lists(outer, values, n);
     } else {
       note(values, 0, n);
       if (writer_ != nullptr) writer_->write({&values, 1}, n);
     }
-    done_.lists += batch.lists.count;
+    done_.lists += outer.count;
   }
 
   [[nodiscard]] const Segmented& done() const { return done_; }
@@ -327,14 +336,27 @@ class Segmenter {
     }
   }
 
-  /// Values that lie where the content does: of lists that follow each other they are written from there.
-  void write_lists(const io::ListBatch& batch, io::ResultArray values, std::int64_t n) {
+  /// Throws the Error of the first outer list that is bad.
+  void require_outer(const io::ListBatch& batch) const {
+    const Lists& outer = batch.outer;
+    for (std::int64_t i = 0; i < outer.count; ++i) {
+      if ((outer.valid.is_given() && !outer.valid[i]) || check_list(outer, i, batch.lists.count) == Code::ok) continue;
+      try {
+        throw_bad_list(outer, i, batch.lists.count);
+      } catch (const Error& error) {
+        rethrow_for_lists(error, input_.name, batch.first_list);
+      }
+    }
+  }
+
+  /// Values that lie where the elements of the lists do: of lists that follow each other they are written from there.
+  void write_lists(const Lists& lists, io::ResultArray values, std::int64_t n) {
     std::vector<std::int64_t> offsets;
-    if (nulls_are_empty(batch.lists)) {
-      offsets = offsets_of(batch.lists);
+    if (nulls_are_empty(lists)) {
+      offsets = offsets_of(lists);
     } else {
       const Elements all{{values.elements, n, operation_.given}, values.valid};
-      packed_.pack(beside_, batch.lists, {&all, 1}, input_.lists->info().name);
+      packed_.pack(beside_, lists, {&all, 1}, input_.lists->info().name);
       offsets.assign(packed_.offsets().begin(), packed_.offsets().end());
       const io::ResultArray packed = packed_.result();
       values.elements = packed.elements;
@@ -368,6 +390,7 @@ class Segmenter {
   std::vector<std::uint8_t> valid_;  // of the values; empty: none is NULL
   Packed packed_;
   Segmented done_;
+  std::int64_t inner_lists_ = 0;  // of lists of lists, before the batch at hand; else lists
 };
 
 void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Work& work,
@@ -425,14 +448,14 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   SegmentOptions options = asked;
   options.output = output_of(common, asked.output);
   (void)common.policy();
-  (void)kind_of(options.op);
+  const io::Levels most = gives_lists(kind_of(options.op)) ? io::Levels::one : io::Levels::two;
   require_one_standard_input({options.content, options.offsets.value_or("")});
-  const Input input = open_input(options, common.threads);
+  const Input input = open_input(options, most, common.threads);
   const Operation operation = operation_of(options, input.lists->info());
 
   // Beside a file of offsets, .npy is as long as the content, whose place it can take.
   const bool is_table = options.output && io::is_arrow_name(*options.output);
-  const bool packs = operation.gives_lists() && (input.is_list_column || is_table);
+  const bool packs = input.lists->is_nested() || (operation.gives_lists() && (input.is_list_column || is_table));
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) {
     writer = io::open_results(*options.output, packs ? io::Shape::lists : io::Shape::values, {operation.column()});

@@ -74,22 +74,28 @@ Parts parts_of(const arrow::Array& array) {
 
 class ArrowListReader final : public ListReader {
  public:
-  ArrowListReader(std::unique_ptr<Table> table, const ArrowTable& arrow, int column, std::string name, int threads)
+  ArrowListReader(std::unique_ptr<Table> table, const ArrowTable& arrow, int column, std::string name, int threads,
+                  Levels most)
       : table_(std::move(table)),
         arrow_(arrow),
         column_(column),
         type_(arrow.type(column)),
         policy_(par.with_threads(threads)) {
-    const auto& list = static_cast<const arrow::BaseListType&>(type_);
-    element_ = field_of(*list.value_field());
+    const auto* list = static_cast<const arrow::BaseListType*>(&type_);
+    const arrow::DataType& inner = *list->value_type();
+    // What lies between the levels of views would have to be packed.
+    is_nested_ = most == Levels::two && is_list(inner) && !is_view(inner) && !is_view(type_);
+    if (is_nested_) list = static_cast<const arrow::BaseListType*>(&inner);
+    element_ = field_of(*list->value_field());
     element_.name = arrow.fields()[static_cast<std::size_t>(column)].name;
     info_.name = std::move(name);
     info_.count = arrow.rows();
-    require_one_level(*list.value_type());
+    require_elements(*list->value_type());
     set_elements(info_, element_, Booleans::bytes);
   }
 
   [[nodiscard]] const ColumnInfo& info() const override { return info_; }
+  [[nodiscard]] bool is_nested() const override { return is_nested_; }
 
   bool next(ListBatch& batch) override {
     batch = {};
@@ -107,13 +113,13 @@ class ArrowListReader final : public ListReader {
   }
 
  private:
-  void require_one_level(const arrow::DataType& element) const {
+  void require_elements(const arrow::DataType& element) const {
     if (!is_list(element)) return;
-    throw Error(
-        Code::unsupported_type,
-        fmt::format("{}: is a column of lists of lists, {}, and one level of lists is computed with; flatten the "
-                    "others first, with pyarrow.compute.list_flatten or awkward.flatten",
-                    info_.name, printable(type_.ToString())));
+    throw Error(Code::unsupported_type, fmt::format("{}: is a column of lists of lists, {}: segment reduces the inner "
+                                                    "lists of two levels, which are no list views, "
+                                                    "and all else takes one level; flatten the others first, with "
+                                                    "pyarrow.compute.list_flatten or awkward.flatten",
+                                                    info_.name, printable(type_.ToString())));
   }
 
   // Also because touching a mapped page past the end of a file that shrank kills the process.
@@ -149,7 +155,11 @@ class ArrowListReader final : public ListReader {
     if (array->type_id() != type_.id()) {
       throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
     }
-    const Parts parts = parts_of(*array);
+    Parts parts = parts_of(*array);
+    if (is_nested_) {
+      batch.outer = parts.lists;
+      parts = parts_of(*parts.content);
+    }
     const auto memory = std::make_shared<Memory>(Memory{array, parts.content});
     batch.lists = parts.lists;
     batch.length = parts.content->length();
@@ -229,6 +239,7 @@ class ArrowListReader final : public ListReader {
   int column_;
   const arrow::DataType& type_;
   Policy policy_;  // of views that are packed
+  bool is_nested_ = false;
   Field element_;
   ColumnInfo info_;
   int part_ = 0;
@@ -238,10 +249,10 @@ class ArrowListReader final : public ListReader {
 
 }  // namespace
 
-std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads) {
+std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads, Levels most) {
   const auto* const arrow = dynamic_cast<const ArrowTable*>(column.table.get());
   if (arrow == nullptr || !is_list(arrow->type(column.column))) return nullptr;
-  return std::make_unique<ArrowListReader>(std::move(column.table), *arrow, column.column, column.name, threads);
+  return std::make_unique<ArrowListReader>(std::move(column.table), *arrow, column.column, column.name, threads, most);
 }
 
 }  // namespace upsweep::io

@@ -17,8 +17,9 @@ namespace upsweep::io {
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
                                         const ChooseColumn& choose, int threads);
 
-/// The lists of a column, of which the table is taken; null where it has none.
-std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads);
+/// The lists of a column, of which the table is taken; null where it has none. Throws unsupported_type for lists of more
+/// levels.
+std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads, Levels most);
 
 // These throw what Arrow throws too.
 std::unique_ptr<Table> open_parquet_table(const std::string& path);

@@ -82,8 +82,9 @@ struct OpenedColumn {
   [[nodiscard]] const ColumnInfo& info() const { return lists ? lists->info() : elements->info(); }
 };
 
-/// Opens `source` as open_column() does; booleans are bytes, NULLs given, and lists as list_reader.hpp has them.
-OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0);
+/// Opens `source` as open_column() does; booleans are bytes, NULLs given, and lists as list_reader.hpp has them. Throws
+/// unsupported_type for lists of more levels.
+OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0, Levels most = Levels::one);
 
 /// Whether Parquet, Arrow IPC and CSV can be read by this build.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -28,6 +28,6 @@ std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape 
                           path));
 }
 
-std::unique_ptr<ListReader> open_lists(TableColumn& /*column*/, int /*threads*/) { return nullptr; }
+std::unique_ptr<ListReader> open_lists(TableColumn& /*column*/, int /*threads*/, Levels /*most*/) { return nullptr; }
 
 }  // namespace upsweep::io

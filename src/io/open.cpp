@@ -129,7 +129,7 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) 
       open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN"));
 }
 
-OpenedColumn open_elements_or_lists(std::string_view source, int threads) {
+OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most) {
   OpenedColumn opened;
   if (source == "-") {
     TableColumn column = open_npy(open_standard_input(), std::string(kStandardInput));
@@ -139,7 +139,7 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads) {
   const Source found = split_source(std::string(source));
   TableColumn column =
       open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN");
-  opened.lists = open_lists(column, threads);
+  opened.lists = open_lists(column, threads, most);
   if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;
 }

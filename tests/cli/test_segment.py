@@ -388,7 +388,7 @@ def test_no_lists(upsweep, arrow, name):
     assert upsweep.npy("segment", name).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("column", [[["a"]], [[[1]]], [[{"a": 1}]], [{"a": 1}]])
+@pytest.mark.parametrize("column", [[["a"]], [[[[1]]]], [[{"a": 1}]], [{"a": 1}]])
 def test_columns_of_something_else(upsweep, arrow, column):
     upsweep.table("t.parquet", {"x": column})
     upsweep.fails("unsupported_type", "segment", "t.parquet:x", "-o", "out.npy")
@@ -457,9 +457,66 @@ def test_by_is_called_by_its_name(upsweep):
 
 def test_lists_of_lists_say_what_to_do(upsweep, arrow):
     upsweep.table("t.parquet", {"x": [[[1, 2], []], [], None]})
-    for args in (["segment"], ["pack"], ["select", "--mask", "t.parquet:x"]):
+    for args in (["segment", "--op", "scan"], ["segment", "--op", "sort"], ["pack"], ["select", "--mask", "t.parquet:x"]):
         error = upsweep.fails("unsupported_type", *args, "t.parquet:x", "-o", "out.parquet")
         assert "lists of lists" in error["message"] and "list_flatten" in error["message"]
+
+
+@pytest.mark.parametrize("file", ["t.parquet", "t.arrow"])
+def test_lists_of_lists_are_reduced_to_lists(upsweep, arrow, file):
+    import pyarrow.parquet
+
+    random = np.random.default_rng(7)
+    rows = [[random.integers(-9, 9, n).tolist() for n in random.integers(0, 5, m)] for m in random.integers(0, 4, 500)]
+    rows[3] = None
+    rows[5] = [[1, None, 2], None, [], [None]]
+    sums = [None if row is None else [sum(x or 0 for x in one or []) for one in row] for row in rows]
+    counts = [None if row is None else [sum(x is not None for x in one or []) for one in row] for row in rows]
+    upsweep.table(file, {"x": rows}, **({"row_group_size": 60} if file == "t.parquet" else {"max_chunksize": 60}))
+    result = upsweep.json("segment", f"{file}:x", "-o", "out.parquet")
+    assert (result["lists"], result["count"]) == (500, sum(len(row or []) for row in rows))
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"].to_pylist() == sums
+    upsweep.ok("segment", f"{file}:x", "--op", "count", "-o", "n.npy", "--quiet")
+    assert upsweep.load("n.0.npy").tolist() == [one for row in counts for one in row or []]
+    assert upsweep.load("n.offsets.npy").tolist() == [0, *np.cumsum([len(row or []) for row in rows]).tolist()]
+    upsweep.fails("invalid_argument", "segment", f"{file}:x", "-o", "-")
+
+
+def test_lists_of_lists_of_every_kind(upsweep, arrow):
+    import pyarrow.parquet
+
+    inner = arrow.array([[1, 2], [3], [], [4, 5, 6], [7], [8]], arrow.large_list(arrow.int32()))
+    fixed = arrow.FixedSizeListArray.from_arrays(arrow.array(range(12)), 2)
+    hidden = arrow.ListArray.from_arrays(
+        arrow.array([0, 2, 3, 6], arrow.int32()), inner, mask=arrow.array([False, True, False])
+    )  # a null list that has elements
+    for lists, expected in (
+        (arrow.FixedSizeListArray.from_arrays(inner, 3), [[3, 3, 0], [15, 7, 8]]),
+        (arrow.LargeListArray.from_arrays(arrow.array([0, 1, 1, 6], arrow.int64()), fixed), [[1], [], [5, 9, 13, 17, 21]]),
+        (arrow.ListArray.from_arrays(arrow.array([0, 3, 6], arrow.int32()), inner).slice(1), [[15, 7, 8]]),
+        (hidden, [[3, 3], None, [15, 7, 8]]),
+        (arrow.array([], arrow.list_(arrow.list_(arrow.int64()))), []),
+    ):
+        upsweep.table("t.arrow", {"x": lists})
+        upsweep.ok("segment", "t.arrow:x", "-o", "out.parquet", "--quiet")
+        assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet")["x"].to_pylist() == expected
+    upsweep.table("t.arrow", {"x": [[[[1]]]]})
+    upsweep.fails("unsupported_type", "segment", "t.arrow:x", "-o", "out.parquet")
+
+
+def test_the_first_inner_list_that_overflows_is_named(upsweep, arrow):
+    most = 2**63 - 1
+    upsweep.table("t.arrow", {"x": [[[1], [2, 3]], [], [[4], [most, 1], [most, most]]]}, max_chunksize=1)
+    error = upsweep.fails("overflow", "segment", "t.arrow:x", "-o", "out.parquet", index=3)
+    assert "inner list 3" in error["message"]
+
+
+def test_outer_lists_outside_their_content(upsweep, arrow):
+    inner = arrow.array([[1, 2], [3], [4]])
+    for offsets, list_ in (([0, 2, 1, 3], 1), ([0, 9, 9, 3], 0)):
+        lists = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), inner)
+        upsweep.table("t.arrow", {"x": lists})
+        upsweep.fails(("stop_before_start", "stop_past_end"), "segment", "t.arrow:x", "-o", "out.npy", index=list_)
 
 
 def test_offsets_where_they_belong(upsweep, arrow):
