@@ -45,8 +45,8 @@ inline std::optional<std::string> output_of(const Common& common, std::optional<
   return output;
 }
 
-/// The results get their names, and are then reported: where that fails, of which there must be no other report, what was
-/// there before is there again. `writer` may be null.
+/// Gives the results their names, and then reports: where a name cannot be had, nothing but that is said; where the report
+/// cannot be printed, what stood there before stands there again. `writer` may be null.
 template <class Report>
 void name_and_report(io::ResultWriter* writer, Report report) {
   if (writer == nullptr) return report();
