@@ -359,46 +359,64 @@ struct ScanAbreast {
 
 // ------------------------------------------------------------------------------------------------------ argmin, argmax
 
-/// Whether b goes before a: smaller or greater, or the first NaN.
-template <bool kGreatest>
-struct Precedes {
-  template <class R>
-  UPSWEEP_INLINE auto operator()(R a, R b) const {
-    if constexpr (kGreatest) {
-      return (b > a) | ((b != b) & (a == a));
-    } else {
-      return (b < a) | ((b != b) & (a == a));
+/// The first smallest or greatest element of kLanes<T> lists, and where it is.
+template <class T, bool kGreatest>
+class Picked {
+ public:
+  UPSWEEP_INLINE explicit Picked(const Vector<Lane<T>>& lengths) {
+    for (int r = 0; r < kRegisters; ++r) at_.part[r] = lengths.part[r] > 0 ? Lanes{} : Lanes{} - 1;
+  }
+
+  /// The elements at j: those of lists that are longer than that.
+  UPSWEEP_INLINE void next(Lane<T> j, const Vector<T>& column, const Vector<Lane<T>>& lengths) {
+    const Vector<T> worst = splat(kWorst);
+    const Vector<Lane<T>> here = splat(j);
+    for (int r = 0; r < kRegisters; ++r) {
+      const Register<T> best = best_.part[r];
+      const Register<T> x = lengths.part[r] > j ? column.part[r] : worst.part[r];
+      best_.part[r] = extremum<kGreatest>(best, x);
+      // What is neither less nor equal is greater, or one of the two is NaN.
+      const auto is_behind = kGreatest ? x <= best : x >= best;
+      at_.part[r] = (is_behind | (best != best)) ? at_.part[r] : here.part[r];
     }
   }
+
+  /// -1 where a list is empty.
+  [[nodiscard]] UPSWEEP_INLINE const Vector<Lane<T>>& at() const { return at_; }
+
+ private:
+  using Lanes = Register<Lane<T>>;
+  /// No element goes before it that is not its equal: of a list of such ones the first is picked to begin with.
+  static constexpr T kWorst = identity<T>(kGreatest ? Operator::max : Operator::min);
+
+  Vector<T> best_ = splat(kWorst);
+  Vector<Lane<T>> at_;
 };
+
+/// Whether b goes before a: smaller or greater, or the first NaN.
+template <bool kGreatest, class T>
+UPSWEEP_INLINE bool precedes(T a, T b) {
+  return (kGreatest ? b > a : b < a) || (b != b && a == a);
+}
 
 template <class T, bool kGreatest>
 void pick_lists(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
                 std::int64_t lists, std::int64_t* out) {
   const T* const x = static_cast<const T*>(content);
-  const Precedes<kGreatest> precedes;
   const std::int64_t side_by_side = readable<T>(starts, stops, lists, end);
   for (std::int64_t i = 0; i < side_by_side; i += kLanes<T>) {
     const Abreast<T> abreast(starts + i, stops + i);
-    Vector<T> best{};
-    Vector<Lane<T>> at = splat(Lane<T>{-1});
-    for_each_column(x, starts + i, abreast, [&](Lane<T> j, const Vector<T>& column) {
-      for (int r = 0; r < kRegisters; ++r) {
-        // The first element of a list is taken as it is.
-        const auto better = (precedes(best.part[r], column.part[r]) | (at.part[r] < 0)) & (abreast.lengths.part[r] > j);
-        best.part[r] = better ? column.part[r] : best.part[r];
-        at.part[r] = better ? splat(j).part[r] : at.part[r];
-      }
-    });
+    Picked<T, kGreatest> picked(abreast.lengths);
+    for_each_column(x, starts + i, abreast,
+                    [&](Lane<T> j, const Vector<T>& column) { picked.next(j, column, abreast.lengths); });
     Lane<T> lane[std::size_t{kLanes<T>}];
-    store(lane, at);
+    store(lane, picked.at());
     for (int q = 0; q < kLanes<T>; ++q) out[i + q] = lane[q];
   }
-  typedef T One __attribute__((vector_size(sizeof(T))));  // the same code as the vectors'
   for (std::int64_t i = side_by_side; i < lists; ++i) {
     std::int64_t best = starts[i];
     for (std::int64_t j = best + 1; j < stops[i]; ++j) {
-      if (precedes(One{x[best]}, One{x[j]})[0] != 0) best = j;
+      if (precedes<kGreatest>(x[best], x[j])) best = j;
     }
     out[i] = starts[i] < stops[i] ? best - starts[i] : -1;
   }
