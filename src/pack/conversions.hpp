@@ -7,7 +7,6 @@
 
 namespace upsweep::packing {
 
-
 [[noreturn]] void throw_bad_length(std::int64_t list, std::int64_t length);
 /// Of a parent of no list among `lists`, or less than the one before it.
 [[noreturn]] void throw_bad_parent(std::int64_t element, std::int64_t parent, std::int64_t before, std::int64_t lists);

@@ -69,10 +69,10 @@ struct Shared {
 constexpr unsigned kTag = 1;  // of this call: words begin at zero
 
 /// The sum of all blocks before `block`, which is not 0, on every lane of the warp that calls. As detail::look_back, but by
-/// 128 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
+/// 64 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
 __device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace& published, std::int64_t block,
                                                    int lane) {
-  constexpr int kAtOnce = 4;
+  constexpr int kAtOnce = 2;
   using gpu::detail::Published;
   std::int64_t sum = 0;
   for (std::int64_t last = block - 1;; last -= 32 * kAtOnce) {
@@ -111,9 +111,20 @@ __device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace&
   }
 }
 
+/// Blocks of pack_lists() that a multiprocessor has room for: of more, each would have fewer registers. Elements of 4 bytes
+/// that lie in no order are worth more blocks where a block takes two rows.
+template <class E, int kRows>
+inline constexpr int kListBlocks = [] {
+  if constexpr (kRows == kMostRows || std::is_void_v<E>) {
+    return 3;
+  } else {
+    return sizeof(E) < 8 ? 4 : 3;
+  }
+}();
+
 /// offsets of all lists, and the elements of those blocks that have at most kMostResults, as E; void: of none.
 template <class E, int kRows>
-__global__ void __launch_bounds__(kMoveThreads, 4)
+__global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
     pack_lists(const __grid_constant__ gpu::MovedLists lists, Shared shared, const E* content, std::int64_t room,
                std::int64_t* offsets, E* out) {
   constexpr int kLists = kRows * kMoveThreads;

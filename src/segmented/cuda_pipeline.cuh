@@ -1183,8 +1183,8 @@ class ListPipeline {
                                            std::int64_t to) const {
     if (to <= from) return reducer_.none();
     const auto first = static_cast<std::uint32_t>(from - tile.begin);
-    const Acc acc = fold_spread<8>(content, first, static_cast<std::uint32_t>(to - tile.begin), threadIdx.x,
-                                   kConsumerThreads);
+    const Acc acc =
+        fold_spread<8>(content, first, static_cast<std::uint32_t>(to - tile.begin), threadIdx.x, kConsumerThreads);
     return tiles_.widen(acc, content, first, tile.begin);
   }
   __device__ __forceinline__ Value fold_values(Value value) const {
