@@ -341,7 +341,7 @@ TEST_F(GpuTest, AGraphReplaysSelectionsWhoseStatusStaysOnTheDevice) {
       const std::int64_t* const to_come = nullptr;
       const Lists lists_to_come =
           by_offsets ? Lists::by_offsets(to_come, given.lists()) : Lists::by_bounds(to_come, to_come, given.lists());
-      const SelectColumn column_to_come(nullptr, view.length, nullptr, view.capacity, view.size);
+      const SelectColumn column_to_come(nullptr, view.length, nullptr, view.capacity, view.element_size);
       const auto size = gpu::select_workspace(policy, lists_to_come, Mask::bytes(nullptr, given.content()),
                                               std::span(&column_to_come, 1));
       EXPECT_EQ(size.scratch, gpu::select_workspace(policy, lists.view(), mask.view(), columns).scratch) << rung.id;

@@ -336,7 +336,7 @@ __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const st
 
 __host__ __device__ constexpr std::int64_t result_tiles(std::int64_t room) {
   constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;
-  return room / kTileResults < kMostTiles ? gpu::divided_up(room, kTileResults) : kMostTiles;
+  return room / kTileResults < kMostTiles ? (room + kTileResults - 1) / kTileResults : kMostTiles;
 }
 
 }  // namespace upsweep::packing
