@@ -46,7 +46,8 @@ struct ListScan {
   [[nodiscard]] __device__ std::int64_t limit() const { return static_cast<std::int64_t>(facts->end); }
   /// One that adds nothing where element `i` is null.
   [[nodiscard]] __device__ __forceinline__ T element(std::int64_t i) const {
-    return gpu::is_true(valid, i) ? static_cast<T>(in[i]) : kNone;
+    const auto value = static_cast<T>(in[i]);  // loaded in any case: a load under a condition would wait for the mask
+    return gpu::is_true(valid, i) ? value : kNone;
   }
 };
 
