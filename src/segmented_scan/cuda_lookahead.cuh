@@ -345,7 +345,7 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<typename Offsets::Bo
 
 inline cudaError_t launch_mark(const Lists& lists, std::int64_t content, gpu::ListFacts* facts, unsigned* heads,
                                const gpu::Launch& at) {
-  if (lists.count == 0) return cudaSuccess;
+  if (lists.count == 0 || (lists.has_size && lists.size == 0)) return cudaSuccess;  // no heads, and none is bad
   const std::int64_t groups = (lists.count + kMarkedLists - 1) / kMarkedLists;
   const auto mark = [&]<class Offsets>(const Offsets& offsets) {
     const std::int64_t most = std::int64_t{kMarkBlocks<typename Offsets::Bound>} * std::max(at.multiprocessors, 1);

@@ -44,10 +44,21 @@ struct ListScan {
   gpu::ListsStatus* status;
 
   [[nodiscard]] __device__ std::int64_t limit() const { return static_cast<std::int64_t>(facts->end); }
-  /// One that adds nothing where element `i` is null.
-  [[nodiscard]] __device__ __forceinline__ T element(std::int64_t i) const {
-    const auto value = static_cast<T>(in[i]);  // loaded in any case: a load under a condition would wait for the mask
-    return gpu::is_true(valid, i) ? value : kNone;
+  /// values[k] ← element first + k·step, where that comes before `end`; one that adds nothing where it is null. All loads are
+  /// under way before any mask is looked at.
+  template <int kCount>
+  __device__ __forceinline__ void load(T (&values)[kCount], std::int64_t first, int step, std::int64_t end) const {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const std::int64_t at = first + k * step;
+      if (at < end) values[k] = static_cast<T>(in[at]);
+    }
+    if (valid.length == -1) return;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const std::int64_t at = first + k * step;
+      if (at < end && !gpu::is_true(valid, at)) values[k] = kNone;
+    }
   }
 };
 
@@ -92,11 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   bool is_first = !has_head;  // then there is no init before it
   for (std::int64_t base = from; base < end; base += 32 * kLoads) {
     T values[kLoads] = {};
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const std::int64_t at = base + i * 32 + lane;
-      if (at < end) values[i] = scan.element(at);
-    }
+    scan.load(values, base + lane, 32, end);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const std::int64_t left = end - (base + i * 32);
@@ -174,16 +181,17 @@ __global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant_
     if (carry.has_head == 0 && last >= kGroup) carry = join(scan.groups[last / kGroup - 1], carry);
   }
   if (thread == 0) first_head = carry.has_head != 0 ? 0 : kTile<T>;
+  T own[kOwn];
+  scan.load(own, begin + thread, kThreads, limit);
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     const int at = i * kThreads + thread;
-    if (begin + at < limit) values[place(at)] = scan.element(begin + at);
+    if (begin + at < limit) values[place(at)] = own[i];
   }
   __syncthreads();  // elements and first_head are there
   const int first = thread * kOwn;
   const unsigned word = heads_at(scan.heads, begin + first / 32 * 32, limit);
   const unsigned heads = (word >> (first % 32)) & ((1U << kOwn) - 1);
-  T own[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) own[i] = values[place(first + i)];
 

@@ -43,8 +43,9 @@ __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_cons
     T before = scan.init;
     for (std::int64_t base = scan.lists.start(i); base < stop; base += kThreads) {
       const std::int64_t at = base + threadIdx.x;
-      T own = at < stop ? scan.element(at) : scan.kNone;
-      own = gpu::detail::scan_lanes(scan.op, own, lane);
+      T loaded[1] = {scan.kNone};
+      scan.load(loaded, at, 0, stop);
+      const T own = gpu::detail::scan_lanes(scan.op, loaded[0], lane);
       if (lane == 31) totals[threadIdx.x / 32] = own;
       __syncthreads();  // the warps' totals are there
       T own_before = before;
