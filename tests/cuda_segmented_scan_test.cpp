@@ -271,6 +271,44 @@ TYPED_TEST(CudaListScanBounds, OfEveryTypeAreReadAndTheFirstBadListIsNamed) {
   }
 }
 
+/// Threads take eight lists each: what is wrong at the border between two of them, and within one.
+TYPED_TEST(CudaListScanBounds, TheFirstBadListIsNamedWhereverThreadsMeet) {
+  struct Flaw {
+    std::size_t at;
+    std::int64_t value;
+    std::int64_t after;  ///< from the next bound on
+    std::int64_t list;
+    Code code;
+  };
+  constexpr Flaw kFlaws[] = {{8, 40, 50, 7, Code::stop_before_start},  // to the word before the first one
+                             {8, 110, 95, 7, Code::stop_past_end},
+                             {7, 110, 95, 6, Code::stop_past_end},
+                             {9, 110, 95, 8, Code::stop_past_end},
+                             {16, 3, 95, 15, Code::stop_before_start}};
+  const auto content = content_of<float>(100);
+  DeviceArray<float> in(content, 0);
+  DeviceArray<float> out(100);
+  for (const Flaw& flaw : kFlaws) {
+    std::vector<TypeParam> offsets(41, 90);
+    std::fill_n(offsets.begin(), flaw.at, static_cast<TypeParam>(64));
+    std::fill(offsets.begin() + static_cast<std::ptrdiff_t>(flaw.at), offsets.begin() + 25,
+              static_cast<TypeParam>(flaw.after));
+    std::fill(offsets.begin() + 25, offsets.end(), static_cast<TypeParam>(96));
+    offsets[flaw.at] = static_cast<TypeParam>(flaw.value);
+    DeviceArray<TypeParam> bounds(offsets, 0);
+    for (const auto& rung : rungs()) {
+      try {
+        segmented_inclusive_scan(gpu::Policy{}.with_rung(rung.id), Lists::by_offsets(bounds.data(), 40), in.data(), 100,
+                                 out.data());
+        ADD_FAILURE() << rung.id << ": offset " << flaw.at << " was taken";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.index(), flaw.list) << rung.id << ": " << error.what();
+        EXPECT_EQ(error.code(), flaw.code) << rung.id << ": " << error.what();
+      }
+    }
+  }
+}
+
 TEST_F(GpuTest, ListsOfOneSize) {
   const auto content = content_of<double>(30'007);
   for (const std::int64_t size : {0, 1, 3, 40, 5000}) {

@@ -104,7 +104,11 @@ class TemporaryFile {
 
   // After rename().
   void restore(const std::string& target) noexcept {
-    if (replaced_.empty() || ::rename(replaced_.c_str(), target.c_str()) != 0) ::unlink(target.c_str());
+    if (replaced_.empty()) {
+      ::unlink(target.c_str());
+    } else {
+      (void)::rename(replaced_.c_str(), target.c_str());  // where that fails, both stay
+    }
     replaced_.clear();
   }
 

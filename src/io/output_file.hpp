@@ -10,8 +10,9 @@
 namespace upsweep::io {
 
 /// The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(), it leaves nothing, and
-/// whatever stood under `path` before is untouched. So it is where the process is killed, but where the file system makes no
-/// files without a name: there ".NAME.upsweep-…" stays.
+/// whatever stood under `path` before is untouched. So it is where the process is killed before close(), but where the file
+/// system makes no files without a name: there ".NAME.upsweep-…" stays. Killed between close() and the destructor, what was
+/// replaced stays under such a name.
 /// `path` "-" writes to standard output, directly or, where its front is rewritten at the end, by way of a temporary file in
 /// $TMPDIR. So does a `path` that exists and is no regular file: a device or a pipe.
 /// A symbolic link is written through, and a file that is replaced keeps its permissions.

@@ -377,8 +377,18 @@ Status launch(detail::PackCall& call, const Policy&) noexcept {
   return gpu::status_of(launch_all(call, TileScratch(call, call.launch->scratch)));
 }
 
+/// As much as any TileScratch takes: a pack, each of its steps, and calls of fewer lists or less room, whose blocks may be
+/// smaller, run in one workspace.
 gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
-  return {.scratch = TileScratch(call, nullptr).parts.bytes()};
+  gpu::ScratchParts parts(nullptr);
+  const std::int64_t blocks = gpu::divided_up(call.lists.count, lists_of_block(kLeastRows));
+  (void)parts.take<gpu::Outcome>(1);
+  (void)parts.take<unsigned long long>(Shared::word_count(blocks));
+  if (moves(call)) {
+    (void)parts.take<Crowded>(blocks);
+    (void)parts.take<std::int64_t>(result_tiles(call.capacity) + 1);
+  }
+  return {.scratch = parts.bytes()};
 }
 
 }  // namespace

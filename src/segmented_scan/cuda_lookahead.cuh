@@ -64,7 +64,7 @@ struct ListProblem {
   using Carry = Fold<T>;
   using Join = segmented_scan::Join<T, Op>;
   static constexpr int kInputs = 1;
-  static constexpr int kWarps = sizeof(T) == 8 ? 10 : 10;  // of 8 bytes ten spill registers
+  static constexpr int kWarps = 10;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = 3;
   static constexpr int kStoresInFlight = 1;
@@ -199,7 +199,7 @@ class Marks {
       const Word low = word_of(first);
       const Word words = word_of(last) - low;  // less one
       if (!is_bad(first, last, limit_) && words < kOwnWords) {
-        mark_near(group, low);
+        mark_near(group, low, words);
         __syncthreads();  // the words are there; all have read the bounds
 #pragma unroll 1
         for (int w = thread_; w <= static_cast<int>(words); w += kMarkThreads) {
@@ -249,15 +249,15 @@ class Marks {
     return true;
   }
 
-  /// Lists that begin within kOwnWords of word `low`, unless they are bad. Those of a thread that are short begin in two
-  /// words, which are put together without branches.
-  __device__ __forceinline__ void mark_near(std::int64_t group, Word low) {
+  /// Lists that begin in words `low` … low + words, unless they are bad. Those of a thread that are short begin in two words,
+  /// which are put together without branches.
+  __device__ __forceinline__ void mark_near(std::int64_t group, Word low, Word words) {
     const int own = thread_ * kMarkLists;
     Bound from = room_.bounds[place(own)];
     const Word first = word_of(from) - low;
     const Word begin = static_cast<Word>(from) / 32 * 32;
     const Word span = static_cast<Word>(room_.bounds[place(own + kMarkLists)]) - begin;
-    if (kHasNulls || span > 64 || first + 1 >= kOwnWords) return mark_each(group + own, low);
+    if (kHasNulls || span > 64 || first >= kOwnWords - 1) return mark_each(group + own, low, words);  // or before low
     unsigned bits[2] = {0, 0};
     bool descend = false;
 #pragma unroll
@@ -270,7 +270,8 @@ class Marks {
       bits[1] |= shifted(one, at - 32);
       from = to;
     }
-    if (descend) return mark_each(group + own, low);
+    // Where none descends, the last bound is the greatest.
+    if (descend || from > limit_) return mark_each(group + own, low, words);
     if (bits[0] != 0) atomicOr(room_.words + first, bits[0]);
     if (bits[1] != 0) atomicOr(room_.words + first + 1, bits[1]);
   }
@@ -280,16 +281,18 @@ class Marks {
     asm("shl.b32 %0,%1,%2;" : "=r"(out) : "r"(bits), "r"(by));
     return out;
   }
-  __device__ __forceinline__ void mark_each(std::int64_t list, Word low) {
+  __device__ __forceinline__ void mark_each(std::int64_t list, Word low, Word words) {
     const int own = thread_ * kMarkLists;
     Bound from = room_.bounds[place(own)];
 #pragma unroll 1
     for (int k = 0; k < kMarkLists; ++k) {
       const Bound to = room_.bounds[place(own + k + 1)];
       const Word word = word_of(from) - low;
-      if (check(list + k, from, to) && word < kOwnWords) {
-        atomicOr(room_.words + word, 1U << (static_cast<unsigned>(from) % 32));
-      }
+      const unsigned bit = 1U << (static_cast<unsigned>(from) % 32);
+      const bool begins = check(list + k, from, to);
+      if (begins && word <= words) atomicOr(room_.words + word, bit);
+      if (begins && word > words)
+        atomicOr(heads_ + word_of(from), bit);  // where null lists go back, others may anywhere
       from = to;
     }
   }
