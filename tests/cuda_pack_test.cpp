@@ -505,5 +505,26 @@ TEST_F(GpuTest, PacksSayWhatIsWrong) {
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.none"), bounds.data(), offsets.data(), view), Code::unknown_rung);
 }
 
+TEST_F(GpuTest, OneWorkspaceServesAPackItsStepsAndSmallerOnes) {
+  // Of lists of 45, and of 11, blocks take 512 and 2048: each step has other needs.
+  for (const std::int64_t size : {45, 11}) {
+    constexpr std::int64_t kLists = 1'000'000;
+    const std::int64_t n = kLists * size;
+    DeviceArray<std::int32_t> content(n);
+    DeviceArray<std::int32_t> out(n);
+    DeviceArray<std::int64_t> offsets(kLists + 1);
+    const PackColumn column(content.data(), n, out.data(), n);
+    const std::span<const PackColumn> columns(&column, 1);
+    gpu::Workspace workspace(gpu::pack_workspace({}, Lists::of_size(kLists, size), columns));
+    const auto policy = gpu::Policy{}.with_workspace(workspace);
+    for (const std::int64_t lists : {kLists, kLists - 1}) {
+      const auto given = Lists::of_size(lists, size);
+      EXPECT_EQ(pack(policy, given, offsets.data(), columns).total, lists * size);
+      EXPECT_EQ(pack_offsets(policy, given, n, offsets.data()).total, lists * size);
+      EXPECT_EQ(pack_content(policy, given, offsets.data(), columns).total, lists * size);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace upsweep
