@@ -291,8 +291,8 @@ class Marks {
       const unsigned bit = 1U << (static_cast<unsigned>(from) % 32);
       const bool begins = check(list + k, from, to);
       if (begins && word <= words) atomicOr(room_.words + word, bit);
-      if (begins && word > words)
-        atomicOr(heads_ + word_of(from), bit);  // where null lists go back, others may anywhere
+      // Where null lists go back, others may begin anywhere.
+      if (begins && word > words) atomicOr(heads_ + word_of(from), bit);
       from = to;
     }
   }
