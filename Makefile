@@ -19,8 +19,9 @@ setup:  ## install what is missing: Debian packages, and .venv for what comes fr
 configure: setup
 	cmake --preset cpu-release -DUPSWEEP_CUDA=$(UPSWEEP_CUDA)
 
-build: configure  ## build everything into build/; the command is build/bin/upsweep
+build: configure  ## build everything into build/; the command is build/bin/upsweep, .venv imports upsweep from there
 	cmake --build build --parallel $(JOBS)
+	@bash tools/python_path.sh
 
 tour: setup configure  ## build, make real data and climb the ladders on it
 	cmake --build build --parallel $(JOBS) --target upsweep_command

@@ -9,7 +9,7 @@ endif()
 foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random subset_sum ladder streams threads device)
   upsweep_script_test(cli_${name} LABELS cli
     COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS}
-            ${UPSWEEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/cli/run.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
+            ${upsweep_test_python} ${CMAKE_CURRENT_LIST_DIR}/run_pytest.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
 endforeach()
 if(TEST cli_device)
   set_tests_properties(cli_device PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

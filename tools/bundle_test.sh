@@ -36,7 +36,7 @@ try() {
 done
 for name; do
   case $name in
-    cli/*) try "$name" "${PYTHON:-python3}" "$here/tests/cli/run.py" "$here/tests/$name" ;;
+    cli/*) try "$name" "${PYTHON:-python3}" "$here/tests/run_pytest.py" "$here/tests/$name" ;;
     *) try "$name" "$here/tests/test_$name" ;;
   esac
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/format.sh: brings every C++ file into the format of .clang-format; with --check, only says which are not in it.
+# tools/format.sh: brings C++ into the format of .clang-format and the Python package into ruff's; with --check, only says which are not in it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,3 +16,7 @@ mode=(-i)
 git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' |
   while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done |
   xargs -0 -r -n 16 $clang_format "${mode[@]}"
+
+if [ -x .venv/bin/ruff ]; then
+  if [ "${1:-}" = --check ]; then .venv/bin/ruff format --check --quiet; else .venv/bin/ruff format --quiet; fi
+fi

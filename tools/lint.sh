@@ -25,6 +25,7 @@ while IFS= read -r file; do
   case "$first" in '#!'*) first=$second second=$third ;; esac
   path=${file#src/}
   path=${path#include/}
+  path=${path#python/}
   if [[ $first != *"SPDX-License-Identifier: Apache-2.0"* ]]; then
     echo "$file:1: no 'SPDX-License-Identifier: Apache-2.0'" >&2
     bad=1
@@ -34,6 +35,11 @@ while IFS= read -r file; do
   fi
 done < <(files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run)
 [ $bad -eq 0 ]
+
+echo "lint: ruff"
+if [ -x .venv/bin/ruff ]; then
+  .venv/bin/ruff check --quiet
+fi
 
 echo "lint: clang-tidy, $jobs at a time"
 if ! [ -x $clang_tidy ]; then

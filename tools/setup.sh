@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
   g++ make cmake ninja-build git pkg-config ca-certificates
-  python3 python3-venv
+  python3 python3-venv python3-dev
   libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev libsnappy-dev
   libgtest-dev librapidcheck-dev
   clang libclang-rt-dev # libFuzzer is in the latter
@@ -51,6 +51,7 @@ without() {
     clang-format* | clang-tidy*) echo "make lint and make format do not work" ;;
     duckdb*) echo "queries are not compared with DuckDB" ;;
     nvidia-cuda-cccl*) echo "the CUDA build has no newer CUB to compare with" ;;
+    nanobind*) echo "the Python package is not built" ;;
     pyarrow*) echo "Parquet, Arrow IPC and CSV are left out unless a system Arrow is found" ;;
     tpchgen-cli*) echo "the tour makes its data with a small generator of its own" ;;
     *) echo "tests written in Python are skipped" ;;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/run.py: runs one test file with pytest; exit status 77 (skipped) where a module it needs is missing.
+# tests/run_pytest.py: runs test files with pytest; exit status 77 (skipped) where a module it needs is missing.
 import importlib.util
 import os
 import sys
@@ -12,7 +12,8 @@ for module in ("pytest", "numpy"):
         sys.exit(SKIPPED)
 
 sys.dont_write_bytecode = True
-os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
+if "UPSWEEP_COMMAND" in os.environ:
+    os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
 
 import pytest  # noqa: E402
 

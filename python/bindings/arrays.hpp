@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/arrays.hpp: arrays, masks and lists as Python hands them to the library: views, which copy nothing.
+//
+// upsweep's Python modules have made them simple before: an array is a NumPy array of one dimension whose elements lie side by
+// side in native byte order, or an Elements, which says where such ones lie on a GPU. TypeError for anything else.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "upsweep/detail/content_column.hpp"
+#include "upsweep/dynamic.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::python {
+
+/// Elements side by side at an address.
+struct Elements {
+  void* data = nullptr;
+  std::int64_t length = 0;
+  Type type = Type::custom;  ///< of booleans uint8, which is how they are stored
+  int size = 0;              ///< bytes of each
+  bool is_writable = false;
+  bool is_boolean = false;
+};
+
+/// A bitmap's booleans: bits of an array of bytes.
+struct Bits {
+  Elements bytes = {};
+  std::int64_t length = 0;
+  std::int64_t first_bit = 0;
+};
+
+/// Makes NumPy's C functions known to this module.
+void import_numpy();
+
+/// Whether it is a NumPy array as above, then described in `elements`; subclasses are none.
+bool is_plain_array(nanobind::handle object, Elements& elements);
+/// A new NumPy array of n elements of that type, not initialised.
+nanobind::object new_array(std::int64_t n, Type type);
+
+/// Throws nanobind::type_error, naming `what`.
+Elements elements_of(nanobind::handle object, const char* what);
+dynamic::ConstArray input(nanobind::handle object, const char* what);
+dynamic::Array output(nanobind::handle object, const char* what);
+/// An output of exactly that type.
+template <class T>
+T* output_of(nanobind::handle object, const char* what) {
+  const dynamic::Array array = output(object, what);
+  if (array.type != type_of<T>()) throw nanobind::type_error(what);
+  return static_cast<T*>(array.data);
+}
+
+/// None: no mask. An array of bytes, or Bits.
+Mask mask_of(nanobind::handle object, const char* what);
+/// Offsets; a tuple (starts, stops) of arrays; a tuple (count, size) of integers. `valid`: as mask_of has it.
+Lists lists_of(nanobind::handle object, nanobind::handle valid);
+/// Pairs (content, out).
+std::vector<ContentColumn> columns_of(const nanobind::list& pairs);
+
+}  // namespace upsweep::python

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/core.cpp: the module upsweep._core: what upsweep's Python modules call.
+#include <cstdint>
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "place.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/operators.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+Elements elements_at(std::uintptr_t address, std::int64_t length, const std::string& type, int size) {
+  Elements elements;
+  elements.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address from Python
+  elements.length = length;
+  elements.type = parse_type(type).value_or(Type::custom);
+  elements.size = size;
+  elements.is_writable = true;
+  return elements;
+}
+
+void define_arrays(nb::module_& module) {
+  nb::class_<Elements>(module, "Elements", "Elements side by side at an address, for example a GPU's.")
+      .def_static("at", &elements_at, nb::arg("address"), nb::arg("length"), nb::arg("type"), nb::arg("size"));
+  nb::class_<Bits>(module, "Bits", "The booleans of a bitmap, from its first bit on.")
+      .def(
+          "__init__",
+          [](Bits* bits, nb::handle bytes, std::int64_t length, std::int64_t first_bit) {
+            new (bits) Bits{elements_of(bytes, "bitmap"), length, first_bit};
+          },
+          nb::arg("bytes"), nb::arg("length"), nb::arg("first_bit") = 0, nb::keep_alive<1, 2>());
+  nb::class_<Place>(module, "Place", "Where and how a call runs.")
+      .def(
+          "__init__",
+          [](Place* place, int threads, std::string rung, bool checked, int device, std::uintptr_t stream) {
+            new (place) Place{threads, std::move(rung), checked, device, stream};
+          },
+          nb::arg("threads") = 0, nb::arg("rung") = "", nb::arg("checked") = false, nb::arg("device") = -1,
+          nb::arg("stream") = 0);
+}
+
+nb::list devices() {
+  nb::list all;
+  for (const gpu::Device& device : gpu::devices()) {
+    nb::dict entry;
+    entry["name"] = device.name;
+    entry["compute_capability"] = nb::make_tuple(device.major, device.minor);
+    entry["multiprocessors"] = device.multiprocessors;
+    entry["memory_bytes"] = device.memory_bytes;
+    entry["l2_bytes"] = device.l2_bytes;
+    entry["error"] = device.error;
+    all.append(entry);
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace upsweep::python
+
+NB_MODULE(_core, module) {
+  using namespace upsweep::python;
+  module.doc() = "What upsweep's Python modules call. Private: its names may change with any version.";
+  import_numpy();
+  define_errors(module);
+  define_arrays(module);
+  define_scans(module);
+  define_lists(module);
+  define_moves(module);
+  define_ladders(module);
+  define_subset_sums(module);
+  module.def("devices", &devices);
+  module.def("has_cuda", &upsweep::gpu::is_built);
+}

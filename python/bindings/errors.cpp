@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/errors.cpp: the library's errors as Python's own exceptions, with the attributes `code` and `index`.
+#include <exception>
+#include <string>
+
+#include "bindings.hpp"
+#include "upsweep/error.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+PyObject* exception_of(Code code) {
+  switch (code) {
+    case Code::overflow:
+      return PyExc_OverflowError;
+    case Code::index_out_of_range:
+      return PyExc_IndexError;
+    case Code::unsupported_type:
+      return PyExc_TypeError;
+    case Code::division_by_zero:
+      return PyExc_ZeroDivisionError;
+    case Code::unsupported:
+    case Code::unsupported_sql:
+    case Code::not_built:
+      return PyExc_NotImplementedError;
+    case Code::not_found:
+      return PyExc_FileNotFoundError;
+    case Code::is_directory:
+      return PyExc_IsADirectoryError;
+    case Code::unreadable:
+    case Code::unwritable:
+    case Code::disk_full:
+      return PyExc_OSError;
+    case Code::out_of_memory:
+    case Code::device_memory:
+      return PyExc_MemoryError;
+    case Code::no_device:
+    case Code::device_failed:
+      return PyExc_RuntimeError;
+    case Code::interrupted:
+      return PyExc_KeyboardInterrupt;
+    default:
+      return PyExc_ValueError;
+  }
+}
+
+void raise(const Error& error) {
+  // What a signal's handler has raised stands: the library was interrupted because of it.
+  if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
+  const nb::object type = nb::borrow(exception_of(error.code()));
+  const nb::object exception = type(nb::str(error.what()));
+  const std::string code(word(error.code()));
+  exception.attr("code") = nb::str(code.c_str());
+  exception.attr("index") = error.index() == kNoIndex ? nb::none() : nb::object(nb::int_(error.index()));
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+}  // namespace
+
+void define_errors(nb::module_& /*module*/) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*payload*/) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      raise(error);
+    }
+  });
+}
+
+}  // namespace upsweep::python

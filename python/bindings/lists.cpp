@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/lists.cpp: what is computed of each list: reductions, scans, sorts.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nanobind/stl/string_view.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "place.hpp"
+#include "upsweep/dynamic.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/operators.hpp"
+#include "upsweep/segmented.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+std::optional<Reducer> parse_reducer(std::string_view text) {
+  for (const Reducer reducer :
+       {Reducer::any, Reducer::all, Reducer::count, Reducer::count_nonzero, Reducer::argmin, Reducer::argmax}) {
+    if (name(reducer) == text) return reducer;
+  }
+  return std::nullopt;
+}
+
+Operator operator_named(std::string_view op) {
+  const auto found = parse_operator(op);
+  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
+  return *found;
+}
+
+/// One element of the output's type in the host's memory, or none.
+const void* initial_of(nb::handle initial, Type type) {
+  if (initial.is_none()) return nullptr;
+  const dynamic::ConstArray element = input(initial, "initial");
+  if (element.type != type || element.length != 1)
+    throw nb::type_error("initial: one element of the output's type is needed");
+  return element.data;
+}
+
+/// What a call is about: the more, the longer it takes.
+std::int64_t work_of(const Lists& lists, const dynamic::ConstArray& content) { return lists.count + content.length; }
+
+std::string_view segmented_reduce(const Place& place, std::string_view op, nb::handle lists, nb::handle lists_valid,
+                                  nb::handle content, nb::handle valid, nb::handle initial, nb::handle out) {
+  const Lists of = lists_of(lists, lists_valid);
+  const dynamic::ConstArray from = input(content, "content");
+  const dynamic::Array to = output(out, "out");
+  const Mask mask = mask_of(valid, "valid");
+  if (const auto reducer = parse_reducer(op)) {
+    return place.run(work_of(of, from), [&](const auto& policy) {
+      return dynamic::segmented_reduce(policy, *reducer, of, from, to, mask);
+    });
+  }
+  const Operator named = operator_named(op);
+  const void* const init = initial_of(initial, to.type);
+  return place.run(work_of(of, from), [&](const auto& policy) {
+    return dynamic::segmented_reduce(policy, named, of, from, to, init, mask);
+  });
+}
+
+std::string_view segmented_scan(const Place& place, std::string_view op, bool exclusive, nb::handle lists,
+                                nb::handle lists_valid, nb::handle content, nb::handle valid, nb::handle initial,
+                                nb::handle out) {
+  const Lists of = lists_of(lists, lists_valid);
+  const dynamic::ConstArray from = input(content, "content");
+  const dynamic::Array to = output(out, "out");
+  const Mask mask = mask_of(valid, "valid");
+  const dynamic::ScanOptions options{operator_named(op), exclusive};
+  const void* const init = initial_of(initial, to.type);
+  return place.run(work_of(of, from), [&](const auto& policy) {
+    return dynamic::segmented_scan(policy, options, of, from, to, init, mask);
+  });
+}
+
+/// `positions`: what is written is where the elements lie, not these themselves.
+std::string_view segmented_sort(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
+                                nb::handle content, bool descending, bool nan_first, nb::handle out) {
+  const Lists of = lists_of(lists, lists_valid);
+  const dynamic::ConstArray from = input(content, "content");
+  const dynamic::Array to = output(out, "out");
+  const SortOptions options{.descending = descending, .nan_first = nan_first};
+  return place.run(work_of(of, from), [&](const auto& policy) {
+    return positions ? dynamic::segmented_argsort(policy, of, from, to, options)
+                     : dynamic::segmented_sort(policy, of, from, to, options);
+  });
+}
+
+}  // namespace
+
+void define_lists(nb::module_& module) {
+  module.def("segmented_reduce", &segmented_reduce, nb::arg("place"), nb::arg("op"), nb::arg("lists"),
+             nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
+             nb::arg("out"));
+  module.def("segmented_scan", &segmented_scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("lists"),
+             nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
+             nb::arg("out"));
+  module.def("segmented_sort", &segmented_sort, nb::arg("place"), nb::arg("positions"), nb::arg("lists"),
+             nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("descending"), nb::arg("nan_first"),
+             nb::arg("out"));
+}
+
+}  // namespace upsweep::python

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/moves.cpp: what moves elements, or says where they lie: selections, takes, packs, positions, combinations, runs.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <nanobind/stl/string_view.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "place.hpp"
+#include "upsweep/by_key.hpp"
+#include "upsweep/combinations.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/list_positions.hpp"
+#include "upsweep/pack.hpp"
+#include "upsweep/select.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+Indices indices_of(nb::handle object) {
+  const dynamic::ConstArray array = input(object, "indices");
+  Indices indices;
+  indices.data = array.data;
+  indices.length = array.length;
+  indices.type = array.type;
+  return indices;
+}
+
+std::int64_t longest(const std::vector<ContentColumn>& columns) {
+  std::int64_t length = 0;
+  for (const ContentColumn& column : columns) length = std::max({length, column.length, column.capacity});
+  return length;
+}
+
+/// A pointer to the offsets, of which `lists` need one more than there are lists; null for None.
+std::int64_t* offsets_for(nb::handle object, std::int64_t lists) {
+  if (object.is_none()) return nullptr;
+  auto* const offsets = output_of<std::int64_t>(object, "offsets");
+  if (output(object, "offsets").length != lists + 1) {
+    throw Error(Code::unequal_lengths,
+                "offsets: " + std::to_string(lists + 1) + " are needed, one more than there are lists");
+  }
+  return offsets;
+}
+
+/// f(pointer) with the array's elements as their own type.
+template <class F>
+auto visit_elements(const dynamic::ConstArray& array, F&& f) {
+  return visit_type(array.type, [&]<class T>(std::type_identity<T>) { return f(static_cast<const T*>(array.data)); });
+}
+/// The same of bounds.
+template <class F>
+auto visit_bounds(const dynamic::ConstArray& array, F&& f) {
+  if (array.type == Type::int32) return f(static_cast<const std::int32_t*>(array.data));
+  if (array.type == Type::uint32) return f(static_cast<const std::uint32_t*>(array.data));
+  if (array.type == Type::int64) return f(static_cast<const std::int64_t*>(array.data));
+  throw Error(Code::unsupported_type, "int32, uint32 or int64 are needed, not " + std::string(name(array.type)));
+}
+
+// ------------------------------------------------------------------------------------------------- selections and takes
+
+/// `lists`: None for plain compaction. Without columns what is kept is counted.
+std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle mask, nb::handle offsets,
+                    const nb::list& pairs) {
+  const Mask kept = mask_of(mask, "mask");
+  const auto columns = columns_of(pairs);
+  detail::SelectCall call{.mask = kept, .columns = columns};
+  if (!lists.is_none()) {
+    call.has_lists = true;
+    call.lists = lists_of(lists, lists_valid);
+    call.out_offsets = offsets_for(offsets, call.lists.count);
+  }
+  place.run(kept.length, [&](const auto& policy) { detail::run_select(policy, call); });
+  return call.kept;
+}
+
+std::int64_t partition(const Place& place, nb::handle mask, const nb::list& pairs) {
+  const Mask kept = mask_of(mask, "mask");
+  const auto columns = columns_of(pairs);
+  return place.run(kept.length, [&](const auto& policy) {
+    return upsweep::partition(policy, kept, std::span<const SelectColumn>(columns));
+  });
+}
+
+void take(const Place& place, nb::handle indices, const nb::list& pairs) {
+  const Indices at = indices_of(indices);
+  const auto columns = columns_of(pairs);
+  place.run(at.length, [&](const auto& policy) { upsweep::take(policy, at, std::span<const SelectColumn>(columns)); });
+}
+
+std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
+                        nb::handle indices, nb::handle offsets, const nb::list& pairs) {
+  const Lists of = lists_of(lists, nb::none());
+  const Lists at = lists_of(index_lists, nb::none());
+  const Indices positions = indices_of(indices);
+  const auto columns = columns_of(pairs);
+  auto* const out_offsets = offsets_for(offsets, at.count);
+  return place.run(positions.length, [&](const auto& policy) {
+    return upsweep::take(policy, of, content, at, positions, out_offsets, std::span<const SelectColumn>(columns));
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------------------ packs
+
+/// Returns how many elements the lists have.
+std::int64_t pack_offsets(const Place& place, nb::handle lists, nb::handle lists_valid, std::int64_t content,
+                          nb::handle offsets) {
+  const Lists of = lists_of(lists, lists_valid);
+  auto* const out = offsets_for(offsets, of.count);
+  return place.run(of.count, [&](const auto& policy) { return upsweep::pack_offsets(policy, of, content, out).total; });
+}
+
+void pack_content(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle offsets,
+                  const nb::list& pairs) {
+  const Lists of = lists_of(lists, lists_valid);
+  const auto* const at = offsets_for(offsets, of.count);
+  const auto columns = columns_of(pairs);
+  place.run(of.count + longest(columns),
+            [&](const auto& policy) { upsweep::pack_content(policy, of, at, std::span<const PackColumn>(columns)); });
+}
+
+// -------------------------------------------------------------------------------------------------------------- positions
+
+std::int64_t lengths_to_offsets(const Place& place, nb::handle lengths, nb::handle valid, nb::handle offsets) {
+  const dynamic::ConstArray from = input(lengths, "lengths");
+  const Mask mask = mask_of(valid, "valid");
+  auto* const out = offsets_for(offsets, from.length);
+  return visit_bounds(from, [&](const auto* each) {
+    return place.run(from.length, [&](const auto& policy) {
+      return upsweep::lengths_to_offsets(policy, each, from.length, out, mask);
+    });
+  });
+}
+
+void parents_to_offsets(const Place& place, nb::handle parents, std::int64_t lists, nb::handle offsets) {
+  const dynamic::ConstArray from = input(parents, "parents");
+  auto* const out = offsets_for(offsets, lists);
+  visit_bounds(from, [&](const auto* each) {
+    place.run(from.length,
+              [&](const auto& policy) { upsweep::parents_to_offsets(policy, each, from.length, lists, out); });
+  });
+}
+
+std::int64_t offsets_to_parents(const Place& place, nb::handle lists, nb::handle parents) {
+  const Lists of = lists_of(lists, nb::none());
+  auto* const out = output_of<std::int64_t>(parents, "out");
+  const std::int64_t room = output(parents, "out").length;
+  return place.run(of.count + room,
+                   [&](const auto& policy) { return upsweep::offsets_to_parents(policy, of, out, room); });
+}
+
+std::int64_t local_index(const Place& place, nb::handle lists, nb::handle index) {
+  const Lists of = lists_of(lists, nb::none());
+  auto* const out = output_of<std::int64_t>(index, "out");
+  const std::int64_t room = output(index, "out").length;
+  return place.run(of.count + room, [&](const auto& policy) { return upsweep::local_index(policy, of, out, room); });
+}
+
+std::int64_t broadcast(const Place& place, nb::handle lists, nb::handle values, nb::handle out) {
+  const Lists of = lists_of(lists, nb::none());
+  const Elements from = elements_of(values, "values");
+  const Elements to = elements_of(out, "out");
+  if (from.size != to.size || !to.is_writable) throw nb::type_error("out: an array of the values' type is needed");
+  if (from.length != of.count) {
+    throw Error(Code::unequal_lengths, "values: one for each of the " + std::to_string(of.count) +
+                                           " lists is needed, not " + std::to_string(from.length));
+  }
+  return place.run(of.count + to.length, [&](const auto& policy) {
+    return upsweep::broadcast(policy, of, from.data, from.size, to.data, to.length);
+  });
+}
+
+void flatten(const Place& place, nb::handle outer, nb::handle inner, nb::handle offsets) {
+  const Lists of = lists_of(outer, nb::none());
+  const Lists in = lists_of(inner, nb::none());
+  auto* const out = offsets_for(offsets, of.count);
+  place.run(of.count, [&](const auto& policy) { upsweep::flatten(policy, of, in, out); });
+}
+
+// ----------------------------------------------------------------------------------------------------------- combinations
+
+std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& room) {
+  std::vector<std::int64_t*> pointers;
+  for (const nb::handle array : arrays) {
+    pointers.push_back(output_of<std::int64_t>(array, "out"));
+    room = output(array, "out").length;
+  }
+  return pointers;
+}
+
+/// Without `out` their number and offsets alone.
+std::int64_t combinations(const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, bool replacement,
+                          nb::handle offsets, const nb::list& out) {
+  const Lists of = lists_of(lists, nb::none());
+  auto* const to = offsets_for(offsets, of.count);
+  std::int64_t room = 0;
+  const auto pointers = positions_of(out, room);
+  return place.run(of.count + content, [&](const auto& policy) {
+    if (pointers.empty()) return upsweep::combinations_offsets(policy, of, content, n, replacement, to).total;
+    return upsweep::combinations(policy, of, content, n, replacement, to, pointers.data(), room).total;
+  });
+}
+
+/// `inputs`: pairs (lists, elements of the content).
+std::int64_t cartesian(const Place& place, const nb::list& inputs, nb::handle offsets, const nb::list& out) {
+  std::vector<CartesianInput> of;
+  std::int64_t work = 0;
+  for (const nb::handle item : inputs) {
+    const auto pair = nb::borrow<nb::tuple>(item);
+    of.push_back({lists_of(pair[0], nb::none()), nb::cast<std::int64_t>(pair[1])});
+    work += of.back().lists.count + of.back().content;
+  }
+  auto* const to = offsets_for(offsets, of.empty() ? 0 : of.front().lists.count);
+  std::int64_t room = 0;
+  const auto pointers = positions_of(out, room);
+  return place.run(work, [&](const auto& policy) {
+    if (pointers.empty()) return upsweep::cartesian_offsets(policy, of, to).total;
+    return upsweep::cartesian(policy, of, to, pointers.data(), room).total;
+  });
+}
+
+// -------------------------------------------------------------------------------------------------------- runs of equal keys
+
+template <class T>
+std::int64_t count_runs(const Policy& policy, const T* keys, std::int64_t n) {
+  return upsweep::count_key_runs(policy, std::span(keys, static_cast<std::size_t>(n)));
+}
+template <class T>
+std::int64_t count_runs(const gpu::Policy& policy, const T* keys, std::int64_t n) {
+  return upsweep::count_key_runs(policy, keys, n);
+}
+template <class T>
+std::int64_t write_runs(const Policy& policy, const T* keys, std::int64_t n, std::int64_t* offsets, std::int64_t room) {
+  return upsweep::key_offsets(policy, std::span(keys, static_cast<std::size_t>(n)),
+                              std::span(offsets, static_cast<std::size_t>(room)));
+}
+template <class T>
+std::int64_t write_runs(const gpu::Policy& policy, const T* keys, std::int64_t n, std::int64_t* offsets,
+                        std::int64_t room) {
+  return upsweep::key_offsets(policy, keys, n, offsets, room);
+}
+
+std::int64_t count_key_runs(const Place& place, nb::handle keys) {
+  const dynamic::ConstArray of = input(keys, "keys");
+  return visit_elements(of, [&](const auto* each) {
+    return place.run(of.length, [&](const auto& policy) { return count_runs(policy, each, of.length); });
+  });
+}
+
+std::int64_t key_offsets(const Place& place, nb::handle keys, nb::handle offsets) {
+  const dynamic::ConstArray of = input(keys, "keys");
+  auto* const out = output_of<std::int64_t>(offsets, "offsets");
+  const std::int64_t room = output(offsets, "offsets").length;
+  return visit_elements(of, [&](const auto* each) {
+    return place.run(of.length, [&](const auto& policy) { return write_runs(policy, each, of.length, out, room); });
+  });
+}
+
+}  // namespace
+
+void define_moves(nb::module_& module) {
+  module.def("select", &select, nb::arg("place"), nb::arg("lists").none(), nb::arg("lists_valid").none(),
+             nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"));
+  module.def("partition", &partition);
+  module.def("take", &take);
+  module.def("take_lists", &take_lists);
+  module.def("pack_offsets", &pack_offsets, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
+             nb::arg("content"), nb::arg("offsets"));
+  module.def("pack_content", &pack_content, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
+             nb::arg("offsets"), nb::arg("pairs"));
+  module.def("lengths_to_offsets", &lengths_to_offsets, nb::arg("place"), nb::arg("lengths"), nb::arg("valid").none(),
+             nb::arg("offsets"));
+  module.def("parents_to_offsets", &parents_to_offsets);
+  module.def("offsets_to_parents", &offsets_to_parents);
+  module.def("local_index", &local_index);
+  module.def("broadcast", &broadcast);
+  module.def("flatten", &flatten);
+  module.def("combinations", &combinations, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"),
+             nb::arg("replacement"), nb::arg("offsets").none(), nb::arg("out"));
+  module.def("cartesian", &cartesian, nb::arg("place"), nb::arg("inputs"), nb::arg("offsets").none(), nb::arg("out"));
+  module.def("count_key_runs", &count_key_runs);
+  module.def("key_offsets", &key_offsets);
+}
+
+}  // namespace upsweep::python

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/place.hpp: where and how a call from Python runs, and that it runs without the interpreter's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+#include "upsweep/gpu.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep::python {
+
+/// What `upsweep.options` and the arrays say of a call.
+struct Place {
+  int threads = 0;
+  std::string rung = {};
+  bool checked = false;
+  int device = -1;  ///< a GPU's ordinal; -1: the host
+  std::uintptr_t stream = 0;
+
+  /// Calls on fewer elements keep the interpreter's lock: giving it away and taking it back costs more than they do.
+  static constexpr std::int64_t kKeepsLock = 4096;
+
+  [[nodiscard]] bool is_gpu() const { return device >= 0; }
+  [[nodiscard]] Policy cpu_policy() const {
+    return {.threads = threads, .rung = rung, .overflow = checked ? Overflow::checked : Overflow::wrap};
+  }
+  [[nodiscard]] gpu::Policy gpu_policy() const {
+    gpu::Policy policy;
+    policy.device = device;
+    policy.stream = reinterpret_cast<gpu::Stream>(stream);  // NOLINT(performance-no-int-to-ptr): a handle from Python
+    policy.rung = rung;
+    policy.overflow = checked ? Overflow::checked : Overflow::wrap;
+    return policy;
+  }
+
+  /// call(policy) with a Policy or a gpu::Policy; it must not touch Python.
+  template <class Call>
+  auto run(std::int64_t elements, Call&& call) const {
+    std::optional<nanobind::gil_scoped_release> released;
+    if (elements > kKeepsLock || is_gpu()) released.emplace();
+    return is_gpu() ? call(gpu_policy()) : call(cpu_policy());
+  }
+};
+
+}  // namespace upsweep::python

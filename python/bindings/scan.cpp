@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/scan.cpp: scans, reductions and offsets, in pieces between which Ctrl-C is looked at.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "place.hpp"
+#include "upsweep/dynamic.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/operators.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+/// Elements between two looks at signals: some 50 ms. A multiple of every block and segment.
+constexpr std::int64_t kPiece = std::int64_t{1} << 26;
+
+Operator operator_named(std::string_view op) {
+  const auto found = parse_operator(op);
+  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
+  return *found;
+}
+
+dynamic::Carry carry_of(nb::handle initial, Type type) {
+  if (initial.is_none()) return dynamic::Carry(type);
+  const dynamic::ConstArray element = input(initial, "initial");
+  if (element.type != type || element.length != 1)
+    throw nb::type_error("initial: one element of the output's type is needed");
+  return dynamic::Carry::of(type, element.data);
+}
+
+/// Throws what a signal's handler has raised.
+void look_at_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw Error(Code::interrupted, "interrupted");
+}
+
+/// run(first, length) of consecutive pieces of n elements.
+template <class Run>
+std::string_view in_pieces(std::int64_t n, const Run& run) {
+  std::string_view rung = run(std::int64_t{0}, std::min(n, kPiece));
+  for (std::int64_t first = kPiece; first < n; first += kPiece) {
+    look_at_signals();
+    rung = run(first, std::min(n - first, kPiece));
+  }
+  return rung;
+}
+
+dynamic::ConstArray piece(dynamic::ConstArray array, std::int64_t first, std::int64_t length) {
+  return {static_cast<const std::byte*>(array.data) + first * size_of(array.type), length, array.type};
+}
+dynamic::Array piece(dynamic::Array array, std::int64_t first, std::int64_t length) {
+  return {static_cast<std::byte*>(array.data) + first * size_of(array.type), length, array.type};
+}
+
+[[noreturn]] void throw_overflow(Type type, std::int64_t index) {
+  throw Error(Code::overflow,
+              "element " + std::to_string(index) + " of the result does not fit " + std::string(name(type)) +
+                  ": pass dtype= a wider type, or overflow=\"wrap\"",
+              index);
+}
+
+std::string_view scan_on(const Policy& policy, const dynamic::ScanOptions& options, dynamic::ConstArray in,
+                         dynamic::Array out, dynamic::Carry& carry) {
+  if (in.length != out.length) return dynamic::scan(policy, options, in, out, carry);  // refuses it
+  return in_pieces(in.length, [&](std::int64_t first, std::int64_t length) {
+    try {
+      return dynamic::scan(policy, options, piece(in, first, length), piece(out, first, length), carry);
+    } catch (const Error& error) {
+      if (error.code() == Code::overflow) throw_overflow(out.type, first + error.index());
+      throw;
+    }
+  });
+}
+std::string_view scan_on(const gpu::Policy& policy, const dynamic::ScanOptions& options, dynamic::ConstArray in,
+                         dynamic::Array out, dynamic::Carry& carry) {
+  return dynamic::scan(policy, options, in, out, carry);
+}
+
+std::string_view scan(const Place& place, std::string_view op, bool exclusive, nb::handle initial, nb::handle in,
+                      nb::handle out) {
+  const dynamic::ConstArray from = input(in, "x");
+  const dynamic::Array to = output(out, "out");
+  const dynamic::ScanOptions options{operator_named(op), exclusive};
+  dynamic::Carry carry = carry_of(initial, to.type);
+  return place.run(from.length, [&](const auto& policy) { return scan_on(policy, options, from, to, carry); });
+}
+
+std::string_view reduce_on(const Policy& policy, Operator op, dynamic::ConstArray in, dynamic::Carry& carry) {
+  return in_pieces(in.length, [&](std::int64_t first, std::int64_t length) {
+    return dynamic::reduce(policy, op, piece(in, first, length), carry);
+  });
+}
+std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::ConstArray in, dynamic::Carry& carry) {
+  return dynamic::reduce(policy, op, in, carry);
+}
+
+/// `value`: one element in the host's memory, wherever `in` is.
+std::string_view reduce(const Place& place, std::string_view op, nb::handle initial, nb::handle in, nb::handle value) {
+  const dynamic::ConstArray from = input(in, "x");
+  const dynamic::Array to = output(value, "out");
+  const Operator named = operator_named(op);
+  dynamic::Carry carry = initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type);
+  const std::string_view rung =
+      place.run(from.length, [&](const auto& policy) { return reduce_on(policy, named, from, carry); });
+  if (place.checked && carry.wraps() != 0) {
+    throw Error(Code::overflow, "the sum does not fit " + std::string(name(to.type)) +
+                                    ": pass dtype=\"float64\", or overflow=\"wrap\"");
+  }
+  carry.value(to.data);
+  return rung;
+}
+
+std::string_view compact_offsets(const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets,
+                                 bool strict) {
+  const dynamic::ConstArray first = input(starts, "starts");
+  const dynamic::ConstArray last = input(stops, "stops");
+  auto* const out = output_of<std::int64_t>(offsets, "out");
+  if (output(offsets, "out").length != first.length + 1) {
+    throw Error(Code::unequal_lengths,
+                "out: " + std::to_string(first.length + 1) + " elements are needed, one more than starts");
+  }
+  OffsetsCarry carry;
+  return place.run(first.length, [&](const auto& policy) {
+    return dynamic::compact_offsets(policy, first, last, out, carry, strict);
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------- cumulative sums
+
+/// How many blocks of `upsweep.options` are entered, in whatever thread.
+std::atomic<int> options_entered = 0;
+
+/// Whether the arrays are one, or lie apart.
+bool same_or_apart(const Elements& in, const Elements& out) {
+  const auto* const first = static_cast<const std::byte*>(in.data);
+  const auto* const other = static_cast<const std::byte*>(out.data);
+  if (first == other && in.size == out.size) return true;
+  return first + in.length * in.size <= other || other + out.length * out.size <= first;
+}
+
+/// The plain case, from plain array to plain array: without it ten elements would take three times as long. Null where
+/// something is to be seen to first, or refused.
+nb::object cumulative_of_plain(Operator op, nb::handle x, nb::handle given, bool checked) {
+  Elements in;
+  if (!is_plain_array(x, in) || in.type == Type::custom || in.is_boolean) return {};
+  nb::object out = given.is_none() ? new_array(in.length, default_accumulator(in.type)) : nb::borrow(given);
+  Elements to;
+  if (!is_plain_array(out, to) || to.type == Type::custom || to.is_boolean || !to.is_writable) return {};
+  if (to.length != in.length || is_float(in.type) != is_float(to.type) || !same_or_apart(in, to)) return {};
+  dynamic::Carry carry(to.type);
+  Place place;
+  place.checked = checked;
+  place.run(in.length, [&](const auto& policy) {
+    return scan_on(policy, {.op = op}, {in.data, in.length, in.type}, {to.data, to.length, to.type}, carry);
+  });
+  return out;
+}
+
+nb::object cumulative(Operator op, nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial,
+                      nb::handle out, nb::handle overflow) {
+  if (axis.is_none() && dtype.is_none() && overflow.is_none() && !include_initial &&
+      options_entered.load(std::memory_order_relaxed) == 0) {
+    if (nb::object result = cumulative_of_plain(op, x, out, true); result.is_valid()) return result;
+  }
+  return nb::module_::import_("upsweep._scan")
+      .attr("_cumulative")(name(op), x, axis, dtype, include_initial, out, overflow);
+}
+
+template <Operator kOp>
+nb::object cumulative_by(nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial, nb::handle out,
+                         nb::handle overflow) {
+  return cumulative(kOp, x, axis, dtype, include_initial, out, overflow);
+}
+
+constexpr const char* kCumulativeSum = R"(The sum of each element and all before it, as the Array API has it.
+
+Parameters
+----------
+x : array
+    Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides.
+axis : int, optional
+    Along which axis; an array of one dimension needs none.
+dtype : optional
+    The type of the result, and the one that is computed in: by default int64, uint64 or the float type itself.
+include_initial : bool
+    Begin with 0: one element more along the axis.
+out : array, optional
+    Where the result goes, of its shape; may be x. It is returned.
+overflow : {"checked", "wrap"}, optional
+    Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
+    2**bits (on a GPU, where "checked" is not possible).
+
+Returns
+-------
+array
+    Of x's shape and library, in the same memory. See `scan` for the libraries, the errors and how floats are added.
+
+Examples
+--------
+>>> import numpy, upsweep
+>>> upsweep.cumulative_sum(numpy.array([3, 1, 4, 1, 5]))
+array([ 3,  4,  8,  9, 14])
+>>> upsweep.cumulative_sum(numpy.array([3, 1, 4]), include_initial=True)
+array([0, 3, 4, 8])
+)";
+
+constexpr const char* kCumulativeProd = R"(The product of each element and all before it, as the Array API has it.
+
+Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, and the initial element is 1.
+
+Examples
+--------
+>>> import numpy, upsweep
+>>> upsweep.cumulative_prod(numpy.array([3, 1, 4, 1, 5]))
+array([ 3,  3, 12, 12, 60])
+)";
+
+}  // namespace
+
+void define_scans(nb::module_& module) {
+  const auto define = [&](const char* function, auto call, const char* doc) {
+    module.def(function, call, nb::arg("x"), nb::kw_only(), nb::arg("axis").none() = nb::none(),
+               nb::arg("dtype").none() = nb::none(), nb::arg("include_initial") = false,
+               nb::arg("out").none() = nb::none(), nb::arg("overflow").none() = nb::none(), doc);
+  };
+  define("cumulative_sum", &cumulative_by<Operator::add>, kCumulativeSum);
+  define("cumulative_prod", &cumulative_by<Operator::mul>, kCumulativeProd);
+  module.def("count_options", [](int more) { options_entered.fetch_add(more, std::memory_order_relaxed); });
+  module.def("scan", &scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("initial").none(),
+             nb::arg("x"), nb::arg("out"));
+  module.def("reduce", &reduce, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
+             nb::arg("out"));
+  module.def("compact_offsets", &compact_offsets);
+}
+
+}  // namespace upsweep::python

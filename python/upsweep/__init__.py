@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/__init__.py: the names of the package.
+"""upsweep: scans, ragged arrays, fused filtered aggregates and subset sums at the speed of memory, on CPUs and NVIDIA GPUs."""
+
+from ._core import cumulative_prod, cumulative_sum
+from ._ladder import devices, ladder
+from ._moves import (
+    broadcast,
+    cartesian,
+    combinations,
+    flatten,
+    lengths_to_offsets,
+    local_index,
+    offsets_to_parents,
+    pack,
+    parents_to_offsets,
+    partition,
+    select,
+    take,
+)
+from ._options import options
+from ._scan import compact_offsets, reduce, scan
+from ._segments import reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
+from ._subset_sum import subset_sum
+
+__all__ = [
+    "broadcast",
+    "cartesian",
+    "combinations",
+    "compact_offsets",
+    "cumulative_prod",
+    "cumulative_sum",
+    "devices",
+    "flatten",
+    "ladder",
+    "lengths_to_offsets",
+    "local_index",
+    "offsets_to_parents",
+    "options",
+    "pack",
+    "parents_to_offsets",
+    "partition",
+    "reduce",
+    "reduce_by_key",
+    "scan",
+    "scan_by_key",
+    "segmented_argsort",
+    "segmented_reduce",
+    "segmented_scan",
+    "segmented_sort",
+    "select",
+    "subset_sum",
+    "take",
+]

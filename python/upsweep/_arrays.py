@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_arrays.py: the arrays of other libraries, seen without a copy, and results in arrays of the same library.
+#
+# Arrays in the host's memory become NumPy's, those of a GPU CuPy's or PyTorch's: a Namespace for each of these three has the few
+# things that upsweep asks of a library. `take_in` finds it, and how a result goes back.
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+BOUNDS = ("int32", "uint32", "int64")
+MOVED_SIZES = (1, 2, 4, 8, 16)
+
+
+class Namespace:
+    """What is asked of an array library: here NumPy, by functions that CuPy has too."""
+
+    device = -1
+    stream = 0
+
+    def __init__(self, module: Any = np):
+        self.module = module
+
+    def dtype(self, array: Any) -> str:
+        return array.dtype.name
+
+    def itemsize(self, array: Any) -> int:
+        return array.dtype.itemsize
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        return self.module.empty(shape, dtype)
+
+    def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
+        """A new array of another's elements."""
+        return self.module.empty(shape, array.dtype)
+
+    def astype(self, array: Any, dtype: str) -> Any:
+        return array.astype(dtype, copy=False)
+
+    def contiguous(self, array: Any) -> Any:
+        return self.module.ascontiguousarray(array)
+
+    def is_contiguous(self, array: Any) -> bool:
+        return array.flags.c_contiguous
+
+    def is_writable(self, array: Any) -> bool:
+        return array.flags.writeable
+
+    def moveaxis(self, array: Any, source: int, to: int) -> Any:
+        return self.module.moveaxis(array, source, to)
+
+    def overlap(self, a: Any, b: Any) -> bool:
+        return np.may_share_memory(a, b)
+
+    def same_memory(self, a: Any, b: Any) -> bool:
+        return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes
+
+    def elements(self, array: Any) -> Any:
+        """The array as upsweep._core takes it: of one dimension, contiguous."""
+        if array.dtype.kind in "iufb":
+            return array
+        return array.view(_raw(array.dtype))
+
+    def scalar(self, value: np.ndarray) -> Any:
+        """An array without dimensions of the one element of a NumPy array."""
+        return value[0]
+
+
+class _Cupy(Namespace):
+    def __init__(self, array: Any):
+        import cupy
+
+        super().__init__(cupy)
+        self.device = array.device.id
+        self.stream = cupy.cuda.get_current_stream(self.device).ptr
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        with self.module.cuda.Device(self.device):
+            return self.module.empty(shape, dtype)
+
+    def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
+        return self.empty(shape, array.dtype)
+
+    def is_writable(self, array: Any) -> bool:
+        return True
+
+    def overlap(self, a: Any, b: Any) -> bool:
+        return self.module.may_share_memory(a, b)
+
+    def same_memory(self, a: Any, b: Any) -> bool:
+        return a.data.ptr == b.data.ptr and a.nbytes == b.nbytes
+
+    def elements(self, array: Any) -> Any:
+        return _core.Elements.at(array.data.ptr, array.size, _type_name(array.dtype.name), array.dtype.itemsize)
+
+    def scalar(self, value: np.ndarray) -> Any:
+        with self.module.cuda.Device(self.device):
+            return self.module.asarray(value)[0]
+
+
+class _Torch(Namespace):
+    def __init__(self, array: Any):
+        import torch
+
+        super().__init__(torch)
+        self.device = array.device.index
+        self.stream = torch.cuda.current_stream(array.device).cuda_stream
+
+    def dtype(self, array: Any) -> str:
+        return str(array.dtype).removeprefix("torch.")
+
+    def itemsize(self, array: Any) -> int:
+        return array.element_size()
+
+    def _named(self, dtype: Any) -> Any:
+        return getattr(self.module, str(np.dtype(dtype)))
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        return self.module.empty(shape, dtype=self._named(dtype), device=f"cuda:{self.device}")
+
+    def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
+        return self.module.empty(shape, dtype=array.dtype, device=array.device)
+
+    def astype(self, array: Any, dtype: str) -> Any:
+        return array.to(self._named(dtype))
+
+    def contiguous(self, array: Any) -> Any:
+        return array.contiguous()
+
+    def is_contiguous(self, array: Any) -> bool:
+        return array.is_contiguous()
+
+    def is_writable(self, array: Any) -> bool:
+        return True
+
+    def overlap(self, a: Any, b: Any) -> bool:
+        return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+    def same_memory(self, a: Any, b: Any) -> bool:
+        return a.data_ptr() == b.data_ptr() and a.nbytes == b.nbytes
+
+    def elements(self, array: Any) -> Any:
+        return _core.Elements.at(array.data_ptr(), array.numel(), _type_name(self.dtype(array)), array.element_size())
+
+    def scalar(self, value: np.ndarray) -> Any:
+        return self.module.from_numpy(value).to(f"cuda:{self.device}")[0]
+
+
+NUMPY = Namespace()
+
+
+def _type_name(dtype: str) -> str:
+    return "uint8" if dtype == "bool" else dtype
+
+
+def _raw(dtype: np.dtype) -> Any:
+    """A type that NumPy's other elements are moved as."""
+    size = dtype.itemsize
+    return np.dtype(f"u{size}") if size <= 8 else np.dtype(np.complex128)
+
+
+class Array:
+    """An argument: an array of one of three libraries, that library's namespace, and the way back to the argument's own."""
+
+    __slots__ = ("back", "data", "xp")
+
+    def __init__(self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None):
+        self.data = data
+        self.xp = xp
+        self.back = back
+
+    @property
+    def dtype(self) -> str:
+        return self.xp.dtype(self.data)
+
+    def give(self, result: Any) -> Any:
+        """A result in an array of the argument's own library."""
+        return result if self.back is None else self.back(result)
+
+
+def take_in(value: Any, name: str) -> Array:
+    """`value` as an Array. TypeError for what is none, or cannot be seen as one without a loss."""
+    if type(value) is np.ndarray:
+        return Array(_native(value, name), NUMPY)
+    library = type(value).__module__.partition(".")[0]
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{name}: a masked array: fill it first (x.filled(0)), or compress it (x.compressed())")
+        return Array(_native(value.view(np.ndarray), name), NUMPY)
+    if library == "cupy":
+        return Array(value, _Cupy(value))
+    if library == "torch":
+        return _from_torch(value, name)
+    if library in ("pyarrow", "polars", "pandas"):
+        return _from_columns(value, name, library)
+    if library == "awkward":
+        raise TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
+    if hasattr(value, "__cuda_array_interface__"):
+        return _through_cupy(value, library, name)
+    if hasattr(value, "__dlpack__"):
+        return _from_dlpack(value, library, name)
+    if isinstance(value, (Sequence, int, float)) and not isinstance(value, (str, bytes)):
+        return Array(_native(np.asarray(value), name), NUMPY)
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return Array(_native(np.asarray(value), name), NUMPY)
+    raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
+
+
+def _native(array: np.ndarray, name: str) -> np.ndarray:
+    if array.dtype.hasobject:
+        raise TypeError(f"{name}: an array of Python objects: give it a type first (x.astype(float))")
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _from_torch(tensor: Any, name: str) -> Array:
+    import torch
+
+    if tensor.requires_grad:
+        raise TypeError(f"{name}: a tensor that requires a gradient, which upsweep does not compute: call .detach() first")
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"{name}: a {tensor.layout} tensor: a strided one is needed")
+    if tensor.is_cuda:
+        return Array(tensor, _Torch(tensor))
+    if tensor.device.type != "cpu":
+        raise TypeError(f"{name}: a tensor on {tensor.device}: the CPU or an NVIDIA GPU is needed")
+    if tensor.dtype is torch.bfloat16:
+        raise TypeError(f"{name}: bfloat16 is not supported: float32 or float64 are")
+    return Array(tensor.numpy(), NUMPY, torch.from_numpy)
+
+
+def _from_columns(value: Any, name: str, library: str) -> Array:
+    module = sys.modules[library]
+    if library == "pandas":
+        values = value.to_numpy(copy=False)
+        return Array(_native(values, name), NUMPY, lambda result: _series(module, value, result))
+    nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
+    if nulls:
+        raise ValueError(f"{name}: {nulls} nulls: fill them first, or give valid= to what takes it")
+    if library == "polars":
+        return Array(_native(value.to_numpy(allow_copy=True), name), NUMPY, lambda result: module.Series(value.name, result))
+    if isinstance(value, module.ChunkedArray):
+        value = value.combine_chunks()
+    return Array(_native(value.to_numpy(zero_copy_only=False), name), NUMPY, module.array)
+
+
+def _series(pandas: Any, like: Any, result: np.ndarray) -> Any:
+    index = like.index if getattr(like, "index", None) is not None and len(like.index) == len(result) else None
+    return pandas.Series(result, index=index, name=getattr(like, "name", None))
+
+
+def _from_dlpack(value: Any, library: str, name: str) -> Array:
+    kind, _ = value.__dlpack_device__()
+    if int(kind) in (2, 13):  # kDLCUDA, kDLCUDAManaged
+        return _through_cupy(value, library, name)
+    if int(kind) not in (1, 3):  # kDLCPU, kDLCUDAHost
+        raise TypeError(
+            f"{name}: an array of {library} on a device of DLPack's kind {int(kind)}: the CPU or an NVIDIA GPU is needed"
+        )
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"{name}: {error}") from None
+    return Array(_native(array, name), NUMPY, _way_back(library))
+
+
+def _through_cupy(value: Any, library: str, name: str) -> Array:
+    """Arrays on a GPU of libraries that upsweep does not know come and go as CuPy's."""
+    try:
+        import cupy
+    except ImportError:
+        raise TypeError(f"{name}: arrays of {library} on a GPU come by way of CuPy, which is not installed") from None
+    array = cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
+    return Array(array, _Cupy(array), _way_back(library))
+
+
+def _way_back(library: str) -> Callable[[Any], Any] | None:
+    if library in ("jax", "jaxlib"):
+        import jax
+
+        return lambda result: jax.dlpack.from_dlpack(result)
+    if library == "numba":
+        import numba.cuda
+
+        return numba.cuda.as_cuda_array
+    return None
+
+
+def number_type(array: Array, name: str) -> str:
+    """The array's type, one that upsweep computes with; TypeError for any other."""
+    dtype = array.dtype
+    if dtype not in NUMBERS and dtype != "bool":
+        raise TypeError(f"{name}: {dtype} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+    return dtype
+
+
+def flat(array: Array) -> Any:
+    """All elements, side by side, as upsweep._core takes them."""
+    return array.xp.elements(array.xp.contiguous(array.data).reshape(-1))
+
+
+def result_type(dtype: Any) -> str:
+    """The name of a dtype given as NumPy's, a library's or a string. TypeError where there is no such number."""
+    name = str(dtype).removeprefix("torch.") if not isinstance(dtype, type) else np.dtype(dtype).name
+    try:
+        name = np.dtype(name).name
+    except TypeError:
+        pass
+    if name not in NUMBERS:
+        raise TypeError(f"dtype: {name} is not supported: integers of 8 to 64 bits, float32 and float64 are")
+    return name

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_lists.py: ragged arrays as functions take them: content, where its lists lie, and what of them is null.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import BOUNDS, NUMPY, Array, Namespace, take_in
+
+# More than any content has: where nobody says how long it is, lists may end anywhere before.
+UNKNOWN_LENGTH = 1 << 62
+
+
+class Lists:
+    """Lists as upsweep._core takes them: by offsets, by starts and stops, or all of one size."""
+
+    __slots__ = ("bounds", "count", "give", "valid", "xp")
+
+    def __init__(self, bounds: Any, count: int, xp: Namespace, give: Any, valid: Any = None):
+        self.bounds = bounds
+        self.count = count
+        self.xp = xp
+        self.give = give
+        self.valid = valid
+
+
+class Ragged:
+    """Content and its lists; `valid` says which elements are not null, where some are."""
+
+    __slots__ = ("content", "lists", "valid")
+
+    def __init__(self, content: Array, lists: Lists, valid: Any):
+        self.content = content
+        self.lists = lists
+        self.valid = valid
+
+
+def take_in_lists(lists: Any, length: int | None = None) -> Lists:
+    """Offsets; a tuple (starts, stops); or an integer, the size of every list of a content of that length."""
+    if isinstance(lists, Lists):
+        return lists
+    if isinstance(lists, tuple):
+        if len(lists) != 2:
+            raise ValueError(f"lists: a tuple of starts and stops is needed, not of {len(lists)} arrays")
+        first, last = (_bounds(array, name) for array, name in zip(lists, ("starts", "stops")))
+        if first.xp.device != last.xp.device:
+            raise ValueError("stops: they must be where the starts are, on the same device")
+        pair = (first.xp.elements(first.data), last.xp.elements(last.data))
+        return Lists(pair, first.data.shape[0], first.xp, first.give)
+    if isinstance(lists, (int, np.integer)):
+        return _of_size(int(lists), length)
+    offsets = _bounds(lists, "offsets")
+    count = offsets.data.shape[0] - 1
+    if count < 0:
+        raise ValueError("offsets: at least one is needed, and one more than there are lists")
+    return Lists(offsets.xp.elements(offsets.data), count, offsets.xp, offsets.give)
+
+
+def _bounds(value: Any, name: str) -> Array:
+    array = take_in(value, name)
+    if array.data.ndim != 1:
+        raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
+    if array.dtype not in BOUNDS:
+        if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
+            return Array(np.empty(0, np.int64), NUMPY)
+        raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {array.dtype}")
+    return Array(array.xp.contiguous(array.data), array.xp, array.back)
+
+
+def _of_size(size: int, length: int | None) -> Lists:
+    if size < 1:
+        raise ValueError(f"lists: a size of 1 or more is needed, not {size}")
+    if length is None:
+        raise ValueError("lists: a size alone does not say how many lists there are: give offsets")
+    if length % size:
+        raise ValueError(f"lists: {length} elements are not a whole number of lists of {size}")
+    return Lists((length // size, size), length // size, NUMPY, lambda result: result)
+
+
+def take_in_ragged(content: Any, lists: Any, valid: Any = None) -> Ragged:
+    """Content with its lists, or without `lists` a list array of pyarrow or Polars, with its nulls."""
+    lists_valid = None
+    if lists is None:
+        content, lists, lists_valid = _of_list_array(content)
+    elements, element_valid = take_in_nullable(content, "content")
+    if elements.data.ndim != 1:
+        raise ValueError(f"content: one dimension is needed, not {elements.data.ndim}")
+    if valid is not None:
+        element_valid = mask(valid, elements, "valid")
+    return Ragged(elements, in_place_of(elements, lists, lists_valid), element_valid)
+
+
+def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
+    """The lists of that content, which must be where it is."""
+    taken = take_in_lists(lists, content.data.shape[0])
+    if not isinstance(lists, (int, np.integer)) and taken.xp.device != content.xp.device:
+        raise ValueError("lists: they must be where the content is, on the same device")
+    taken.xp = content.xp
+    if lists_valid is not None:
+        taken.valid = lists_valid
+    return taken
+
+
+def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
+    """Content, lists and validity of a list array of Arrow."""
+    if type(value).__module__.partition(".")[0] == "polars":
+        value = value.to_arrow()
+    if hasattr(value, "combine_chunks"):
+        value = value.combine_chunks()
+    if not hasattr(value, "values") or not hasattr(value, "buffers"):
+        raise TypeError(f"lists: where the lists lie is missing, and {type(value).__name__} is no list array of Arrow")
+    valid = _arrow_valid(value)
+    if hasattr(value.type, "list_size"):
+        size, count = value.type.list_size, len(value)
+        starts = (np.arange(count, dtype=np.int64) + value.offset) * size
+        return value.values, (starts, starts + size), valid
+    return value.values, value.offsets, valid
+
+
+def _arrow_valid(value: Any) -> Any:
+    bitmap = value.buffers()[0] if value.null_count else None
+    if bitmap is None:
+        return None
+    return _core.Bits(np.frombuffer(bitmap, np.uint8), len(value), value.offset)
+
+
+def take_in_nullable(value: Any, name: str) -> tuple[Array, Any]:
+    """An Array, and which of its elements are not null: an array of pyarrow or Polars may have such."""
+    if type(value).__module__.partition(".")[0] == "polars" and value.null_count():
+        value = value.to_arrow()
+    if hasattr(value, "combine_chunks") and hasattr(value, "null_count"):
+        value = value.combine_chunks()
+    if type(value).__module__.partition(".")[0] != "pyarrow" or not value.null_count:
+        return take_in(value, name), None
+    import pyarrow
+
+    kind = value.type.to_pandas_dtype()
+    if pyarrow.types.is_boolean(value.type):
+        return take_in(value.fill_null(False), name), _arrow_valid(value)
+    elements = np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
+    return Array(elements, NUMPY, pyarrow.array), _arrow_valid(value)
+
+
+def mask(value: Any, like: Array, name: str) -> Any:
+    """Booleans as upsweep._core takes them, where `like` is."""
+    array = take_in(value, name)
+    if array.dtype not in ("bool", "uint8", "int8"):
+        raise TypeError(f"{name}: booleans are needed, not {array.dtype}")
+    if array.data.ndim != 1:
+        raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
+    if array.xp.device != like.xp.device:
+        raise ValueError(f"{name}: it must be where the content is, on the same device")
+    return array.xp.elements(array.xp.contiguous(array.data))

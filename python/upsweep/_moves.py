@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_moves.py: selections, takes and packs, where elements of lists lie, and combinations of them.
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core, _options
+from ._arrays import BOUNDS, MOVED_SIZES, Array, take_in
+from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_lists
+from ._segments import _give, _result
+
+
+def _columns(contents: tuple[Any, ...]) -> list[Array]:
+    columns = [take_in(content, "content" if len(contents) == 1 else f"content {i}") for i, content in enumerate(contents)]
+    for i, column in enumerate(columns):
+        if column.data.ndim != 1:
+            raise ValueError(f"content {i}: one dimension is needed, not {column.data.ndim}")
+        if column.xp.itemsize(column.data) not in MOVED_SIZES:
+            raise TypeError(f"content {i}: elements of 1, 2, 4, 8 or 16 bytes are moved, not {column.dtype}")
+        if column.xp.device != columns[0].xp.device:
+            raise ValueError(f"content {i}: it must be where the first is, on the same device")
+        column.data = column.xp.contiguous(column.data)
+    return columns
+
+
+def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
+    """Arrays of that length, of each column's type: new ones, or the first elements of those given."""
+    if out is None:
+        return [column.xp.like(column.data, (length,)) for column in columns]
+    given = out if isinstance(out, (tuple, list)) else (out,)
+    if len(given) != len(columns):
+        raise ValueError(f"out: {len(columns)} arrays are needed, one for each content, not {len(given)}")
+    results = []
+    for array, column in zip(given, columns):
+        taken = take_in(array, "out")
+        if taken.dtype != column.dtype or taken.data.ndim != 1 or not taken.xp.is_contiguous(taken.data):
+            raise TypeError(f"out: a contiguous array of {column.dtype} of one dimension is needed")
+        if taken.data.shape[0] < length:
+            raise ValueError(f"out: room for {length} elements is needed, not for {taken.data.shape[0]}")
+        if not taken.xp.is_writable(taken.data):
+            raise ValueError("out: the array is read-only")
+        if any(taken.xp.overlap(taken.data, other.data) for other in columns):
+            raise ValueError("out: it must not overlap the content")
+        results.append(taken.data if taken.data.shape[0] == length else taken.data[:length])
+    return results
+
+
+def _pairs(columns: list[Array], outputs: list[Any]) -> list[tuple[Any, Any]]:
+    return [(c.xp.elements(c.data), c.xp.elements(o)) for c, o in zip(columns, outputs)]
+
+
+def _given(columns: list[Array], outputs: list[Any], out: Any) -> tuple[Any, ...]:
+    if out is not None:
+        given = out if isinstance(out, (tuple, list)) else (out,)
+        return tuple(g if len(g) == len(o) else o for g, o in zip(given, outputs))
+    return tuple(c.give(o) for c, o in zip(columns, outputs))
+
+
+def _place_of(array: Array) -> _core.Place:
+    return _options.place(array.xp.device, array.xp.stream)
+
+
+def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) -> Any:
+    """The elements whose mask is true, of an array or of every list.
+
+    Parameters
+    ----------
+    mask : array of bool, of shape (m,)
+    *contents : arrays of shape (m,)
+        Of any elements of 1, 2, 4, 8 or 16 bytes.
+    lists : optional
+        Where lists lie in the content, as `segmented_reduce` has it.
+    out : array or tuple of arrays, optional
+        Where what is kept goes, of each content. Longer ones are filled from the front, and their first elements are returned.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        Without `lists` what is kept of the content, or of each of several; with `lists` the new offsets (int64, of shape (n + 1,))
+        come first.
+
+    Raises
+    ------
+    ValueError
+        A mask of another length than the content; a bad list, with its `index`.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> pt = numpy.array([31.0, 20.0, 52.0])
+    >>> upsweep.select(pt > 30, pt)
+    array([31., 52.])
+    >>> upsweep.select(pt > 30, pt, lists=numpy.array([0, 2, 2, 3]))
+    (array([0, 1, 1, 2]), array([31., 52.]))
+    """
+    columns = _columns(contents)
+    like = columns[0] if columns else take_in(mask_, "mask")
+    kept = mask(mask_, like, "mask")
+    where = _place_of(like)
+    if lists is None:
+        if not columns:
+            raise TypeError("select: at least one content is needed, or lists")
+        outputs = _outputs(columns, _core.select(where, None, None, kept, None, []), out)
+        _core.select(where, None, None, kept, None, _pairs(columns, outputs))
+        results = _given(columns, outputs, out)
+        return results[0] if len(results) == 1 else results
+    of = in_place_of(like, lists)
+    offsets = like.xp.empty(of.count + 1, "int64")
+    count = _core.select(where, of.bounds, of.valid, kept, like.xp.elements(offsets), [])
+    outputs = _outputs(columns, count, out)
+    if columns:
+        _core.select(where, of.bounds, of.valid, kept, like.xp.elements(offsets), _pairs(columns, outputs))
+    return (like.give(offsets), *_given(columns, outputs, out))
+
+
+def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
+    """The elements whose mask is true, then the others, both in order.
+
+    Parameters are those of `select`.
+
+    Returns
+    -------
+    tuple
+        How many elements come first, and each content in its new order.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> x = numpy.array([5, 2, 7, 4])
+    >>> upsweep.partition(x % 2 == 0, x)
+    (2, array([2, 4, 5, 7]))
+    """
+    columns = _columns(contents)
+    if not columns:
+        raise TypeError("partition: at least one content is needed")
+    outputs = _outputs(columns, columns[0].data.shape[0], out)
+    count = _core.partition(_place_of(columns[0]), mask(mask_, columns[0], "mask"), _pairs(columns, outputs))
+    return (count, *_given(columns, outputs, out))
+
+
+def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = None, out: Any = None) -> Any:
+    """Elements by their positions, of an array or of every list. Negative positions count from the end.
+
+    Parameters
+    ----------
+    indices : array of int32, uint32 or int64, of shape (k,)
+    *contents : arrays of shape (m,)
+    lists, index_lists : optional
+        Where lists lie in the content, and as many in the indices: those of list i are positions in the content's list i.
+    out : array or tuple of arrays, optional
+        As `select` has it.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        What is taken of the content, or of each of several; of lists the new offsets come first.
+
+    Raises
+    ------
+    IndexError
+        A position outside of the array, or its list, with the `index` of the first.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.take(numpy.array([2, -1]), numpy.array([10, 20, 30, 40]))
+    array([30, 40])
+    """
+    columns = _columns(contents)
+    if not columns:
+        raise TypeError("take: at least one content is needed")
+    if (lists is None) != (index_lists is None):
+        raise TypeError("take: lists and index_lists come together")
+    like = columns[0]
+    at = take_in(indices, "indices")
+    if at.data.ndim != 1 or at.dtype not in BOUNDS:
+        raise TypeError(f"indices: {', '.join(BOUNDS)} of one dimension are supported, not {at.dtype} of {at.data.ndim}")
+    positions = at.xp.elements(at.xp.contiguous(at.data))
+    if lists is None:
+        outputs = _outputs(columns, at.data.shape[0], out)
+        _core.take(_place_of(like), positions, _pairs(columns, outputs))
+        results = _given(columns, outputs, out)
+        return results[0] if len(results) == 1 else results
+    return _take_of_lists(columns, in_place_of(like, lists), in_place_of(at, index_lists), positions, out)
+
+
+def _take_of_lists(columns: list[Array], of: Lists, at: Lists, positions: Any, out: Any) -> tuple[Any, ...]:
+    like = columns[0]
+    offsets = like.xp.empty(at.count + 1, "int64")
+    length = like.data.shape[0]
+    where = _place_of(like)
+    count = _core.take_lists(where, of.bounds, length, at.bounds, positions, like.xp.elements(offsets), [])
+    outputs = _outputs(columns, count, out)
+    pairs = _pairs(columns, outputs)
+    _core.take_lists(where, of.bounds, length, at.bounds, positions, like.xp.elements(offsets), pairs)
+    return (like.give(offsets), *_given(columns, outputs, out))
+
+
+def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
+    """Lists that lie anywhere in their content, gathered one after the other.
+
+    Parameters
+    ----------
+    lists : as `segmented_reduce` has it
+        Most often a tuple (starts, stops).
+    *contents : arrays of shape (m,)
+        Of any elements of 1, 2, 4, 8 or 16 bytes.
+    out : array or tuple of arrays, optional
+        As `select` has it.
+
+    Returns
+    -------
+    tuple of arrays
+        The new offsets (int64, of shape (n + 1,)), and each content packed.
+
+    Raises
+    ------
+    ValueError
+        A list that stops before it starts or ends past the content, with the first such list's `index`.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.pack((numpy.array([3, 0]), numpy.array([5, 2])), numpy.array([1, 2, 3, 4, 5]))
+    (array([0, 2, 4]), array([4, 5, 1, 2]))
+    """
+    columns = _columns(contents)
+    if not columns:
+        raise TypeError("pack: at least one content is needed (compact_offsets gives offsets alone)")
+    like = columns[0]
+    of = in_place_of(like, lists)
+    offsets = like.xp.empty(of.count + 1, "int64")
+    at = like.xp.elements(offsets)
+    total = _core.pack_offsets(_place_of(like), of.bounds, of.valid, like.data.shape[0], at)
+    outputs = _outputs(columns, total, out)
+    _core.pack_content(_place_of(like), of.bounds, of.valid, at, _pairs(columns, outputs))
+    return (like.give(offsets), *_given(columns, outputs, out))
+
+
+# -------------------------------------------------------------------------------------------- lengths, offsets, positions
+
+
+def _bound_array(value: Any, name: str) -> Array:
+    array = take_in(value, name)
+    if array.data.ndim != 1 or array.dtype not in BOUNDS:
+        raise TypeError(f"{name}: {', '.join(BOUNDS)} of one dimension are supported, not {array.dtype}")
+    array.data = array.xp.contiguous(array.data)
+    return array
+
+
+def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
+    """The offsets of lists of such lengths, packed one after the other: one more than there are lists.
+
+    ValueError for a negative length, with the first one's `index`.
+
+    >>> import numpy, upsweep
+    >>> upsweep.lengths_to_offsets(numpy.array([2, 0, 3]))
+    array([0, 2, 2, 5])
+    """
+    each = _bound_array(lengths, "lengths")
+    result, given = _result(each, (each.data.shape[0] + 1,), "int64", out)
+    _core.lengths_to_offsets(_place_of(each), each.xp.elements(each.data), None, each.xp.elements(result))
+    return _give(each, result, given, out)
+
+
+def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
+    """The offsets of so many lists, from the list of each element, which ascend.
+
+    >>> import numpy, upsweep
+    >>> upsweep.parents_to_offsets(numpy.array([0, 0, 2]), 3)
+    array([0, 2, 2, 3])
+    """
+    each = _bound_array(parents, "parents")
+    result, given = _result(each, (lists + 1,), "int64", out)
+    _core.parents_to_offsets(_place_of(each), each.xp.elements(each.data), lists, each.xp.elements(result))
+    return _give(each, result, given, out)
+
+
+def _of_offsets(lists: Any) -> tuple[Lists, Array, int]:
+    """Lists by offsets, their Array, and how many elements they have."""
+    offsets = _bound_array(lists, "offsets")
+    of = take_in_lists(offsets.data)
+    return of, offsets, int(offsets.data[-1]) - int(offsets.data[0])
+
+
+def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
+    """The list of each element of the lists between these offsets.
+
+    >>> import numpy, upsweep
+    >>> upsweep.offsets_to_parents(numpy.array([0, 2, 2, 3]))
+    array([0, 0, 2])
+    """
+    of, like, total = _of_offsets(offsets)
+    result, given = _result(like, (max(total, 0),), "int64", out)
+    _core.offsets_to_parents(_place_of(like), of.bounds, like.xp.elements(result))
+    return _give(like, result, given, out)
+
+
+def local_index(offsets: Any, /, *, out: Any = None) -> Any:
+    """The position of each element in its list, of the lists between these offsets.
+
+    >>> import numpy, upsweep
+    >>> upsweep.local_index(numpy.array([0, 2, 2, 3]))
+    array([0, 1, 0])
+    """
+    of, like, total = _of_offsets(offsets)
+    result, given = _result(like, (max(total, 0),), "int64", out)
+    _core.local_index(_place_of(like), of.bounds, like.xp.elements(result))
+    return _give(like, result, given, out)
+
+
+def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
+    """A value for each list, given to each of its elements.
+
+    >>> import numpy, upsweep
+    >>> upsweep.broadcast(numpy.array([7.5, 8.5, 9.5]), numpy.array([0, 2, 2, 3]))
+    array([7.5, 7.5, 9.5])
+    """
+    (each,) = _columns((values,))
+    of, _, total = _of_offsets(offsets)
+    if out is None:
+        result, given = each.xp.like(each.data, (max(total, 0),)), None
+    else:
+        result, given = _result(each, (max(total, 0),), each.dtype, out)
+    _core.broadcast(_place_of(each), of.bounds, each.xp.elements(each.data), each.xp.elements(result))
+    return _give(each, result, given, out)
+
+
+def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
+    """The offsets of lists of lists without their middle level: inner[outer[i]].
+
+    >>> import numpy, upsweep
+    >>> upsweep.flatten(numpy.array([0, 2, 3]), numpy.array([0, 4, 5, 9]))
+    array([0, 5, 9])
+    """
+    of, like, _ = _of_offsets(outer)
+    within, _, _ = _of_offsets(inner)
+    result, given = _result(like, (of.count + 1,), "int64", out)
+    _core.flatten(_place_of(like), of.bounds, within.bounds, like.xp.elements(result))
+    return _give(like, result, given, out)
+
+
+# ----------------------------------------------------------------------------------------------------------- combinations
+
+
+def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tuple[Any, ...]:
+    """Every choice of n elements of each list, as their positions in the content.
+
+    Parameters
+    ----------
+    lists : array or tuple of arrays
+        Offsets, or (starts, stops).
+    n : int
+        How many elements each choice has.
+    replacement : bool
+        Whether an element may be chosen more than once.
+
+    Returns
+    -------
+    tuple of n + 1 arrays of int64
+        The offsets of each list's choices, and for each place in them the positions of its elements.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.combinations(numpy.array([0, 3, 3, 5]))
+    (array([0, 3, 3, 4]), array([0, 0, 1, 3]), array([1, 2, 2, 4]))
+    """
+    of = take_in_lists(lists)
+    where = _options.place(of.xp.device, of.xp.stream)
+    offsets = of.xp.empty(of.count + 1, "int64")
+    at = of.xp.elements(offsets)
+    total = _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [])
+    places = [of.xp.empty(total, "int64") for _ in range(n)]
+    _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [of.xp.elements(place) for place in places])
+    return tuple(of.give(array) for array in (offsets, *places))
+
+
+def cartesian(*lists: Any) -> tuple[Any, ...]:
+    """Every choice of one element of each of several ragged arrays, list by list, as their positions in the contents.
+
+    Returns
+    -------
+    tuple of arrays of int64
+        The offsets of each list's choices, and for each of the arrays the positions of its elements.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.cartesian(numpy.array([0, 2, 3]), numpy.array([0, 1, 3]))
+    (array([0, 2, 4]), array([0, 1, 2, 2]), array([0, 0, 1, 2]))
+    """
+    if not lists:
+        raise TypeError("cartesian: at least one ragged array's lists are needed")
+    of = [take_in_lists(each) for each in lists]
+    if len({each.count for each in of}) > 1:
+        raise ValueError(f"lists: as many of each are needed, not {', '.join(str(each.count) for each in of)}")
+    xp, give = of[0].xp, of[0].give
+    where = _options.place(xp.device, xp.stream)
+    offsets = xp.empty(of[0].count + 1, "int64")
+    inputs = [(each.bounds, UNKNOWN_LENGTH) for each in of]
+    total = _core.cartesian(where, inputs, xp.elements(offsets), [])
+    places = [xp.empty(total, "int64") for _ in of]
+    _core.cartesian(where, inputs, xp.elements(offsets), [xp.elements(place) for place in places])
+    return tuple(give(array) for array in (offsets, *places))

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_scan.py: scans and reductions along an axis, and offsets.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core, _options
+from ._arrays import BOUNDS, NUMPY, Array, flat, number_type, result_type, take_in
+
+OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
+
+
+def _operator(op: str) -> str:
+    if op not in OPERATORS:
+        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    return op
+
+
+def _axis(axis: int | None, ndim: int, name: str) -> int:
+    if axis is None:
+        if ndim == 1:
+            return 0
+        raise ValueError(f"{name}: x has {ndim} dimensions: say along which axis=")
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis: {axis} is out of range for an array of {ndim} dimensions")
+    return axis % ndim
+
+
+def default_type(dtype: str, op: str) -> str:
+    """The type of a result: of sums and products the widest of its kind, else the elements' own."""
+    if op not in ("add", "mul"):
+        return "uint8" if dtype == "bool" else dtype
+    if dtype.startswith("float"):
+        return dtype
+    return "uint64" if dtype.startswith("uint") else "int64"
+
+
+def type_of_result(x: Array, op: str, dtype: Any, out: Array | None) -> str:
+    """What is asked for, else `out`'s type, else the default."""
+    if dtype is not None:
+        wanted = result_type(dtype)
+        if out is not None and out.dtype != wanted:
+            raise TypeError(f"out: dtype is {wanted}, but out's is {out.dtype}")
+        return wanted
+    if out is not None:
+        return number_type(out, "out")
+    return default_type(x.dtype, op)
+
+
+def one(value: Any, dtype: str, name: str) -> np.ndarray | None:
+    """A value as an array of one element of that type, in the host's memory. Errors where it does not fit."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.size != 1:
+        raise ValueError(f"{name}: one value is needed, not {array.size}")
+    if array.dtype.kind == "f" and not dtype.startswith("float"):
+        raise TypeError(f"{name}: {value!r} is not of the result's type, {dtype}")
+    if array.dtype.kind not in "iufb":
+        raise TypeError(f"{name}: {value!r} is not a number")
+    info = None if dtype.startswith("float") else np.iinfo(dtype)
+    if info is not None and not info.min <= int(array.reshape(())) <= info.max:
+        raise OverflowError(f"{name}: {value!r} does not fit {dtype}")
+    return array.astype(dtype).reshape(1)
+
+
+def checked_out(out: Any, like: Array, shape: tuple[int, ...]) -> Array | None:
+    """`out` as an Array where it can take a result of that shape, in memory of the input's kind."""
+    if out is None:
+        return None
+    given = take_in(out, "out")
+    if given.xp.device != like.xp.device:
+        raise ValueError("out: it must be where the input is, on the same device")
+    if given.xp is NUMPY and given.data.base is None and given.data is not out and isinstance(out, np.ndarray):
+        raise TypeError("out: byte-swapped arrays are not written: give one in native byte order")
+    if tuple(given.data.shape) != tuple(shape):
+        raise ValueError(f"out: shape {tuple(given.data.shape)}, but the result's is {tuple(shape)}")
+    if not given.xp.is_writable(given.data):
+        raise ValueError("out: the array is read-only")
+    return given
+
+
+def scan(
+    x: Any,
+    /,
+    *,
+    op: str = "add",
+    exclusive: bool = False,
+    initial: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Every prefix of an array, folded by an associative operator.
+
+    Parameters
+    ----------
+    x : array
+        Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides. Of NumPy, CuPy, PyTorch, JAX, pyarrow,
+        Polars or pandas: the result is the same library's, in the same memory.
+    op : {"add", "mul", "min", "max", "and", "or", "xor"}
+        The last three are for integers.
+    exclusive : bool
+        Leave the element itself out: the first result is `initial`, or the operator's identity.
+    initial : scalar, optional
+        What every prefix begins with.
+    axis : int, optional
+        Along which axis; an array of one dimension needs none.
+    dtype : optional
+        The type of the result, and the one that is computed in: of sums and products by default int64, uint64 or the float type
+        itself, else x's.
+    overflow : {"checked", "wrap"}, optional
+        Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
+        2**bits (on a GPU, where "checked" is not possible).
+    out : array, optional
+        Where the result goes, of its shape; may be x. It is returned.
+
+    Returns
+    -------
+    array
+        Of x's shape.
+
+    Raises
+    ------
+    TypeError
+        Elements that upsweep does not compute with; masked arrays.
+    ValueError
+        No such operator, axis or rung; an out of another shape.
+    OverflowError
+        A sum that does not fit, where it is checked.
+
+    Notes
+    -----
+    float32 is added in float32, in blocks: the error grows with the logarithm of the length, not with the length. The same bits
+    on every run, with any number of threads.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.scan(numpy.array([3, 1, 4, 1, 5]), op="max")
+    array([3, 3, 4, 4, 5])
+    >>> upsweep.scan(numpy.array([3, 1, 4, 1, 5]), exclusive=True, initial=10)
+    array([10, 13, 14, 18, 19])
+    """
+    return _scan(x, _operator(op), exclusive, initial, axis, dtype, overflow, out, "scan")
+
+
+def _cumulative(op: str, x: Any, axis: Any, dtype: Any, include_initial: bool, out: Any, overflow: Any) -> Any:
+    """What upsweep._core.cumulative_sum and cumulative_prod do not do themselves."""
+    name = "cumulative_sum" if op == "add" else "cumulative_prod"
+    if not include_initial:
+        return _scan(x, op, False, None, axis, dtype, overflow, out, name)
+    return _with_initial(take_in(x, "x"), op, axis, dtype, overflow, out, name)
+
+
+def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str | None, out: Any, name: str) -> Any:
+    along = _axis(axis, x.data.ndim, name)
+    shape = list(x.data.shape)
+    shape[along] += 1
+    given = checked_out(out, x, tuple(shape))
+    wanted = type_of_result(x, op, dtype, given)
+    result = given.data if given is not None else x.xp.empty(tuple(shape), wanted)
+    moved = x.xp.moveaxis(result, along, 0)
+    source = x.data
+    if given is not None and x.xp.overlap(source, result):
+        source = x.xp.contiguous(source) + 0  # the first prefix would overwrite the first element
+    moved[0] = 0 if op == "add" else 1
+    _scan(source, op, False, None, along, wanted, overflow, x.xp.moveaxis(moved[1:], 0, along), name)
+    return out if out is not None else x.give(result)
+
+
+def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: Any, overflow: Any, out: Any, name: str) -> Any:
+    x = take_in(value, "x")
+    number_type(x, "x")
+    if x.data.ndim == 0:
+        raise ValueError(f"{name}: an array without dimensions: at least one is needed")
+    along = _axis(axis, x.data.ndim, name)
+    given = checked_out(out, x, x.data.shape)
+    wanted = type_of_result(x, op, dtype, given)
+    if x.dtype.startswith("float") and not wanted.startswith("float"):
+        raise TypeError(f"dtype: {x.dtype} elements are not scanned into {wanted}: convert them first")
+    xp = x.xp
+    ends = along == x.data.ndim - 1
+    direct = given is not None and ends and xp.is_contiguous(given.data)
+    if direct and xp.overlap(x.data, given.data) and not xp.same_memory(x.data, given.data):
+        direct = False
+    source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
+    target = given.data if direct else xp.empty(source.shape, wanted)
+    _scan_last(xp, source, target, op, exclusive, one(initial, wanted, "initial"), overflow)
+    if direct:
+        return out
+    result = target if ends else xp.moveaxis(target, -1, along)
+    if given is not None:
+        given.data[...] = result
+        return out
+    return x.give(result)
+
+
+def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
+    """Along the last axis of contiguous arrays: one scan, or one for each row."""
+    where = _options.place(xp.device, xp.stream, overflow)
+    length = source.shape[-1]
+    flat_in, flat_out = xp.elements(source.reshape(-1)), xp.elements(target.reshape(-1))
+    if length == 0 or 0 in source.shape:
+        return
+    rows = flat_rows(source.shape)
+    if rows == 1 and (initial is None or xp.device < 0):
+        _core.scan(where, op, exclusive, initial, flat_in, flat_out)
+    else:
+        _core.segmented_scan(where, op, exclusive, (rows, length), None, flat_in, None, initial, flat_out)
+
+
+def flat_rows(shape: tuple[int, ...]) -> int:
+    """How many rows an array of that shape has along its last axis."""
+    rows = 1
+    for extent in shape[:-1]:
+        rows *= extent
+    return rows
+
+
+def reduce(
+    x: Any,
+    /,
+    *,
+    op: str = "add",
+    initial: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
+) -> Any:
+    """An array folded by an associative operator, all of it or along an axis.
+
+    Parameters
+    ----------
+    x, op, initial, dtype, overflow
+        As `scan` has them.
+    axis : int, optional
+        Fold each row along this axis; by default all elements, in their order, to one.
+    out : array, optional
+        Where the result goes: of x's shape without that axis. It is returned.
+
+    Returns
+    -------
+    array or scalar
+        Of x's library; of all elements a scalar of NumPy's, or an array without dimensions on a GPU.
+
+    Raises
+    ------
+    ValueError
+        The minimum or maximum of no elements without an `initial`, and what `scan` raises.
+    OverflowError
+        A sum that does not fit, where it is checked.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> int(upsweep.reduce(numpy.array([3, 1, 4, 1, 5])))
+    14
+    >>> upsweep.reduce(numpy.array([[3, 1], [4, 1]]), op="max", axis=0)
+    array([4, 1])
+    """
+    _operator(op)
+    given_x = take_in(x, "x")
+    number_type(given_x, "x")
+    xp, data = given_x.xp, given_x.data
+    if axis is None:
+        shape: tuple[int, ...] = ()
+    else:
+        along = _axis(axis, data.ndim, "reduce")
+        data = xp.moveaxis(data, along, -1)
+        shape = tuple(data.shape[:-1])
+    given = checked_out(out, given_x, shape)
+    wanted = type_of_result(given_x, op, dtype, given)
+    first = one(initial, wanted, "initial")
+    if op in ("min", "max") and first is None and (data.shape[-1] if axis is not None else data.size) == 0:
+        raise ValueError(f"x: the {op}imum of no elements: give initial=")
+    where = _options.place(xp.device, xp.stream, overflow)
+    elements = xp.elements(xp.contiguous(data).reshape(-1))
+    if axis is None:
+        value = np.empty(1, wanted)
+        _core.reduce(where, op, first, elements, value)
+        if given is None:
+            return xp.scalar(value)
+        given.data[...] = xp.scalar(value)
+        return out
+    result = xp.empty(shape, wanted)
+    if result.size if xp is NUMPY else 0 not in shape:
+        rows = (flat_rows(tuple(data.shape)), data.shape[-1])
+        _core.segmented_reduce(where, op, rows, None, elements, None, first, xp.elements(result.reshape(-1)))
+    if given is None:
+        return given_x.give(result)
+    given.data[...] = result
+    return out
+
+
+def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
+    """The offsets of lists, packed one after the other, from where each starts and stops.
+
+    Parameters
+    ----------
+    starts, stops : array of int32, uint32 or int64, of shape (n,)
+        List i is content[starts[i]:stops[i]].
+    strict : bool
+        Refuse negative starts too.
+    out : array of int64, of shape (n + 1,), optional
+        Where the offsets go. It is returned.
+
+    Returns
+    -------
+    array of int64, of shape (n + 1,)
+        offsets[0] = 0, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]).
+
+    Raises
+    ------
+    ValueError
+        A list that stops before it starts, or a negative start under `strict`, with the first such list's `index`; starts and
+        stops of different lengths.
+    OverflowError
+        Offsets that leave int64, with the list's `index`.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.compact_offsets(numpy.array([0, 5, 7]), numpy.array([2, 5, 10]))
+    array([0, 2, 2, 5])
+    """
+    first, last = take_in(starts, "starts"), take_in(stops, "stops")
+    for array, name in ((first, "starts"), (last, "stops")):
+        if array.data.ndim != 1:
+            raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
+        if array.dtype not in BOUNDS:
+            raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {array.dtype}")
+    xp = first.xp
+    given = checked_out(out, first, (first.data.shape[0] + 1,))
+    if given is not None and given.dtype != "int64":
+        raise TypeError(f"out: offsets are int64, not {given.dtype}")
+    direct = given is not None and xp.is_contiguous(given.data)
+    result = given.data if direct else xp.empty(first.data.shape[0] + 1, "int64")
+    where = _options.place(xp.device, xp.stream)
+    _core.compact_offsets(where, flat(first), flat(last), xp.elements(result), strict)
+    if given is None:
+        return first.give(result)
+    if not direct:
+        given.data[...] = result
+    return out

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_segments.py: reductions, scans and sorts of every list of a ragged array, and of every run of equal keys.
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core, _options
+from ._arrays import Array, number_type, take_in
+from ._lists import Ragged, take_in_ragged
+from ._scan import OPERATORS, checked_out, one, type_of_result
+
+REDUCERS = {"any": "bool", "all": "bool", "count": "int64", "count_nonzero": "int64", "argmin": "int64", "argmax": "int64"}
+
+
+def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Any, Array | None]:
+    """Where a call writes: into `out` where it lies side by side, else into a new array."""
+    given = checked_out(out, like, shape)
+    if given is not None:
+        if given.dtype != dtype:
+            raise TypeError(f"out: {dtype} is needed, not {given.dtype}")
+        if like.xp.is_contiguous(given.data) and not like.xp.overlap(given.data, like.data):
+            return given.data, given
+    return like.xp.empty(shape, dtype), given
+
+
+def _give(like: Array, result: Any, given: Array | None, out: Any) -> Any:
+    if given is None:
+        return like.give(result)
+    if given.data is not result:
+        given.data[...] = result
+    return out
+
+
+def _where(ragged: Ragged, overflow: str | None = None) -> _core.Place:
+    return _options.place(ragged.content.xp.device, ragged.content.xp.stream, overflow)
+
+
+def _elements(ragged: Ragged) -> Any:
+    xp = ragged.content.xp
+    return xp.elements(xp.contiguous(ragged.content.data))
+
+
+def _reduced_type(content: Array, op: str, dtype: Any, out: Any) -> str:
+    if op in REDUCERS:
+        if dtype is not None and str(dtype) != REDUCERS[op]:
+            raise TypeError(f"dtype: results of {op} are {REDUCERS[op]}")
+        return REDUCERS[op]
+    if op not in OPERATORS:
+        raise ValueError(f"op: one of {', '.join((*OPERATORS, *REDUCERS))}, not {op!r}")
+    return type_of_result(content, op, dtype, take_in(out, "out") if out is not None else None)
+
+
+def segmented_reduce(
+    content: Any,
+    lists: Any = None,
+    /,
+    *,
+    op: str = "add",
+    initial: Any = None,
+    dtype: Any = None,
+    valid: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
+) -> Any:
+    """The elements of every list, folded to one value.
+
+    Parameters
+    ----------
+    content : array of shape (m,)
+        The elements of all lists; or a list array of pyarrow or Polars, which needs no `lists`.
+    lists : array, tuple of arrays, or int
+        Where the lists lie in it: n + 1 offsets; (starts, stops), of lists in any order, overlapping or with gaps; or the size of
+        every list. Of int32, uint32 or int64.
+    op : str
+        "add", "mul", "min", "max", "and", "or", "xor"; "any", "all", "count", "count_nonzero", "argmin", "argmax".
+    initial : scalar, optional
+        What the fold of every list begins with.
+    dtype : optional
+        The type of the results, as `scan` has it; of "any" and "all" bool, of counts and positions int64.
+    valid : array of bool, of shape (m,), optional
+        False where an element is null: it is skipped. Nulls of Arrow arrays are skipped anyway, null lists are empty.
+    overflow : {"checked", "wrap"}, optional
+        As `scan` has it.
+    out : array of shape (n,), optional
+        Where the results go. It is returned.
+
+    Returns
+    -------
+    array of shape (n,)
+        Of empty lists the operator's identity (0, 1, the greatest or the least value; of "argmin" and "argmax" -1). Positions
+        are within the list.
+
+    Raises
+    ------
+    ValueError
+        A list that stops before it starts, or ends past the content, with the first such list's `index`.
+    OverflowError
+        A list whose sum does not fit, with its `index`.
+
+    Notes
+    -----
+    Floats of lists of up to 4,096 elements are added one after the other; longer ones in blocks of so many.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> pt = numpy.array([30.0, 20.0, 50.0])
+    >>> offsets = numpy.array([0, 2, 2, 3])
+    >>> upsweep.segmented_reduce(pt, offsets)
+    array([50.,  0., 50.])
+    >>> upsweep.segmented_reduce(pt, offsets, op="argmax")
+    array([ 0, -1,  0])
+    """
+    ragged = take_in_ragged(content, lists, valid)
+    number_type(ragged.content, "content")
+    wanted = _reduced_type(ragged.content, op, dtype, out)
+    result, given = _result(ragged.content, (ragged.lists.count,), wanted, out)
+    _core.segmented_reduce(
+        _where(ragged, overflow), op, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
+        one(initial, wanted, "initial"), ragged.content.xp.elements(result),
+    )  # fmt: skip
+    return _give(ragged.content, result, given, out)
+
+
+def segmented_scan(
+    content: Any,
+    lists: Any = None,
+    /,
+    *,
+    op: str = "add",
+    exclusive: bool = False,
+    initial: Any = None,
+    dtype: Any = None,
+    valid: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Every prefix of every list, folded by an associative operator.
+
+    Parameters are those of `segmented_reduce` and `scan`; lists lie one after the other: offsets, or one size.
+
+    Returns
+    -------
+    array of shape (m,)
+        At each element of a list the fold of that list up to it; elements in no list are 0.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.segmented_scan(numpy.array([1, 2, 3, 4]), numpy.array([0, 2, 2, 4]))
+    array([1, 3, 3, 7])
+    """
+    ragged = take_in_ragged(content, lists, valid)
+    number_type(ragged.content, "content")
+    if op not in OPERATORS:
+        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    wanted = type_of_result(ragged.content, op, dtype, take_in(out, "out") if out is not None else None)
+    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out)
+    _clear_outside(ragged, result)
+    _core.segmented_scan(
+        _where(ragged, overflow), op, exclusive, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
+        one(initial, wanted, "initial"), ragged.content.xp.elements(result),
+    )  # fmt: skip
+    return _give(ragged.content, result, given, out)
+
+
+def _clear_outside(ragged: Ragged, result: Any) -> None:
+    """Zeroes, unless it is certain that the lists cover all of the content."""
+    bounds, content = ragged.lists.bounds, ragged.content
+    has_size = isinstance(bounds, tuple) and isinstance(bounds[0], int)
+    is_looked_at = not isinstance(bounds, tuple) and ragged.lists.valid is None and content.xp.device < 0
+    if has_size or (is_looked_at and bounds[0] == 0 and bounds[-1] == content.data.shape[0]):
+        return
+    result[...] = 0
+
+
+def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, out: Any) -> Any:
+    number_type(ragged.content, "content")
+    wanted = "int64" if positions else ragged.content.dtype
+    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out)
+    _clear_outside(ragged, result)
+    _core.segmented_sort(
+        _where(ragged), positions, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), descending, nan_first,
+        ragged.content.xp.elements(result),
+    )  # fmt: skip
+    return _give(ragged.content, result, given, out)
+
+
+def segmented_sort(
+    content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
+) -> Any:
+    """The elements of every list in order.
+
+    `content` and `lists` are those of `segmented_reduce`. NaN come last unless `nan_first`. Equal elements keep their order.
+
+    Returns
+    -------
+    array of shape (m,)
+        The lists lie where they lay; elements in no list are 0.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.segmented_sort(numpy.array([2, 1, 9, 8, 7]), numpy.array([0, 2, 5]))
+    array([1, 2, 7, 8, 9])
+    """
+    return _sorted(take_in_ragged(content, lists), False, descending, nan_first, out)
+
+
+def segmented_argsort(
+    content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
+) -> Any:
+    """The positions, within its list, that put the elements of every list in order. Parameters are those of `segmented_sort`.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.segmented_argsort(numpy.array([2, 1, 9, 8, 7]), numpy.array([0, 2, 5]))
+    array([1, 0, 2, 1, 0])
+    """
+    return _sorted(take_in_ragged(content, lists), True, descending, nan_first, out)
+
+
+# ---------------------------------------------------------------------------------------------------- runs of equal keys
+
+
+def _runs(keys: Any) -> tuple[Array, Any, int]:
+    """The keys, the offsets of their runs, and how many runs there are."""
+    taken = take_in(keys, "keys")
+    number_type(taken, "keys")
+    if taken.data.ndim != 1:
+        raise ValueError(f"keys: one dimension is needed, not {taken.data.ndim}")
+    taken.data = taken.xp.contiguous(taken.data)
+    where = _options.place(taken.xp.device, taken.xp.stream)
+    elements = taken.xp.elements(taken.data)
+    count = _core.count_key_runs(where, elements)
+    offsets = taken.xp.empty(count + 1, "int64")
+    _core.key_offsets(where, elements, taken.xp.elements(offsets))
+    return taken, offsets, count
+
+
+def _require_as_many(keys: Array, values: Any) -> Array:
+    taken = take_in(values, "values")
+    if tuple(taken.data.shape) != tuple(keys.data.shape):
+        raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
+    return taken
+
+
+def reduce_by_key(
+    keys: Any, values: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None, overflow: str | None = None
+) -> tuple[Any, Any]:
+    """The values of equal keys that stand side by side, as those of sorted keys do, folded to one.
+
+    `op`, `initial`, `dtype` and `overflow` are those of `segmented_reduce`. All NaN are one key.
+
+    Returns
+    -------
+    tuple of two arrays
+        The key of each run, and the fold of its values.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.reduce_by_key(numpy.array([2, 2, 5]), numpy.array([10, 20, 30]))
+    (array([2, 5]), array([30, 30]))
+    """
+    taken, offsets, count = _runs(keys)
+    _require_as_many(taken, values)
+    folded = segmented_reduce(values, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow)
+    firsts = taken.xp.like(taken.data, (count,))
+    where = _options.place(taken.xp.device, taken.xp.stream)
+    _core.take(where, taken.xp.elements(offsets[:-1]), [(taken.xp.elements(taken.data), taken.xp.elements(firsts))])
+    return taken.give(firsts), folded
+
+
+def scan_by_key(
+    keys: Any,
+    values: Any,
+    /,
+    *,
+    op: str = "add",
+    exclusive: bool = False,
+    initial: Any = None,
+    dtype: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Every prefix of the values of equal keys that stand side by side. Parameters are those of `segmented_scan`.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.scan_by_key(numpy.array([2, 2, 5]), numpy.array([10, 20, 30]))
+    array([10, 30, 30])
+    """
+    taken, offsets, _ = _runs(keys)
+    _require_as_many(taken, values)
+    return segmented_scan(values, offsets, op=op, exclusive=exclusive, initial=initial, dtype=dtype, overflow=overflow, out=out)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_subset_sum.py: which of some positive integers add up to a target.
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core, _options
+from ._arrays import take_in
+
+
+class SubsetSum(NamedTuple):
+    """Whether some items add up to the target; then their sum and their positions, ascending. `rung` is what ran."""
+
+    reachable: bool
+    sum: int
+    indices: np.ndarray
+    rung: str
+
+
+def _items(items: Any) -> np.ndarray:
+    array = take_in(items, "items")
+    if array.xp.device >= 0:
+        raise TypeError("items: they are the host's, also for a search on a GPU")
+    if array.data.ndim != 1:
+        raise ValueError(f"items: one dimension is needed, not {array.data.ndim}")
+    if array.data.size == 0:
+        return np.empty(0, np.int64)
+    if array.data.dtype.kind not in "iu":
+        raise TypeError(f"items: integers are needed, not {array.dtype}: scale decimals first")
+    if array.dtype == "uint64" and array.data.max(initial=0) > np.iinfo(np.int64).max:
+        raise OverflowError("items: one of them exceeds the largest int64")
+    return np.ascontiguousarray(array.data, np.int64)
+
+
+def subset_sum(
+    items: Any,
+    target: int,
+    /,
+    *,
+    witness: bool = True,
+    below: int = 0,
+    above: int = 0,
+    ways: int | None = None,
+    device: int | None = None,
+) -> SubsetSum | list[np.ndarray]:
+    """Which of these positive integers add up to a target.
+
+    Parameters
+    ----------
+    items : array of integers, each at least 1
+    target : int
+        0 to 2**63 - 1.
+    witness : bool
+        Which items, not only whether there are any.
+    below, above : int
+        A sum from target - below to target + above will do: the nearest one.
+    ways : int, optional
+        As many different ways, or all where there are fewer, each as ascending positions.
+    device : int, optional
+        Search on this GPU.
+
+    Returns
+    -------
+    SubsetSum, or a list of arrays of int64 with `ways`
+
+    Raises
+    ------
+    ValueError
+        An item less than 1, with its `index`.
+    MemoryError
+        More memory than there is would be needed; nothing has been begun then.
+
+    Examples
+    --------
+    >>> import upsweep
+    >>> found = upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9)
+    >>> found.reachable, found.indices
+    (True, array([2, 4]))
+    >>> upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9, ways=2)
+    [array([0, 2, 5]), array([2, 4])]
+    """
+    values = _items(items)
+    where = _options.place(-1 if device is None else device)
+    if ways is not None:
+        found, _ = _core.find_subsets(where, values, target, ways)
+        return [np.array(each, np.int64) for each in found]
+    reachable, total, indices, rung = _core.find_subset(where, values, target, witness, below, above)
+    return SubsetSum(reachable, total, np.array(indices, np.int64), rung)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_scan.py: scans, reductions and offsets from Python, compared with NumPy's.
+import doctest
+
+import numpy as np
+import pytest
+import upsweep
+from upsweep import _core
+
+NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+LENGTHS = [0, 1, 2, 3, 63, 64, 65, 1000, 4095, 4096, 4097, 100_003]
+
+
+def made(dtype, shape, seed=1):
+    return np.random.default_rng(seed).integers(0, 4, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("n", LENGTHS)
+def test_cumulative_sum_of_every_type_and_length(dtype, n):
+    x = made(dtype, n)
+    result = upsweep.cumulative_sum(x)
+    expected = np.cumulative_sum(x)
+    assert result.dtype == expected.dtype
+    assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize("include_initial", [False, True])
+def test_along_any_axis(axis, include_initial):
+    x = made("int32", (5, 7, 11))
+    for view in (x, x[::2, ::-1, 1:], x.transpose(2, 0, 1), np.asfortranarray(x)):
+        expected = np.cumulative_sum(view, axis=axis, include_initial=include_initial)
+        assert np.array_equal(upsweep.cumulative_sum(view, axis=axis, include_initial=include_initial), expected)
+        out = np.empty(expected.shape, "int64")[..., ::-1]
+        assert upsweep.cumulative_sum(view, axis=axis, include_initial=include_initial, out=out) is out
+        assert np.array_equal(out, expected)
+
+
+def test_products_minima_and_maxima():
+    x = np.array([1.5, 2.0, -3.0, 4.0])
+    assert np.array_equal(upsweep.cumulative_prod(x), np.cumprod(x))
+    assert np.array_equal(upsweep.scan(x, op="min"), np.minimum.accumulate(x))
+    assert np.array_equal(upsweep.scan(x, op="max", exclusive=True), [-np.inf, 1.5, 2.0, 2.0])
+    assert np.array_equal(upsweep.scan(np.array([6, 3, 5]), op="xor"), [6, 5, 0])
+
+
+def test_booleans_are_counted():
+    x = np.array([True, False, True])
+    assert np.array_equal(upsweep.cumulative_sum(x), [1, 1, 2])
+    assert upsweep.cumulative_sum(x).dtype == np.int64
+    assert upsweep.reduce(x) == 2
+
+
+def test_in_place_and_overlapping_outputs():
+    x = np.arange(10_000)
+    expected = np.cumsum(x)
+    shifted = np.arange(10_001)
+    assert upsweep.cumulative_sum(shifted[:-1], out=shifted[1:]) is not None
+    assert np.array_equal(shifted[1:], expected)
+    assert upsweep.cumulative_sum(x, out=x) is x
+    assert np.array_equal(x, expected)
+
+
+def test_an_overflow_has_its_index():
+    x = np.array([2**62, 2**62, 1])
+    with pytest.raises(OverflowError, match="element 1") as raised:
+        upsweep.cumulative_sum(x)
+    assert raised.value.index == 1
+    assert raised.value.code == "overflow"
+    assert np.array_equal(upsweep.cumulative_sum(x, overflow="wrap"), np.cumsum(x))
+    with pytest.raises(OverflowError):
+        upsweep.reduce(x)
+    with pytest.raises(OverflowError):
+        upsweep.cumulative_sum(np.array([100, 100], "int8"), dtype="int8")
+    with pytest.raises(ValueError, match="overflow"):
+        upsweep.cumulative_sum(x, overflow="ignore")
+
+
+def test_options_nest():
+    x = np.array([2**62, 2**62])
+    with upsweep.options(overflow="wrap"):
+        assert upsweep.cumulative_sum(x)[1] == -(2**63)
+        with upsweep.options(threads=1):
+            assert upsweep.cumulative_sum(x)[1] == -(2**63)
+        with upsweep.options(overflow="checked"), pytest.raises(OverflowError):
+            upsweep.cumulative_sum(x)
+    with pytest.raises(OverflowError):
+        upsweep.cumulative_sum(x)
+    with upsweep.options(rung="cpu.nonsense"), pytest.raises(ValueError, match="nonsense"):
+        upsweep.cumulative_sum(x)
+
+
+@pytest.mark.parametrize("op, function", [("add", np.add), ("mul", np.multiply), ("min", np.minimum), ("max", np.maximum)])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_reductions(op, function, axis):
+    x = made("int64", (40, 30)) + 1
+    assert np.array_equal(upsweep.reduce(x % 3, op=op, axis=axis, overflow="wrap"), function.reduce(x % 3, axis=axis))
+
+
+def test_float32_sums_are_added_in_blocks():
+    ones = np.ones(2**25, np.float32)
+    assert upsweep.cumulative_sum(ones)[-1] == 2**25  # one after the other would stop at 2**24
+    assert upsweep.reduce(ones) == 2**25
+    x = np.random.default_rng(2).random(1_000_003, np.float32)
+    exact = np.cumsum(x.astype(np.float64))
+    error = np.abs(upsweep.cumulative_sum(x) - exact).max() / exact[-1]
+    assert error < 2e-6
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (np.ma.array([1, 2]), "masked"),
+        (np.array([1, 2], object), "objects"),
+        (np.array([1j]), "complex128"),
+        (np.array([1], "float16"), "float16"),
+        (np.array(["a"]), "str"),
+        (np.array(["2026-01-01"], "M8[D]"), "datetime64"),
+        ("text", "str"),
+        (None, "NoneType"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused_by_name(value, message):
+    with pytest.raises(TypeError, match=message):
+        upsweep.cumulative_sum(value)
+
+
+def test_byte_swapped_and_read_only_arrays():
+    x = np.arange(5, dtype=">i4")
+    assert np.array_equal(upsweep.cumulative_sum(x), np.cumsum(x))
+    frozen = np.arange(5)
+    frozen.flags.writeable = False
+    assert np.array_equal(upsweep.cumulative_sum(frozen), np.cumsum(frozen))
+    with pytest.raises(ValueError, match="read-only"):
+        upsweep.cumulative_sum(np.arange(5), out=frozen)
+    with pytest.raises(ValueError, match="shape"):
+        upsweep.cumulative_sum(np.arange(5), out=np.empty(4, "int64"))
+    with pytest.raises(ValueError, match="dimension"):
+        upsweep.cumulative_sum(np.array(5))
+    with pytest.raises(ValueError, match="axis"):
+        upsweep.cumulative_sum(np.ones((2, 2)))
+
+
+def test_offsets():
+    starts, stops = np.array([0, 5, 7], "int32"), np.array([2, 5, 10], "int32")
+    out = np.empty(4, "int64")
+    assert upsweep.compact_offsets(starts, stops, out=out) is out
+    assert np.array_equal(out, [0, 2, 2, 5])
+    with pytest.raises(ValueError) as raised:
+        upsweep.compact_offsets([0, 3, 9], [1, 2, 3])
+    assert raised.value.index == 1
+    with pytest.raises(ValueError, match="length|elements"):
+        upsweep.compact_offsets([0, 1], [1])
+
+
+def test_docstrings_of_the_native_functions():
+    finder, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    for function in (_core.cumulative_sum, _core.cumulative_prod):
+        runner.run(finder.get_doctest(function.__doc__, {}, function.__name__, None, 0))
+    assert runner.tries >= 5 and runner.failures == 0
