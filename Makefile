@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-all test-asan test-tsan test-fuzz test-large cuda bundle lint format clean
+.PHONY: help setup configure build tour test test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -54,6 +54,9 @@ cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests
 bundle: setup  ## dist/: the command, the tests and their libraries, for a machine with only the driver; needs nvcc
 	bash tools/bundle.sh
 
+wheel: setup  ## dist/upsweep-….whl, tested in a clean environment
+	bash tools/wheel.sh
+
 test-large: build  ## only the tests past 2^31 and 2^32 elements: up to 12 GB of memory, on a GPU 60
 	ctest --output-on-failure --no-tests=error --test-dir build -L large
 
@@ -64,4 +67,4 @@ format: setup  ## bring every C++ file into the format
 	bash tools/format.sh
 
 clean:  ## remove the build folders
-	rm -rf build build-asan build-tsan build-fuzz build-debug build-cuda build-bundle build-bundle.away dist
+	rm -rf build build-asan build-tsan build-fuzz build-debug build-cuda build-bundle build-bundle.away build-wheel dist

@@ -7,6 +7,11 @@ function(upsweep_library_properties target name)
     EXPORT_NAME ${name}
     OUTPUT_NAME upsweep-${name}
     POSITION_INDEPENDENT_CODE ON
+  )
+  if(SKBUILD)  # a wheel has no symbolic links, and its libraries no users but itself
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 a minor version may break the ABI
   )

@@ -75,6 +75,7 @@ NB_MODULE(_core, module) {
   define_moves(module);
   define_ladders(module);
   define_subset_sums(module);
+  module.attr("__version__") = UPSWEEP_VERSION;
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);
 }

@@ -2,7 +2,7 @@
 # upsweep/__init__.py: the names of the package.
 """upsweep: scans, ragged arrays, fused filtered aggregates and subset sums at the speed of memory, on CPUs and NVIDIA GPUs."""
 
-from ._core import cumulative_prod, cumulative_sum
+from ._core import __version__, cumulative_prod, cumulative_sum
 from ._ladder import devices, ladder
 from ._moves import (
     broadcast,
@@ -24,6 +24,7 @@ from ._segments import reduce_by_key, scan_by_key, segmented_argsort, segmented_
 from ._subset_sum import subset_sum
 
 __all__ = [
+    "__version__",
     "broadcast",
     "cartesian",
     "combinations",

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# python/wheel.cmake: what a wheel has besides the modules written in Python: libraries, the command, licences.
+
+# One copy of the library, which all modules and the command share: so they share its threads too.
+set(libraries upsweep upsweep_awkward upsweep_query)
+install(TARGETS ${libraries} LIBRARY DESTINATION upsweep/lib COMPONENT python NAMELINK_SKIP)
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS upsweep_python LIBRARY DESTINATION upsweep COMPONENT python)
+set_target_properties(upsweep_python PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_core.pyi" DESTINATION upsweep COMPONENT python)
+
+# The command finds pyarrow's Arrow where pip puts it: beside this package.
+install(TARGETS upsweep_command RUNTIME DESTINATION upsweep/bin COMPONENT python)
+set_target_properties(upsweep_command PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../../pyarrow")
+install(PROGRAMS command.py DESTINATION "${SKBUILD_SCRIPTS_DIR}" RENAME upsweep COMPONENT python)
+
+# The licences of what is compiled in, or packed beside it by tools/wheel.sh.
+set(doc /usr/share/doc)
+set(licences
+  oneTBB ${doc}/libtbb-dev/copyright
+  fmt ${doc}/libfmt-dev/copyright
+  CLI11 ${doc}/libcli11-dev/copyright
+  nlohmann-json ${doc}/nlohmann-json3-dev/copyright
+  libpg_query ${doc}/libpg-query-dev/copyright
+  snappy ${doc}/libsnappy-dev/copyright
+  nanobind ${NB_DIR}/../nanobind-${nanobind_VERSION}.dist-info/licenses/LICENSE
+)
+while(licences)
+  list(POP_FRONT licences name file)
+  if(NOT EXISTS "${file}")
+    message(FATAL_ERROR "the licence of ${name}, which the wheel contains, is not at ${file}")
+  endif()
+  install(FILES "${file}" DESTINATION "${SKBUILD_METADATA_DIR}/licenses/third_party" RENAME "${name}.txt" COMPONENT python)
+endwhile()
