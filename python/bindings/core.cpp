@@ -16,7 +16,9 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-Elements elements_at(std::uintptr_t address, std::int64_t length, const std::string& type, int size) {
+/// `owner`, which the caller keeps alive, is whose memory it is.
+Elements elements_at(std::uintptr_t address, std::int64_t length, const std::string& type, int size,
+                     nb::handle /*owner*/) {
   Elements elements;
   elements.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address from Python
   elements.length = length;
@@ -28,7 +30,8 @@ Elements elements_at(std::uintptr_t address, std::int64_t length, const std::str
 
 void define_arrays(nb::module_& module) {
   nb::class_<Elements>(module, "Elements", "Elements side by side at an address, for example a GPU's.")
-      .def_static("at", &elements_at, nb::arg("address"), nb::arg("length"), nb::arg("type"), nb::arg("size"));
+      .def_static("at", &elements_at, nb::arg("address"), nb::arg("length"), nb::arg("type"), nb::arg("size"),
+                  nb::arg("owner"), nb::keep_alive<0, 5>());
   nb::class_<Bits>(module, "Bits", "The booleans of a bitmap, from its first bit on.")
       .def(
           "__init__",

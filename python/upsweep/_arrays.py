@@ -98,7 +98,7 @@ class _Cupy(Namespace):
         return a.data.ptr == b.data.ptr and a.nbytes == b.nbytes
 
     def elements(self, array: Any) -> Any:
-        return _core.Elements.at(array.data.ptr, array.size, _type_name(array.dtype.name), array.dtype.itemsize)
+        return _core.Elements.at(array.data.ptr, array.size, _type_name(array.dtype.name), array.dtype.itemsize, array)
 
     def scalar(self, value: np.ndarray) -> Any:
         with self.module.cuda.Device(self.device):
@@ -147,7 +147,7 @@ class _Torch(Namespace):
         return a.data_ptr() == b.data_ptr() and a.nbytes == b.nbytes
 
     def elements(self, array: Any) -> Any:
-        return _core.Elements.at(array.data_ptr(), array.numel(), _type_name(self.dtype(array)), array.element_size())
+        return _core.Elements.at(array.data_ptr(), array.numel(), _type_name(self.dtype(array)), array.element_size(), array)
 
     def scalar(self, value: np.ndarray) -> Any:
         return self.module.from_numpy(value).to(f"cuda:{self.device}")[0]
