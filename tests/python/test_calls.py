@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_calls.py: calls from several threads, calls that a signal ends, and what importing the package brings in.
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import upsweep
+
+
+def test_calls_of_several_threads_at_the_same_time():
+    arrays = [np.random.default_rng(seed).integers(0, 100, 300_000) for seed in range(6)]
+    offsets = np.arange(0, 300_001, 3)
+    failed = []
+
+    def work(x):
+        for _ in range(10):
+            if not np.array_equal(upsweep.cumulative_sum(x), np.cumsum(x)):
+                failed.append("sum")
+            if not np.array_equal(upsweep.segmented_reduce(x, offsets), x.reshape(-1, 3).sum(1)):
+                failed.append("lists")
+            if not np.array_equal(upsweep.select(x > 50, x), x[x > 50]):
+                failed.append("select")
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_options_of_one_thread_are_not_another_ones():
+    entered, done = threading.Event(), threading.Event()
+
+    def other():
+        with upsweep.options(overflow="wrap"):
+            entered.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert entered.wait(10)
+    with pytest.raises(OverflowError):
+        upsweep.cumulative_sum(np.array([2**62, 2**62]))
+    done.set()
+    thread.join()
+
+
+def test_other_threads_run_meanwhile():
+    x = np.ones(1 << 27, np.int8)
+    steps = 0
+    running = True
+
+    def count():
+        nonlocal steps
+        while running:
+            steps += 1
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=count)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(10)  # nobody takes the lock: it must be given away
+    try:
+        thread.start()
+        time.sleep(0.01)
+        before = steps
+        with upsweep.options(threads=1):
+            upsweep.reduce(x)
+        during = steps - before
+    finally:
+        running = False
+        sys.setswitchinterval(switch)
+        thread.join()
+    assert during > 0
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.fixture
+def alarm():
+    def stop(*_):
+        raise Stopped
+
+    before = signal.signal(signal.SIGALRM, stop)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_ends_a_scan(alarm):
+    x = np.ones(1 << 29, np.uint8)
+    out = np.full(1 << 29, 7, np.uint8)
+    alarm(0.001)
+    with pytest.raises(Stopped):
+        upsweep.cumulative_sum(x, dtype="uint8", overflow="wrap", out=out)
+    assert out[0] == 1 and out[-1] == 7  # begun, and not ended
+
+
+def test_a_signal_ends_a_search(alarm):
+    items = np.random.default_rng(1).integers(10**16, 10**17, 60)  # none of their 2^60 sums is likely to be the target
+    alarm(0.05)
+    with pytest.raises(Stopped):
+        upsweep.subset_sum(items, int(items.sum() // 2))
+
+
+def test_what_is_imported():
+    code = "import numpy, sys; before = set(sys.modules); import upsweep; print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pyarrow", "awkward", "pandas", "polars", "torch", "cupy", "ctypes.util"} & set(output)
+
+
+def test_names():
+    assert all(hasattr(upsweep, name) for name in upsweep.__all__)
+    assert upsweep.__version__.count(".") == 2

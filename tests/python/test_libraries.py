@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_libraries.py: arrays of other libraries, without a copy on the way in, and of the same library on the way out.
+import ctypes
+
+import numpy as np
+import pytest
+import upsweep
+from upsweep import _arrays
+
+
+def seen(value):
+    """Where upsweep finds the elements."""
+    return _arrays.take_in(value, "x").data.ctypes.data
+
+
+def test_sequences_and_scalars():
+    assert np.array_equal(upsweep.cumulative_sum([1, 2, 3]), [1, 3, 6])
+    assert np.array_equal(upsweep.cumulative_sum((1.5, 2.5)), [1.5, 4.0])
+    assert np.array_equal(upsweep.cumulative_sum(range(4)), [0, 1, 3, 6])
+    assert np.array_equal(upsweep.cumulative_sum(np.arange(4).view(np.recarray)), [0, 1, 3, 6])
+
+
+def test_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    x = pyarrow.array([1, 2, 3])
+    assert seen(x) == x.buffers()[1].address
+    result = upsweep.cumulative_sum(x)
+    assert isinstance(result, pyarrow.Array) and result.to_pylist() == [1, 3, 6]
+    assert upsweep.cumulative_sum(x[1:]).to_pylist() == [2, 5]
+    assert upsweep.cumulative_sum(pyarrow.chunked_array([[1, 2], [3]])).to_pylist() == [1, 3, 6]
+    with pytest.raises(ValueError, match="1 nulls"):
+        upsweep.cumulative_sum(pyarrow.array([1, None]))
+
+
+def test_list_arrays_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    lists = pyarrow.array([[1.0, None, 5.0], [], None, [2.0]])
+    assert upsweep.segmented_reduce(lists).to_pylist() == [6.0, 0.0, 0.0, 2.0]
+    assert upsweep.segmented_reduce(lists, op="count").to_pylist() == [2, 0, 0, 1]
+    assert upsweep.segmented_reduce(lists[1:], op="count").to_pylist() == [0, 0, 1]
+    for kind in (pyarrow.large_list(pyarrow.int32()), pyarrow.list_(pyarrow.int32(), 2)):
+        pairs = pyarrow.array([[1, 2], [3, 4]], kind)
+        assert upsweep.segmented_reduce(pairs).to_pylist() == [3, 7]
+        assert upsweep.segmented_reduce(pairs[1:]).to_pylist() == [7]
+    chunked = pyarrow.chunked_array([pyarrow.array([[1], [2, 3]]), pyarrow.array([[4]])])
+    assert upsweep.segmented_reduce(chunked).to_pylist() == [1, 5, 4]
+    with pytest.raises(TypeError, match="where the lists lie"):
+        upsweep.segmented_reduce(np.arange(3.0))
+
+
+def test_polars():
+    polars = pytest.importorskip("polars")
+    x = polars.Series("pt", [1, 2, 3])
+    result = upsweep.cumulative_sum(x)
+    assert isinstance(result, polars.Series) and result.name == "pt" and result.to_list() == [1, 3, 6]
+    assert seen(x) == x.to_numpy(allow_copy=False).ctypes.data
+    assert upsweep.segmented_reduce(polars.Series([[1, 2], [3]])).to_pylist() == [3, 3]
+    with pytest.raises(ValueError, match="nulls"):
+        upsweep.cumulative_sum(polars.Series([1, None]))
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    x = pandas.Series([1, 2, 3], index=[5, 6, 7], name="pt")
+    result = upsweep.cumulative_sum(x)
+    assert isinstance(result, pandas.Series) and list(result.index) == [5, 6, 7] and list(result) == [1, 3, 6]
+    assert seen(x) == x.to_numpy().ctypes.data
+
+
+class OnDlpack:
+    """An array known by DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **arguments):
+        return self.array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Elsewhere(OnDlpack):
+    def __dlpack_device__(self):
+        return (8, 0)  # Metal
+
+
+def test_dlpack():
+    array = np.arange(5)
+    assert seen(OnDlpack(array)) == array.ctypes.data
+    assert np.array_equal(upsweep.cumulative_sum(OnDlpack(array)), np.cumsum(array))
+    with pytest.raises(TypeError, match="kind 8"):
+        upsweep.cumulative_sum(Elsewhere(array))
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(5)
+    assert seen(x) == x.data_ptr()
+    result = upsweep.cumulative_sum(x)
+    assert isinstance(result, torch.Tensor) and result.tolist() == [0, 1, 3, 6, 10]
+    out = torch.empty(5, dtype=torch.int64)
+    assert upsweep.cumulative_sum(x, out=out) is out and out.tolist() == [0, 1, 3, 6, 10]
+    with pytest.raises(TypeError, match="gradient"):
+        upsweep.cumulative_sum(torch.ones(3, requires_grad=True))
+    with pytest.raises(TypeError, match="bfloat16"):
+        upsweep.cumulative_sum(torch.ones(3, dtype=torch.bfloat16))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    x = jax.device_put(jax.numpy.arange(5, dtype="int32"), jax.devices("cpu")[0])
+    result = upsweep.cumulative_sum(x, dtype="int32")
+    assert isinstance(result, jax.Array) and result.tolist() == [0, 1, 3, 6, 10]
+
+
+def test_awkward_arrays_are_pointed_elsewhere():
+    awkward = pytest.importorskip("awkward")
+    with pytest.raises(TypeError, match="upsweep.awkward"):
+        upsweep.cumulative_sum(awkward.Array([[1, 2], [3]]))
+
+
+def test_memory_of_other_objects():
+    buffer = (ctypes.c_double * 3)(1.0, 2.0, 3.0)
+    view = np.ctypeslib.as_array(buffer)
+    assert np.array_equal(upsweep.cumulative_sum(view, out=view), [1, 3, 6]) and buffer[2] == 6.0

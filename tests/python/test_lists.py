@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_lists.py: operations on ragged arrays from Python, compared with loops over lists.
+import itertools
+
+import numpy as np
+import pytest
+import upsweep
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+BOUNDS = ["int32", "uint32", "int64"]
+NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+
+
+def ragged(lengths, dtype="float64", bounds="int64", first=0, seed=1):
+    """Content, offsets that begin at `first`, and the lists themselves."""
+    offsets = (np.concatenate([[0], np.cumsum(lengths)]) + first).astype(bounds)
+    content = np.random.default_rng(seed).integers(0, 9, int(offsets[-1]) + 2).astype(dtype)
+    return content, offsets, [content[a:b] for a, b in itertools.pairwise(offsets)]
+
+
+lengths_of_lists = st.lists(st.integers(0, 12), max_size=60)
+
+
+@settings(deadline=None, max_examples=60)
+@given(lengths_of_lists, st.sampled_from(NUMBERS), st.sampled_from(BOUNDS), st.integers(0, 3))
+def test_reductions(lengths, dtype, bounds, first):
+    content, offsets, lists = ragged(lengths, dtype, bounds, first)
+    sums = upsweep.segmented_reduce(content, offsets)
+    assert np.array_equal(sums, np.array([each.sum() for each in lists], sums.dtype))
+    greatest = upsweep.segmented_reduce(content, offsets, op="max", initial=3)
+    assert np.array_equal(greatest, np.array([each.max(initial=3) for each in lists], dtype))
+    assert np.array_equal(upsweep.segmented_reduce(content, offsets, op="count"), [len(each) for each in lists])
+    assert np.array_equal(upsweep.segmented_reduce(content, offsets, op="any"), [bool(each.any()) for each in lists])
+    assert np.array_equal(upsweep.segmented_reduce(content, offsets, op="all"), [bool(each.all()) for each in lists])
+    assert np.array_equal(
+        upsweep.segmented_reduce(content, offsets, op="argmax"), [each.argmax() if len(each) else -1 for each in lists]
+    )
+    assert np.array_equal(
+        upsweep.segmented_reduce(content, offsets, op="count_nonzero"), [np.count_nonzero(each) for each in lists]
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(lengths_of_lists, st.sampled_from(NUMBERS), st.booleans())
+def test_scans_and_sorts(lengths, dtype, descending):
+    content, offsets, lists = ragged(lengths, dtype, first=2)
+    scanned = upsweep.segmented_scan(content, offsets)
+    sorted_ = upsweep.segmented_sort(content, offsets, descending=descending)
+    positions = upsweep.segmented_argsort(content, offsets, descending=descending)
+    for each, a, b in zip(lists, offsets, offsets[1:]):
+        assert np.array_equal(scanned[a:b], np.cumsum(each))
+        in_order = np.sort(each)
+        assert np.array_equal(sorted_[a:b], in_order[::-1] if descending else in_order)
+        assert np.array_equal(each[positions[a:b]], sorted_[a:b])
+    assert not scanned[:2].any() and not sorted_[:2].any()
+
+
+@settings(deadline=None, max_examples=60)
+@given(lengths_of_lists, st.sampled_from([*NUMBERS, "complex128", "M8[s]", "bool"]), st.randoms(use_true_random=False))
+def test_selections_and_packs(lengths, dtype, random):
+    content, offsets, lists = ragged(lengths)
+    content = content.astype("int64").astype(dtype)
+    mask = np.array([random.random() < 0.5 for _ in content], bool)
+    new, kept = upsweep.select(mask, content, lists=offsets)
+    expected = [content[a:b][mask[a:b]] for a, b in itertools.pairwise(offsets)]
+    assert [list(kept[a:b]) for a, b in itertools.pairwise(new)] == [list(each) for each in expected]
+    assert np.array_equal(upsweep.select(mask, content), content[mask])
+    count, parted = upsweep.partition(mask, content)
+    assert count == mask.sum() and np.array_equal(parted, np.concatenate([content[mask], content[~mask]]))
+    order = list(range(len(lists)))
+    random.shuffle(order)
+    order = np.array(order, np.int64)
+    packed_offsets, packed = upsweep.pack((offsets[:-1][order], offsets[1:][order]), content)
+    assert packed.dtype == content.dtype
+    for i, list_ in enumerate(order):
+        assert np.array_equal(packed[packed_offsets[i] : packed_offsets[i + 1]], content[offsets[list_] : offsets[list_ + 1]])
+
+
+@settings(deadline=None, max_examples=40)
+@given(lengths_of_lists)
+def test_positions_and_combinations(lengths):
+    _, offsets, _ = ragged(lengths)
+    assert np.array_equal(upsweep.lengths_to_offsets(np.array(lengths, np.int64)), offsets)
+    parents = upsweep.offsets_to_parents(offsets)
+    assert np.array_equal(parents, np.repeat(np.arange(len(lengths)), lengths))
+    assert np.array_equal(upsweep.parents_to_offsets(parents, len(lengths)), offsets)
+    assert np.array_equal(upsweep.local_index(offsets), np.arange(len(parents)) - offsets[:-1][parents])
+    assert np.array_equal(upsweep.broadcast(np.arange(len(lengths)) * 1.5, offsets), parents * 1.5)
+    for replacement, function in ((False, itertools.combinations), (True, itertools.combinations_with_replacement)):
+        pairs, left, right = upsweep.combinations(offsets, 2, replacement=replacement)
+        expected = [list(function(range(a, b), 2)) for a, b in itertools.pairwise(offsets)]
+        assert [list(zip(left[a:b], right[a:b])) for a, b in itertools.pairwise(pairs)] == expected
+    products, left, right = upsweep.cartesian(offsets, offsets)
+    expected = [list(itertools.product(range(a, b), range(a, b))) for a, b in itertools.pairwise(offsets)]
+    assert [list(zip(left[a:b], right[a:b])) for a, b in itertools.pairwise(products)] == expected
+
+
+def test_lists_of_one_size_and_by_starts_and_stops():
+    x = np.arange(12.0)
+    assert np.array_equal(upsweep.segmented_reduce(x, 3), x.reshape(4, 3).sum(1))
+    assert np.array_equal(upsweep.segmented_reduce(x, (np.array([9, 0]), np.array([12, 2])), op="max"), [11, 1])
+    with pytest.raises(ValueError, match="whole number"):
+        upsweep.segmented_reduce(x, 5)
+    with pytest.raises(ValueError, match="size"):
+        upsweep.segmented_reduce(x, 0)
+
+
+def test_nulls_are_skipped():
+    x = np.array([1.0, 5.0, 2.0])
+    valid = np.array([True, False, True])
+    assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="max", valid=valid), [1, 2])
+    assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="count", valid=valid), [1, 1])
+
+
+def test_takes():
+    x = np.array([10, 20, 30, 40])
+    assert np.array_equal(upsweep.take(np.array([2, -1], "int32"), x), [30, 40])
+    with pytest.raises(IndexError) as raised:
+        upsweep.take(np.array([0, 4]), x)
+    assert raised.value.index == 1
+    offsets, taken = upsweep.take(np.array([-1, 0, 1]), x, lists=np.array([0, 2, 4]), index_lists=np.array([0, 1, 3]))
+    assert np.array_equal(offsets, [0, 1, 3]) and np.array_equal(taken, [20, 30, 40])
+
+
+def test_runs_of_equal_keys():
+    keys, values = np.array([2, 2, 5, 5, 5, 2]), np.arange(6)
+    unique, sums = upsweep.reduce_by_key(keys, values)
+    assert np.array_equal(unique, [2, 5, 2]) and np.array_equal(sums, [1, 9, 5])
+    assert np.array_equal(upsweep.scan_by_key(keys, values, op="max", exclusive=True, initial=-1), [-1, 0, -1, 2, 3, -1])
+    with pytest.raises(ValueError, match="shape"):
+        upsweep.reduce_by_key(keys, values[:-1])
+
+
+@pytest.mark.parametrize(
+    "lists, error, index",
+    [
+        (np.array([0, 3, 2]), ValueError, 1),
+        (np.array([0, 2, 9]), ValueError, 1),
+        ((np.array([0, -1]), np.array([1, 1])), ValueError, 1),
+        (np.array([0.0, 1.0]), TypeError, None),
+        (np.array([[0, 1]]), ValueError, None),
+        ((np.array([0]), np.array([1, 2])), ValueError, None),
+        (np.empty(0, np.int64), ValueError, None),
+    ],
+)
+def test_bad_lists(lists, error, index):
+    with pytest.raises(error) as raised:
+        upsweep.segmented_reduce(np.arange(4.0), lists)
+    if index is not None:
+        assert raised.value.index == index
+
+
+def test_outputs():
+    x, offsets = np.arange(6.0), np.array([0, 2, 2, 6])
+    out = np.empty(3)
+    assert upsweep.segmented_reduce(x, offsets, out=out) is out and np.array_equal(out, [1, 0, 14])
+    strided = np.empty(6)[::2]
+    assert upsweep.segmented_reduce(x, offsets, out=strided) is strided and np.array_equal(strided, [1, 0, 14])
+    assert upsweep.segmented_sort(x, offsets, descending=True, out=x) is x and np.array_equal(x, [1, 0, 5, 4, 3, 2])
+    room = np.empty(6)
+    kept = upsweep.select(x > 1, x, out=room)
+    assert np.shares_memory(kept, room) and np.array_equal(kept, [5, 4, 3, 2])
+    exact = np.empty(4)
+    assert upsweep.select(x > 1, x, out=exact) is exact
+    with pytest.raises(ValueError, match="room"):
+        upsweep.select(x > 1, x, out=np.empty(3))
+    with pytest.raises(ValueError, match="overlap"):
+        upsweep.select(x > 1, x, out=x)
+    with pytest.raises(TypeError, match="float64"):
+        upsweep.segmented_reduce(x, offsets, out=np.empty(3, "float32"), dtype="float64")
+    index = np.empty(6, np.int64)
+    assert upsweep.local_index(offsets, out=index) is index
+
+
+def test_subset_sums():
+    found = upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9)
+    assert found.reachable and found.sum == 9 and sum([3, 34, 4, 12, 5, 2][i] for i in found.indices) == 9
+    assert not upsweep.subset_sum([2, 4], 5).reachable
+    assert [list(way) for way in upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9, ways=5)] == [[0, 2, 5], [2, 4]]
+    with pytest.raises(ValueError) as raised:
+        upsweep.subset_sum([1, 0], 1)
+    assert raised.value.index == 1
+
+
+def test_ladders():
+    names = {record["problem"] for record in upsweep.ladder()}
+    assert {"scan", "segmented", "select", "subset-sum"} <= names
+    records = upsweep.ladder("segmented", sizes=[1000], types=["float64"], settings={"lists": "fixed3"})
+    assert {record["status"] for record in records} <= {"verified", "skipped"} and records[0]["seconds"] > 0
+    assert "cpu.serial" in repr(records) and "<table>" in records._repr_html_()
+    with pytest.raises(ValueError, match="settings|setting"):
+        upsweep.ladder("scan", settings={"lists": "fixed3"})
+    with pytest.raises(ValueError):
+        upsweep.ladder("nonsense")
