@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/scratch_parts.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 #include "upsweep/detail/device.cuh"
@@ -16,26 +17,6 @@
 #include "upsweep/lists.hpp"
 
 namespace upsweep::gpu {
-
-constexpr std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
-
-/// A part of a call's scratch memory; parts begin at multiples of 256 bytes, one after the other.
-class ScratchParts {
- public:
-  explicit ScratchParts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
-
-  template <class T>
-  T* take(std::int64_t count) {
-    std::byte* const part = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ += divided_up(count * std::int64_t{sizeof(T)}, 256) * 256;
-    return reinterpret_cast<T*>(part);
-  }
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-
- private:
-  std::byte* memory_;
-  std::int64_t bytes_ = 0;
-};
 
 // -------------------------------------------------------------------------------------------------------- lists, masks
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented_scan/kernels.cu: the rungs on a GPU for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
-#include <cstddef>
-
+#include "cuda/scratch_parts.hpp"
 #include "segmented_scan/cuda_kernels.hpp"
 #include "segmented_scan/cuda_tiles.cuh"
 #include "upsweep/detail/cuda_status.hpp"
@@ -71,19 +70,14 @@ struct Scratch {
   std::int64_t bytes;
 
   Scratch(Way way, std::int64_t n, void* memory) {
-    std::int64_t at = 0;
-    const auto take = [&](std::int64_t size) {
-      void* const piece = static_cast<std::byte*>(memory) + at;
-      at += (size + 255) / 256 * 256;
-      return piece;
-    };
+    gpu::ScratchParts parts(memory);
     const std::int64_t count = way == Way::tiles ? n / kTile<T> + 1 : 0;
-    facts = static_cast<gpu::ListFacts*>(take(sizeof(gpu::ListFacts)));
-    heads = static_cast<unsigned*>(take(way == Way::tiles ? gpu::head_words(n) * std::int64_t{sizeof(unsigned)} : 0));
-    cleared = at;
-    tiles = static_cast<Fold<T>*>(take(count * std::int64_t{sizeof(Fold<T>)}));
-    groups = static_cast<Fold<T>*>(take((count / kGroup + 1) * std::int64_t{sizeof(Fold<T>)}));
-    bytes = at;
+    facts = parts.take<gpu::ListFacts>(1);
+    heads = parts.take<unsigned>(way == Way::tiles ? gpu::head_words(n) : 0);
+    cleared = parts.bytes();
+    tiles = parts.take<Fold<T>>(count);
+    groups = parts.take<Fold<T>>(count / kGroup + 1);
+    bytes = parts.bytes();
   }
 };
 

@@ -39,19 +39,12 @@ struct Arrays {
   std::int64_t bytes;  ///< without CUB's temporary memory
 
   Arrays(void* memory, const Call& call) {
-    std::int64_t at = 0;
-    const auto take = [&](std::int64_t size) {
-      void* const piece = static_cast<std::byte*>(memory) + at;
-      at += padded(size);
-      return piece;
-    };
-    facts = static_cast<gpu::ListFacts*>(take(sizeof(gpu::ListFacts)));
-    offsets = static_cast<std::int64_t*>(take((call.lists.count + 1) * std::int64_t{sizeof(std::int64_t)}));
-    for (auto** const array : {&keys[0], &keys[1], &values[0], &values[1]}) {
-      *array = static_cast<W*>(take(call.n * std::int64_t{sizeof(W)}));
-    }
-    temporary = take(0);
-    bytes = at;
+    gpu::ScratchParts parts(memory);
+    facts = parts.take<gpu::ListFacts>(1);
+    offsets = parts.take<std::int64_t>(call.lists.count + 1);
+    for (auto** const array : {&keys[0], &keys[1], &values[0], &values[1]}) *array = parts.take<W>(call.n);
+    bytes = parts.bytes();
+    temporary = parts.take<std::byte>(0);
   }
 };
 
@@ -137,7 +130,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
     const Arrays<Wide<Word>> arrays(nullptr, call);
     std::size_t bytes = 0;
     (void)sort_words(arrays, call, nullptr, bytes);
-    return {.scratch = arrays.bytes + padded(static_cast<std::int64_t>(bytes))};
+    return {.scratch = arrays.bytes + static_cast<std::int64_t>(bytes)};
   });
 }
 #else

@@ -2,10 +2,10 @@
 // segmented_sort/cuda_sort.cuh: what the kernels of all rungs on a GPU have in common: a sort's arguments and its scratch.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "cuda/device_lists.cuh"
+#include "cuda/scratch_parts.hpp"
 #include "segmented_sort/cuda_block_sort.cuh"
 
 namespace upsweep::list_sorting {
@@ -40,9 +40,6 @@ struct TileRange {
   std::int64_t count;
 };
 
-/// Bytes up to the next piece of scratch.
-constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 /// Where the pieces of the scratch are; beginning at null, how large it is.
 template <class Word>
 struct Scratch {
@@ -56,26 +53,18 @@ struct Scratch {
   std::int64_t bytes;
 
   Scratch(void* memory, const Call& call, bool has_heads, bool has_words) {
-    auto* at = static_cast<std::byte*>(memory);
-    const auto take = [&](std::int64_t size) {
-      std::byte* const piece = at;
-      at += padded(size);
-      return static_cast<void*>(piece);
-    };
-    const auto taken = [&] { return at - static_cast<std::byte*>(memory); };
-    facts = static_cast<SortFacts*>(take(sizeof(SortFacts)));
-    heads = static_cast<unsigned*>(take(has_heads ? gpu::head_words(call.n) * std::int64_t{sizeof(unsigned)} : 0));
-    cleared = taken();
-    longs = static_cast<LongList*>(take(has_heads ? call.n / kMostInTile * std::int64_t{sizeof(LongList)} : 0));
-    tiles =
-        static_cast<TileRange*>(take(has_heads ? (call.n / kNominalTile + 1) * std::int64_t{sizeof(TileRange)} : 0));
+    gpu::ScratchParts parts(memory);
+    facts = parts.take<SortFacts>(1);
+    heads = parts.take<unsigned>(has_heads ? gpu::head_words(call.n) : 0);
+    cleared = parts.bytes();
+    longs = parts.take<LongList>(has_heads ? call.n / kMostInTile : 0);
+    tiles = parts.take<TileRange>(has_heads ? call.n / kNominalTile + 1 : 0);
     const bool with_positions = call.positions != nullptr;
     const std::int64_t elements = has_words ? call.n : 0;
-    words[1] = static_cast<Word*>(take(elements * std::int64_t{sizeof(Word)}));
-    words[0] =
-        with_positions ? static_cast<Word*>(take(elements * std::int64_t{sizeof(Word)})) : static_cast<Word*>(call.out);
-    positions = static_cast<std::int64_t*>(take(with_positions ? elements * std::int64_t{sizeof(std::int64_t)} : 0));
-    bytes = taken();
+    words[1] = parts.take<Word>(elements);
+    words[0] = with_positions ? parts.take<Word>(elements) : static_cast<Word*>(call.out);
+    positions = parts.take<std::int64_t>(with_positions ? elements : 0);
+    bytes = parts.bytes();
   }
 };
 
