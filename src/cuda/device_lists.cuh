@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "core/visit.hpp"
 #include "cuda/list_facts.hpp"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
@@ -17,54 +19,82 @@
 
 namespace upsweep::gpu {
 
+// ---------------------------------------------------------------------------------------------------- masks and bounds
+
+/// A mask that is given.
+struct DeviceMask {
+  const std::uint8_t* data;
+  std::int64_t first_bit;
+  bool is_bitmap;
+
+  __host__ __device__ explicit DeviceMask(const Mask& mask)
+      : data(mask.data), first_bit(mask.first_bit), is_bitmap(mask.is_bitmap) {}
+  __device__ __forceinline__ bool operator[](std::int64_t i) const {
+    if (!is_bitmap) return data[i] != 0;
+    const std::int64_t bit = first_bit + i;
+    return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
+  }
+};
+
 /// mask[i]; true where there is no mask.
-__device__ inline bool is_true(const Mask& mask, std::int64_t i) {
-  if (mask.length == -1) return true;
-  if (!mask.is_bitmap) return mask.data[i] != 0;
-  const std::int64_t bit = mask.first_bit + i;
-  return ((mask.data[bit / 8] >> (bit % 8)) & 1) != 0;
+__device__ inline bool is_true(const Mask& mask, std::int64_t i) { return mask.length == -1 || DeviceMask(mask)[i]; }
+
+/// Bound, length or index number i: a branch on its type that all threads take alike, beside an access to memory.
+__device__ __forceinline__ std::int64_t bound_at(const void* bounds, Type type, std::int64_t i) {
+  if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
+  if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
+  return static_cast<const std::uint32_t*>(bounds)[i];
 }
 
-/// The type of the bounds is looked at for each of them: a branch that all threads take alike, beside an access to memory.
+/// Bounds of adjacent lists: number i is where list i begins, the last one where the last list ends.
+template <class T>
+struct OffsetsOf {
+  using Bound = T;
+  const T* offsets;
+  __device__ T operator()(std::int64_t i) const { return offsets[i]; }
+};
+struct OffsetsOfSize {
+  using Bound = std::int64_t;
+  std::int64_t size;
+  __device__ std::int64_t operator()(std::int64_t i) const { return i * size; }
+};
+
+/// f(offsets) of adjacent lists.
+template <class F>
+auto visit_offsets(const Lists& lists, F f) {
+  if (lists.has_size) return f(OffsetsOfSize{lists.size});
+  return visit_list_bound(
+      lists.type, [&]<class T>(std::type_identity<T>) { return f(OffsetsOf<T>{static_cast<const T*>(lists.starts)}); });
+}
+
+/// Whether a list that is not empty is bad.
+template <class Bound>
+__device__ __forceinline__ bool is_bad(Bound start, Bound stop, Bound content) {
+  if constexpr (std::is_signed_v<Bound>) return stop < start || start < 0 || stop > content;
+  return stop < start || stop > content;
+}
+
+/// What is wrong with a list's bounds, as check_list() of core/lists.hpp says.
+__device__ inline Code check_bounds(std::int64_t start, std::int64_t stop, std::int64_t content) {
+  if (start == stop) return Code::ok;
+  if (stop < start) return Code::stop_before_start;
+  if (start < 0) return Code::negative_start;
+  return stop > content ? Code::stop_past_end : Code::ok;
+}
+
 struct DeviceLists {
   Lists lists;
 
   [[nodiscard]] __device__ std::int64_t start(std::int64_t i) const {
-    return lists.has_size ? i * lists.size : bound(lists.starts, i);
+    return lists.has_size ? i * lists.size : bound_at(lists.starts, lists.type, i);
   }
   [[nodiscard]] __device__ std::int64_t stop(std::int64_t i) const {
-    return lists.has_size ? (i + 1) * lists.size : bound(lists.stops, i);
+    return lists.has_size ? (i + 1) * lists.size : bound_at(lists.stops, lists.type, i);
   }
   [[nodiscard]] __device__ bool is_null(std::int64_t i) const { return !is_true(lists.valid, i); }
-
- private:
-  [[nodiscard]] __device__ std::int64_t bound(const void* bounds, std::int64_t i) const {
-    if (lists.type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
-    if (lists.type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
-    return static_cast<const std::uint32_t*>(bounds)[i];
-  }
 };
 
-/// Sets element number `at`'s bit in a bitmap of heads: of elements that a list begins with.
-__device__ inline void mark_head(unsigned* heads, std::int64_t at) { atomicOr(heads + at / 32, 1U << (at % 32)); }
-
-/// The same of the lists of a warp, where `is_there`; all lanes call it. Short lists begin in few words, one after the other:
-/// the first lane of each word sets all its bits.
-__device__ inline void mark_heads(unsigned* heads, std::int64_t at, bool is_there, std::int64_t content) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  // An empty list has no bit, but its bounds may be anything.
-  const unsigned word = at < 0 || at > content ? ~0U : static_cast<unsigned>(at / 32);
-  unsigned bits = is_there ? 1U << (at % 32) : 0U;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const unsigned other_word = __shfl_down_sync(detail::kAllLanes, word, step);
-    const unsigned other_bits = __shfl_down_sync(detail::kAllLanes, bits, step);
-    if (lane + step < 32 && other_word == word) bits |= other_bits;
-  }
-  const unsigned before = __shfl_up_sync(detail::kAllLanes, word, 1);
-  if (bits != 0 && (lane == 0 || before != word)) atomicOr(heads + word, bits);
-}
-constexpr std::int64_t head_words(std::int64_t elements) { return elements / 32 + 1; }
+// ------------------------------------------------------------------------------------------------------------ the pass
 
 struct VisitNothing {
   __device__ void operator()(std::int64_t, std::int64_t, bool) const {}
@@ -86,9 +116,9 @@ static __global__ void __launch_bounds__(256)
     const bool is_list = i < count && !lists.is_null(i);
     const std::int64_t start = is_list ? lists.start(i) : -1;
     const std::int64_t stop = is_list ? lists.stop(i) : -1;
-    const bool is_bad = start != stop && (stop < start || start < 0 || stop > content);
-    const bool is_there = start != stop && !is_bad;
-    if (is_bad) atomicMax(&facts->bad, ~static_cast<unsigned long long>(i));
+    const bool bad = start != stop && is_bad(start, stop, content);
+    const bool is_there = start != stop && !bad;
+    if (bad) atomicMax(&facts->bad, ~static_cast<unsigned long long>(i));
     if (is_there) elements += stop - start;
     if (is_there && stop > end) end = stop;
     visit(start, stop, is_there);
@@ -123,9 +153,7 @@ __device__ inline void report(const DeviceLists& lists, std::int64_t content, co
   *status = {kNoIndex, Code::ok};
   if (facts.bad == 0) return;
   const auto list = static_cast<std::int64_t>(~facts.bad);
-  const std::int64_t start = lists.start(list);
-  const std::int64_t stop = lists.stop(list);
-  *status = {list, stop < start ? Code::stop_before_start : start < 0 ? Code::negative_start : Code::stop_past_end};
+  *status = {list, check_bounds(lists.start(list), lists.stop(list), content)};
 }
 
 }  // namespace upsweep::gpu

@@ -14,6 +14,8 @@ struct ListFacts {
   unsigned long long elements;  ///< of all lists
 };
 
+/// 32-bit words of a bitmap of heads, of elements that a list begins with; and one more for the end.
+constexpr std::int64_t head_words(std::int64_t elements) { return elements / 32 + 1; }
 /// Whether a bitmap of heads has 32-bit indices to its words.
 constexpr bool fits_heads(std::int64_t elements) { return elements < std::int64_t{1} << 37; }
 

@@ -12,12 +12,6 @@
 
 namespace upsweep::gpu {
 
-__device__ __forceinline__ std::int64_t bound_at(const void* bounds, Type type, std::int64_t i) {
-  if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
-  if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
-  return static_cast<const std::uint32_t*>(bounds)[i];
-}
-
 /// Offsets of lists that lie one after the other.
 struct AdjacentOffsets {
   static constexpr Code kTooFar = Code::overflow;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/device_lists.cuh"
 #include "cuda/scratch_parts.hpp"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
@@ -19,19 +20,6 @@
 namespace upsweep::gpu {
 
 // -------------------------------------------------------------------------------------------------------- lists, masks
-
-struct DeviceMask {
-  const std::uint8_t* data;
-  std::int64_t first_bit;
-  bool is_bitmap;
-
-  explicit DeviceMask(const Mask& mask) : data(mask.data), first_bit(mask.first_bit), is_bitmap(mask.is_bitmap) {}
-  __device__ __forceinline__ bool operator[](std::int64_t i) const {
-    if (!is_bitmap) return data[i] != 0;
-    const std::int64_t bit = first_bit + i;
-    return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
-  }
-};
 
 /// Where a list lies. A bad list has a length below 0.
 struct Extent {

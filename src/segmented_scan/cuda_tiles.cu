@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented_scan/cuda_tiles.cu: blocks scan tiles of as many elements, in which lists begin where they do.
 //
-// Idea   The pass that checks the bounds sets a bit where a list begins; empty lists leave no trace. A tile is scanned by
+// Idea   The pass of heads.cu checks the bounds and sets a bit where a list begins; empty lists leave no trace. A tile is scanned by
 //        pairs: the fold since the last head, and whether there is one. What precedes a tile is known before: its
 //        neighbour's elements from the last head on are folded first, which with short lists are a few. See
 //        segmented_scan/cuda_tiles.cuh.

@@ -62,14 +62,6 @@ struct ListScan {
   }
 };
 
-struct MarkHeads {
-  unsigned* heads;
-  std::int64_t content;
-  __device__ void operator()(std::int64_t start, std::int64_t, bool is_there) const {
-    gpu::mark_heads(heads, start, is_there, content);
-  }
-};
-
 /// The heads among elements at … at+31 that come before `limit`.
 __device__ inline unsigned heads_at(const unsigned* heads, std::int64_t at, std::int64_t limit) {
   if (at >= limit) return 0;

@@ -3,6 +3,7 @@
 #include "cuda/scratch_parts.hpp"
 #include "segmented_scan/cuda_kernels.hpp"
 #include "segmented_scan/cuda_tiles.cuh"
+#include "segmented_scan/heads.hpp"
 #include "upsweep/detail/cuda_status.hpp"
 
 namespace upsweep::segmented_scan {
@@ -122,7 +123,7 @@ cudaError_t launch_way(Way way, const detail::SegmentedScanCall& call, Op op) {
   cudaError_t error = cudaMemsetAsync(scratch.facts, 0, static_cast<std::size_t>(scratch.cleared), at.stream);
   if (error != cudaSuccess) return error;
   if (way == Way::tiles) {
-    error = gpu::launch_check(call.lists, call.n, scratch.facts, MarkHeads{scratch.heads, call.n}, at);
+    error = launch_heads(call.lists, call.n, scratch.facts, scratch.heads, at);
     return error == cudaSuccess ? launch_tiles(scan, at) : error;
   }
   error = gpu::launch_check(call.lists, call.n, scratch.facts, gpu::VisitNothing{}, at);

@@ -15,6 +15,26 @@ using Word = UPSWEEP_ELEMENT;
 
 // ------------------------------------------------------------------------------------------------------ what is known
 
+/// Sets element number `at`'s bit in a bitmap of heads.
+__device__ void mark_head(unsigned* heads, std::int64_t at) { atomicOr(heads + at / 32, 1U << (at % 32)); }
+
+/// The same of the lists of a warp, where `is_there`; all lanes call it. Short lists begin in few words, one after the other:
+/// the first lane of each word sets all its bits.
+__device__ void mark_heads(unsigned* heads, std::int64_t at, bool is_there, std::int64_t content) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  // An empty list has no bit, but its bounds may be anything.
+  const unsigned word = at < 0 || at > content ? ~0U : static_cast<unsigned>(at / 32);
+  unsigned bits = is_there ? 1U << (at % 32) : 0U;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned other_word = __shfl_down_sync(gpu::detail::kAllLanes, word, step);
+    const unsigned other_bits = __shfl_down_sync(gpu::detail::kAllLanes, bits, step);
+    if (lane + step < 32 && other_word == word) bits |= other_bits;
+  }
+  const unsigned before = __shfl_up_sync(gpu::detail::kAllLanes, word, 1);
+  if (bits != 0 && (lane == 0 || before != word)) atomicOr(heads + word, bits);
+}
+
 /// Sets a bit where a list begins, and notes those that are in no tile.
 struct MarkHeads {
   unsigned* heads;
@@ -24,8 +44,8 @@ struct MarkHeads {
   bool has_gaps;  ///< null lists may leave some: then a bit is set where a list stops, too
 
   __device__ void operator()(std::int64_t start, std::int64_t stop, bool is_there) const {
-    gpu::mark_heads(heads, start, is_there, content);
-    if (is_there && has_gaps && stop < content) gpu::mark_head(heads, stop);
+    mark_heads(heads, start, is_there, content);
+    if (is_there && has_gaps && stop < content) mark_head(heads, stop);
     if (!is_there || stop - start <= kMostInTile) return;
     const auto runs = static_cast<unsigned long long>((stop - start + kRun - 1) / kRun);
     const unsigned long long before = atomicAdd(&facts->long_lists, (1ULL << kRunBits) | runs);
