@@ -100,10 +100,6 @@ __global__ void __launch_bounds__(256) fill_binomials(Number* table, std::int64_
 // ---------------------------------------------------------------------------------------------------------------- counts
 // Of list i as launch_offsets() wants it: below 0 where the list is bad, or its tuples are more than int64 counts.
 
-__device__ Code wrong_with(const MovedLists& lists, std::int64_t i) {
-  return lists.has_nulls && !lists.valid[i] ? Code::ok : lists.check(i);
-}
-
 struct CombinationCounts {
   MovedLists lists;
   std::int64_t n;
@@ -117,7 +113,7 @@ struct CombinationCounts {
     const Number ways = n == 2 && size < kSquareFits ? two_of(size) : choose_of(size, static_cast<Number>(n));
     return ways >= kTooMany ? -1 : static_cast<std::int64_t>(ways);
   }
-  [[nodiscard]] __device__ Code wrong(std::int64_t i) const { return wrong_with(lists, i); }
+  [[nodiscard]] __device__ Code wrong(std::int64_t i) const { return lists.check(i); }
 };
 
 struct ProductCounts {
@@ -136,7 +132,7 @@ struct ProductCounts {
   }
   [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
     for (std::int64_t d = 0; d < n; ++d) {
-      if (const Code code = wrong_with(inputs[d], i); code != Code::ok) return code;
+      if (const Code code = inputs[d].check(i); code != Code::ok) return code;
     }
     return Code::ok;
   }

@@ -29,8 +29,6 @@
 namespace upsweep::gpu {
 
 inline constexpr int kPathThreads = 256;
-/// Pieces are at most so many, which is more than any memory has elements for.
-inline constexpr std::int64_t kMostPieces = std::int64_t{1} << 30;
 
 /// a - b, which wraps around where offsets are bad.
 __device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
@@ -236,7 +234,7 @@ struct PathScratch {
 /// Pieces of that length of so many lists and elements, of which there may be said to be more than any memory has.
 constexpr std::int64_t pieces_of(std::int64_t lists, std::int64_t room, std::int64_t piece) {
   const std::int64_t pieces = lists / piece + room / piece + 2;
-  return pieces < kMostPieces ? pieces : kMostPieces;
+  return pieces < kMostBlocks ? pieces : kMostBlocks;
 }
 
 /// sink's elements; what is wrong with lists is left in scratch.not_bad.
@@ -254,9 +252,12 @@ cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t r
                         write_path<Offsets, Sink>, offsets, sink, room, scratch.cuts, scratch.not_bad);
 }
 
-template <class Offsets, class Status>
-cudaError_t launch_conclude_path(const Offsets& offsets, std::int64_t room, const PathScratch& scratch, Status* status,
-                                 Stream stream) {
+/// The same, and *status.
+template <class Offsets, class Sink, class Status>
+cudaError_t launch_checked_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
+                                Status* status, Stream stream) {
+  const cudaError_t error = launch_path(offsets, sink, room, scratch, stream);
+  if (error != cudaSuccess) return error;
   return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_path<Offsets, Status>, offsets, room,
                         scratch.not_bad, status);
 }

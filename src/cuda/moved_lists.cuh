@@ -19,6 +19,9 @@
 
 namespace upsweep::gpu {
 
+/// Of a launch; of tiles or pieces that are said to be more than any memory has, too.
+inline constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+
 // -------------------------------------------------------------------------------------------------------- lists, masks
 
 /// Where a list lies. A bad list has a length below 0.
@@ -53,27 +56,28 @@ struct MovedLists {
         has_nulls(lists.valid.is_given()) {}
 
   __device__ __forceinline__ std::int64_t bound(const void* bounds, std::int64_t i) const {
-    if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
-    if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
-    return static_cast<const std::uint32_t*>(bounds)[i];
+    return bound_at(bounds, type, i);
   }
   __device__ __forceinline__ std::int64_t start(std::int64_t i) const { return has_size ? i * size : bound(starts, i); }
 
-  /// Of a list that is not null: ok, or what is wrong with it.
+  /// What is wrong with list i, or ok.
   __device__ Code check(std::int64_t i) const {
-    if (has_size) return Code::ok;
+    if (has_size || (has_nulls && !valid[i])) return Code::ok;
     const std::int64_t from = bound(starts, i);
-    const std::int64_t to = bound(sizes != nullptr ? sizes : stops, i);
-    if (sizes != nullptr) {
-      if (to == 0) return Code::ok;
-      if (to < 0) return Code::stop_before_start;
-      if (from < 0) return Code::negative_start;
-      return to > content || from > content - to ? Code::stop_past_end : Code::ok;
-    }
-    if (from == to) return Code::ok;
-    if (to < from) return Code::stop_before_start;
+    if (sizes == nullptr) return check_bounds(from, bound(stops, i), content);
+    const std::int64_t length = bound(sizes, i);
+    if (length == 0) return Code::ok;
+    if (length < 0) return Code::stop_before_start;
     if (from < 0) return Code::negative_start;
-    return to > content ? Code::stop_past_end : Code::ok;
+    return length > content || from > content - length ? Code::stop_past_end : Code::ok;
+  }
+
+  /// What adjacent lists have of the content: nothing where one is bad, or all are empty.
+  __device__ Extent covered() const {
+    if (count == 0) return {0, 0};
+    const std::int64_t first = start(0);
+    const std::int64_t stop = has_size ? count * size : bound(stops, count - 1);
+    return is_bad(first, stop, content) ? Extent{0, 0} : Extent{first, stop - first};
   }
 
   /// Of a list that is not null, by its start and its stop or size, if it has one. A bad list has less than none.
@@ -83,7 +87,7 @@ struct MovedLists {
       const bool bad = to < 0 || from < 0 || to > content || from > content - to;
       return to != 0 && bad ? -1 : to;
     }
-    const bool bad = to < from || from < 0 || to > content;
+    const bool bad = to < from || from < 0 || to > content;  // is_bad(), of which nvcc makes more branches here
     return from != to && bad ? -1 : to - from;
   }
   __device__ __forceinline__ Extent at(std::int64_t i) const {
@@ -302,7 +306,7 @@ __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, 
     return;
   }
   const std::int64_t first = first_negative(offsets, lists.count);
-  const Code code = lists.has_nulls && !lists.valid[first] ? Code::ok : lists.check(first);
+  const Code code = lists.check(first);
   outcome->moved = 0;
   *status = {first, 0, code == Code::ok ? Code::overflow : code};  // a list that is fine: its offset does not fit
 }
@@ -324,10 +328,9 @@ inline constexpr int kTile = kTileThreads * kTileItems;
 /// Above that many lists that touch a tile, its elements search for theirs.
 inline constexpr std::int64_t kSearchedLists = 4 * kTile;
 
-/// Tiles of a result with that much room, which may be said to be more than any memory has.
-constexpr std::int64_t tiles_of(std::int64_t room) {
-  constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;
-  return room / kTile < kMostTiles ? divided_up(room, kTile) : kMostTiles;
+/// Tiles of so many elements of a result with that much room, which may be said to be more than any memory has.
+__host__ __device__ constexpr std::int64_t tiles_of(std::int64_t room, std::int64_t tile) {
+  return room / tile < kMostBlocks ? (room + tile - 1) / tile : kMostBlocks;
 }
 
 /// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
@@ -347,12 +350,12 @@ __device__ __forceinline__ std::int64_t list_of(const std::int64_t* offsets, std
 /// firsts[t] ← the list of the first element of tile t; of tiles past the end, the last list.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
-    find_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t tiles, const Outcome* outcome,
-                     std::int64_t* firsts) {
-  const std::int64_t tile = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+    find_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t tiles, std::int64_t tile,
+                     const Outcome* outcome, std::int64_t* firsts) {
+  const std::int64_t which = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t total = outcome->moved;
-  if (tile > tiles || (tile - 1) * kTile >= total) return;
-  firsts[tile] = tile * kTile >= total ? n - 1 : list_of(offsets, offsets[0], tile * kTile, 0, n - 1);
+  if (which > tiles) return;
+  firsts[which] = which * tile >= total ? n - 1 : list_of(offsets, offsets[0], which * tile, 0, n - 1);
 }
 
 /// What the threads of a tile share to find their lists. Shift: what source.shift() says of a list.
@@ -448,14 +451,14 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-/// firsts[0 … tiles] of a result with that much room.
-inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t room,
+/// firsts[0 … tiles] of a result with that much room, by tiles of so many elements.
+inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t room, std::int64_t tile,
                                       const Outcome* outcome, std::int64_t* firsts, Stream stream) {
   constexpr int kThreads = 128;
-  const std::int64_t tiles = tiles_of(room);
+  const std::int64_t tiles = tiles_of(room, tile);
   const auto blocks = static_cast<unsigned>(divided_up(tiles + 1, kThreads));
   return detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, find_first_lists<kThreads>, offsets,
-                        n, tiles, outcome, firsts);
+                        n, tiles, tile, outcome, firsts);
 }
 
 /// One column: elements of so many bytes.
@@ -464,9 +467,9 @@ cudaError_t launch_gather(std::int64_t bytes, const void* content, void* out, st
                           const std::int64_t* offsets, const std::int64_t* firsts, const Outcome* outcome,
                           Stream stream) {
   return visit_element(bytes, content, out, [&]<class E>(std::type_identity<E>) {
-    return detail::launch({.blocks = static_cast<unsigned>(tiles_of(room)), .threads = kTileThreads, .stream = stream},
-                          gather_tile<E, Source>, static_cast<const E*>(content), source, offsets, firsts, outcome,
-                          static_cast<E*>(out));
+    return detail::launch(
+        {.blocks = static_cast<unsigned>(tiles_of(room, kTile)), .threads = kTileThreads, .stream = stream},
+        gather_tile<E, Source>, static_cast<const E*>(content), source, offsets, firsts, outcome, static_cast<E*>(out));
   });
 }
 

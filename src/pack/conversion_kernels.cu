@@ -60,7 +60,7 @@ struct FittingOffsets {
     return length < 0 || end < begin || gpu::apart(end, begin) != length;
   }
   [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
-    const Code code = lists.has_nulls && !lists.valid[i] ? Code::ok : lists.check(i);
+    const Code code = lists.check(i);
     return code == Code::ok ? Code::unequal_lengths : code;
   }
   __device__ static std::int64_t elements(std::int64_t total) { return total; }
@@ -92,10 +92,7 @@ struct Scratch {
 template <class Offsets, class Sink>
 cudaError_t launch_elements(const ConversionCall& call, const Offsets& offsets, const Sink& sink) {
   const Scratch scratch(call);
-  const gpu::Stream stream = call.launch->stream;
-  const cudaError_t error = gpu::launch_path(offsets, sink, call.capacity, scratch.path, stream);
-  if (error != cudaSuccess) return error;
-  return gpu::launch_conclude_path(offsets, call.capacity, scratch.path, call.status, stream);
+  return gpu::launch_checked_path(offsets, sink, call.capacity, scratch.path, call.status, call.launch->stream);
 }
 
 // ---- Lengths.
@@ -182,8 +179,7 @@ cudaError_t launch_flatten(const ConversionCall& call) {
   const std::int64_t lists = call.lists.count;
   const Scratch scratch(call);
   const gpu::Stream stream = call.launch->stream;
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-  const auto blocks = static_cast<unsigned>(std::min(gpu::divided_up(lists + 1, kFlattenThreads), kMostBlocks));
+  const auto blocks = static_cast<unsigned>(std::min(gpu::divided_up(lists + 1, kFlattenThreads), gpu::kMostBlocks));
   cudaError_t error = cudaMemsetAsync(scratch.path.not_bad, 0, sizeof *scratch.path.not_bad, stream);
   if (error != cudaSuccess) return error;
   error = gpu::detail::launch({.blocks = blocks, .threads = kFlattenThreads, .stream = stream}, write_flat, levels,

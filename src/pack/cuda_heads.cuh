@@ -334,10 +334,5 @@ __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const st
   move_results(heads, is_run, content, count, to);
 }
 
-__host__ __device__ constexpr std::int64_t result_tiles(std::int64_t room) {
-  constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;
-  return room / kTileResults < kMostTiles ? (room + kTileResults - 1) / kTileResults : kMostTiles;
-}
-
 }  // namespace upsweep::packing
 #endif

@@ -36,7 +36,7 @@ __global__ void conclude_given(gpu::MovedLists lists, const std::int64_t* offset
   outcome->moved = 0;
   if (outcome->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
-    const Code code = lists.has_nulls && !lists.valid[bad] ? Code::ok : lists.check(bad);
+    const Code code = lists.check(bad);
     *status = {bad, 0, code == Code::ok ? Code::unequal_lengths : code};
     return;
   }

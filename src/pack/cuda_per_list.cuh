@@ -31,8 +31,7 @@ Status launch_by(detail::PackCall& call, const Policy&) noexcept {
   const Scratch scratch(call, call.launch->scratch);
   cudaError_t error = launch_layout(call, scratch);
   if (error != cudaSuccess || !moves(call)) return gpu::status_of(error);
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-  const std::int64_t blocks = std::min(gpu::divided_up(call.lists.count, kListThreads / kSize), kMostBlocks);
+  const std::int64_t blocks = std::min(gpu::divided_up(call.lists.count, kListThreads / kSize), gpu::kMostBlocks);
   const gpu::detail::Grid grid{
       .blocks = static_cast<unsigned>(blocks), .threads = kListThreads, .stream = call.launch->stream};
   for (const PackColumn& column : call.columns) {

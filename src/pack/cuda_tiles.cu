@@ -60,7 +60,7 @@ struct Shared {
   static constexpr std::int64_t word_count(std::int64_t blocks) { return kPublished + 2 * blocks; }
   [[nodiscard]] __device__ gpu::detail::Workspace published() const { return {nullptr, words + kPublished, 0}; }
   __device__ void add_crowded(std::int64_t first_list, std::int64_t begin, std::int64_t results) const {
-    const auto tiles = static_cast<unsigned long long>(result_tiles(results));
+    const auto tiles = static_cast<unsigned long long>(gpu::tiles_of(results, kTileResults));
     const unsigned long long before = atomicAdd(&words[1], 1ULL << kTileBits | tiles);
     crowded[before >> kTileBits] = {first_list, begin, static_cast<std::int64_t>(before % (1ULL << kTileBits))};
   }
@@ -238,19 +238,6 @@ __global__ void __launch_bounds__(kMoveThreads, 3)
 
 // --------------------------------------------------------------------------------------------------- tiles of results
 
-constexpr int kFindThreads = 128;
-
-/// firsts[t] ← the list of the first element of tile t; of tiles past the end, the last list.
-__global__ void __launch_bounds__(kFindThreads)
-    find_tile_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t tiles, const gpu::Outcome* outcome,
-                    std::int64_t* firsts) {
-  const std::int64_t tile = std::int64_t{blockIdx.x} * kFindThreads + threadIdx.x;
-  const std::int64_t total = outcome->moved;
-  if (tile > tiles) return;
-  const bool is_past = tile * kTileResults >= total;
-  firsts[tile] = is_past ? n - 1 : gpu::list_of(offsets, offsets[0], tile * kTileResults, 0, n - 1);
-}
-
 /// Tiles that a block moves where lists are long: 64 KiB. What a block waits for before its first load is then little beside.
 template <class E>
 inline constexpr int kLongSpan = 16 / int{sizeof(E)};
@@ -294,7 +281,7 @@ struct TileScratch {
       if (rows > 0) shared.crowded = parts.take<Crowded>(blocks);
     }
     const std::size_t tiled = call.columns.size() - (call.offsets_given || rows == 0 || call.columns.empty() ? 0 : 1);
-    if (moves(call) && tiled > 0) firsts = parts.take<std::int64_t>(result_tiles(call.capacity) + 1);
+    if (moves(call) && tiled > 0) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity, kTileResults) + 1);
     has_tiles = moves(call) && tiled > 0;
   }
 
@@ -337,11 +324,9 @@ cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scra
 
 cudaError_t launch_tiles(const detail::PackCall& call, const TileScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
-  const std::int64_t tiles = result_tiles(call.capacity);
-  const auto find_blocks = static_cast<unsigned>(gpu::divided_up(tiles + 1, kFindThreads));
-  cudaError_t error =
-      gpu::detail::launch({.blocks = find_blocks, .threads = kFindThreads, .stream = stream}, find_tile_lists,
-                          call.offsets, call.lists.count, tiles, scratch.outcome, scratch.firsts);
+  const std::int64_t tiles = gpu::tiles_of(call.capacity, kTileResults);
+  cudaError_t error = gpu::launch_first_lists(call.offsets, call.lists.count, call.capacity, kTileResults,
+                                              scratch.outcome, scratch.firsts, stream);
   const bool are_long = elements_of_list(call) >= kManyElements;
   const bool first_is_there = !call.offsets_given && scratch.rows > 0;
   for (const PackColumn& column : call.columns.subspan(first_is_there ? 1 : 0)) {
@@ -386,7 +371,7 @@ gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
   (void)parts.take<unsigned long long>(Shared::word_count(blocks));
   if (moves(call)) {
     (void)parts.take<Crowded>(blocks);
-    (void)parts.take<std::int64_t>(result_tiles(call.capacity) + 1);
+    (void)parts.take<std::int64_t>(gpu::tiles_of(call.capacity, kTileResults) + 1);
   }
   return {.scratch = parts.bytes()};
 }

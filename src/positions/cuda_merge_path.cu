@@ -44,10 +44,7 @@ template <class Sink>
 cudaError_t launch_elements(const Call& call, const Sink& sink) {
   const Scratch scratch(call, call.launch->scratch);
   const gpu::AdjacentOffsets offsets(call.lists);
-  const gpu::Stream stream = call.launch->stream;
-  const cudaError_t error = gpu::launch_path(offsets, sink, call.capacity, scratch.path, stream);
-  if (error != cudaSuccess) return error;
-  return gpu::launch_conclude_path(offsets, call.capacity, scratch.path, call.status, stream);
+  return gpu::launch_checked_path(offsets, sink, call.capacity, scratch.path, call.status, call.launch->stream);
 }
 
 cudaError_t launch_broadcast(const Call& call) {

@@ -37,7 +37,7 @@ PackedLists::PackedLists(const Call& call, void* memory) {
   status = parts.take<PackedStatus>(1);
   totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
   offsets = parts.take<std::int64_t>(call.lists.count + 1);
-  firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room) + 1);
+  firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
   content = call.positions == nullptr ? call.out : parts.take<std::byte>(call.room * size_of(call.type));
   bytes = parts.bytes();
 }
@@ -59,7 +59,7 @@ Status PackedLists::pack(const Call& call) const noexcept {
     error = gpu::launch_conclude(lists, offsets, call.room, found, static_cast<PackedStatus*>(status), stream);
   }
   if (error != cudaSuccess || call.room == 0) return gpu::status_of(error);
-  error = gpu::launch_first_lists(offsets, lists.count, call.room, found, firsts, stream);
+  error = gpu::launch_first_lists(offsets, lists.count, call.room, gpu::kTile, found, firsts, stream);
   if (error == cudaSuccess) {
     error = gpu::launch_gather(size_of(call.type), call.content, content, call.room, gpu::ListElements{lists}, offsets,
                                firsts, found, stream);

@@ -46,17 +46,8 @@ struct Found {
 };
 
 __global__ void begin(gpu::MovedLists lists, bool has_lists, Found* found) {
-  *found = {0, lists.content, 0, 0};
-  if (!has_lists) return;
-  std::int64_t first = 0;
-  std::int64_t stop = 0;
-  if (lists.count > 0) {
-    first = lists.start(0);
-    stop = lists.has_size ? lists.count * lists.size : lists.bound(lists.stops, lists.count - 1);
-    if (first < 0 || stop < first || stop > lists.content) stop = first = 0;  // a list is bad, or all are empty
-  }
-  found->first = first;
-  found->stop = stop;
+  const gpu::Extent covered = has_lists ? lists.covered() : gpu::Extent{0, lists.content};
+  *found = {covered.start, covered.start + covered.length, 0, 0};
 }
 
 struct IsKept {

@@ -142,17 +142,8 @@ __global__ void __launch_bounds__(kMarkThreads)
     mark_mask(MaskWords mask, std::int64_t length, bool has_lists, gpu::MovedLists lists, DeviceMarks marks,
               gpu::Outcome* outcome) {
   __shared__ int warps[kMarkThreads / 32];
-  BitRange range{marks.skew, marks.skew + length};
-  if (has_lists) {
-    std::int64_t first = 0;
-    std::int64_t stop = 0;
-    if (lists.count > 0) {
-      first = lists.start(0);
-      stop = lists.has_size ? lists.count * lists.size : lists.bound(lists.stops, lists.count - 1);
-      if (first < 0 || stop < first || stop > length) stop = first = 0;  // a list is bad, or all are empty
-    }
-    range = {marks.skew + first, marks.skew + stop};
-  }
+  const gpu::Extent covered = has_lists ? lists.covered() : gpu::Extent{0, length};
+  const BitRange range{marks.skew + covered.start, marks.skew + covered.start + covered.length};
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t first_word = std::int64_t{blockIdx.x} * kBlockWords + warp * (kMarkRows * 32) + lane;
@@ -207,6 +198,16 @@ inline cudaError_t launch_marks(const detail::SelectCall& call, bool by_lists, c
           : gpu::detail::launch(grid, mark_mask<false>, words, call.mask.length, by_lists, lists, marks, outcome);
   if (error != cudaSuccess) return error;
   return gpu::launch_scan_totals(marks.base, marks.blocks, stream);
+}
+
+/// to[i] ← staged[i] for i < count, by a block of kThreads: stores of a warp are a line.
+template <int kThreads, class E>
+__device__ __forceinline__ void store_run(const E* staged, int count, E* to) {
+  constexpr auto kLine = static_cast<int>(128 / sizeof(E));
+  const auto skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(E) % kLine);
+  for (int i = static_cast<int>(threadIdx.x) - skew; i < count; i += kThreads) {
+    if (i >= 0) to[i] = staged[i];
+  }
 }
 
 }  // namespace upsweep::selection

@@ -120,8 +120,8 @@ cudaError_t launch_lists(const detail::SelectCall& call) {
   const gpu::MovedLists lists(given, call.mask.length);
   const gpu::DeviceMask mask(call.mask);
   const gpu::Stream stream = call.launch->stream;
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-  const auto blocks = static_cast<unsigned>(std::min(gpu::divided_up(given.count, kListThreads / kSize), kMostBlocks));
+  const auto blocks =
+      static_cast<unsigned>(std::min(gpu::divided_up(given.count, kListThreads / kSize), gpu::kMostBlocks));
   const gpu::detail::Grid grid{.blocks = blocks, .threads = kListThreads, .stream = stream};
   cudaError_t error = cudaSuccess;
   if (blocks > 0) error = gpu::detail::launch(grid, count_kept_of_lists<kSize>, lists, mask, scratch.offsets);

@@ -67,32 +67,16 @@ __global__ void __launch_bounds__(kTakeThreads)
     if ((words[row] >> lane & 1) != 0) staged[to] = items[row];
   }
   __syncthreads();
-  // Stores of a warp are a line.
-  constexpr auto kLine = static_cast<int>(128 / sizeof(E));
-  const auto skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(out + begin) / sizeof(E) % kLine);
-  for (int i = static_cast<int>(threadIdx.x) - skew; i < count; i += kTakeThreads) {
-    if (i >= 0) out[begin + i] = staged[i];
-  }
+  store_run<kTakeThreads>(staged, count, out + begin);
 }
 
 constexpr int kOffsetThreads = 256;
 constexpr int kOffsetItems = 4;
 
-/// Bounds of adjacent lists: the bound i is the start of list i, the last one the stop of the last list.
-template <class T>
-struct GivenOffsets {
-  const T* offsets;
-  __device__ std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(offsets[i]); }
-};
-struct SizedOffsets {
-  std::int64_t size;
-  __device__ std::int64_t operator()(std::int64_t i) const { return i * size; }
-};
-
 /// out[i] ← the rank of bound i, for n lists; their checks. out: null where no offsets are asked for.
-template <class Bound>
+template <class Offsets>
 __global__ void __launch_bounds__(kOffsetThreads)
-    rank_bounds(Bound bound, std::int64_t n, std::int64_t length, DeviceMarks marks, gpu::Outcome* outcome,
+    rank_bounds(Offsets bound, std::int64_t n, std::int64_t length, DeviceMarks marks, gpu::Outcome* outcome,
                 std::int64_t* out) {
   const std::int64_t first = std::int64_t{blockIdx.x} * (kOffsetThreads * kOffsetItems) + threadIdx.x;
   std::int64_t here[kOffsetItems];
@@ -110,7 +94,7 @@ __global__ void __launch_bounds__(kOffsetThreads)
   for (int k = 0; k < kOffsetItems; ++k) {
     const std::int64_t i = first + k * kOffsetThreads;
     if (i > n) break;
-    const bool bad = here[k] != next[k] && (next[k] < here[k] || here[k] < 0 || next[k] > length);
+    const bool bad = here[k] != next[k] && gpu::is_bad(here[k], next[k], length);
     if (bad) atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(i));
     // The bounds of bad lists, and of empty ones, may be anything.
     if (out != nullptr) out[i] = marks.rank(::min(::max(here[k], std::int64_t{0}), length));
@@ -163,7 +147,7 @@ struct Scratch {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
     offsets = call.out_offsets;
     if (offsets == nullptr) offsets = parts.take<std::int64_t>(call.lists.count + 1);
-    if (!call.columns.empty()) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room) + 1);
+    if (!call.columns.empty()) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
   }
 
   gpu::ScratchParts parts;
@@ -196,13 +180,9 @@ cudaError_t launch_rank_bounds(const detail::SelectCall& call, const Scratch& sc
   const std::int64_t n = call.lists.count;
   const auto blocks = static_cast<unsigned>(gpu::divided_up(n + 1, kOffsetThreads * kOffsetItems));
   const gpu::detail::Grid grid{.blocks = blocks, .threads = kOffsetThreads, .stream = call.launch->stream};
-  const auto launch = [&]<class Bound>(const Bound& bound) {
-    return gpu::detail::launch(grid, rank_bounds<Bound>, bound, n, call.mask.length, scratch.marks, scratch.outcome,
+  return gpu::visit_offsets(call.lists, [&]<class Offsets>(const Offsets& offsets) {
+    return gpu::detail::launch(grid, rank_bounds<Offsets>, offsets, n, call.mask.length, scratch.marks, scratch.outcome,
                                call.out_offsets);
-  };
-  if (call.lists.has_size) return launch(SizedOffsets{call.lists.size});
-  return visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
-    return launch(GivenOffsets<T>{static_cast<const T*>(call.lists.starts)});
   });
 }
 
@@ -229,7 +209,7 @@ cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scrat
     error = gpu::launch_conclude(lists, scratch.offsets, call.room, scratch.outcome, call.status, stream);
   }
   if (error != cudaSuccess || call.columns.empty() || call.room == 0 || n == 0) return error;
-  error = gpu::launch_first_lists(scratch.offsets, n, call.room, scratch.outcome, scratch.firsts, stream);
+  error = gpu::launch_first_lists(scratch.offsets, n, call.room, gpu::kTile, scratch.outcome, scratch.firsts, stream);
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
     error =

@@ -15,16 +15,6 @@ constexpr int kRows = 8;  // words of a warp
 constexpr std::int64_t kTileWords = kThreads / 32 * kRows;
 constexpr int kTileElements = static_cast<int>(kTileWords) * 32;
 
-/// A run of a block's elements: stores of a warp are a line.
-template <class E>
-__device__ __forceinline__ void store_run(const E* staged, int count, E* to) {
-  constexpr auto kLine = static_cast<int>(128 / sizeof(E));
-  const auto skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(E) % kLine);
-  for (int i = static_cast<int>(threadIdx.x) - skew; i < count; i += kThreads) {
-    if (i >= 0) to[i] = staged[i];
-  }
-}
-
 /// A tile of the content, of `length` elements.
 template <class E>
 __global__ void __launch_bounds__(kThreads)
@@ -66,8 +56,8 @@ __global__ void __launch_bounds__(kThreads)
     staged[is_kept ? rank : kept + static_cast<int>(position - from) - rank] = items[row];
   }
   __syncthreads();
-  store_run(staged, kept, out + begin);
-  store_run(staged + kept, elements - kept, out + total + (from - begin));
+  store_run<kThreads>(staged, kept, out + begin);
+  store_run<kThreads>(staged + kept, elements - kept, out + total + (from - begin));
 }
 
 __global__ void conclude_partition(DeviceMarks marks, gpu::SelectStatus* status) {

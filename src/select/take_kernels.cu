@@ -171,7 +171,6 @@ struct TakenOfList {
 __device__ Code check_taken(const TakenLists& taken, std::int64_t i) {
   const Code code = taken.of_indices.check(i);
   if (code != Code::ok) return code;
-  if (taken.lists.has_nulls && !taken.lists.valid[i]) return Code::overflow;
   const Code of_list = taken.lists.check(i);
   return of_list == Code::ok ? Code::overflow : of_list;
 }
@@ -271,7 +270,7 @@ struct Scratch {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.has_lists) return;
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.index_lists.count));
-    if (moves) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room) + 1);
+    if (moves) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
   }
 
   gpu::ScratchParts parts;
@@ -283,13 +282,13 @@ struct Scratch {
 cudaError_t launch_elements_of_lists(const detail::TakeCall& call, const TakenLists& taken, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::detail::Grid tiles{
-      .blocks = static_cast<unsigned>(gpu::tiles_of(call.room)), .threads = kThreads, .stream = stream};
+      .blocks = static_cast<unsigned>(gpu::tiles_of(call.room, gpu::kTile)), .threads = kThreads, .stream = stream};
   const auto take = [&]<class E, class At>(At at, E* out) {
     return gpu::detail::launch(tiles, take_tile_of_lists<E, At>, taken, DeviceIndices(call.indices), call.out_offsets,
                                scratch.firsts, at, scratch.outcome, out);
   };
-  cudaError_t error = gpu::launch_first_lists(call.out_offsets, call.index_lists.count, call.room, scratch.outcome,
-                                              scratch.firsts, stream);
+  cudaError_t error = gpu::launch_first_lists(call.out_offsets, call.index_lists.count, call.room, gpu::kTile,
+                                              scratch.outcome, scratch.firsts, stream);
   if (error == cudaSuccess && call.positions != nullptr) error = take(PositionAt{}, call.positions);
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
