@@ -75,8 +75,8 @@ class PairsInstance final : public Instance {
 
  private:
   [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
-    const auto count = std::upper_bound(lists_.begin(), lists_.end(), n) - lists_.begin() - 1;
-    return Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count);
+    return Lists::by_offsets(static_cast<const std::int64_t*>(at[0]),
+                             count_within(lists_.data(), std::ssize(lists_) - 1, n));
   }
 
   static constexpr std::int64_t kMostTuples = std::int64_t{1} << 29;  // 8 GB

@@ -113,7 +113,16 @@ inline std::vector<std::int64_t> generated_offsets(ListPattern pattern, std::int
   return offsets;
 }
 
-/// The same on huge pages, in a type of bounds that holds them all.
+/// How many of the lists between ascending offsets lie within the first n elements of the content.
+template <class Bound>
+std::int64_t count_within(const Bound* offsets, std::int64_t lists, std::int64_t n) {
+  if (n >= static_cast<std::int64_t>(offsets[lists])) return lists;  // without a search, which would be timed
+  const auto is_past = [](std::int64_t at, Bound offset) { return at < static_cast<std::int64_t>(offset); };
+  const std::int64_t offsets_within = std::upper_bound(offsets, offsets + lists + 1, n, is_past) - offsets;
+  return std::max<std::int64_t>(offsets_within - 1, 0);
+}
+
+/// Generated offsets on huge pages, in a type of bounds that holds them all.
 template <class T>
 Elements<T> as_bounds(const std::vector<std::int64_t>& values) {
   Elements<T> bounds(std::ssize(values));

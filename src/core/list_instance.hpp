@@ -69,10 +69,7 @@ class ListInstance : public Instance {
 
   /// The lists of these arrays within the first n elements of the content.
   [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
-    const Bound* const begin = offsets_.data();
-    const std::int64_t lists =
-        n == group.n ? lists_ : std::upper_bound(begin, begin + lists_ + 1, static_cast<Bound>(n)) - begin - 1;
-    return Lists::by_offsets(static_cast<const Bound*>(at[1]), lists);
+    return Lists::by_offsets(static_cast<const Bound*>(at[1]), count_within(offsets_.data(), lists_, n));
   }
   [[nodiscard]] std::int64_t start(std::int64_t list) const { return static_cast<std::int64_t>(offsets_.data()[list]); }
 

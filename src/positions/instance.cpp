@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // positions/instance.cpp: the positions problem as the climber sees it: lists, what is written for each of their elements, and
 // whether it is right.
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -84,9 +83,8 @@ class PositionsInstance final : public Instance {
     detail::no_such_value();
   }
   [[nodiscard]] Call call_of(Arrays at, std::int64_t n) const {
-    const std::int64_t* const begin = offsets_.data();
-    const std::int64_t lists = n == group.n ? lists_ : std::upper_bound(begin, begin + lists_ + 1, n) - begin - 1;
-    const Lists within = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists);
+    const Lists within =
+        Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count_within(offsets_.data(), lists_, n));
     Call call = detail::broadcast_call(within, at[1], 8, at[2], elements_);
     call.kind = kind_;
     return call;

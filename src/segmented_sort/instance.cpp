@@ -50,14 +50,14 @@ class SortInstance final : public Instance {
             {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_within(n));
+    const Lists lists = lists_within(at, n);
     const T* const content = static_cast<const T*>(at[1]);
     status_ = {kNoIndex, Code::ok};  // it would have thrown
     if (of_ == Of::elements) return segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
     return segmented_argsort(policy, lists, content, n, static_cast<std::int64_t*>(at[2]), n).rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
-    const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_within(n));
+    const Lists lists = lists_within(at, n);
     const bool positions = of_ == Of::positions;
     auto call = detail::segmented_sort_call(lists, static_cast<const T*>(at[1]), n,
                                             positions ? nullptr : static_cast<T*>(at[2]),
@@ -112,9 +112,9 @@ class SortInstance final : public Instance {
     if (of_ == Of::positions) return positions_.data()[j] == right;
     return same_bytes(out_.data() + j, content_.data() + start + right, sizeof(T));
   }
-  /// The lists that end within the first n elements.
-  [[nodiscard]] std::int64_t lists_within(std::int64_t n) const {
-    return std::upper_bound(offsets_.begin(), offsets_.end(), n) - offsets_.begin() - 1;
+  /// Of these arrays, within the first n elements.
+  [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
+    return Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count_within(offsets_.data(), lists_, n));
   }
 
   std::int64_t lists_;

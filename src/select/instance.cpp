@@ -134,8 +134,7 @@ class SelectInstance final : public Instance {
   [[nodiscard]] std::int64_t lists_in(std::int64_t n) const {
     if (n >= group.n) return given_.lists;
     if (given_.elements == 0) return n;
-    const std::int64_t* const first = given_.offsets.data();
-    return std::max<std::int64_t>(std::upper_bound(first, first + given_.lists + 1, n) - first - 1, 0);
+    return count_within(given_.offsets.data(), given_.lists, n);
   }
 
   const ListsAndMask& given_;
