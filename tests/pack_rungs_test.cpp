@@ -18,6 +18,7 @@
 #include "list_lengths.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
+#include "sixteen.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
@@ -31,14 +32,9 @@ using tests::failure_of;
 using tests::Guarded;
 using tests::kSanitized;
 using tests::LengthPattern;
+using tests::Sixteen;
 
 using Positions = std::vector<std::int64_t>;
-
-/// Elements of 16 bytes.
-struct Sixteen {
-  std::uint64_t halves[2];
-  bool operator==(const Sixteen&) const = default;
-};
 
 template <class E>
 std::vector<E> make_content(std::int64_t n, unsigned seed = 3) {

@@ -13,6 +13,7 @@
 #include "patterns.hpp"
 #include "positions/reference.hpp"
 #include "rungs.hpp"
+#include "sixteen.hpp"
 #include "upsweep/list_positions.hpp"
 
 namespace upsweep {
@@ -24,13 +25,9 @@ using tests::failure_of;
 using tests::Guarded;
 using tests::kSanitized;
 using tests::LengthPattern;
+using tests::Sixteen;
 
 using Offsets = std::vector<std::int64_t>;
-
-/// Elements of 16 bytes.
-struct Sixteen {
-  std::uint64_t halves[2];
-};
 
 Offsets offsets_of(LengthPattern pattern, std::int64_t elements) {
   Offsets offsets{0};
