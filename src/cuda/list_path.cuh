@@ -30,11 +30,6 @@ namespace upsweep::gpu {
 
 inline constexpr int kPathThreads = 256;
 
-/// a - b, which wraps around where offsets are bad.
-__device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
 /// The elements of all lists, as their first and last offset tell.
 struct PathElements {
   std::int64_t count;  ///< that there is room for, or none

@@ -280,6 +280,11 @@ struct Outcome {
   unsigned long long not_bad;  ///< the complement of the first bad list; 0: none. Where offsets do not tell it.
 };
 
+/// a - b, which wraps around where offsets are bad.
+__device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 /// The list after which offsets are below 0, as they are from a bad one on: there is one.
 __device__ inline std::int64_t first_negative(const std::int64_t* offsets, std::int64_t lists) {
   std::int64_t first = 0;  // the lists before it are fine

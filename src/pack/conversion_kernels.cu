@@ -9,6 +9,7 @@
 
 #include "cuda/list_positions.cuh"
 #include "pack/conversions_on_device.hpp"
+#include "pack/cuda_fitting.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
 
 namespace upsweep::packing {
@@ -45,25 +46,6 @@ struct ParentOffsets {
     return parent < 0 || parent >= lists ? Code::index_out_of_range : Code::stop_before_start;
   }
   [[nodiscard]] __device__ std::int64_t elements(std::int64_t) const { return parent_count; }
-};
-
-/// Given ones, that leave each list as much room as it has elements.
-struct FittingOffsets {
-  static constexpr Code kTooFar = Code::unequal_lengths;
-  const std::int64_t* data;
-  gpu::MovedLists lists;
-  std::int64_t count = lists.count;
-
-  __device__ __forceinline__ std::int64_t operator()(std::int64_t i) const { return data[i]; }
-  [[nodiscard]] __device__ bool is_bad(std::int64_t i, std::int64_t begin, std::int64_t end) const {
-    const std::int64_t length = lists.at(i).length;
-    return length < 0 || end < begin || gpu::apart(end, begin) != length;
-  }
-  [[nodiscard]] __device__ Code wrong(std::int64_t i) const {
-    const Code code = lists.check(i);
-    return code == Code::ok ? Code::unequal_lengths : code;
-  }
-  __device__ static std::int64_t elements(std::int64_t total) { return total; }
 };
 
 // --------------------------------------------------------------------------------------------------------- what is written

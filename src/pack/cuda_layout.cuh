@@ -6,6 +6,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
+#include "pack/cuda_fitting.cuh"
 
 namespace upsweep::packing {
 
@@ -13,35 +14,25 @@ inline gpu::MovedLists device_lists(const detail::PackCall& call) { return {call
 
 inline constexpr int kCheckThreads = 256;
 
-/// Whether given offsets leave each list as much room as it has elements.
 template <int kThreads>
-__global__ void __launch_bounds__(kThreads)
-    check_given(gpu::MovedLists lists, const std::int64_t* offsets, gpu::Outcome* outcome) {
+__global__ void __launch_bounds__(kThreads) check_given(FittingOffsets offsets, gpu::Outcome* outcome) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= lists.count) return;
-  const std::int64_t length = lists.at(i).length;
-  const std::int64_t begin = offsets[i];
-  const std::int64_t end = offsets[i + 1];
-  // What leaves int64 wraps around, and then the end is before the begin.
-  const bool fits =
-      length >= 0 && end >= begin &&
-      static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) == static_cast<std::uint64_t>(length);
-  if (!fits) atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(i));
+  if (i >= offsets.count) return;
+  if (offsets.is_bad(i, offsets(i), offsets(i + 1))) {
+    atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(i));
+  }
 }
 
 /// *outcome and *status of given offsets, by one thread.
 template <class Status>
-__global__ void conclude_given(gpu::MovedLists lists, const std::int64_t* offsets, std::int64_t room,
-                               gpu::Outcome* outcome, Status* status) {
+__global__ void conclude_given(FittingOffsets offsets, std::int64_t room, gpu::Outcome* outcome, Status* status) {
   outcome->moved = 0;
   if (outcome->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
-    const Code code = lists.check(bad);
-    *status = {bad, 0, code == Code::ok ? Code::unequal_lengths : code};
+    *status = {bad, 0, offsets.wrong(bad)};
     return;
   }
-  const auto total = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[lists.count]) -
-                                               static_cast<std::uint64_t>(offsets[0]));
+  const std::int64_t total = gpu::apart(offsets(offsets.count), offsets(0));
   const bool fits = total >= 0 && total <= room;
   if (fits) outcome->moved = total;
   *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
@@ -67,16 +58,16 @@ inline bool moves(const detail::PackCall& call) {
 /// *outcome and *status of given offsets.
 inline cudaError_t launch_given(const detail::PackCall& call, gpu::Outcome* outcome) {
   const gpu::Stream stream = call.launch->stream;
-  const gpu::MovedLists lists = device_lists(call);
+  const FittingOffsets offsets{call.offsets, device_lists(call)};
   cudaError_t error = cudaMemsetAsync(outcome, 0, sizeof *outcome, stream);
   const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count, kCheckThreads));
   if (error == cudaSuccess && blocks > 0) {
     error = gpu::detail::launch({.blocks = blocks, .threads = kCheckThreads, .stream = stream},
-                                check_given<kCheckThreads>, lists, call.offsets, outcome);
+                                check_given<kCheckThreads>, offsets, outcome);
   }
   if (error != cudaSuccess) return error;
-  return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_given<gpu::PackStatus>, lists,
-                             call.offsets, call.capacity, outcome, call.status);
+  return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_given<gpu::PackStatus>, offsets,
+                             call.capacity, outcome, call.status);
 }
 
 /// Offsets, checks, *outcome and *status.

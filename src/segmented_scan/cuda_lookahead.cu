@@ -3,7 +3,7 @@
 //
 // Idea   A pass over the bounds checks them and sets a bit where a list begins: a few consecutive lists per thread, most of
 //        which begin in one word. The scan is that of scan's cuda.lookahead, over pairs: the fold since the last head, and
-//        whether there is one; the bits of a tile come with its elements. See segmented_scan/cuda_lookahead.cuh.
+//        whether there is one; the bits of a tile come with its elements. See segmented_scan/heads.cu and cuda_lookahead.cuh.
 // Cost   Bounds read, a bit per element written twice and read; content read, as much written.
 // Needs  Compute capability 9.0; no null elements. A bit per element, 16 to 32 bytes per tile of 25 KB, zero before the first
 //        call.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented_scan/cuda_tiles.cu: blocks scan tiles of as many elements, in which lists begin where they do.
 //
-// Idea   The pass of heads.cu checks the bounds and sets a bit where a list begins; empty lists leave no trace. A tile is scanned by
-//        pairs: the fold since the last head, and whether there is one. What precedes a tile is known before: its
-//        neighbour's elements from the last head on are folded first, which with short lists are a few. See
+// Idea   The pass of heads.cu checks the bounds and sets a bit where a list begins; empty lists leave no trace. A tile is
+//        scanned by pairs: the fold since the last head, and whether there is one. What precedes a tile is known before:
+//        its neighbour's elements from the last head on are folded first, which with short lists are a few. See
 //        segmented_scan/cuda_tiles.cuh.
 // Cost   Bounds read, a bit per element, content read and written; elements of lists that go on into another tile twice.
 // Needs  Any GPU. A bit per element and 16 bytes per tile.
