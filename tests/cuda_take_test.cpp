@@ -15,7 +15,8 @@
 #include "device_array.hpp"
 #include "device_booleans.hpp"
 #include "device_selections.hpp"
-#include "select/reference.hpp"
+#include "partition/reference.hpp"
+#include "rungs.hpp"
 #include "selections.hpp"
 #include "upsweep/select.hpp"
 
@@ -38,24 +39,52 @@ using tests::make_mask;
 using tests::require;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
+/// The rungs of a ladder, and "": the one that the API chooses.
+std::vector<std::string_view> ids_of(std::string_view problem) {
+  std::vector<std::string_view> ids{""};
+  for (const RungInfo& rung : tests::rungs_of(problem, Backend::cuda)) ids.push_back(rung.id);
+  return ids;
+}
+
+/// What libraries refuse: elements that are not aligned to their size.
+bool refuses(std::string_view id, const SelectColumn& column) {
+  if (id != "cuda.cub" && id != "cuda.thrust") return false;
+  const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
+  return addresses % static_cast<unsigned>(std::min(column.element_size, 8)) != 0;
+}
+
 // ----------------------------------------------------------------------------------------------------------- partition
 
 void check_partition(const std::vector<bool>& booleans, std::int64_t first_bit, std::int64_t misaligned, int size,
                      std::int64_t misaligned_bytes) {
   const auto n = std::ssize(booleans);
-  const std::vector<std::int64_t> order = selection::expected_partition(booleans);
+  const std::vector<std::int64_t> order = partitioning::expected_partition(booleans);
   SCOPED_TRACE(testing::Message() << n << " elements of " << size << " bytes, first bit " << first_bit
                                   << ", misaligned " << misaligned << ", " << misaligned_bytes << " bytes");
   DeviceBooleans mask(booleans, first_bit, misaligned);
   DeviceColumn column(n, size, misaligned_bytes);
   DeviceColumn other(n, 4, 4);
-  column.clear(n);
-  other.clear(n + 3);
-  EXPECT_EQ(partition(gpu::Policy{}, mask.view(), column.view(), other.view()),
-            std::count(booleans.begin(), booleans.end(), true));
-  EXPECT_EQ(column.complaint(order), "");
-  EXPECT_EQ(other.complaint(order), "");
-  EXPECT_TRUE(mask.intact());
+  for (const std::string_view id : ids_of("partition")) {
+    column.clear(n);
+    other.clear(n + 3);
+    const SelectColumn columns[] = {column.view(), other.view()};
+    const auto policy = gpu::Policy{}.with_rung(id);
+    const auto run = [&] {
+      detail::PartitionCall call{.mask = mask.view(), .columns = columns};
+      const std::string_view ran = detail::run_partition(policy, call);
+      EXPECT_EQ(call.kept, std::count(booleans.begin(), booleans.end(), true)) << id;
+      EXPECT_EQ(ran, id.empty() ? "cuda.ranks" : id);
+    };
+    if (refuses(id, columns[0]) || refuses(id, columns[1])) {
+      EXPECT_EQ(failure_of(run).code, Code::unsupported) << id;
+      continue;
+    }
+    EXPECT_EQ(failure_of(run), Failure{}) << id;
+    EXPECT_EQ(column.complaint(order), "") << id;
+    EXPECT_EQ(other.complaint(order), "") << id;
+    EXPECT_TRUE(mask.intact()) << id;
+    EXPECT_EQ(partition(policy, mask.view()), std::count(booleans.begin(), booleans.end(), true)) << id;
+  }
 }
 
 TEST_F(GpuTest, PartitionsOfEverySizeAndShareMatchTheReference) {
@@ -82,32 +111,39 @@ TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsPartitioned) {
 TEST_F(GpuTest, AGraphReplaysPartitions) {
   constexpr std::int64_t n = 100'003;
   const std::vector<bool> booleans = make_mask(n, 30);
-  DeviceBooleans mask(booleans);
-  DeviceColumn column(n, 8, 0);
-  column.clear(n);
-  DeviceArray<gpu::SelectStatus> status(1);
-  const tests::OwnStream stream;
-  auto policy = gpu::Policy{}.with_stream(stream);
-  const auto size = gpu::partition_workspace(policy, n);
-  gpu::Workspace workspace(size, 0, stream);
-  policy = policy.with_workspace(workspace);
-  const SelectColumn view = column.view();
-  const tests::Replay replay(stream, [&] {
-    EXPECT_EQ(failure_of([&] { partition(policy, mask.view(), view); }).code, Code::invalid_argument);
-    partition_async(policy, mask.view(), std::span(&view, 1), status.data());
-  });
-  for (int run = 0; run < 3; ++run) {
-    const bool none = run == 1;  // the mask may change between replays
-    DeviceBooleans now(none ? std::vector<bool>(n) : booleans);
-    require(cudaMemcpy(mask.data(), now.data(), n, cudaMemcpyDeviceToDevice));
-    require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-    replay.launch();
-    require(cudaStreamSynchronize(stream));
-    const gpu::SelectStatus reported = status.values()[0];
-    EXPECT_EQ(reported.code, Code::ok);
-    EXPECT_EQ(reported.first_bad, kNoIndex);
-    EXPECT_EQ(reported.kept, none ? 0 : std::count(booleans.begin(), booleans.end(), true));
-    EXPECT_EQ(column.complaint(selection::expected_partition(none ? std::vector<bool>(n) : booleans)), "");
+  for (const std::string_view id : ids_of("partition")) {
+    SCOPED_TRACE(id);
+    DeviceBooleans mask(booleans);
+    DeviceColumn column(n, 8, 0);
+    DeviceColumn narrow(n, 1, 0);
+    column.clear(n);
+    narrow.clear(n);
+    DeviceArray<gpu::SelectStatus> status(1);
+    const tests::OwnStream stream;
+    auto policy = gpu::Policy{}.with_stream(stream).with_rung(id);
+    const auto size = gpu::partition_workspace(policy, n);
+    gpu::Workspace workspace(size, 0, stream);
+    policy = policy.with_workspace(workspace);
+    const SelectColumn columns[] = {column.view(), narrow.view()};
+    const tests::Replay replay(stream, [&] {
+      EXPECT_EQ(failure_of([&] { partition(policy, mask.view(), columns); }).code, Code::invalid_argument);
+      partition_async(policy, mask.view(), columns, status.data());
+    });
+    for (int run = 0; run < 3; ++run) {
+      const bool none = run == 1;  // the mask may change between replays
+      DeviceBooleans now(none ? std::vector<bool>(n) : booleans);
+      require(cudaMemcpy(mask.data(), now.data(), n, cudaMemcpyDeviceToDevice));
+      require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
+      replay.launch();
+      require(cudaStreamSynchronize(stream));
+      const gpu::SelectStatus reported = status.values()[0];
+      EXPECT_EQ(reported.code, Code::ok);
+      EXPECT_EQ(reported.first_bad, kNoIndex);
+      EXPECT_EQ(reported.kept, none ? 0 : std::count(booleans.begin(), booleans.end(), true));
+      const auto order = partitioning::expected_partition(none ? std::vector<bool>(n) : booleans);
+      EXPECT_EQ(column.complaint(order), "");
+      EXPECT_EQ(narrow.complaint(order), "");
+    }
   }
 }
 
@@ -132,7 +168,7 @@ TEST_F(GpuTest, PartitionsSayWhatIsWrong) {
   EXPECT_EQ(code({}, mask.view(), elsewhere), Code::invalid_argument);
   EXPECT_EQ(code({}, Mask::bytes(host.data(), 100), column.view()), Code::invalid_argument);
   EXPECT_EQ(code({}, Mask::bytes(mask.data(), 99), column.view()), Code::unequal_lengths);
-  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.ranks"), mask.view(), column.view()), Code::unknown_rung);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.tiles"), mask.view(), column.view()), Code::unknown_rung);
   EXPECT_EQ(partition(gpu::Policy{}, mask.view()), count_kept(gpu::Policy{}, mask.view()).kept) << "without columns";
 }
 
@@ -160,12 +196,25 @@ TYPED_TEST(CudaTake, GathersByPositionsFromBothEnds) {
       DeviceArray<T> indices(host, turn % 4);
       DeviceColumn column(content, 1 << (turn % 5), 0);
       DeviceColumn other(content, 8, turn % 9);
-      column.clear(n);
-      other.clear(n + 7);
-      take(gpu::Policy{}, Indices(indices.data(), n), column.view(), other.view());
-      EXPECT_EQ(column.complaint(positions), "") << n << " of " << content;
-      EXPECT_EQ(other.complaint(positions), "") << n << " of " << content;
-      EXPECT_TRUE(indices.intact());
+      for (const std::string_view id : ids_of("take")) {
+        SCOPED_TRACE(testing::Message() << id << ' ' << n << " of " << content);
+        column.clear(n);
+        other.clear(n + 7);
+        const auto run = [&] {
+          const SelectColumn columns[] = {column.view(), other.view()};
+          detail::TakeCall call{.indices = Indices(indices.data(), n), .columns = columns};
+          EXPECT_EQ(detail::run_take(gpu::Policy{}.with_rung(id), call), id.empty() ? "cuda.tiles" : id);
+          EXPECT_EQ(call.taken, n);
+        };
+        if (refuses(id, column.view()) || refuses(id, other.view())) {
+          EXPECT_EQ(failure_of(run).code, Code::unsupported);
+          continue;
+        }
+        EXPECT_EQ(failure_of(run), Failure{});
+        EXPECT_EQ(column.complaint(positions), "");
+        EXPECT_EQ(other.complaint(positions), "");
+        EXPECT_TRUE(indices.intact());
+      }
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -183,12 +232,15 @@ TYPED_TEST(CudaTake, NamesTheFirstBadIndex) {
         DeviceArray<T> indices(host, 0);
         DeviceColumn column(7, 8, 0);
         DeviceColumn other(7, 2, 0);
-        column.clear(n);
-        other.clear(n);
-        EXPECT_EQ(failure_of([&] { take(gpu::Policy{}, Indices(indices.data(), n), column.view(), other.view()); }),
-                  (Failure{Code::index_out_of_range, at}))
-            << bad;
-        EXPECT_TRUE(column.intact() && other.intact());
+        for (const std::string_view id : ids_of("take")) {
+          const auto policy = gpu::Policy{}.with_rung(id);
+          column.clear(n);
+          other.clear(n);
+          EXPECT_EQ(failure_of([&] { take(policy, Indices(indices.data(), n), column.view(), other.view()); }),
+                    (Failure{Code::index_out_of_range, at}))
+              << bad << ' ' << id;
+          EXPECT_TRUE(column.intact() && other.intact()) << id;
+        }
       }
     }
   }
@@ -203,9 +255,12 @@ TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsTaken) {
   for (const int size : {1, 2, 4, 8, 16}) {
     for (const std::int64_t misaligned : {0, 1, 2, 4, 6, 8, 16}) {
       DeviceColumn column(1009, size, misaligned);
-      column.clear(3001);
-      take(gpu::Policy{}, Indices(indices.data(), 3001), column.view());
-      EXPECT_EQ(column.complaint(positions), "") << size << ' ' << misaligned;
+      for (const std::string_view id : ids_of("take")) {
+        column.clear(3001);
+        if (refuses(id, column.view())) continue;
+        take(gpu::Policy{}.with_rung(id), Indices(indices.data(), 3001), column.view());
+        EXPECT_EQ(column.complaint(positions), "") << id << ' ' << size << ' ' << misaligned;
+      }
     }
   }
 }
@@ -482,6 +537,40 @@ TEST_F(GpuTest, AGraphReplaysTakesWhoseStatusStaysOnTheDevice) {
   }
 }
 
+TEST_F(GpuTest, AGraphReplaysTakesOfAnArrayByEveryRung) {
+  constexpr std::int64_t n = 100'003;
+  std::vector<std::int64_t> positions(n);
+  for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = static_cast<std::int64_t>(k * 7919 % 5000);
+  for (const std::string_view id : ids_of("take")) {
+    SCOPED_TRACE(id);
+    DeviceArray<std::int64_t> indices(positions, 0);
+    DeviceColumn column(5000, 8, 0);
+    column.clear(n);
+    DeviceArray<gpu::TakeStatus> status(1);
+    const tests::OwnStream stream;
+    auto policy = gpu::Policy{}.with_stream(stream).with_rung(id);
+    const auto size = gpu::take_workspace(policy);
+    gpu::Workspace workspace(size, 0, stream);
+    policy = policy.with_workspace(workspace);
+    const SelectColumn view = column.view();
+    const tests::Replay replay(
+        stream, [&] { take_async(policy, Indices(indices.data(), n), std::span(&view, 1), status.data()); });
+    for (int run = 0; run < 3; ++run) {
+      const std::int64_t index = run == 1 ? 5000 : positions[777];
+      require(cudaMemcpy(indices.data() + 777, &index, sizeof index, cudaMemcpyHostToDevice));
+      require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
+      replay.launch();
+      require(cudaStreamSynchronize(stream));
+      const gpu::TakeStatus reported = status.values()[0];
+      EXPECT_EQ(reported.code, run == 1 ? Code::index_out_of_range : Code::ok);
+      EXPECT_EQ(reported.first_bad, run == 1 ? 777 : kNoIndex);
+      if (run == 1) continue;
+      EXPECT_EQ(reported.taken, n);
+      EXPECT_EQ(column.complaint(positions), "");
+    }
+  }
+}
+
 TEST_F(GpuTest, NoMemoryIsHeldAfterAnErrorOfATake) {
   std::vector<std::int64_t> host(100, 3);
   host[50] = 7;
@@ -543,6 +632,11 @@ TEST_F(GpuTest, TakesSayWhatIsWrong) {
               take(gpu::Policy{}, Lists::of_size(2, 1), 3, Lists::of_size(2, 1), good, host.data(), {});
             }).code,
             Code::invalid_argument);
+  EXPECT_EQ(failure_of([&] {
+              take(gpu::Policy{}.with_rung("cuda.thrust"), Lists::of_size(1, 3), 3, Lists::of_size(1, 3), good,
+                   offsets.data(), {});
+            }).code,
+            Code::unsupported);
   EXPECT_EQ(failure_of([] { (void)gpu::take_workspace({}, -1, 5); }).code, Code::invalid_argument);
   EXPECT_EQ(failure_of([] { (void)gpu::take_workspace({}, 5, -1); }).code, Code::invalid_argument);
   EXPECT_EQ(failure_of([] { (void)gpu::partition_workspace({}, -1); }).code, Code::invalid_argument);

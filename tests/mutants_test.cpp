@@ -21,6 +21,7 @@
 #include "list_lengths.hpp"
 #include "lists.hpp"
 #include "pack/reference.hpp"
+#include "partition/reference.hpp"
 #include "patterns.hpp"
 #include "positions/reference.hpp"
 #include "ragged/reference.hpp"
@@ -30,6 +31,7 @@
 #include "segmented_sort/reference.hpp"
 #include "selections.hpp"
 #include "subset_sum/reference.hpp"
+#include "take/reference.hpp"
 
 namespace upsweep {
 namespace {
@@ -964,6 +966,39 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t, std::int64_t*, auto columns) {
     std::swap_ranges(bytes_of(columns[1]), bytes_of(columns[1]) + 2, bytes_of(columns[1]) + 2);
   }))) << "two elements the wrong way round";
+}
+
+// --------------------------------------------------------------------------------------------------- partitions, takes
+
+TEST(PartitionMutants, WrongOrdersAreCaught) {
+  const std::vector<std::uint8_t> mask{0, 1, 4, 0, 1};
+  const std::vector<std::int64_t> content{5, 6, 7, 8, 9};
+  const auto wrong = [&](const std::vector<std::int64_t>& out) {
+    return partitioning::first_wrong(mask.data(), 5, content.data(), out.data());
+  };
+  EXPECT_EQ(wrong({6, 7, 9, 5, 8}), kNoIndex);
+  EXPECT_EQ(wrong({6, 7, 9, 8, 5}), 3) << "the rest backwards, as CUB leaves it";
+  EXPECT_EQ(wrong({5, 8, 6, 7, 9}), 0) << "the rest first";
+  EXPECT_EQ(wrong({6, 9, 5, 7, 8}), 1) << "bytes other than 1 are false";
+  EXPECT_EQ(wrong({6, 7, 9, 6, 5}), 3) << "the rest begins one place late";
+  EXPECT_EQ(wrong({6, 7, 9, 5, 0}), 4) << "the last one is not moved";
+  EXPECT_EQ(partitioning::expected_partition({false, true, true, false, true}),
+            (std::vector<std::int64_t>{1, 2, 4, 0, 3}));
+}
+
+TEST(TakeMutants, WrongPlacesAreCaught) {
+  const std::vector<std::int64_t> offsets{0, 2, 5};
+  const std::vector<std::int64_t> index_offsets{0, 2, 4};
+  const std::vector<std::int32_t> indices{-1, 0, 2, -3};
+  const std::vector<std::int64_t> content{5, 6, 7, 8, 9};
+  const auto wrong = [&](const std::vector<std::int64_t>& out) {
+    return taking::first_wrong(offsets.data(), index_offsets.data(), 2, indices.data(), content.data(), out.data());
+  };
+  EXPECT_EQ(wrong({6, 5, 9, 7}), kNoIndex);
+  EXPECT_EQ(wrong({9, 5, 9, 7}), 0) << "counted from the end of the content";
+  EXPECT_EQ(wrong({6, 5, 7, 7}), 2) << "counted from its beginning";
+  EXPECT_EQ(wrong({6, 5, 9, 8}), 3) << "one off from the end";
+  EXPECT_EQ(wrong({5, 6, 9, 7}), 0) << "two the wrong way round";
 }
 
 // -------------------------------------------------------------------------------------------------------- packed lists

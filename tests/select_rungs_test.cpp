@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/select_rungs_test.cpp: every rung of the select ladder against the reference: patterns of lists, types, sizes, masks,
-// misalignment, threads, instruction sets and errors; partition and take against plain loops.
+// misalignment, threads, instruction sets and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <initializer_list>
 #include <limits>
 #include <ostream>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +27,6 @@ using tests::GivenMask;
 using tests::Guarded;
 using tests::GuardedColumn;
 using tests::isas;
-using tests::JaggedTake;
-using tests::make_jagged_take;
 using tests::make_mask;
 using tests::Selection;
 using tests::shuffled;
@@ -377,217 +374,6 @@ TEST(Lists, AreAsAdjacentBeforeTheyHaveMemory) {
   for (const Lists& lists : {Lists::by_offsets(none, 5), Lists::by_bounds(none, none, 5)}) {
     EXPECT_EQ(failure_of([&] { (void)count_kept(par, lists, mask); }).code, Code::invalid_argument);
   }
-}
-
-// ----------------------------------------------------------------------------------------------------------- partition
-
-TEST(Partition, PutsWhatIsKeptFirst) {
-  for (const std::int64_t n : sizes()) {
-    for (const unsigned share : kShares) {
-      const std::vector<bool> booleans = make_mask(n, share, 3);
-      const std::vector<std::int64_t> order = selection::expected_partition(booleans);
-      GivenMask mask(booleans, n % 2 == 0 ? 3 : -1);
-      for (const Isa isa : isas()) {
-        GuardedColumn<double> column(n, n, 2);
-        GuardedColumn<std::uint8_t> other(n, n, 1);
-        const std::int64_t kept =
-            partition(par.with_isa(isa).with_threads(3), mask.view(), column.view(), other.view());
-        EXPECT_EQ(kept, std::count(booleans.begin(), booleans.end(), true));
-        EXPECT_EQ(column.complaint(order), "") << n;
-        EXPECT_EQ(other.complaint(order), "") << n;
-      }
-    }
-  }
-}
-
-TEST(Partition, SaysWhatIsWrong) {
-  const std::vector<std::uint8_t> mask{1, 0, 1};
-  const std::vector<int> content{1, 2, 3};
-  std::vector<int> out(3);
-  EXPECT_EQ(partition(par, mask, content, out), 2);
-  EXPECT_EQ(out, (std::vector<int>{1, 3, 2}));
-  EXPECT_EQ(failure_of([&] { partition(par, mask, content, std::span(out.data(), 2)); }).code, Code::unequal_lengths);
-  EXPECT_EQ(failure_of([&] { partition(par.with_rung("cpu.serial"), mask, content, out); }).code, Code::unknown_rung);
-  EXPECT_EQ(partition(par, std::vector<std::uint8_t>{}), 0);
-}
-
-// ---------------------------------------------------------------------------------------------------------------- take
-
-template <class T>
-class Take : public testing::Test {};
-TYPED_TEST_SUITE(Take, BoundTypes);
-
-TYPED_TEST(Take, GathersByPositionsFromBothEnds) {
-  using T = TypeParam;
-  std::mt19937_64 random(5);
-  for (const std::int64_t content : {1, 5, 1000}) {
-    for (const std::int64_t n : {0, 1, 7, 8, 9, 1023, 1024, 1025, 300001}) {
-      std::vector<T> indices(static_cast<std::size_t>(n));
-      std::vector<std::int64_t> positions(indices.size());
-      for (std::size_t k = 0; k < indices.size(); ++k) {
-        positions[k] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(content));
-        const bool from_end = std::is_signed_v<T> && random() % 2 == 0;
-        indices[k] = static_cast<T>(from_end ? positions[k] - content : positions[k]);
-      }
-      for (const Isa isa : isas()) {
-        for (const int threads : {1, 3}) {
-          GuardedColumn<double> column(content, n, 1);
-          GuardedColumn<Wide> wide(content, n, 1);
-          GuardedColumn<std::uint16_t> narrow(content, n, 1);
-          take(par.with_isa(isa).with_threads(threads), Indices(indices), column.view(), wide.view(), narrow.view());
-          EXPECT_EQ(column.complaint(positions), "");
-          EXPECT_EQ(wide.complaint(positions), "");
-          EXPECT_EQ(narrow.complaint(positions), "");
-        }
-      }
-    }
-  }
-}
-
-TYPED_TEST(Take, NamesTheFirstBadIndex) {
-  using T = TypeParam;
-  for (const std::int64_t n : {1, 9, 100000}) {
-    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
-      for (const std::int64_t bad :
-           {std::int64_t{7}, std::int64_t{std::numeric_limits<T>::max()}, std::int64_t{std::is_signed_v<T> ? -8 : 8},
-            std::int64_t{std::is_signed_v<T> ? std::numeric_limits<T>::min() : 9}}) {
-        std::vector<T> indices(static_cast<std::size_t>(n), T{6});
-        indices[static_cast<std::size_t>(at)] = static_cast<T>(bad);
-        indices.back() = static_cast<T>(bad);
-        for (const Isa isa : isas()) {
-          GuardedColumn<double> column(7, n, 1);
-          EXPECT_EQ(failure_of([&] { take(par.with_isa(isa), Indices(indices), column.view()); }),
-                    (Failure{Code::index_out_of_range, at}))
-              << bad;
-          EXPECT_TRUE(column.intact());
-        }
-      }
-    }
-  }
-}
-
-TEST(TakeOfLists, MatchesThePlainLoop) {
-  for (const Pattern pattern : kPatterns) {
-    for (const std::int64_t n : {0, 1, 8, 9, 100, 1025, 70000, 300000}) {
-      if (tests::kSanitized && n > 100000) continue;
-      for (const bool in_order : {true, false}) {
-        const JaggedTake made = make_jagged_take(pattern, n, in_order);
-        const Lists lists(made.lists.starts, made.lists.stops);
-        const Lists index_lists(made.index_lists.starts, made.index_lists.stops);
-        const std::int64_t content = made.lists.content();
-        for (const Isa isa : isas()) {
-          for (const int threads : {1, 3}) {
-            SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " isa " << name(isa));
-            const Policy policy = par.with_isa(isa).with_threads(threads);
-            Guarded<std::int64_t> offsets(std::ssize(made.offsets));
-            GuardedColumn<double> column(content, std::ssize(made.positions), 1);
-            const SelectColumn view = column.view();
-            EXPECT_EQ(
-                take(policy, lists, content, index_lists, Indices(made.indices), offsets.data(), std::span(&view, 1)),
-                std::ssize(made.positions));
-            EXPECT_EQ(column.complaint(made.positions), "");
-            EXPECT_TRUE(std::ranges::equal(offsets.span(), made.offsets) && offsets.intact());
-            Guarded<std::int64_t> positions(std::ssize(made.positions));
-            EXPECT_EQ(take_positions(policy, lists, content, index_lists, Indices(made.indices), offsets.data(),
-                                     positions.data(), std::ssize(made.positions)),
-                      std::ssize(made.positions));
-            EXPECT_TRUE(std::ranges::equal(positions.span(), made.positions) && positions.intact());
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST(TakeOfLists, ReportsErrorsListByListAsAwkwardDoes) {
-  const std::int64_t n = 40000;
-  const std::vector<double> content(3 * n);
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int64_t> index_starts;
-  std::vector<std::int64_t> index_stops;
-  for (std::int64_t i = 0; i < n; ++i) {
-    offsets.push_back(3 * i);
-    index_starts.push_back(2 * i);
-    index_stops.push_back(2 * i + 2);
-  }
-  std::vector<std::int64_t> starts = offsets;
-  std::vector<std::int64_t> stops = offsets;
-  for (std::int64_t& stop : stops) stop += 3;
-  std::vector<std::int64_t> indices(2 * n, -3);
-  std::vector<std::int64_t> out_offsets(n + 1);
-  std::vector<double> out(2 * n);
-  const auto failure = [&] {
-    return failure_of([&] {
-      take(par.with_threads(3), Lists(starts, stops), content, Lists(index_starts, index_stops), Indices(indices),
-           out_offsets, out);
-    });
-  };
-  EXPECT_EQ(failure(), Failure{});
-  // From the last list to the first: what comes first in that order is reported.
-  starts[n - 1] = 5;  // stops past the end
-  stops[n - 1] = 3 * n + 1;
-  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, n - 1}));
-  indices[2 * (n - 2) + 1] = 3;
-  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
-  stops[20] = starts[20] - 1;
-  EXPECT_EQ(failure(), (Failure{Code::stop_before_start, 20}));
-  index_stops[20] = index_starts[20];  // without indices the list is not looked at
-  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
-  index_stops[10] = 2 * n + 1;
-  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
-  starts[10] = -2;  // the indices' list comes first
-  EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
-  index_stops[10] = 22;
-  EXPECT_EQ(failure(), (Failure{Code::negative_start, 10}));
-  indices[19] = -4;
-  EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 19}));
-  index_starts[0] = 3;
-  EXPECT_EQ(failure(), (Failure{Code::stop_before_start, 0}));
-}
-
-TEST(TakeOfLists, NullListsAreEmpty) {
-  const std::vector<double> content{1, 2, 3, 4};
-  const std::vector<std::int64_t> offsets{0, 2, 4};
-  const std::vector<std::int64_t> index_offsets{0, 1, 3};
-  const std::vector<std::int64_t> indices{1, 0, -1};
-  const std::vector<bool> second{false, true};
-  GivenMask valid(second);
-  std::vector<std::int64_t> out_offsets(3);
-  std::vector<double> out(3);
-  EXPECT_EQ(take(par, Lists(offsets), content, Lists(index_offsets).with_validity(valid.view()), Indices(indices),
-                 out_offsets, out),
-            2);
-  EXPECT_EQ(out_offsets, (std::vector<std::int64_t>{0, 0, 2}));
-  EXPECT_EQ(out, (std::vector<double>{3, 4, 0}));
-  EXPECT_EQ(failure_of([&] {
-              take(par, Lists(offsets).with_validity(valid.view()), content, Lists(index_offsets), Indices(indices),
-                   out_offsets, out);
-            }),
-            (Failure{Code::index_out_of_range, 0}));
-}
-
-TEST(TakeApi, SaysWhatIsWrong) {
-  const std::vector<double> content{1, 2, 3};
-  const std::vector<std::int64_t> indices{0, -1};
-  std::vector<double> out(2);
-  take(par, content, indices, out);
-  EXPECT_EQ(out, (std::vector<double>{1, 3}));
-  EXPECT_EQ(failure_of([&] { take(par, content, indices, std::span(out.data(), 1)); }).code, Code::unequal_lengths);
-  EXPECT_EQ(failure_of([&] { take(par.with_rung("cpu.serial"), content, indices, out); }).code, Code::unknown_rung);
-  EXPECT_EQ(failure_of([&] { take(par, std::vector<double>{}, indices, out); }),
-            (Failure{Code::index_out_of_range, 0}));
-  std::vector<std::int64_t> offsets(2);
-  const std::vector<std::int64_t> one{0, 3};
-  const std::vector<std::int64_t> two{0, 1, 2};
-  EXPECT_EQ(failure_of([&] {
-              take(par, Lists(one), content, Lists(two), Indices(indices), std::vector<std::int64_t>(3), out);
-            }).code,
-            Code::unequal_lengths);
-  EXPECT_EQ(failure_of([&] {
-              take(par, Lists(one), content, Lists(std::vector<std::int64_t>{0, 2}), Indices(indices), offsets,
-                   std::span(out.data(), 1));
-            }).code,
-            Code::unequal_lengths);
 }
 
 }  // namespace

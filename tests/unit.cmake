@@ -14,6 +14,8 @@ upsweep_test(segmented_sort_rungs SANITIZE TIMEOUT 1800 SOURCES segmented_sort_r
 upsweep_test(combinations_rungs SANITIZE TIMEOUT 900 SOURCES combinations_rungs_test.cpp)
 upsweep_test(aggregate_rungs SANITIZE TIMEOUT 900 SOURCES aggregate_rungs_test.cpp)
 upsweep_test(select_rungs SANITIZE TIMEOUT 900 SOURCES select_rungs_test.cpp)
+upsweep_test(partition_rungs SANITIZE TIMEOUT 900 SOURCES partition_rungs_test.cpp)
+upsweep_test(take_rungs SANITIZE TIMEOUT 900 SOURCES take_rungs_test.cpp)
 upsweep_test(pack_rungs SANITIZE TIMEOUT 1800 SOURCES pack_rungs_test.cpp)
 upsweep_test(positions_rungs SANITIZE TIMEOUT 900 SOURCES positions_rungs_test.cpp)
 upsweep_test(subset_sum_rungs SANITIZE TIMEOUT 900 SOURCES subset_sum_rungs_test.cpp)

@@ -23,8 +23,8 @@
 // Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list), index_out_of_range
 //           (the position of the first bad index). unequal_lengths: a mask, column or array of lists of another length
 //           than the content has, or an output that has too little room. Then outputs are unspecified.
-//           invalid_argument, unsupported_type, unknown_rung (of partition and take any: they have no ladder), unsupported and
-//           out_of_memory write nothing.
+//           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
+// Rungs     select and count_kept run the ladder of that name, partition and take those of theirs.
 // In place  outputs must not overlap inputs, nor each other.
 // GPU       all of it. A bad index is reported without the length of its list.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
@@ -38,9 +38,11 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/detail/partition_call.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/select_call.hpp"
+#include "upsweep/detail/take_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 
@@ -157,7 +159,7 @@ inline Selected count_kept(const Policy& policy, const Mask& mask) {
 
 /// Elements whose mask is true, then the others; returns how many the former are. Outputs have room for all.
 inline std::int64_t partition(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
-  detail::SelectCall call{.mask = mask, .columns = columns};
+  detail::PartitionCall call{.mask = mask, .columns = columns};
   detail::run_partition(policy, call);
   return call.kept;
 }
@@ -285,7 +287,7 @@ inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask
 
 /// Elements whose mask is true, then the others; returns how many the former are: waits for that. Outputs have room for all.
 inline std::int64_t partition(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
-  detail::SelectCall call{.mask = mask, .columns = columns};
+  detail::PartitionCall call{.mask = mask, .columns = columns};
   detail::run_partition(policy, call);
   return call.kept;
 }
@@ -298,7 +300,7 @@ std::int64_t partition(const gpu::Policy& policy, const Mask& mask, const Column
 inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
                             gpu::SelectStatus* status) {
   detail::require_array(status, 1, "status");
-  detail::SelectCall call{.mask = mask, .columns = columns, .status = status};
+  detail::PartitionCall call{.mask = mask, .columns = columns, .status = status};
   detail::run_partition(policy, call);
 }
 

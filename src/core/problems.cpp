@@ -30,6 +30,12 @@ extern const Problem kProblem;
 namespace selection {
 extern const Problem kProblem;
 }
+namespace partitioning {
+extern const Problem kProblem;
+}
+namespace taking {
+extern const Problem kProblem;
+}
 namespace packing {
 extern const Problem kProblem;
 }
@@ -50,8 +56,9 @@ namespace {
 
 constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
                                         &segmented::kProblem, &segmented_scan::kProblem, &list_sorting::kProblem,
-                                        &selection::kProblem, &packing::kProblem,        &positions::kProblem,
-                                        &combining::kProblem, &aggregate::kProblem,      &subset_sum::kProblem};
+                                        &selection::kProblem, &partitioning::kProblem,   &taking::kProblem,
+                                        &packing::kProblem,   &positions::kProblem,      &combining::kProblem,
+                                        &aggregate::kProblem, &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

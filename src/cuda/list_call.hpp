@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/lists.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/list_facts.hpp"
+#include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/segmented_call.hpp"
 
@@ -20,6 +22,13 @@ inline void require_device_array(const void* data, std::int64_t count, int devic
 /// For a mask that is given.
 inline void require_device_mask(const Mask& mask, int device, const char* what) {
   require_device_array(mask.data, mask.length, device, what);
+}
+/// For content and outputs.
+inline void require_device_columns(std::span<const ContentColumn> columns, int device) {
+  for (const ContentColumn& column : columns) {
+    require_device_array(column.data, column.length, device, "content");
+    require_device_array(column.out, column.capacity, device, "an output");
+  }
 }
 /// For bounds, and the validity of the lists.
 inline void require_device_lists(const Lists& lists, int device, const char* starts = "starts",

@@ -19,14 +19,19 @@
 #include <new>
 
 #include "cpu/blocks.hpp"
+#include "cpu/list_pieces.hpp"
+#include "cpu/marks.hpp"
 #include "cpu/select_kernels.hpp"
-#include "select/list_pieces.hpp"
-#include "select/marks.hpp"
 #include "select/rung.hpp"
+#include "select/workers.hpp"
 
 namespace upsweep::selection {
 namespace {
 
+using cpu::ListPart;
+using cpu::ListPieces;
+using cpu::ListSize;
+using cpu::Marks;
 using cpu::Range;
 using cpu::SelectKernels;
 

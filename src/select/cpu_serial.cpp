@@ -7,6 +7,7 @@
 // Limit  A mispredicted branch per element where the mask is random (some 15 cycles each), and one per list of another
 //        length than the last. cpu.branchless has only the latter.
 // From   The definition.
+#include "cpu/moved_elements.hpp"
 #include "select/rung.hpp"
 
 namespace upsweep::selection {
@@ -19,7 +20,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
     for (std::int64_t j = start; j < stop; ++j) {
       if (!call.mask[j]) continue;
       if (kept < call.room) {
-        for (const SelectColumn& column : call.columns) move_element(column, j, kept);
+        for (const SelectColumn& column : call.columns) cpu::move_element(column, j, kept);
       }
       ++kept;
     }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <new>
 
+#include "cpu/moved_elements.hpp"
 #include "cpu/segments.hpp"
 #include "cpu/std_par.hpp"
 #include "select/rung.hpp"
@@ -34,7 +35,7 @@ std::int64_t keep(const detail::SelectCall& call, const Units& range, std::int64
     for (std::int64_t j = start; j < stop; ++j) {
       if (!call.mask[j]) continue;
       if (moves && k < call.room) {
-        for (const SelectColumn& column : call.columns) move_element(column, j, k);
+        for (const SelectColumn& column : call.columns) cpu::move_element(column, j, k);
       }
       ++k;
     }

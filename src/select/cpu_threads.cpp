@@ -13,10 +13,11 @@
 #include <new>
 #include <vector>
 
+#include "cpu/moved_elements.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
-#include "select/marks.hpp"
 #include "select/rung.hpp"
+#include "select/workers.hpp"
 
 namespace upsweep::selection {
 namespace {
@@ -41,7 +42,7 @@ void fill(const detail::SelectCall& call, const Part& part, const SelectColumn& 
   std::int64_t k = out;
   const auto move = [&](std::int64_t start, std::int64_t stop) {
     for (std::int64_t j = start; j < stop && k < end; ++j) {
-      move_element(column, j, k);
+      cpu::move_element(column, j, k);
       k += call.mask[j] ? 1 : 0;
     }
   };

@@ -12,12 +12,18 @@
 // Limit  Marks and their scan take a tenth beside 8-byte elements: one pass with look-ahead would save them. Elements of 1
 //        and 2 bytes move one by one. Lists anywhere wait for searches.
 // From   Stream compaction by ranks (Blelloch 1990); rank and select of bit vectors (Jacobson 1989).
-#include "select/cuda_marks.cuh"
+#include "select/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "cuda/marks.cuh"
+#endif
 
 namespace upsweep::selection {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
+
+using gpu::DeviceMarks;
 
 constexpr int kTakeThreads = 256;
 constexpr int kTakeRows = 8;  // words of a warp
@@ -67,7 +73,7 @@ __global__ void __launch_bounds__(kTakeThreads)
     if ((words[row] >> lane & 1) != 0) staged[to] = items[row];
   }
   __syncthreads();
-  store_run<kTakeThreads>(staged, count, out + begin);
+  gpu::store_run<kTakeThreads>(staged, count, out + begin);
 }
 
 constexpr int kOffsetThreads = 256;
@@ -142,7 +148,7 @@ bool is_adjacent(const detail::SelectCall& call) {
 struct Scratch {
   explicit Scratch(const detail::SelectCall& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
-    marks = marks_in(parts, call.mask);
+    marks = gpu::marks_in(parts, call.mask);
     if (is_adjacent(call)) return;
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
     offsets = call.out_offsets;
@@ -188,7 +194,8 @@ cudaError_t launch_rank_bounds(const detail::SelectCall& call, const Scratch& sc
 
 cudaError_t launch_adjacent(const detail::SelectCall& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
-  cudaError_t error = launch_marks(call, call.has_lists, scratch.marks, scratch.outcome);
+  cudaError_t error =
+      gpu::launch_marks(call.mask, call.has_lists ? &call.lists : nullptr, scratch.marks, scratch.outcome, stream);
   if (error == cudaSuccess) error = launch_columns(call, scratch.marks);
   if (error == cudaSuccess && call.has_lists) error = launch_rank_bounds(call, scratch);
   if (error != cudaSuccess) return error;
@@ -201,7 +208,7 @@ cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scrat
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists(call.lists, call.mask.length);
   const std::int64_t n = call.lists.count;
-  cudaError_t error = launch_marks(call, false, scratch.marks, scratch.outcome);
+  cudaError_t error = gpu::launch_marks(call.mask, nullptr, scratch.marks, scratch.outcome, stream);
   if (error == cudaSuccess) {
     error = gpu::launch_offsets(KeptOfList{lists, scratch.marks}, n, scratch.offsets, scratch.totals, stream);
   }

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // select/instance.cpp: the select problem as the climber sees it: lists, a mask and a column, and whether what is kept is right.
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "core/generated.hpp"
 #include "core/generated_lists.hpp"
+#include "core/generated_masks.hpp"
 #include "select/reference.hpp"
 #include "select/rung.hpp"
 #include "upsweep/select.hpp"
 
 namespace upsweep::selection {
 namespace {
-
-/// True for so many of a hundred.
-void fill_mask(std::uint8_t* mask, std::int64_t n, std::int64_t share) {
-  std::mt19937_64 random(46);
-  for (std::int64_t i = 0; i < n; ++i) mask[i] = static_cast<std::int64_t>(random() % 100) < share ? 1 : 0;
-}
 
 struct ListsAndMask {
   ListsAndMask(Elements<std::int64_t> bounds, std::int64_t bound_count, Elements<std::uint8_t> booleans, std::int64_t n)
@@ -152,8 +146,7 @@ constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole
                                  {.name = "CONTENT"}};
 constexpr Type kUsualTypes[] = {Type::float64};
 constexpr std::int64_t kSizes[] = {1'000, 1'000'000, 30'000'000};
-constexpr SettingInfo kSettings[] = {
-    kListSetting, {.name = "kept", .help = "keep so many of a hundred generated elements (default: 50)", .most = 100}};
+constexpr SettingInfo kSettings[] = {kListSetting, kKeptSetting};
 
 template <class T>
 void visit_shapes(const ListsAndMask& given, const Elements<T>& content, const std::string& input,
@@ -169,11 +162,7 @@ void visit_input(const std::vector<Column>& input, const Problem::Visit& visit) 
   const Column& offsets = input[0];
   const Column& mask = input[1];
   const Column& content = input[2];
-  if (content.count == 0) throw Error(Code::empty, content.name + ": has no elements to climb on");
-  if (mask.count != content.count) {
-    throw Error(Code::unequal_lengths, mask.name + " has " + std::to_string(mask.count) + " booleans, but " +
-                                           content.name + " has " + std::to_string(content.count) + " elements");
-  }
+  require_mask_of(mask, content);
   (void)detail::lists_of_offsets(offsets.count);
   const ListsAndMask given(Elements<std::int64_t>(offsets), offsets.count, Elements<std::uint8_t>(mask), mask.count);
   (void)count_kept(par, Lists::by_offsets(given.offsets.data(), given.lists),
@@ -185,7 +174,7 @@ void visit_input(const std::vector<Column>& input, const Problem::Visit& visit) 
 
 void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) return visit_input(request.input, visit);
-  const std::int64_t share = setting(request, "kept").value_or(Setting{50}).value;
+  const std::int64_t share = kept_share(request);
   const ListPattern pattern = list_pattern(request);
   const ProblemInfo& info = problem(request.problem);
   for (const Type type : types_of(request, info)) {
@@ -197,7 +186,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
       visit_type(type, [&]<class T>(std::type_identity<T>) {
         Elements<T> content(given.elements);
         fill_whole(content.data(), given.elements);
-        visit_shapes(given, content, pattern_name(pattern) + ", kept " + std::to_string(share) + "%", visit);
+        visit_shapes(given, content, pattern_name(pattern) + ", " + share_name(share), visit);
       });
     }
   }

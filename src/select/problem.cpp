@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/columns.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
-#include "select/arrays.hpp"
 #include "select/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
@@ -28,6 +28,8 @@ constexpr Ladder<detail::SelectCall> kLadder = kRungs;
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
+
+using detail::ArraysAre;
 
 // Below that many elements and lists together the loop is as fast as setting up the marks.
 constexpr std::int64_t kSerialUnits = 64;
@@ -72,58 +74,16 @@ void await(const gpu::Launch& launch, detail::SelectCall& call) {
 
 static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
 
-}  // namespace
-
-std::int64_t require_columns(std::span<const SelectColumn> columns, std::int64_t length, const char* as,
-                             ArraysAre arrays) {
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const SelectColumn& column = columns[c];
-    const std::string which = "column " + std::to_string(c);
-    if (column.element_size != 1 && column.element_size != 2 && column.element_size != 4 && column.element_size != 8 &&
-        column.element_size != 16) {
-      throw Error(Code::unsupported_type, which + " has elements of " + std::to_string(column.element_size) +
-                                              " bytes: they must be of 1, 2, 4, 8 or 16");
-    }
-    detail::require_array(column.data, column.length, which.c_str(), arrays);
-    detail::require_array(column.out, column.capacity, ("the output of " + which).c_str(), arrays);
-    if (column.length != length) {
-      throw Error(Code::unequal_lengths, which + " has " + std::to_string(column.length) + " elements, but " + as +
-                                             " has " + std::to_string(length));
-    }
-    room = std::min(room, column.capacity);
-  }
-  return room;
-}
-
-void add_columns(std::span<const SelectColumn> columns, CallArrays& arrays) {
-  for (const SelectColumn& column : columns) {
-    arrays.read(column.data, column.length, column.element_size);
-    arrays.write(column.out, column.capacity, column.element_size);
-  }
-}
-
-void require_columns_on_device(std::span<const SelectColumn> columns, int device) {
-  for (const SelectColumn& column : columns) {
-    gpu::require_device_array(column.data, column.length, device, "content");
-    gpu::require_device_array(column.out, column.capacity, device, "an output");
-  }
-}
-
 void require_on_device(const detail::SelectCall& call, int device) {
   gpu::require_device_mask(call.mask, device, "the mask");
-  require_columns_on_device(call.columns, device);
+  gpu::require_device_columns(call.columns, device);
   if (!call.has_lists) return;
   gpu::require_device_lists(call.lists, device);
   if (call.out_offsets != nullptr) gpu::require_device_memory(call.out_offsets, device, "out_offsets");
 }
 
-void require_call(const Policy& policy, detail::SelectCall& call) {
-  require_policy(policy);
-  require_views(call);
-}
-
-void require_views(detail::SelectCall& call, ArraysAre arrays) {
+/// All that a selection asks of its arrays. Throws Error.
+void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there) {
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
   detail::require_mask(call.mask, call.mask.length, "the mask", arrays);
   if (call.has_lists) detail::require_lists(call.lists, call.mask.length, arrays);
@@ -139,10 +99,12 @@ void require_views(detail::SelectCall& call, ArraysAre arrays) {
   given.require_apart();
 }
 
+}  // namespace
 }  // namespace selection
 
 std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
-  selection::require_call(policy, call);
+  require_policy(policy);
+  selection::require_views(call);
   const auto& rung = selection::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (status.ok()) return rung.info.id;

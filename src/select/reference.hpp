@@ -32,17 +32,6 @@ ExpectedSelection expected_selection(const std::vector<T>& starts, const std::ve
   return expected;
 }
 
-/// Where the elements of a partition come from.
-inline std::vector<std::int64_t> expected_partition(const std::vector<bool>& mask) {
-  std::vector<std::int64_t> positions;
-  for (const bool wanted : {true, false}) {
-    for (std::size_t j = 0; j < mask.size(); ++j) {
-      if (mask[j] == wanted) positions.push_back(static_cast<std::int64_t>(j));
-    }
-  }
-  return positions;
-}
-
 /// The first offset that is wrong, or the first element of the output, counted from the offsets on; else kNoIndex. The lists
 /// lie between valid offsets, and the mask is of bytes.
 template <class T>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "core/ladder.hpp"
 #include "core/lists.hpp"
@@ -47,26 +46,6 @@ Status for_each_range(const detail::SelectCall& call, std::int64_t first, std::i
     }
     return {};
   });
-}
-
-/// Element `from` of a column's content becomes element `to` of its output.
-inline void move_element(const SelectColumn& column, std::int64_t from, std::int64_t to) {
-  const auto move = [&]<int kBytes>() {
-    std::memcpy(static_cast<std::byte*>(column.out) + to * kBytes,
-                static_cast<const std::byte*>(column.data) + from * kBytes, kBytes);
-  };
-  switch (column.element_size) {
-    case 1:
-      return move.template operator()<1>();
-    case 2:
-      return move.template operator()<2>();
-    case 4:
-      return move.template operator()<4>();
-    case 8:
-      return move.template operator()<8>();
-    default:
-      return move.template operator()<16>();
-  }
 }
 
 }  // namespace upsweep::selection

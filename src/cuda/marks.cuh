@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/cuda_marks.cuh: the mask as bits with ranks on a GPU, as marks.hpp has them on the CPU.
+// cuda/marks.cuh: the mask as bits with ranks on a GPU, as cpu/marks.hpp has them on the CPU.
 //
 // A word is 32 bits of the mask, a block 1024 words. `before` counts the bits that are set in a word's block before it, `base`
 // those before a block. A rank, the bits before a position, is three loads and a popcount. Words begin where the mask's memory
 // has whole vectors: so position j is bit j + skew.
 #pragma once
 
-#include "select/rung.hpp"
-
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
 
-namespace upsweep::selection {
+namespace upsweep::gpu {
 
 inline constexpr int kMarkThreads = 256;
 inline constexpr int kMarkRows = 4;
-inline constexpr std::int64_t kBlockWords = kMarkThreads * kMarkRows;
-inline constexpr std::int64_t kBlockBits = 32 * kBlockWords;
-inline constexpr std::int64_t kMostSkew = 31;
+inline constexpr std::int64_t kMarkBlockWords = kMarkThreads * kMarkRows;
+inline constexpr std::int64_t kMarkBlockBits = 32 * kMarkBlockWords;
+inline constexpr std::int64_t kMostMarkSkew = 31;
 
 /// Blocks for a mask of so many booleans, wherever its memory begins; at least one.
-constexpr std::int64_t mark_blocks(std::int64_t length) { return (length + kMostSkew + kBlockBits - 1) / kBlockBits; }
+constexpr std::int64_t mark_blocks(std::int64_t length) {
+  return (length + kMostMarkSkew + kMarkBlockBits - 1) / kMarkBlockBits;
+}
 
 struct DeviceMarks {
   std::uint32_t* bits;
@@ -31,8 +31,8 @@ struct DeviceMarks {
 
   [[nodiscard]] __device__ __forceinline__ std::int64_t total() const { return base[blocks]; }
   [[nodiscard]] __device__ __forceinline__ std::int64_t rank_of_word(std::int64_t word) const {
-    const std::int64_t block = base[word / kBlockWords];
-    return word % kBlockWords == 0 ? block : block + before[word];  // there is none past the last block
+    const std::int64_t block = base[word / kMarkBlockWords];
+    return word % kMarkBlockWords == 0 ? block : block + before[word];  // there is none past the last block
   }
   /// Of a position in the mask, or its end.
   [[nodiscard]] __device__ __forceinline__ std::int64_t rank(std::int64_t position) const {
@@ -53,9 +53,9 @@ struct DeviceMarks {
       }
     }
     const auto in_block = static_cast<unsigned>(rank - base[block]);
-    const std::int64_t words = block * kBlockWords;
+    const std::int64_t words = block * kMarkBlockWords;
     std::int64_t word = 0;
-    for (std::int64_t step = kBlockWords / 2; step > 0; step /= 2) {
+    for (std::int64_t step = kMarkBlockWords / 2; step > 0; step /= 2) {
       if (before[words + word + step] <= in_block) word += step;
     }
     unsigned left = in_block - before[words + word];
@@ -75,20 +75,20 @@ struct DeviceMarks {
 };
 
 /// The marks of a mask of that length in scratch memory.
-inline DeviceMarks marks_in(gpu::ScratchParts& parts, const Mask& mask) {
+inline DeviceMarks marks_in(ScratchParts& parts, const Mask& mask) {
   const std::int64_t blocks = mark_blocks(mask.length);
   // In bits of a bitmap, from a boundary of 4 bytes on; else in bytes, from one of 16 on.
   const std::uintptr_t first = mask.is_bitmap
                                    ? reinterpret_cast<std::uintptr_t>(mask.data + mask.first_bit / 8) % 4 * 8 +
                                          static_cast<std::uintptr_t>(mask.first_bit % 8)
                                    : reinterpret_cast<std::uintptr_t>(mask.data) % 16;
-  auto* const bits = parts.take<std::uint32_t>(blocks * kBlockWords);
-  auto* const before = parts.take<std::uint16_t>(blocks * kBlockWords);
+  auto* const bits = parts.take<std::uint32_t>(blocks * kMarkBlockWords);
+  auto* const before = parts.take<std::uint16_t>(blocks * kMarkBlockWords);
   return {bits, before, parts.take<std::int64_t>(blocks + 1), blocks, static_cast<std::int64_t>(first)};
 }
 
 /// The bits that are looked at, as positions in the marks.
-struct BitRange {
+struct MarkedBits {
   std::int64_t first;
   std::int64_t stop;
 };
@@ -124,7 +124,7 @@ struct MaskWords {
     }
   }
   /// One of which a part may lie outside the range.
-  __device__ std::uint32_t part(std::int64_t word, const BitRange& range) const {
+  __device__ std::uint32_t part(std::int64_t word, const MarkedBits& range) const {
     std::uint32_t bits = 0;
     const std::int64_t stop = ::min(word * 32 + 32, range.stop);
     for (std::int64_t bit = ::max(word * 32, range.first); bit < stop; ++bit) {
@@ -138,19 +138,18 @@ struct MaskWords {
 /// Bits and counts of a block; its total goes to base. Booleans that no list has count as false and are not read.
 /// `lists`: adjacent ones; has_lists: whether there are any.
 template <bool kIsBitmap>
-__global__ void __launch_bounds__(kMarkThreads)
-    mark_mask(MaskWords mask, std::int64_t length, bool has_lists, gpu::MovedLists lists, DeviceMarks marks,
-              gpu::Outcome* outcome) {
+__global__ void __launch_bounds__(kMarkThreads) mark_mask(MaskWords mask, std::int64_t length, bool has_lists,
+                                                          MovedLists lists, DeviceMarks marks, Outcome* outcome) {
   __shared__ int warps[kMarkThreads / 32];
-  const gpu::Extent covered = has_lists ? lists.covered() : gpu::Extent{0, length};
-  const BitRange range{marks.skew + covered.start, marks.skew + covered.start + covered.length};
+  const Extent covered = has_lists ? lists.covered() : Extent{0, length};
+  const MarkedBits range{marks.skew + covered.start, marks.skew + covered.start + covered.length};
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
-  const std::int64_t first_word = std::int64_t{blockIdx.x} * kBlockWords + warp * (kMarkRows * 32) + lane;
-  const std::int64_t block_bit = std::int64_t{blockIdx.x} * kBlockBits;
+  const std::int64_t first_word = std::int64_t{blockIdx.x} * kMarkBlockWords + warp * (kMarkRows * 32) + lane;
+  const std::int64_t block_bit = std::int64_t{blockIdx.x} * kMarkBlockBits;
 
   std::uint32_t words[kMarkRows];
-  if (block_bit >= range.first && block_bit + kBlockBits <= range.stop) {
+  if (block_bit >= range.first && block_bit + kMarkBlockBits <= range.stop) {
 #pragma unroll
     for (int row = 0; row < kMarkRows; ++row) words[row] = mask.whole<kIsBitmap>(first_word + row * 32);
   } else {
@@ -167,9 +166,9 @@ __global__ void __launch_bounds__(kMarkThreads)
 #pragma unroll
   for (int row = 0; row < kMarkRows; ++row) {
     const int own = __popc(words[row]);
-    const int inclusive = gpu::detail::scan_lanes(Add{}, own, lane);
+    const int inclusive = detail::scan_lanes(Add{}, own, lane);
     before[row] = carry + inclusive - own;
-    carry += __shfl_sync(gpu::detail::kAllLanes, inclusive, 31);
+    carry += __shfl_sync(detail::kAllLanes, inclusive, 31);
   }
   if (lane == 0) warps[warp] = carry;
   __syncthreads();
@@ -184,20 +183,18 @@ __global__ void __launch_bounds__(kMarkThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) *outcome = {0, 0};
 }
 
-/// The marks of all booleans that lists have which lie one after the other; without such lists, of all.
-inline cudaError_t launch_marks(const detail::SelectCall& call, bool by_lists, const DeviceMarks& marks,
-                                gpu::Outcome* outcome) {
-  const gpu::Stream stream = call.launch->stream;
-  const gpu::detail::Grid grid{
-      .blocks = static_cast<unsigned>(marks.blocks), .threads = kMarkThreads, .stream = stream};
-  const MaskWords words(call.mask, marks.skew);
-  const gpu::MovedLists lists(call.lists, call.mask.length);
+/// The marks of a mask: of all booleans or, where there are adjacent lists, of those that these have.
+inline cudaError_t launch_marks(const Mask& mask, const Lists* adjacent, const DeviceMarks& marks, Outcome* outcome,
+                                Stream stream) {
+  const detail::Grid grid{.blocks = static_cast<unsigned>(marks.blocks), .threads = kMarkThreads, .stream = stream};
+  const MaskWords words(mask, marks.skew);
+  const bool has_lists = adjacent != nullptr;
+  const MovedLists lists(has_lists ? *adjacent : Lists{}, mask.length);
   const cudaError_t error =
-      call.mask.is_bitmap
-          ? gpu::detail::launch(grid, mark_mask<true>, words, call.mask.length, by_lists, lists, marks, outcome)
-          : gpu::detail::launch(grid, mark_mask<false>, words, call.mask.length, by_lists, lists, marks, outcome);
+      mask.is_bitmap ? detail::launch(grid, mark_mask<true>, words, mask.length, has_lists, lists, marks, outcome)
+                     : detail::launch(grid, mark_mask<false>, words, mask.length, has_lists, lists, marks, outcome);
   if (error != cudaSuccess) return error;
-  return gpu::launch_scan_totals(marks.base, marks.blocks, stream);
+  return launch_scan_totals(marks.base, marks.blocks, stream);
 }
 
 /// to[i] ← staged[i] for i < count, by a block of kThreads: stores of a warp are a line.
@@ -210,5 +207,5 @@ __device__ __forceinline__ void store_run(const E* staged, int count, E* to) {
   }
 }
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::gpu
 #endif

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/partition_kernels.cu: partitions on a GPU: the marks of cuda.ranks, and each column once, tile by tile.
+// partition/cuda_ranks.cu: the mask becomes bits with ranks; a tile's elements are read once, and both of its runs written.
 //
-// A tile's elements are read in order and meet in shared memory, those that are kept first; both runs leave in whole lines. Where
-// they go are ranks: of the kept ones their own, of the others their position less it.
-#include "select/cuda_marks.cuh"
+// Idea   Kernels one after the other: mark (bits and counts of 32768 booleans a block), a scan of the blocks' totals by one
+//        block, then tiles of the content. A tile's elements are read in order and meet in shared memory, those that are kept
+//        first; both runs leave in whole lines. Where they go are ranks: of the kept ones their own, of the others their
+//        position less it.
+// Cost   Mask and content read once, all of the content written; 3/16 byte per element written and read again.
+// Needs  Any GPU.
+// Limit  The memory; marks and their scan before anything moves. Elements of 1 and 2 bytes move one by one.
+// From   As cuda.ranks of the select ladder, which names its sources.
+#include "partition/rung.hpp"
 
-namespace upsweep::selection {
+#if UPSWEEP_HAS_CUDA
+#include "cuda/marks.cuh"
+#endif
+
+namespace upsweep::partitioning {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
+
+using gpu::DeviceMarks;
 
 constexpr int kThreads = 256;
 constexpr int kRows = 8;  // words of a warp
@@ -56,8 +68,8 @@ __global__ void __launch_bounds__(kThreads)
     staged[is_kept ? rank : kept + static_cast<int>(position - from) - rank] = items[row];
   }
   __syncthreads();
-  store_run<kThreads>(staged, kept, out + begin);
-  store_run<kThreads>(staged + kept, elements - kept, out + total + (from - begin));
+  gpu::store_run<kThreads>(staged, kept, out + begin);
+  gpu::store_run<kThreads>(staged + kept, elements - kept, out + total + (from - begin));
 }
 
 __global__ void conclude_partition(DeviceMarks marks, gpu::SelectStatus* status) {
@@ -65,9 +77,9 @@ __global__ void conclude_partition(DeviceMarks marks, gpu::SelectStatus* status)
 }
 
 struct Scratch {
-  explicit Scratch(const detail::SelectCall& call, void* memory) : parts(memory) {
+  explicit Scratch(const Call& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
-    marks = marks_in(parts, call.mask);
+    marks = gpu::marks_in(parts, call.mask);
   }
 
   gpu::ScratchParts parts;
@@ -75,10 +87,10 @@ struct Scratch {
   DeviceMarks marks{};
 };
 
-cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
+cudaError_t launch_all(const Call& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t length = call.mask.length;
-  cudaError_t error = launch_marks(call, false, scratch.marks, scratch.outcome);
+  cudaError_t error = gpu::launch_marks(call.mask, nullptr, scratch.marks, scratch.outcome, stream);
   const auto tiles = static_cast<unsigned>(gpu::divided_up(length + scratch.marks.skew, kTileElements));
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
@@ -94,22 +106,20 @@ cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
                              call.status);
 }
 
-Status launch(detail::SelectCall& call, const Policy&) noexcept {
+Status launch(Call& call, const Policy&) noexcept {
   return gpu::status_of(launch_all(call, Scratch(call, call.launch->scratch)));
 }
 
-gpu::WorkspaceSize workspace(const detail::SelectCall& call) noexcept {
-  return {.scratch = Scratch(call, nullptr).parts.bytes()};
-}
+gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scratch(call, nullptr).parts.bytes()}; }
 
 }  // namespace
 #endif
 
-extern const Rung partition_on_device{.info = {.id = "cuda.partition",
-                                               .idea = "mask to bits; both runs by their ranks",
-                                               .needs = "any GPU",
-                                               .traffic = "n read, n written"},
-                                      .run = launch,
-                                      .workspace = workspace};
+extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
+                                      .idea = "mask to bits; both runs by their ranks",
+                                      .needs = "any GPU",
+                                      .traffic = "n read, n written"},
+                             .run = launch,
+                             .workspace = workspace};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::partitioning

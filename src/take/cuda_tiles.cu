@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/take_kernels.cu: takes on a GPU: of arrays an index per thread and step; of lists by tiles of the result, as pack does.
+// take/cuda_tiles.cu: of arrays an index per thread and step; of lists by tiles of the result, whose elements find their list.
 //
-// Indices are checked where they are used, for each column again: reading them in order costs little beside what they name, which
-// lies anywhere. The first bad one is kept by atomicMax on its complement. Of lists it is the first in the order of the result:
-// lists are checked by their lengths before anything moves, and where one is bad, the indices before it are looked at first.
+// Idea   A block takes 1024 elements of the result, a thread eight: their indices are loaded, then what they name, and stored
+//        in order, so that misses do not wait for each other. Of lists a tile's elements find theirs as those of a pack do.
+//        Indices are checked where they are used, for each column again: reading them in order costs little beside what they
+//        name, which lies anywhere. The first bad one is kept by atomicMax on its complement. Of lists it is the first in the
+//        order of the result: lists are checked by their lengths before anything moves, and where one is bad, the indices
+//        before it are looked at first.
+// Cost   Indices for each column, an element read and written for each; of lists their bounds and 24 bytes for offsets.
+// Needs  Any GPU.
+// Limit  Indices in disorder: 32 bytes of memory are read for each element.
+// From   cuda/moved_lists.cuh; Awkward Array's awkward_ListArray_getitem_jagged_apply.
 #include <algorithm>
 
-#include "select/rung.hpp"
+#include "take/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
 #endif
 
-namespace upsweep::selection {
+namespace upsweep::taking {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -121,7 +128,7 @@ __global__ void conclude_take(std::int64_t taken, const gpu::Outcome* outcome, g
   }
 }
 
-cudaError_t launch_take_of_array(const detail::TakeCall& call, gpu::Outcome* outcome) {
+cudaError_t launch_take_of_array(const Call& call, gpu::Outcome* outcome) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t taken = call.indices.length;
   cudaError_t error = cudaMemsetAsync(outcome, 0, sizeof *outcome, stream);
@@ -263,10 +270,10 @@ __global__ void conclude_indices(TakenLists taken, const std::int64_t* offsets, 
 }
 
 /// Whether elements or positions are asked for, beside the offsets.
-bool writes_elements(const detail::TakeCall& call) { return !call.columns.empty() || call.positions != nullptr; }
+bool writes_elements(const Call& call) { return !call.columns.empty() || call.positions != nullptr; }
 
 struct Scratch {
-  Scratch(const detail::TakeCall& call, bool moves, void* memory) : parts(memory) {
+  Scratch(const Call& call, bool moves, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.has_lists) return;
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.index_lists.count));
@@ -279,7 +286,7 @@ struct Scratch {
   std::int64_t* firsts = nullptr;
 };
 
-cudaError_t launch_elements_of_lists(const detail::TakeCall& call, const TakenLists& taken, const Scratch& scratch) {
+cudaError_t launch_elements_of_lists(const Call& call, const TakenLists& taken, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::detail::Grid tiles{
       .blocks = static_cast<unsigned>(gpu::tiles_of(call.room, gpu::kTile)), .threads = kThreads, .stream = stream};
@@ -299,7 +306,7 @@ cudaError_t launch_elements_of_lists(const detail::TakeCall& call, const TakenLi
   return error;
 }
 
-cudaError_t launch_take_of_lists(const detail::TakeCall& call, const Scratch& scratch) {
+cudaError_t launch_take_of_lists(const Call& call, const Scratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t n = call.index_lists.count;
   const TakenLists taken{gpu::MovedLists(call.lists, call.content),
@@ -320,24 +327,24 @@ cudaError_t launch_take_of_lists(const detail::TakeCall& call, const Scratch& sc
   return gpu::detail::launch(one, conclude_indices, taken, call.out_offsets, scratch.outcome, call.status);
 }
 
-Status launch(detail::TakeCall& call, const Policy&) noexcept {
+Status launch(Call& call, const Policy&) noexcept {
   const Scratch scratch(call, writes_elements(call), call.launch->scratch);
   return gpu::status_of(call.has_lists ? launch_take_of_lists(call, scratch)
                                        : launch_take_of_array(call, scratch.outcome));
 }
 
-gpu::WorkspaceSize workspace(const detail::TakeCall& call) noexcept {
+gpu::WorkspaceSize workspace(const Call& call) noexcept {
   return {.scratch = Scratch(call, writes_elements(call), nullptr).parts.bytes()};
 }
 
 }  // namespace
 #endif
 
-extern const upsweep::Rung<detail::TakeCall> take_on_device{.info = {.id = "cuda.take",
-                                                                     .idea = "indices checked where they are used",
-                                                                     .needs = "any GPU",
-                                                                     .traffic = "indices for each column, once"},
-                                                            .run = launch,
-                                                            .workspace = workspace};
+extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
+                                      .idea = "tiles of the result; indices checked where they are used",
+                                      .needs = "any GPU",
+                                      .traffic = "indices per column; elements read and written"},
+                             .run = launch,
+                             .workspace = workspace};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::taking

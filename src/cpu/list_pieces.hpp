@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/list_pieces.hpp: lists in any order, cut into pieces of equal work wherever they lie and however long they are.
+// cpu/list_pieces.hpp: lists in any order, cut into pieces of equal work wherever they lie and however long they are.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "cpu/blocks.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::cpu {
 
 /// What a list reads, in elements, and what it writes.
 struct ListSize {
@@ -36,12 +36,12 @@ class ListPieces {
   /// measure(i) is the ListSize of list i. Throws std::bad_alloc.
   template <class Measure>
   ListPieces(std::int64_t lists, int workers, const Measure& measure) : lists_(lists), workers_(workers) {
-    blocks_.resize(static_cast<std::size_t>(cpu::parts(lists, kBlockLists)) + 1);
-    first_bad_ = cpu::for_each_block_on(workers, lists, kBlocksAtOnce * kBlockLists, [&](cpu::Range range) {
+    blocks_.resize(static_cast<std::size_t>(parts(lists, kBlockLists)) + 1);
+    first_bad_ = for_each_block_on(workers, lists, kBlocksAtOnce * kBlockLists, [&](Range range) {
       std::int64_t bad = kNoIndex;
       const std::int64_t end = range.first + range.count;
       for (std::int64_t first = range.first; first < end; first += kBlockLists) {
-        bad = cpu::first_index(bad, measure_block(first, std::min(first + kBlockLists, end), measure));
+        bad = first_index(bad, measure_block(first, std::min(first + kBlockLists, end), measure));
       }
       return bad;
     });
@@ -56,7 +56,7 @@ class ListPieces {
   /// In every piece: `auto part = begin()`, part(ListPart) for each list, part.finish().
   template <class Measure, class Begin>
   void for_each(const Measure& measure, const Begin& begin) const {
-    cpu::for_each_block_on(workers_, blocks_.back().work, kPieceWork, [&](cpu::Range piece) {
+    for_each_block_on(workers_, blocks_.back().work, kPieceWork, [&](Range piece) {
       auto part = begin();
       visit(piece.first, piece.first + piece.count, measure, part);
       part.finish();
@@ -82,7 +82,7 @@ class ListPieces {
     std::int64_t bad = kNoIndex;
     for (std::int64_t i = first; i < end; ++i) {
       const ListSize size = measure(i);
-      if (size.is_bad) bad = cpu::first_index(bad, i);
+      if (size.is_bad) bad = first_index(bad, i);
       block.work += kListWork + size.reads;
       block.writes += size.writes;
     }
@@ -129,4 +129,4 @@ class ListPieces {
   bool overflows_ = false;
 };
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/marks.cpp: a mask becomes bits, block by block on every thread; columns are compacted by them.
-#include "select/marks.hpp"
+// cpu/marks.cpp: a mask becomes bits, block by block on every thread; columns are compacted by them.
+#include "cpu/marks.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -8,13 +8,10 @@
 
 #include "cpu/blocks.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::cpu {
 namespace {
 
-using cpu::kMarkBlock;
-using cpu::kMarkWord;
-
-std::int64_t mark_block(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, std::uint64_t* words,
+std::int64_t mark_block(const Mask& mask, Range range, const SelectKernels& kernels, std::uint64_t* words,
                         std::uint16_t* before) {
   if (mask.is_bitmap) return kernels.mark_bits(mask.data, mask.first_bit + range.first, range.count, words, before);
   return kernels.mark_bytes(mask.data + range.first, range.count, words, before);
@@ -22,20 +19,20 @@ std::int64_t mark_block(const Mask& mask, cpu::Range range, const cpu::SelectKer
 
 }  // namespace
 
-Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers)
-    : range_(range), word_count_(cpu::parts(range.count, kMarkWord) + 2) {
+Marks::Marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers)
+    : range_(range), word_count_(parts(range.count, kMarkWord) + 2) {
   std::uint64_t* words = few_words_;
   std::uint16_t* before = few_before_;
   std::int64_t* in_front = few_in_front_;
   if (word_count_ > kFewWords) {
-    many_words_ = cpu::Pages<std::uint64_t>(word_count_);
-    many_before_ = cpu::Pages<std::uint16_t>(word_count_);
+    many_words_ = Pages<std::uint64_t>(word_count_);
+    many_before_ = Pages<std::uint16_t>(word_count_);
     many_in_front_.resize(static_cast<std::size_t>(blocks()) + 1);
     words = many_words_.data();
     before = many_before_.data();
     in_front = many_in_front_.data();
   }
-  cpu::for_each_block_on(workers, range.count, kMarkBlock, [&](cpu::Range block) {
+  for_each_block_on(workers, range.count, kMarkBlock, [&](Range block) {
     const std::int64_t word = block.first / kMarkWord;
     in_front[block.first / kMarkBlock] =
         mark_block(mask, {range.first + block.first, block.count}, kernels, words + word, before + word);
@@ -50,9 +47,9 @@ Marks::Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kerne
   view_ = {words, before, in_front};
 }
 
-std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers) {
+std::int64_t count_marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers) {
   std::atomic<std::int64_t> total{0};
-  cpu::for_each_block_on(workers, range.count, kMarkBlock, [&](cpu::Range block) {
+  for_each_block_on(workers, range.count, kMarkBlock, [&](Range block) {
     std::uint64_t words[kMarkBlock / kMarkWord];
     std::uint16_t before[kMarkBlock / kMarkWord];
     total += mark_block(mask, {range.first + block.first, block.count}, kernels, words, before);
@@ -63,12 +60,12 @@ std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKe
 
 namespace {
 
-void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip,
-                 std::int64_t to, std::int64_t kept, const cpu::SelectKernels& kernels) {
-  const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
+void compact_run(const ContentColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip,
+                 std::int64_t to, std::int64_t kept, const SelectKernels& kernels) {
+  const Range range = part_of(marks.count(), kMarkBlock, block);
   const auto* const content = static_cast<const std::byte*>(column.data);
   auto* const out = static_cast<std::byte*>(column.out);
-  kernels.compact[cpu::moved_size(column.element_size)](
+  kernels.compact[moved_size(column.element_size)](
       {.content = content + (marks.first() + range.first) * column.element_size,
        .count = range.count,
        .words = marks.view().words + range.first / kMarkWord,
@@ -79,24 +76,17 @@ void compact_run(const SelectColumn& column, const Marks& marks, std::int64_t bl
 
 }  // namespace
 
-void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block,
-                   const cpu::SelectKernels& kernels) {
+void compact_block(const ContentColumn& column, const Marks& marks, std::int64_t block, const SelectKernels& kernels) {
   const std::int64_t* const in_front = marks.view().in_front + block;
   compact_run(column, marks, block, 0, in_front[0], in_front[1] - in_front[0], kernels);
 }
 
-void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
-                    const cpu::SelectKernels& kernels) {
+void compact_others(const ContentColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
+                    const SelectKernels& kernels) {
   const std::int64_t* const in_front = marks.view().in_front + block;
-  const cpu::Range range = cpu::part_of(marks.count(), kMarkBlock, block);
+  const Range range = part_of(marks.count(), kMarkBlock, block);
   compact_run(column, marks, block, ~std::uint64_t{0}, base + range.first - in_front[0],
               range.count - (in_front[1] - in_front[0]), kernels);
 }
 
-int workers_of(const detail::SelectCall& call, int threads) {
-  std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
-  for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;
-  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
-}
-
-}  // namespace upsweep::selection
+}  // namespace upsweep::cpu

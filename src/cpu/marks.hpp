@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// select/marks.hpp: a mask as bits with counts, made once for all columns and offsets.
+// cpu/marks.hpp: a mask as bits with counts, made once for all columns and offsets.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,30 @@
 #include "cpu/pages.hpp"
 #include "cpu/segments.hpp"
 #include "cpu/select_kernels.hpp"
-#include "upsweep/detail/select_call.hpp"
+#include "upsweep/detail/content_column.hpp"
+#include "upsweep/lists.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::cpu {
 
 /// The marks of a range of a mask. 5/32 bytes of memory per element; none is allocated for up to a block.
 class Marks {
  public:
   /// Throws std::bad_alloc.
-  Marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers);
+  Marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers);
   Marks(const Marks&) = delete;
   Marks& operator=(const Marks&) = delete;
 
-  [[nodiscard]] const cpu::MarkView& view() const { return view_; }
+  [[nodiscard]] const MarkView& view() const { return view_; }
   [[nodiscard]] std::int64_t first() const { return range_.first; }  ///< in the mask
   [[nodiscard]] std::int64_t count() const { return range_.count; }
   [[nodiscard]] std::int64_t total() const { return view_.in_front[blocks()]; }
-  [[nodiscard]] std::int64_t blocks() const { return cpu::parts(range_.count, cpu::kMarkBlock); }
+  [[nodiscard]] std::int64_t blocks() const { return parts(range_.count, kMarkBlock); }
   /// How many marks are set before a position.
   [[nodiscard]] std::int64_t rank(std::int64_t position) const {
     const auto at = static_cast<std::uint64_t>(position);
-    const std::uint64_t lower = (std::uint64_t{1} << (at % cpu::kMarkWord)) - 1;
-    return view_.in_front[at / cpu::kMarkBlock] + view_.before[at / cpu::kMarkWord] +
-           popcount(view_.words[at / cpu::kMarkWord] & lower);
+    const std::uint64_t lower = (std::uint64_t{1} << (at % kMarkWord)) - 1;
+    return view_.in_front[at / kMarkBlock] + view_.before[at / kMarkWord] +
+           popcount(view_.words[at / kMarkWord] & lower);
   }
 
  private:
@@ -42,31 +43,27 @@ class Marks {
     return static_cast<std::int64_t>((word * 0x0101010101010101U) >> 56);
   }
 
-  static constexpr std::int64_t kFewWords = cpu::kMarkBlock / cpu::kMarkWord + 2;
+  static constexpr std::int64_t kFewWords = kMarkBlock / kMarkWord + 2;
 
-  cpu::Range range_;
+  Range range_;
   std::int64_t word_count_;  ///< with the two past the last
   std::uint64_t few_words_[kFewWords];
   std::uint16_t few_before_[kFewWords];
   std::int64_t few_in_front_[2];
-  cpu::Pages<std::uint64_t> many_words_;
-  cpu::Pages<std::uint16_t> many_before_;
+  Pages<std::uint64_t> many_words_;
+  Pages<std::uint16_t> many_before_;
   std::vector<std::int64_t> many_in_front_;
-  cpu::MarkView view_{};
+  MarkView view_{};
 };
 
 /// How many booleans of a range are true.
-std::int64_t count_marks(const Mask& mask, cpu::Range range, const cpu::SelectKernels& kernels, int workers);
+std::int64_t count_marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers);
 
 /// Block `block` of a column's content to where it belongs: `flip` and `base` are CompactRun's, and where the output of the
 /// first block begins.
-void compact_block(const SelectColumn& column, const Marks& marks, std::int64_t block,
-                   const cpu::SelectKernels& kernels);
+void compact_block(const ContentColumn& column, const Marks& marks, std::int64_t block, const SelectKernels& kernels);
 /// The same of what is not marked, after `base` elements.
-void compact_others(const SelectColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
-                    const cpu::SelectKernels& kernels);
+void compact_others(const ContentColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
+                    const SelectKernels& kernels);
 
-/// How many threads a call is worth: by the bytes that it moves.
-int workers_of(const detail::SelectCall& call, int threads);
-
-}  // namespace upsweep::selection
+}  // namespace upsweep::cpu
