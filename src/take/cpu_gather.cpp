@@ -90,17 +90,17 @@ class TakePart {
 
   void operator()(const ListPart& part) {
     if (part.has_begin) call_.out_offsets[part.list] = part.out;
-    const bool is_null = taking::is_null(call_.lists, part.list);
+    const bool is_null = has_nulls_ && taking::is_null(call_.lists, part.list);
     const std::int64_t start = is_null ? 0 : lists_.start(part.list);
     const std::int64_t count = is_null ? 0 : lists_.stop(part.list) - start;
-    // A list without indices, whose bounds may be anything, is a range of none: no branch for it.
-    const std::int64_t first = of_indices_.start(part.list) & -std::int64_t{part.from < part.to};
+    const std::int64_t first = of_indices_.start(part.list);
     std::int64_t from = part.from;
     do {
       if (ranges_count_ == kRanges || taken_ == kBatch) finish();
       if (ranges_count_ == 0) out_ = part.out + from;
       const std::int64_t to = std::min(part.to, from + kBatch - taken_);
-      ranges_[ranges_count_++] = {.first = first + from, .stop = first + to, .start = start, .count = count};
+      ranges_[ranges_count_] = {.first = first + from, .stop = first + to, .start = start, .count = count};
+      ranges_count_ += from < to ? 1 : 0;  // the next one overwrites that of a list without indices: no branch for it
       taken_ += to - from;
       from = to;
     } while (from < part.to);
@@ -126,6 +126,7 @@ class TakePart {
   const IndexBounds& of_indices_;
   bool (*kernel_)(const void*, std::int64_t, const cpu::TakeRange*, std::int64_t, std::int64_t*);
   std::atomic<bool>& failed_;
+  const bool has_nulls_ = call_.lists.valid.is_given();
   cpu::TakeRange ranges_[kRanges];
   std::int64_t ranges_count_ = 0;
   std::int64_t out_ = 0;  // where the first range's output begins
