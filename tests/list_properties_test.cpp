@@ -230,7 +230,7 @@ TEST(ListProperties, FoldsByParentsAreThoseOfTheListsThatAreNotEmpty) {
     auto keys = room(ragged.lists());
     auto folds = room(ragged.lists());
     auto sums = room(ragged.lists());
-    const auto runs = reduce_by_key(any_policy("segmented"), parents, ragged.content, keys, folds).runs;
+    const auto runs = reduce_by_key(any_policy("by-key"), parents, ragged.content, keys, folds).runs;
     segmented_reduce(any_policy("segmented"), ragged.offsets, ragged.content, sums);
     std::int64_t run = 0;
     for (std::int64_t list = 0; list < ragged.lists(); ++list) {

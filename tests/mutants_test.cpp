@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "by_key/reference.hpp"
 #include "combinations/reference.hpp"
 #include "core/generated_lists.hpp"
 #include "list_lengths.hpp"
@@ -1136,6 +1137,31 @@ TEST(PositionsMutants, WrongElementsAreCaught) {
   EXPECT_EQ(wrong({7, 7, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), kNoIndex);
   EXPECT_EQ(wrong({7, 8, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), 1)
       << "a list's last is the next's";
+}
+
+// -------------------------------------------------------------------------------------------------------------- by key
+
+TEST(ByKeyMutants, WrongRunsAreCaught) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> keys{2, 2, 3, nan, nan, 2};
+  const std::vector<int> values{1, 2, 4, 8, 16, 32};
+  const auto offsets = by_key::expected_offsets(keys.data(), 6);
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 2, 3, 5, 6})) << "NaN is one key, and a key may come back";
+  const auto wrong_fold = [&](const std::vector<double>& out_keys, const std::vector<int>& out) {
+    return by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), add, 0);
+  };
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 32}), kNoIndex);
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {35, 4, 24, 32}), 0) << "a key's runs together";
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 7, 24, 32}), 1) << "a run goes on from the one before";
+  EXPECT_EQ(wrong_fold({2, 3, 2, 2}, {3, 4, 24, 32}), 2) << "the next run's key";
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 0}), 3) << "the last run is left out";
+  const auto wrong_scan = [&](const std::vector<int>& out, bool exclusive) {
+    return by_key::first_wrong_scan(offsets, values.data(), out.data(), add, 0, exclusive);
+  };
+  EXPECT_EQ(wrong_scan({1, 3, 4, 8, 24, 32}, false), kNoIndex);
+  EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 0}, true), kNoIndex);
+  EXPECT_EQ(wrong_scan({1, 3, 7, 8, 24, 32}, false), 2) << "a run goes on from the one before";
+  EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 24}, true), 5) << "the same, exclusive";
 }
 
 // -------------------------------------------------------------------------------------------------------- combinations

@@ -8,8 +8,10 @@
 //   exclusive_scan_by_key  init a    init c    c⊕d    init
 //   key_offsets            0 2 5 6                        the runs of equal keys, as lists
 //
-// Runs      are lists: reduced and scanned as segmented.hpp and segmented_scan.hpp say, by their rungs. Keys that are not
-//           sorted have several runs of one key, and each is reduced by itself.
+// Runs      are lists: reduced and scanned as segmented.hpp and segmented_scan.hpp say. Keys that are not sorted have several
+//           runs of one key, and each is reduced by itself.
+// Rungs     those of the ladder by-key. SegmentedResult::lists is how many runs there are; kNoIndex where cuda.cub, asked for by
+//           name, has scanned them, as it does not count them.
 // Shapes    n keys and n values; outputs of scans hold n. Outputs of reductions have room for the runs, or more; key_offsets()
 //           for one more than the runs. count_key_runs() says how many these are.
 // Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
@@ -24,16 +26,13 @@
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ranges>
-#include <span>
-#include <string_view>
 #include <type_traits>
 
+#include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -42,19 +41,7 @@
 
 namespace upsweep {
 
-/// The result of a reduction by keys.
-struct ReducedByKey {
-  std::int64_t runs;      ///< how many keys and values were written
-  std::string_view rung;  ///< the id of the rung that ran
-};
-
 namespace detail {
-
-struct Keys {
-  const void* data = nullptr;
-  std::int64_t length = 0;
-  Type type = Type::int64;
-};
 
 template <class T>
 Keys keys_at(const T* keys, std::int64_t n) {
@@ -62,59 +49,19 @@ Keys keys_at(const T* keys, std::int64_t n) {
   return {keys, n, type_of<ElementType<T>>()};
 }
 
-std::int64_t count_key_runs(const Policy& policy, const Keys& keys);
-/// Throws unequal_lengths where more than `room` offsets are to be written. Returns the runs.
-std::int64_t write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t room);
-
-/// The runs of equal keys, as lists.
-class KeyRuns {
- public:
-  KeyRuns(const Policy& policy, const Keys& keys);
-
-  [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] Lists lists() const { return Lists::by_offsets(offsets_.get(), count_); }
-  /// Each run's key.
-  void write_keys(const Policy& policy, const Keys& keys, void* out) const;
-
- private:
-  std::unique_ptr<std::int64_t[]> offsets_;  // before count_, whose initialiser fills it
-  std::int64_t count_;
-};
-
-/// The same of keys in device memory. Both wait for the stream.
-std::int64_t count_key_runs(const gpu::Policy& policy, const Keys& keys);
-std::int64_t write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t room);
-
-/// The runs of equal keys in device memory, as lists. The policy's memory resource must outlive it.
-class DeviceKeyRuns {
- public:
-  DeviceKeyRuns(const gpu::Policy& policy, const Keys& keys);
-
-  [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] Lists lists() const {
-    return Lists::by_offsets(static_cast<const std::int64_t*>(offsets_->scratch()), count_);
-  }
-  /// Each run's key. Does not wait.
-  void write_keys(void* out) const;
-
- private:
-  gpu::Policy policy_;
-  Keys keys_;
-  std::int64_t count_ = 0;
-  std::optional<gpu::Workspace> offsets_;
-};
-
-/// Throws unequal_lengths where outputs have no room for the runs, invalid_argument where the keys' overlaps something.
-void require_reduced(std::int64_t runs, std::span<const std::byte> keys, std::span<const std::byte> values,
-                     std::span<const std::byte> out_keys, std::int64_t keys_room, std::span<const std::byte> out,
-                     std::int64_t room);
-template <class R>
-std::span<const std::byte> bytes_of(const R& array) {
-  return std::as_bytes(std::span(std::ranges::data(array), static_cast<std::size_t>(std::ssize(array))));
+template <class In, class Out, class Op>
+SegmentedResult scan_by_key(const Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
+                            const Out& init, bool exclusive) {
+  const auto scan = host_scan_call({}, values, keys.length, out, op, init, exclusive, {});
+  const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
+  return {runs, rung};
 }
-template <class T>
-std::span<const std::byte> bytes_at(const T* data, std::int64_t n) {
-  return std::as_bytes(std::span(data, static_cast<std::size_t>(n)));
+template <class In, class Out, class Op>
+SegmentedResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
+                            const Out& init, bool exclusive) {
+  const auto scan = segmented_scan_call({}, values, keys.length, out, op, init, exclusive, {});
+  const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
+  return {runs, rung};
 }
 
 }  // namespace detail
@@ -144,14 +91,13 @@ template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArra
 ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op, detail::ElementOf<Out> init) {
   detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  const auto given = detail::keys_at(std::ranges::data(keys), std::ssize(keys));
-  const detail::KeyRuns runs(policy, given);
-  detail::require_reduced(runs.count(), detail::bytes_of(keys), detail::bytes_of(values), detail::bytes_of(out_keys),
-                          std::ssize(out_keys), detail::bytes_of(out), std::ssize(out));
-  const auto result = segmented_reduce(policy, runs.lists(), std::ranges::data(values), std::ssize(values),
-                                       std::ranges::data(out), op, init);
-  runs.write_keys(policy, given, std::ranges::data(out_keys));
-  return {runs.count(), result.rung};
+  const auto reduction =
+      detail::host_fold_call({}, std::ranges::data(values), std::ssize(values), std::ranges::data(out), op, init, {});
+  return detail::run_by_key(policy, {.keys = detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
+                                     .reduction = &reduction,
+                                     .out_keys = std::ranges::data(out_keys),
+                                     .keys_room = std::ssize(out_keys),
+                                     .room = std::ssize(out)});
 }
 /// The same, beginning with the operator's identity: `reduce_by_key(par, keys, values, out_keys, out)`.
 template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
@@ -169,8 +115,9 @@ template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArra
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
   detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  const detail::KeyRuns runs(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)));
-  return segmented_inclusive_scan(policy, runs.lists(), values, out, op, init);
+  detail::require_equal_lengths(std::ssize(keys), std::ssize(out));
+  return detail::scan_by_key(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
+                             std::ranges::data(values), std::ranges::data(out), op, init, false);
 }
 /// The same, beginning with the operator's identity: `inclusive_scan_by_key(par, keys, values, out)`.
 template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op = Add>
@@ -184,8 +131,9 @@ template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArra
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
   detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  const detail::KeyRuns runs(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)));
-  return segmented_exclusive_scan(policy, runs.lists(), values, out, op, init);
+  detail::require_equal_lengths(std::ssize(keys), std::ssize(out));
+  return detail::scan_by_key(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
+                             std::ranges::data(values), std::ranges::data(out), op, init, true);
 }
 /// The same, beginning with the operator's identity.
 template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op = Add>
@@ -213,14 +161,15 @@ std::int64_t key_offsets(const gpu::Policy& policy, const Key* keys, std::int64_
 template <class Key, class In, class Out, class Op>
 ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
                            Out* out, std::int64_t room, Op op, std::type_identity_t<Out> init) {
-  detail::require_array(values, n, "values");
-  detail::require_array(out_keys, room, "the keys of the runs");
-  detail::require_array(out, room, "output");
-  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
-  detail::require_reduced(runs.count(), detail::bytes_at(keys, n), detail::bytes_at(values, n),
-                          detail::bytes_at(out_keys, room), room, detail::bytes_at(out, room), room);
-  runs.write_keys(out_keys);  // first, as the reduction is waited for
-  return {runs.count(), segmented_reduce(policy, runs.lists(), values, n, out, op, init).rung};
+  const auto run = [&](detail::SegmentedCall& reduction) {
+    reduction.init = std::addressof(init);
+    return detail::run_by_key(policy, {.keys = detail::keys_at(keys, n),
+                                       .reduction = &reduction,
+                                       .out_keys = out_keys,
+                                       .keys_room = room,
+                                       .room = room});
+  };
+  return with_fold(detail::OnDevice{}, Lists{}, values, n, out, op, Mask{}, run);  // also that of segmented.cuh
 }
 /// The same, beginning with the operator's identity.
 template <class Key, class In, class Out, class Op = Add>
@@ -231,13 +180,14 @@ ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In*
 
 /// Inclusive scans of the runs' values, each beginning with `init`, of n keys, values and outputs.
 template <class Key, class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op, std::type_identity_t<Out> init) {
-  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
-  return segmented_inclusive_scan(policy, runs.lists(), values, n, out, op, init);
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, init, false);
 }
 /// The same, beginning with the operator's identity.
 template <class Key, class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op = {}) {
   return inclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());
@@ -245,13 +195,14 @@ SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
 template <class Key, class In, class Out, class Op>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op, std::type_identity_t<Out> init) {
-  const detail::DeviceKeyRuns runs(policy, detail::keys_at(keys, n));
-  return segmented_exclusive_scan(policy, runs.lists(), values, n, out, op, init);
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, init, true);
 }
 /// The same, beginning with the operator's identity.
 template <class Key, class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op = {}) {
   return exclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());

@@ -68,8 +68,9 @@ static constexpr DeviceKernel<SegmentedCall> kDeviceFold{
 
 /// use(call) with the operator and its kernel as the device has them.
 template <class In, class Out, class Op, class Use>
-static auto with_custom_fold(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                             const Mask& valid, Use use) {
+  requires RunsCustomFold<In, Out, Op>
+static auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                      const Mask& valid, Use use) {
   using Element = ElementType<In>;
   require_device_elements<Element, Out>();
   const auto on_device = device_operator<Out>(op);
@@ -85,7 +86,7 @@ template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
 SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                  Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::with_custom_fold(lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
+  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
     call.init = std::addressof(init);
     return SegmentedResult{lists.count, detail::run_segmented(policy, call)};
   });
@@ -98,7 +99,7 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
                                         std::type_identity_t<Out> init, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
-  return detail::with_custom_fold(lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
+  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
     call.init = std::addressof(init);
     call.status = status;
     return detail::run_segmented(policy, call);
@@ -114,8 +115,8 @@ WorkspaceSize segmented_workspace(const Policy& policy, const Lists& lists, std:
                                   const Mask& valid = {}) {
   const In* const content = nullptr;
   Out* const out = nullptr;
-  return upsweep::detail::with_custom_fold(
-      lists, content, n, out, op, valid,
+  return upsweep::detail::with_fold(
+      upsweep::detail::OnDevice{}, lists, content, n, out, op, valid,
       [&](upsweep::detail::SegmentedCall& call) { return upsweep::detail::segmented_workspace(policy, call); });
 }
 

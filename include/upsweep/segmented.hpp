@@ -118,6 +118,20 @@ SegmentedCall reducer_call(const Lists& lists, const In* content, std::int64_t n
   return call;
 }
 
+/// The same on the CPU, beginning with `init`. `op` and `init` must outlive the call.
+template <class In, class Out, class Op>
+SegmentedCall host_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                             const Out& init, const Mask& valid) {
+  using Element = ElementType<In>;
+  auto call = fold_call(lists, content, n, out, op, valid);
+  if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
+    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
+    call.custom_fold = &kCustomFold<Element, Out, Op>;
+  }
+  call.init = std::addressof(init);
+  return call;
+}
+
 /// A fold on a GPU.
 template <class In, class Out, class Op>
 SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
@@ -127,20 +141,23 @@ SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64
   return fold_call(lists, content, n, out, op, valid);
 }
 
+/// By it with_fold() is found in this namespace, wherever it is declared.
+struct OnDevice {};
+/// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented.cuh.
+template <class In, class Out, class Op, class Use>
+auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+               const Mask& valid, Use use) {
+  auto call = device_fold_call(lists, content, n, out, op, valid);
+  return use(call);
+}
+
 }  // namespace detail
 
 /// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                  Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  using Element = detail::ElementType<In>;
-  auto call = detail::fold_call(lists, content, n, out, op, valid);
-  if constexpr (detail::kCompiledOperator<Element, Out, Op> == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
-    call.custom_fold = &detail::kCustomFold<Element, Out, Op>;
-  }
-  call.init = std::addressof(init);
-  return {lists.count, detail::run_segmented(policy, call)};
+  return {lists.count, detail::run_segmented(policy, detail::host_fold_call(lists, content, n, out, op, init, valid))};
 }
 
 /// The same, beginning with the operator's identity: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.

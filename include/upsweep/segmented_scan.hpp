@@ -54,9 +54,10 @@ SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std
   return call;
 }
 
+/// The same on the CPU.
 template <class In, class Out, class Op>
-SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                               const Op& op, const Out& init, bool exclusive, const Mask& valid) {
+SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                                 const Out& init, bool exclusive, const Mask& valid) {
   using Element = ElementType<In>;
   SegmentedScanCall call = segmented_scan_call(lists, content, n, out, op, init, exclusive, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
@@ -64,7 +65,13 @@ SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const I
     call.custom_scan = &kCustomListScan<Element, Out, Op>;
     call.custom_fold = &kCustomFold<Element, Out, Op>;
   }
-  return {lists.count, run_segmented_scan(policy, call)};
+  return call;
+}
+
+template <class In, class Out, class Op>
+SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                               const Op& op, const Out& init, bool exclusive, const Mask& valid) {
+  return {lists.count, run_segmented_scan(policy, host_scan_call(lists, content, n, out, op, init, exclusive, valid))};
 }
 
 }  // namespace detail

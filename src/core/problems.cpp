@@ -24,6 +24,9 @@ extern const Problem kProblem;
 namespace segmented_scan {
 extern const Problem kProblem;
 }
+namespace by_key {
+extern const Problem kProblem;
+}
 namespace list_sorting {
 extern const Problem kProblem;
 }
@@ -54,11 +57,11 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem,      &reduction::kProblem,      &ragged::kProblem,
-                                        &segmented::kProblem, &segmented_scan::kProblem, &list_sorting::kProblem,
-                                        &selection::kProblem, &partitioning::kProblem,   &taking::kProblem,
-                                        &packing::kProblem,   &positions::kProblem,      &combining::kProblem,
-                                        &aggregate::kProblem, &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {&scan::kProblem,         &reduction::kProblem,      &ragged::kProblem,
+                                        &segmented::kProblem,    &segmented_scan::kProblem, &by_key::kProblem,
+                                        &list_sorting::kProblem, &selection::kProblem,      &partitioning::kProblem,
+                                        &taking::kProblem,       &packing::kProblem,        &positions::kProblem,
+                                        &combining::kProblem,    &aggregate::kProblem,      &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

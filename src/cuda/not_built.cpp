@@ -4,7 +4,7 @@
 
 #include "core/place.hpp"
 #include "cuda/device_call.hpp"
-#include "upsweep/by_key.hpp"
+#include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
@@ -54,10 +54,8 @@ LinkTimes measure_link(int) { refuse(); }
 
 std::unique_ptr<upsweep::Place> upsweep::device_place(Instance&) { gpu::refuse(); }
 
-// In segmented/key_runs.cu:
+// In by_key/key_runs.cu:
 std::int64_t upsweep::detail::count_key_runs(const gpu::Policy&, const Keys&) { gpu::refuse(); }
 std::int64_t upsweep::detail::write_key_offsets(const gpu::Policy&, const Keys&, std::int64_t*, std::int64_t) {
   gpu::refuse();
 }
-upsweep::detail::DeviceKeyRuns::DeviceKeyRuns(const gpu::Policy&, const Keys&) { gpu::refuse(); }
-void upsweep::detail::DeviceKeyRuns::write_keys(void*) const { gpu::refuse(); }

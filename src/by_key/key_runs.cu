@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// segmented/key_runs.cu: where runs of equal keys begin, on a GPU: a bit per key in one pass over the keys, then offsets from
+// by_key/key_runs.cu: where runs of equal keys begin, on a GPU: a bit per key in one pass over the keys, then offsets from
 // these bits.
 //
 // A block marks 32768 keys, a bit each, and counts the bits. One block scans the counts; the last of these is how many runs
@@ -8,15 +8,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "by_key/key_runs.hpp"
 #include "core/no_ladder.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/moved_lists.cuh"
-#include "segmented/key_runs.hpp"
-#include "upsweep/by_key.hpp"
+#include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace segmented {
+namespace by_key {
 namespace {
 
 using gpu::detail::kAllLanes;
@@ -34,12 +34,6 @@ struct RunBits {
   std::int64_t* before;  ///< the bits before each block, and all
   std::int64_t blocks;   ///< at least one
 };
-
-template <class T>
-__device__ __forceinline__ bool differ(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a != b && (a == a || b == b);
-  return a != b;
-}
 
 /// On all lanes, in words of which this lane's is the first.
 __device__ __forceinline__ std::int64_t first_word() {
@@ -152,13 +146,20 @@ gpu::Policy without_workspace(gpu::Policy policy) {
   return policy;
 }
 
+/// Throws what can be said of keys before they are looked at.
+void require_keys(const gpu::Policy& policy, const detail::Keys& keys) {
+  require_no_rung(policy.rung);
+  detail::require_array(keys.data, keys.length, "keys");
+  const gpu::CurrentDevice current(policy.device);
+  gpu::require_no_capture(policy.stream, "the calls of segmented.hpp in ..._async, with offsets that are there");
+  if (keys.length > 0) gpu::require_device_memory(keys.data, policy.device, "keys");
+}
+
 /// The bits of a call, and how many are set: waits for the stream.
 class MarkedRuns {
  public:
   MarkedRuns(const gpu::Policy& policy, const detail::Keys& keys)
-      : current_(checked(policy, keys)),
-        memory_(without_workspace(policy), {.scratch = bytes(keys.length)}),
-        n_(keys.length) {
+      : current_(policy.device), memory_(without_workspace(policy), {.scratch = bytes(keys.length)}), n_(keys.length) {
     gpu::ScratchParts parts(memory_.launch().scratch);
     runs_ = parts_of(parts, n_);
     const gpu::Stream stream = policy.stream;
@@ -179,14 +180,6 @@ class MarkedRuns {
  private:
   static constexpr const char* kFinding = "finding the runs of equal keys";
 
-  /// The device, once what can be checked there is.
-  static int checked(const gpu::Policy& policy, const detail::Keys& keys) {
-    detail::require_array(keys.data, keys.length, "keys");
-    const gpu::CurrentDevice current(policy.device);
-    gpu::require_no_capture(policy.stream, "the calls of segmented.hpp in ..._async, with offsets that are there");
-    if (keys.length > 0) gpu::require_device_memory(keys.data, policy.device, "keys");
-    return policy.device;
-  }
   static RunBits parts_of(gpu::ScratchParts& parts, std::int64_t n) {
     const std::int64_t blocks = n == 0 ? 1 : gpu::divided_up(n, kBlockKeys);
     auto* const words = parts.take<std::uint32_t>(blocks * kBlockWords);
@@ -209,27 +202,9 @@ class MarkedRuns {
 };
 
 }  // namespace
-}  // namespace segmented
 
-std::int64_t detail::count_key_runs(const gpu::Policy& policy, const Keys& keys) {
-  require_no_rung(policy.rung);
-  return segmented::MarkedRuns(policy, keys).count();
-}
-
-std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
-                                       std::int64_t room) {
-  require_no_rung(policy.rung);
-  require_array(offsets, room, "offsets");
-  const segmented::MarkedRuns runs(policy, keys);
-  segmented::require_room(runs.count(), room - 1, "offsets");
-  gpu::require_device_memory(offsets, policy.device, "offsets");
-  runs.write(offsets);
-  gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");
-  return runs.count();
-}
-
-detail::DeviceKeyRuns::DeviceKeyRuns(const gpu::Policy& policy, const Keys& keys) : policy_(policy), keys_(keys) {
-  const segmented::MarkedRuns runs(policy, keys);
+DeviceKeyRuns::DeviceKeyRuns(const gpu::Policy& policy, const detail::Keys& keys) : policy_(policy), keys_(keys) {
+  const MarkedRuns runs(policy, keys);
   count_ = runs.count();
   const std::int64_t bytes = (count_ + 1) * std::int64_t{sizeof(std::int64_t)};
   gpu::MemoryResource& memory = policy.memory != nullptr ? *policy.memory : gpu::pool();
@@ -237,17 +212,35 @@ detail::DeviceKeyRuns::DeviceKeyRuns(const gpu::Policy& policy, const Keys& keys
   runs.write(static_cast<std::int64_t*>(offsets_->scratch()));
 }
 
-void detail::DeviceKeyRuns::write_keys(void* out) const {
+void DeviceKeyRuns::write_keys(void* out) const {
   if (count_ == 0) return;
   const gpu::CurrentDevice current(policy_.device);
-  gpu::require_device_memory(out, policy_.device, "the keys of the runs");
-  const auto blocks = static_cast<unsigned>(gpu::divided_up(count_, segmented::kThreads));
-  const gpu::detail::Grid grid{.blocks = blocks, .threads = segmented::kThreads, .stream = policy_.stream};
-  const cudaError_t error = segmented::visit_size(size_of(keys_.type), [&]<class T>(std::type_identity<T>) {
-    return gpu::detail::launch(grid, segmented::take_keys<T>, static_cast<const T*>(keys_.data),
+  const auto blocks = static_cast<unsigned>(gpu::divided_up(count_, kThreads));
+  const gpu::detail::Grid grid{.blocks = blocks, .threads = kThreads, .stream = policy_.stream};
+  const cudaError_t error = visit_size(size_of(keys_.type), [&]<class T>(std::type_identity<T>) {
+    return gpu::detail::launch(grid, take_keys<T>, static_cast<const T*>(keys_.data),
                                static_cast<const std::int64_t*>(offsets_->scratch()), count_, static_cast<T*>(out));
   });
   gpu::require(error, "writing the keys of the runs");
+}
+
+}  // namespace by_key
+
+std::int64_t detail::count_key_runs(const gpu::Policy& policy, const Keys& keys) {
+  by_key::require_keys(policy, keys);
+  return by_key::MarkedRuns(policy, keys).count();
+}
+
+std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
+                                       std::int64_t room) {
+  by_key::require_keys(policy, keys);
+  require_array(offsets, room, "offsets");
+  const by_key::MarkedRuns runs(policy, keys);
+  by_key::require_room(runs.count(), room - 1, "offsets");
+  gpu::require_device_memory(offsets, policy.device, "offsets");
+  runs.write(offsets);
+  gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");
+  return runs.count();
 }
 
 }  // namespace upsweep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// segmented/key_runs.cpp: where runs of equal keys begin: counted block by block, then written, on all threads.
-#include "segmented/key_runs.hpp"
+// by_key/key_runs.cpp: where runs of equal keys begin: counted block by block, then written, on all threads.
+#include "by_key/key_runs.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,28 +10,20 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
-#include "upsweep/by_key.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace segmented {
+namespace by_key {
 namespace {
 
 using cpu::Range;
 
 /// Keys whose beginnings of runs are collected before they go to their place.
 constexpr std::int64_t kAtOnce = 512;
-
-template <class T>
-bool differ(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a != b && (a == a || b == b);
-  return a != b;
-}
 
 template <class T>
 bool begins_run(const T* keys, std::int64_t i) {
@@ -122,32 +114,14 @@ void require_room(std::int64_t runs, std::int64_t room, const char* what) {
                                          std::to_string(room) + " have too little room");
 }
 
-}  // namespace segmented
-
-std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
-  require_no_rung(policy.rung);
-  return segmented::with_runs(policy, keys, [](const auto& runs) { return runs.count(); });
-}
-
-std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets,
-                                       std::int64_t room) {
-  require_no_rung(policy.rung);
-  return segmented::with_runs(policy, keys, [&](const auto& runs) {
-    require_array(offsets, room, "offsets");
-    segmented::require_room(runs.count(), room - 1, "offsets");
-    runs.write(offsets);
-    return runs.count();
-  });
-}
-
-detail::KeyRuns::KeyRuns(const Policy& policy, const Keys& keys)
-    : count_(segmented::with_runs(policy, keys, [&](const auto& runs) {
+KeyRuns::KeyRuns(const Policy& policy, const detail::Keys& keys)
+    : count_(with_runs(policy, keys, [&](const auto& runs) {
         offsets_ = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(runs.count() + 1));
         runs.write(offsets_.get());
         return runs.count();
       })) {}
 
-void detail::KeyRuns::write_keys(const Policy& policy, const Keys& keys, void* out) const {
+void KeyRuns::write_keys(const Policy& policy, const detail::Keys& keys, void* out) const {
   visit_type(keys.type, [&]<class T>(std::type_identity<T>) {
     constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
     cpu::for_each_block(count_, kBlock, policy.threads, [&](cpu::Range runs) {
@@ -159,15 +133,22 @@ void detail::KeyRuns::write_keys(const Policy& policy, const Keys& keys, void* o
   });
 }
 
-void detail::require_reduced(std::int64_t runs, std::span<const std::byte> keys, std::span<const std::byte> values,
-                             std::span<const std::byte> out_keys, std::int64_t keys_room,
-                             std::span<const std::byte> out, std::int64_t room) {
-  segmented::require_room(runs, keys_room, "keys");
-  segmented::require_room(runs, room, "values");
-  CallArrays arrays;
-  for (const auto& other : {keys, values, out}) arrays.read(other.data(), std::ssize(other));
-  arrays.write(out_keys.data(), std::ssize(out_keys));
-  arrays.require_apart();
+}  // namespace by_key
+
+std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
+  require_no_rung(policy.rung);
+  return by_key::with_runs(policy, keys, [](const auto& runs) { return runs.count(); });
+}
+
+std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets,
+                                       std::int64_t room) {
+  require_no_rung(policy.rung);
+  return by_key::with_runs(policy, keys, [&](const auto& runs) {
+    require_array(offsets, room, "offsets");
+    by_key::require_room(runs.count(), room - 1, "offsets");
+    runs.write(offsets);
+    return runs.count();
+  });
 }
 
 }  // namespace upsweep
