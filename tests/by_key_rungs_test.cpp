@@ -136,8 +136,8 @@ TEST(ByKeyRungs, OperatorsOfOnesOwnAreAppliedInOrder) {
   for (const LengthPattern pattern : {LengthPattern::poisson, LengthPattern::fixed1000, LengthPattern::one}) {
     SCOPED_TRACE(tests::name(pattern));
     const auto keys = tests::keys_of<std::int32_t>(tests::make_lengths(pattern, 20'000));
-    std::vector<Affine<std::uint32_t>> values;
-    for (std::uint32_t i = 0; i < keys.size(); ++i) values.push_back({.a = 2 * i + 1, .b = i});
+    std::vector<Affine<std::uint32_t>> values(keys.size());
+    for (std::uint32_t i = 0; i < keys.size(); ++i) values[i] = {.a = 2 * i + 1, .b = i};
     check(keys, values, After{}, Affine<std::uint32_t>{.a = 3, .b = 5});
   }
 }

@@ -126,6 +126,87 @@ TEST_F(CudaByKey, KeysMayBeBool) {
   EXPECT_EQ(count_key_runs(gpu::Policy{}, keys.data(), 4), 3);
 }
 
+/// Every rung, with room for as many runs as keys, which cuda.cub asks for.
+template <class Key, class Value>
+void expect_of_every_rung(const std::vector<Key>& keys) {
+  const std::int64_t n = std::ssize(keys);
+  const auto values = small_values<Value>(n);
+  std::vector<Key> out_keys(keys.size());
+  std::vector<Value> sums(keys.size());
+  std::vector<Value> inclusive(keys.size());
+  std::vector<Value> exclusive(keys.size());
+  const std::int64_t runs = reduce_by_key(par, keys, values, out_keys, sums).runs;
+  out_keys.resize(static_cast<std::size_t>(runs));
+  sums.resize(static_cast<std::size_t>(runs));
+  inclusive_scan_by_key(par, keys, values, inclusive);
+  exclusive_scan_by_key(par, keys, values, exclusive, add, Value{5});
+  DeviceArray<Key> on_device(keys, 1);
+  DeviceArray<Value> content(values, 1);
+  for (const RungInfo& rung : tests::rungs_of("by-key", Backend::cuda)) {
+    SCOPED_TRACE(rung.id);
+    const tests::OwnStream stream;
+    const auto policy = gpu::Policy{}.with_rung(rung.id).with_stream(stream);
+    DeviceArray<Key> device_keys(n, 1);
+    DeviceArray<Value> device_out(n, 1);
+    const auto reduced =
+        reduce_by_key(policy, on_device.data(), content.data(), n, device_keys.data(), device_out.data(), n);
+    EXPECT_EQ(reduced.rung, rung.id);
+    ASSERT_EQ(reduced.runs, runs);
+    auto found_keys = device_keys.values();
+    auto found = device_out.values();
+    found_keys.resize(out_keys.size());
+    found.resize(sums.size());
+    EXPECT_EQ(found_keys, out_keys);
+    EXPECT_EQ(found, sums);
+    const auto scanned = inclusive_scan_by_key(policy, on_device.data(), content.data(), n, device_out.data());
+    EXPECT_EQ(scanned.rung, rung.id);
+    EXPECT_EQ(scanned.lists, rung.id == "cuda.cub" ? kNoIndex : runs);
+    EXPECT_EQ(device_out.values(), inclusive);
+    exclusive_scan_by_key(policy, on_device.data(), content.data(), n, device_out.data(), add, Value{5});
+    EXPECT_EQ(device_out.values(), exclusive);
+    EXPECT_TRUE(device_keys.intact() && device_out.intact());
+  }
+}
+
+TEST_F(CudaByKey, EveryRungDoesWhatTheCpuDoes) {
+  for (const std::int64_t n : {0, 1, 33, 4097, 300'007}) {
+    for (const std::int64_t longest : {1, 3, 700, 100'000}) {
+      SCOPED_TRACE(testing::Message() << n << " keys, runs of up to " << longest);
+      expect_of_every_rung<std::int64_t, double>(runs_of<std::int64_t>(n, longest));
+      expect_of_every_rung<std::uint32_t, std::int32_t>(runs_of<std::uint32_t>(n, longest));
+      expect_of_every_rung<std::int32_t, float>(runs_of<std::int32_t>(n, longest));
+      expect_of_every_rung<std::uint64_t, std::int64_t>(runs_of<std::uint64_t>(n, longest));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(CudaByKey, CubSaysWhatItDoesNotDo) {
+  const auto by_cub = gpu::Policy{}.with_rung("cuda.cub");
+  DeviceArray<std::int64_t> keys(std::vector<std::int64_t>{1, 1, 2}, 0);
+  DeviceArray<std::int16_t> short_keys(std::vector<std::int16_t>{1, 1, 2}, 0);
+  DeviceArray<int> values(std::vector<int>{1, 2, 3}, 0);
+  DeviceArray<std::int64_t> out_keys(3);
+  DeviceArray<std::int16_t> short_out(3);
+  DeviceArray<int> out(3);
+  const auto reduce_by = [&](const gpu::Policy& policy, std::int64_t room, auto op, int init) {
+    return code_of(
+        [&] { reduce_by_key(policy, keys.data(), values.data(), 3, out_keys.data(), out.data(), room, op, init); });
+  };
+  EXPECT_EQ(reduce_by(by_cub, 3, add, 0), Code::ok);
+  EXPECT_EQ(reduce_by(by_cub, 2, add, 0), Code::unsupported) << "room";
+  EXPECT_EQ(reduce_by(by_cub, 3, add, 1), Code::unsupported) << "init";
+  EXPECT_EQ(reduce_by(by_cub, 3, max, 0), Code::unsupported) << "operator";
+  EXPECT_EQ(reduce_by(by_cub.with_overflow(Overflow::checked), 3, add, 0), Code::unsupported) << "checked";
+  EXPECT_EQ(
+      code_of([&] { reduce_by_key(by_cub, short_keys.data(), values.data(), 3, short_out.data(), out.data(), 3); }),
+      Code::unsupported)
+      << "keys";
+  const auto checked = gpu::Policy{}.with_overflow(Overflow::checked);
+  EXPECT_EQ(code_of([&] { inclusive_scan_by_key(checked, keys.data(), values.data(), 3, out.data()); }),
+            Code::unsupported);
+}
+
 TEST_F(CudaByKey, OutputsMayHaveMoreRoomAndScansBeInPlace) {
   const auto keys = runs_of<std::int16_t>(100'003, 50);
   const std::int64_t n = std::ssize(keys);
@@ -201,7 +282,7 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   EXPECT_EQ(code_of([&] { count_key_runs(policy.with_device(99), on_device.data(), 3); }), Code::no_device);
   DeviceArray<std::int64_t> offsets(2);
   EXPECT_EQ(code_of([&] { key_offsets(policy, on_device.data(), 3, offsets.data(), 2); }), Code::unequal_lengths);
-  const gpu::Policy named = policy.with_rung("cuda.shares");
+  const gpu::Policy named = policy.with_rung("cuda.runs");
   EXPECT_EQ(code_of([&] { key_offsets(named, on_device.data(), 3, offsets.data(), 2); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { count_key_runs(named, on_device.data(), 3); }), Code::unknown_rung);
   EXPECT_TRUE(offsets.intact());
