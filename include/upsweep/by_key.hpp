@@ -18,7 +18,8 @@
 // Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
 //           sum that does not fit, unknown_rung (count_key_runs() and key_offsets() have no ladder), and those of
 //           segmented.hpp. Then outputs are unspecified.
-// In place  outputs must not overlap inputs, but that of a scan may be its values. Takes 8 bytes of memory a run.
+// In place  outputs must not overlap inputs, but that of a scan may be its values.
+// Memory    8 bytes a run and 1/8 of a byte a key.
 // On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented.hpp and
 //           segmented_scan.hpp take there, and for reductions by operators of one's own with segmented.cuh. The keys are read
 //           once, and all calls wait, as nobody knows before how many runs there are. 8 bytes a run and 1/8 of a byte a key

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// by_key/cpu_runs.cpp: the runs are counted by all threads, written as offsets, and done as lists.
+// by_key/cpu_runs.cpp: a bit for each key that begins a run, by all threads, offsets from the bits, and then the runs are lists.
 //
-// Idea   Threads count the ends of runs in blocks of keys, without a branch on them; sums of the counts say where each block's
-//        offsets go. Then the runs are lists, and the top rungs of lists take short ones abreast and cut long ones.
-// Cost   Keys read twice, of short blocks from a cache; 8 bytes a run written and read; values read, results written.
-//        Work n, depth n/p.
-// Needs  AVX-512, AVX2 or baseline. 8 bytes of memory a run.
-// Limit  The memory: keys are read once more than they must be, and so are offsets.
+// Idea   Threads compare blocks of keys with those before them, by vectors, and leave a bit for each key; sums of how many are set
+//        say where each block's offsets go. Then the runs are lists, and the top rungs of lists take short ones abreast and cut
+//        long ones.
+// Cost   Keys and values read once, results written; 1/8 of a byte a key and 8 bytes a run written and read; each run's key read
+//        once more. Work n, depth n/p.
+// Needs  AVX-512, AVX2 or baseline. 1/8 of a byte a key and 8 bytes a run of memory.
+// Limit  Of short runs their offsets, which are new memory in each call, and a second look at the keys.
 // From   src/segmented and src/segmented_scan, which say where theirs are from.
 #include <new>
 
@@ -36,9 +37,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_runs{.info = {.id = "cpu.runs",
-                                    .idea = "runs counted by all threads, then done as lists",
+                                    .idea = "a bit where a run begins; runs done as lists",
                                     .needs = "AVX2, AVX-512 or baseline",
-                                    .traffic = "keys read twice, values once; offsets of runs both ways"},
+                                    .traffic = "keys and values read, results written; offsets of runs both ways"},
                            .refusal = needs_isa,
                            .run = run};
 

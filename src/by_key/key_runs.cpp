@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// by_key/key_runs.cpp: where runs of equal keys begin: counted block by block, then written, on all threads.
+// by_key/key_runs.cpp: where runs of equal keys begin, on all threads: a bit per key in one pass over the keys, then offsets from
+// these bits.
 #include "by_key/key_runs.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
-#include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -14,6 +16,7 @@
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
+#include "cpu/list_kernels.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -22,48 +25,38 @@ namespace {
 
 using cpu::Range;
 
-/// Keys whose beginnings of runs are collected before they go to their place.
+/// Keys that are compared at a time: what comes of it stays in the core's first cache. As many words of bits are whole.
 constexpr std::int64_t kAtOnce = 512;
+/// Keys of a word of bits.
+constexpr std::int64_t kWord = 64;
 
-template <class T>
-bool begins_run(const T* keys, std::int64_t i) {
-  return i == 0 || differ(keys[i - 1], keys[i]);
-}
+template <int kSize>
+using Unsigned = std::conditional_t<
+    kSize == 1, std::uint8_t,
+    std::conditional_t<kSize == 2, std::uint16_t, std::conditional_t<kSize == 4, std::uint32_t, std::uint64_t>>>;
 
+/// Not zero where a key is another than the one before it.
 template <class T>
-std::int64_t count_runs(const T* keys, Range range) {
-  std::int64_t runs = range.first == 0 ? 1 : 0;
-  for (std::int64_t i = std::max<std::int64_t>(range.first, 1); i < range.first + range.count; ++i) {
-    runs += differ(keys[i - 1], keys[i]) ? 1 : 0;
-  }
-  return runs;
-}
-
-/// Writes where the runs of the range begin. A place past the last would be the next range's, so they are collected first.
-template <class T>
-void write_runs(const T* keys, Range range, std::int64_t* offsets) {
-  const std::int64_t end = range.first + range.count;
-  for (std::int64_t first = range.first; first < end; first += kAtOnce) {
-    std::int64_t begins[kAtOnce];
-    std::size_t count = 0;
-    for (std::int64_t i = first; i < std::min(end, first + kAtOnce); ++i) {
-      begins[count] = i;
-      count += begins_run(keys, i) ? 1U : 0U;
-    }
-    offsets = std::copy_n(begins, count, offsets);
+Unsigned<sizeof(T)> difference(T before, T key) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return differ(before, key) ? 1 : 0;
+  } else {
+    return static_cast<Unsigned<sizeof(T)>>(before ^ key);
   }
 }
 
-/// The runs of keys of one type, and how many of them begin before each block.
+/// The runs of keys of one type: a bit for each key that begins one, and how many do before each block.
 template <class T>
 class Runs {
  public:
-  Runs(const detail::Keys& keys, int threads)
+  Runs(const detail::Keys& keys, const Policy& policy)
       : keys_(static_cast<const T*>(keys.data)),
         n_(keys.length),
-        threads_(threads),
+        threads_(policy.threads),
+        words_(std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(cpu::parts(n_, kWord)))),
         before_(static_cast<std::size_t>(cpu::parts(n_, kBlock))) {
-    for_each_block([&](std::size_t block, Range range) { before_[block] = count_runs(keys_, range); });
+    const auto nonzero = cpu::list_kernels(policy.isa).nonzero[cpu::at(type_of<Bits>())];
+    for_each_block([&](std::size_t block, Range range) { before_[block] = mark(range, nonzero); });
     for (std::int64_t& runs : before_) {
       const std::int64_t here = runs;
       runs = count_;
@@ -74,12 +67,14 @@ class Runs {
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// count() + 1 of them.
   void write(std::int64_t* offsets) const {
-    for_each_block([&](std::size_t block, Range range) { write_runs(keys_, range, offsets + before_[block]); });
+    for_each_block([&](std::size_t block, Range range) { write_block(range, offsets + before_[block]); });
     offsets[count_] = n_;
   }
 
  private:
+  using Bits = Unsigned<sizeof(T)>;
   static constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(T)};
+  static_assert(kBlock % kAtOnce == 0 && kAtOnce % kWord == 0);
 
   template <class Work>
   void for_each_block(Work work) const {
@@ -89,9 +84,37 @@ class Runs {
     });
   }
 
+  /// Returns how many runs begin in the range.
+  template <class Nonzero>
+  std::int64_t mark(Range range, Nonzero nonzero) {
+    const std::int64_t end = range.first + range.count;
+    std::int64_t runs = 0;
+    for (std::int64_t first = range.first; first < end; first += kAtOnce) {
+      const std::int64_t count = std::min(kAtOnce, end - first);
+      Bits differences[kAtOnce];
+      differences[0] = first == 0 ? Bits{1} : difference(keys_[first - 1], keys_[first]);
+      for (std::int64_t k = 1; k < count; ++k) differences[k] = difference(keys_[first + k - 1], keys_[first + k]);
+      std::uint64_t* const words = words_.get() + first / kWord;
+      const std::int64_t in_words = cpu::parts(count, kWord);
+      words[in_words - 1] = 0;  // the last one may have fewer bits
+      nonzero(differences, count, reinterpret_cast<std::uint8_t*>(words));
+      for (std::int64_t w = 0; w < in_words; ++w) runs += std::popcount(words[w]);
+    }
+    return runs;
+  }
+
+  void write_block(Range range, std::int64_t* offsets) const {
+    for (std::int64_t first = range.first; first < range.first + range.count; first += kWord) {
+      for (std::uint64_t left = words_[static_cast<std::size_t>(first / kWord)]; left != 0; left &= left - 1) {
+        *offsets++ = first + std::countr_zero(left);
+      }
+    }
+  }
+
   const T* keys_;
   std::int64_t n_;
   int threads_;
+  std::unique_ptr<std::uint64_t[]> words_;
   std::vector<std::int64_t> before_;
   std::int64_t count_ = 0;
 };
@@ -101,7 +124,7 @@ template <class Use>
 auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
   require_policy(policy);
   detail::require_array(keys.data, keys.length, "keys");
-  return visit_type(keys.type, [&]<class T>(std::type_identity<T>) { return use(Runs<T>(keys, policy.threads)); });
+  return visit_type(keys.type, [&]<class T>(std::type_identity<T>) { return use(Runs<T>(keys, policy)); });
 } catch (const std::bad_alloc&) {
   throw Error(Code::out_of_memory, "no memory left for the runs of equal keys");
 }
