@@ -1,28 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/c_api_test.c: upsweep.h from C: every call, its errors, and the lists of problems and rungs. */
+/* tests/c_api_test.c: upsweep.h from C: its calls on arrays, their errors, the lists of problems and rungs, and devices. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "upsweep/upsweep.h"
-
-static int failures = 0;
-
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
-      ++failures;                                                             \
-      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
-    }                                                                         \
-  } while (0)
-
-static upsweep_array array_of(void* data, int64_t length, upsweep_type type) {
-  upsweep_array array;
-  array.data = data;
-  array.length = length;
-  array.type = type;
-  return array;
-}
+#include "c_check.h"
 
 static void scans(void) {
   int32_t in[] = {3, -1, 4};
@@ -141,6 +122,21 @@ static void places(void) {
   CHECK(upsweep_scan(&place, "add", 0, NULL, from, to, &result) == 2);
 }
 
+static void devices(void) {
+  upsweep_device device;
+  upsweep_result result;
+  const int count = upsweep_device_count();
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    CHECK(upsweep_describe_device(ordinal, &device, &result) == 0);
+    CHECK(strlen(device.error) > 0 || (strlen(device.name) > 0 && device.major > 0 && device.memory_bytes > 0));
+  }
+  CHECK(count == 0 || upsweep_has_cuda() == 1);
+  CHECK(upsweep_describe_device(count, &device, &result) == 4);
+  CHECK(strcmp(result.code, "no_device") == 0 && result.index == -1);
+  CHECK(upsweep_describe_device(-1, &device, NULL) == 4);
+  CHECK(upsweep_describe_device(0, NULL, NULL) == 2);
+}
+
 int main(void) {
   scans();
   scans_of_what_is_wrong();
@@ -149,5 +145,6 @@ int main(void) {
   sums();
   ladders();
   places();
+  devices();
   return failures == 0 ? 0 : 1;
 }

@@ -1,88 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// dynamic/c_api.cpp: upsweep.h: places made into policies, exceptions into results.
+// dynamic/c_api.cpp: upsweep.h: its functions on arrays, and what it says of the library.
 #include <algorithm>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dynamic/c_call.hpp"
 #include "upsweep/aggregate.hpp"
-#include "upsweep/dynamic.hpp"
-#include "upsweep/error.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/subset_sum.hpp"
-#include "upsweep/upsweep.h"
 
-namespace upsweep {
+namespace upsweep::c {
 namespace {
 
 static_assert(UPSWEEP_FLOAT64 == static_cast<int>(Type::float64) && UPSWEEP_UINT8 == static_cast<int>(Type::uint8),
               "upsweep.h lists the types in the order of types.hpp");
-
-template <std::size_t kSize>
-void put(char (&to)[kSize], std::string_view text) {
-  to[text.copy(to, kSize - 1)] = '\0';
-}
-
-int report(upsweep_result* result, Code code, std::int64_t index, std::string_view rung, std::string_view message) {
-  if (result != nullptr) {
-    put(result->code, word(code));
-    result->index = index;
-    put(result->rung, rung);
-    put(result->message, message);
-  }
-  return exit_code(code);
-}
-
-/// `run` returns the rung; whatever it throws ends here.
-template <class Run>
-int guarded(upsweep_result* result, const Run& run) noexcept {
-  try {
-    return report(result, Code::ok, kNoIndex, run(), "");
-  } catch (const Error& error) {
-    return report(result, error.code(), error.index(), "", error.what());
-  } catch (const std::bad_alloc&) {
-    return report(result, Code::out_of_memory, kNoIndex, "", "not enough memory");
-  } catch (const std::exception& error) {
-    return report(result, Code::device_failed, kNoIndex, "", error.what());
-  }
-}
-
-/// run(policy) with the place's Policy or gpu::Policy.
-template <class Run>
-std::string_view at(const upsweep_place* place, const Run& run) {
-  constexpr upsweep_place kDefault = UPSWEEP_PLACE_DEFAULT;
-  const upsweep_place& where = place != nullptr ? *place : kDefault;
-  const std::string_view rung = where.rung != nullptr ? where.rung : "";
-  if (where.device != UPSWEEP_HOST) {
-    return run(
-        gpu::Policy{}.with_device(where.device).with_stream(static_cast<gpu::Stream>(where.stream)).with_rung(rung));
-  }
-  return run(Policy{
-      .threads = where.threads, .rung = rung, .overflow = where.checked != 0 ? Overflow::checked : Overflow::wrap});
-}
-
-Type type_of_c(upsweep_type type) {
-  const int value = static_cast<int>(type);
-  if (value >= 0 && value < kTypeCount) return static_cast<Type>(value);
-  throw Error(Code::invalid_argument, "type: " + std::to_string(value) + " is no upsweep_type");
-}
-
-dynamic::ConstArray input(const upsweep_array& array) { return {array.data, array.length, type_of_c(array.type)}; }
-
-Operator operator_of_c(const char* op) {
-  const auto found = op != nullptr ? parse_operator(op) : std::nullopt;
-  if (found) return *found;
-  throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op != nullptr ? op : "") + "'");
-}
-
-/// The elements, which must be of that type.
-template <class T>
-const T* elements(const upsweep_array& array, const char* what) {
-  if (type_of_c(array.type) == type_of<T>()) return static_cast<const T*>(array.data);
-  throw Error(Code::invalid_argument, std::string(what) + " must be " + std::string(name(type_of<T>())) + ", not " +
-                                          std::string(name(type_of_c(array.type))));
-}
 
 /// Null: there is no such rung. Descriptions are string literals: a null ends them.
 const RungInfo* rung_at(int problem, int rung) {
@@ -92,14 +24,15 @@ const RungInfo* rung_at(int problem, int rung) {
 }
 
 }  // namespace
-}  // namespace upsweep
+}  // namespace upsweep::c
 
-using namespace upsweep;  // NOLINT(google-build-using-namespace): the functions of this file are C's
+using namespace upsweep;     // NOLINT(google-build-using-namespace): the functions of this file are C's
+using namespace upsweep::c;  // NOLINT(google-build-using-namespace)
 
 int upsweep_scan(const upsweep_place* place, const char* op, int exclusive, const void* init, upsweep_array in,
                  upsweep_array out, upsweep_result* result) {
   return guarded(result, [&] {
-    const dynamic::Array to{out.data, out.length, type_of_c(out.type)};
+    const dynamic::Array to = output(out);
     const dynamic::ScanOptions options{.op = operator_of_c(op), .exclusive = exclusive != 0};
     dynamic::Carry carry = init != nullptr     ? dynamic::Carry::of(to.type, init)
                            : options.exclusive ? dynamic::Carry::identity(options.op, to.type)
@@ -181,3 +114,25 @@ const char* upsweep_rung_idea(int problem, int rung) {
 }
 
 int upsweep_device_count(void) { return static_cast<int>(gpu::devices().size()); }
+
+int upsweep_has_cuda(void) { return gpu::is_built() ? 1 : 0; }
+
+int upsweep_describe_device(int ordinal, upsweep_device* device, upsweep_result* result) {
+  return guarded(result, [&] {
+    detail::require_array(device, 1, "device");
+    const std::vector<gpu::Device>& all = gpu::devices();
+    if (ordinal < 0 || ordinal >= std::ssize(all)) {
+      throw Error(Code::no_device,
+                  "there is no GPU " + std::to_string(ordinal) + ": " + std::to_string(all.size()) + " are known");
+    }
+    const gpu::Device& known = all[static_cast<std::size_t>(ordinal)];
+    put(device->name, known.name);
+    put(device->error, known.error);
+    device->major = known.major;
+    device->minor = known.minor;
+    device->multiprocessors = known.multiprocessors;
+    device->memory_bytes = known.memory_bytes;
+    device->l2_bytes = known.l2_bytes;
+    return "";
+  });
+}
