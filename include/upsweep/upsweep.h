@@ -51,7 +51,7 @@ typedef struct upsweep_place {
 typedef struct upsweep_result {
   char code[24];     /* "ok", "overflow", …: stable, for programs */
   int64_t index;     /* the first offending element or list; -1 where the error is not about one */
-  char rung[40];     /* the rung that ran; "" after an error, and where a call does not say */
+  char rung[40];     /* the rung that ran; "" after an error, and of calls that have no ladder */
   char message[512]; /* what was wrong, where, and what to do; cut off at its end */
 } upsweep_result;
 

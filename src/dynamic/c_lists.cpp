@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "dynamic/c_call.hpp"
@@ -164,22 +162,6 @@ struct Tuples {
   }
 };
 
-std::int64_t count_runs(const Policy& policy, const auto* keys, std::int64_t n) {
-  return count_key_runs(policy, std::span(keys, static_cast<std::size_t>(n)));
-}
-std::int64_t count_runs(const gpu::Policy& policy, const auto* keys, std::int64_t n) {
-  return count_key_runs(policy, keys, n);
-}
-std::int64_t write_runs(const Policy& policy, const auto* keys, std::int64_t n, std::int64_t* offsets,
-                        std::int64_t room) {
-  return key_offsets(policy, std::span(keys, static_cast<std::size_t>(n)),
-                     std::span(offsets, static_cast<std::size_t>(room)));
-}
-std::int64_t write_runs(const gpu::Policy& policy, const auto* keys, std::int64_t n, std::int64_t* offsets,
-                        std::int64_t room) {
-  return key_offsets(policy, keys, n, offsets, room);
-}
-
 }  // namespace
 }  // namespace upsweep::c
 
@@ -264,9 +246,11 @@ int upsweep_partition(const upsweep_place* place, const upsweep_mask* mask, cons
   return guarded(result, [&] {
     const Mask of = mask_of_c(&given(mask, "mask"), "mask");
     const auto moved = columns_of_c(columns, column_count);
+    detail::PartitionCall call{.mask = of, .columns = moved};
     return at(place, [&](const auto& policy) {
-      give(kept, partition(policy, of, std::span<const SelectColumn>(moved)));
-      return "";
+      const std::string_view rung = detail::run_partition(policy, call);
+      give(kept, call.kept);
+      return rung;
     });
   });
 }
@@ -276,10 +260,8 @@ int upsweep_take(const upsweep_place* place, upsweep_array indices, const upswee
   return guarded(result, [&] {
     const Indices which = indices_of_c(indices);
     const auto moved = columns_of_c(columns, column_count);
-    return at(place, [&](const auto& policy) {
-      take(policy, which, std::span<const SelectColumn>(moved));
-      return "";
-    });
+    detail::TakeCall call{.indices = which, .columns = moved};
+    return at(place, [&](const auto& policy) { return detail::run_take(policy, call); });
   });
 }
 
@@ -292,9 +274,12 @@ int upsweep_take_lists(const upsweep_place* place, const upsweep_lists* lists, i
     const Indices which = indices_of_c(indices);
     auto* const to = offsets_in(offsets, of_indices.count);
     const auto moved = columns_of_c(columns, column_count);
+    detail::TakeCall call = detail::take_call(of, content, of_indices, which, to);
+    call.columns = moved;
     return at(place, [&](const auto& policy) {
-      give(taken, take(policy, of, content, of_indices, which, to, std::span<const SelectColumn>(moved)));
-      return "";
+      const std::string_view rung = detail::run_take(policy, call);
+      give(taken, call.taken);
+      return rung;
     });
   });
 }
@@ -438,15 +423,12 @@ int upsweep_cartesian(const upsweep_place* place, const upsweep_lists* inputs, c
 int upsweep_key_offsets(const upsweep_place* place, upsweep_array keys, const upsweep_array* offsets, int64_t* runs,
                         upsweep_result* result) {
   return guarded(result, [&] {
-    const dynamic::ConstArray of = input(keys);
-    detail::require_array(of.data, of.length, "keys");
+    const dynamic::ConstArray array = input(keys);
+    const detail::Keys of{array.data, array.length, array.type};
     auto* const to = offsets != nullptr ? positions_in(*offsets, "offsets") : nullptr;
     return at(place, [&](const auto& policy) {
-      give(runs, visit_type(of.type, [&]<class T>(std::type_identity<T>) {
-             const auto* const each = static_cast<const T*>(of.data);
-             return offsets != nullptr ? write_runs(policy, each, of.length, to, offsets->length)
-                                       : count_runs(policy, each, of.length);
-           }));
+      give(runs, offsets != nullptr ? detail::write_key_offsets(policy, of, to, offsets->length)
+                                    : detail::count_key_runs(policy, of));
       return "";
     });
   });
