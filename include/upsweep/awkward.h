@@ -80,6 +80,23 @@ struct upsweep_awkward_error {
   X(float64, double, uint64, uint64_t) \
   X(float64, double, float32, float)
 
+/* Tags and indices of unions: X(name of the tags, their type, name of the indices, their type). */
+#define UPSWEEP_AWKWARD_UNIONS(X) \
+  X(8, int8_t, 32, int32_t) X(8, int8_t, U32, uint32_t) X(8, int8_t, 64, int64_t) X(64, int64_t, 64, int64_t)
+
+/* Those of a union and of the union in it, whose tags are int8: X(..., name of the inner indices, their type). */
+#define UPSWEEP_AWKWARD_NESTED_UNIONS(X)     \
+  X(8, int8_t, 32, int32_t, 32, int32_t)     \
+  X(8, int8_t, 32, int32_t, U32, uint32_t)   \
+  X(8, int8_t, 32, int32_t, 64, int64_t)     \
+  X(8, int8_t, U32, uint32_t, 32, int32_t)   \
+  X(8, int8_t, U32, uint32_t, U32, uint32_t) \
+  X(8, int8_t, U32, uint32_t, 64, int64_t)   \
+  X(8, int8_t, 64, int64_t, 32, int32_t)     \
+  X(8, int8_t, 64, int64_t, U32, uint32_t)   \
+  X(8, int8_t, 64, int64_t, 64, int64_t)     \
+  X(64, int64_t, 64, int64_t, 64, int64_t)
+
 /* ------------------------------------------------------------------------------------------------- offsets: lists.cpp
  * awkward_ListArray{32,U32,64}_compact_offsets_64            offsets of the lists packed; they hold length + 1. Errors:
  *                                                            "stops[i] < starts[i]", or "offsets overflow int64"; then
@@ -224,6 +241,177 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
       int64_t* toptr, const T* fromptr, const int64_t* offsets, const int64_t* starts, int64_t outlength);
 UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
+
+/* awkward_reduce_count_64                              the length of each list
+ * awkward_NumpyArray_reduce_adjust_starts_64           toptr[i] -= starts[i] where it is not negative; offsets are not used
+ * awkward_NumpyArray_reduce_mask_ByteMaskedArray_64    whether each list is empty */
+struct upsweep_awkward_error awkward_reduce_count_64(int64_t* toptr, const int64_t* offsets, int64_t outlength);
+struct upsweep_awkward_error awkward_NumpyArray_reduce_adjust_starts_64(int64_t* toptr, int64_t outlength,
+                                                                        const int64_t* offsets, const int64_t* starts);
+struct upsweep_awkward_error awkward_NumpyArray_reduce_mask_ByteMaskedArray_64(int8_t* toptr, const int64_t* offsets,
+                                                                               int64_t outlength);
+
+/* ------------------------------------------------------------------------------------------------- unions: unions.cpp
+ * awkward_UnionArray{tags}_{indices}_simplify_one_to8_64     (towhich, fromindex[i] + base) where fromtags[i] == fromwhich
+ * awkward_UnionArray{tags}_{indices}_simplify8_{indices}_to8_64
+ *                                                            the same, of a union in a union
+ * awkward_UnionArray{tags}_{indices}_nestedfill_tags_index_64
+ *                                                            fromcounts[i] elements from tmpstarts[i] on, numbered through,
+ *                                                            past which the starts are moved
+ * awkward_UnionArray_fillna_from{32,U32,64}_to64             negative indices become 0 */
+#define UPSWEEP_AWKWARD_KERNELS(TAGS, TAG, INDICES, INDEX)                                            \
+  struct upsweep_awkward_error awkward_UnionArray##TAGS##_##INDICES##_simplify_one_to8_64(            \
+      int8_t* totags, int64_t* toindex, const TAG* fromtags, const INDEX* fromindex, int64_t towhich, \
+      int64_t fromwhich, int64_t length, int64_t base);                                               \
+  struct upsweep_awkward_error awkward_UnionArray##TAGS##_##INDICES##_nestedfill_tags_index_64(       \
+      TAG* totags, INDEX* toindex, int64_t* tmpstarts, TAG tag, const int64_t* fromcounts, int64_t length);
+UPSWEEP_AWKWARD_UNIONS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+#define UPSWEEP_AWKWARD_KERNELS(TAGS, TAG, INDICES, INDEX, INNER_INDICES, INNER_INDEX)                          \
+  struct upsweep_awkward_error awkward_UnionArray##TAGS##_##INDICES##_simplify8_##INNER_INDICES##_to8_64(       \
+      int8_t* totags, int64_t* toindex, const TAG* outertags, const INDEX* outerindex, const int8_t* innertags, \
+      const INNER_INDEX* innerindex, int64_t towhich, int64_t innerwhich, int64_t outerwhich, int64_t length,   \
+      int64_t base);
+UPSWEEP_AWKWARD_NESTED_UNIONS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                         \
+  struct upsweep_awkward_error awkward_UnionArray_fillna_from##NAME##_to64(int64_t* toindex, const T* fromindex, \
+                                                                           int64_t length);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+
+/* ------------------------------------------------------------------------------------------------ padding: padding.cpp
+ * Lists are filled up to `target` elements with -1; with clip, they are cut there, too.
+ * awkward_ListOffsetArray{32,U32,64}_rpad_length_axis1       how long they become, as offsets
+ * awkward_ListOffsetArray{32,U32,64}_rpad_axis1_64           where their elements are
+ * awkward_ListOffsetArray{32,U32,64}_rpad_and_clip_axis1_64
+ * awkward_ListArray{32,U32,64}_rpad_and_clip_length_axis1    how long they become together
+ * awkward_ListArray{32,U32,64}_rpad_axis1_64                 their elements, and their new starts and stops
+ * awkward_RegularArray_rpad_and_clip_axis1_64                of lists of one size
+ * awkward_index_rpad_and_clip_axis{0,1}_64                   of one list, and starts and stops of lists of one size */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                             \
+  struct upsweep_awkward_error awkward_ListOffsetArray##NAME##_rpad_length_axis1(                                    \
+      T* tooffsets, const T* fromoffsets, int64_t fromlength, int64_t target, int64_t* tolength);                    \
+  struct upsweep_awkward_error awkward_ListOffsetArray##NAME##_rpad_axis1_64(int64_t* toindex, const T* fromoffsets, \
+                                                                             int64_t fromlength, int64_t target);    \
+  struct upsweep_awkward_error awkward_ListOffsetArray##NAME##_rpad_and_clip_axis1_64(                               \
+      int64_t* toindex, const T* fromoffsets, int64_t length, int64_t target);                                       \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_rpad_and_clip_length_axis1(                                 \
+      int64_t* tomin, const T* fromstarts, const T* fromstops, int64_t target, int64_t lenstarts);                   \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_rpad_axis1_64(int64_t* toindex, const T* fromstarts,        \
+                                                                       const T* fromstops, T* tostarts, T* tostops,  \
+                                                                       int64_t target, int64_t length);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_RegularArray_rpad_and_clip_axis1_64(int64_t* toindex, int64_t target, int64_t size,
+                                                                         int64_t length);
+struct upsweep_awkward_error awkward_index_rpad_and_clip_axis0_64(int64_t* toindex, int64_t target, int64_t length);
+struct upsweep_awkward_error awkward_index_rpad_and_clip_axis1_64(int64_t* tostarts, int64_t* tostops, int64_t target,
+                                                                  int64_t length);
+
+/* ------------------------------------------------------------------------------------------------- slices: slices.cpp
+ * A start or stop of INT64_MAX is not given; steps are not 0.
+ * awkward_ListArray{32,U32,64}_getitem_next_range_carrylength
+ *                                                            how many elements [start:stop:step] takes of the lists
+ * awkward_ListArray{32,U32,64}_getitem_next_range_64         these, and their offsets
+ * awkward_ListArray{32,U32,64}_getitem_next_at_64            element `at` of each list. Error: "index out of range"
+ * awkward_RegularArray_getitem_next_range_64, awkward_RegularArray_getitem_carry_64
+ *                                                            of lists of one size: of each nextsize elements, and of some
+ *                                                            of them all elements
+ * awkward_RegularArray_getitem_jagged_expand_64              the lists between `regularsize` + 1 offsets, again and again
+ * awkward_ListArray{32,U32,64}_getitem_jagged_expand_64      the same, and the elements of lists, which are as many. Errors:
+ *                                                            "stops[i] < starts[i]", "cannot fit jagged slice into nested
+ *                                                            list"
+ * awkward_ListArray{32,U32,64}_getitem_jagged_descend_64     offsets of lists that are as long as the slice's. Error:
+ *                                                            "jagged slice inner length differs from array inner length"
+ * awkward_ListArray_getitem_jagged_carrylen_64               how many elements the slice has
+ * awkward_ListArray_getitem_jagged_numvalid_64               how many of them are not missing (negative). Errors: "jagged
+ *                                                            slice's stops[i] < starts[i]", "jagged slice's offsets extend
+ *                                                            beyond its content"
+ * awkward_ListArray_getitem_jagged_shrink_64                 these, their offsets, and the slice's */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                              \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_next_range_carrylength(                              \
+      int64_t* carrylength, const T* fromstarts, const T* fromstops, int64_t lenstarts, int64_t start, int64_t stop,  \
+      int64_t step);                                                                                                  \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_next_range_64(                                       \
+      T* tooffsets, int64_t* tocarry, const T* fromstarts, const T* fromstops, int64_t lenstarts, int64_t start,      \
+      int64_t stop, int64_t step);                                                                                    \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_next_at_64(                                          \
+      int64_t* tocarry, const T* fromstarts, const T* fromstops, int64_t lenstarts, int64_t at);                      \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_jagged_expand_64(                                    \
+      int64_t* multistarts, int64_t* multistops, const int64_t* singleoffsets, int64_t* tocarry, const T* fromstarts, \
+      const T* fromstops, int64_t jaggedsize, int64_t length);                                                        \
+  struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_jagged_descend_64(                                   \
+      int64_t* tooffsets, const int64_t* slicestarts, const int64_t* slicestops, int64_t sliceouterlen,               \
+      const T* fromstarts, const T* fromstops);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_RegularArray_getitem_next_range_64(int64_t* tocarry, int64_t regular_start,
+                                                                        int64_t step, int64_t length, int64_t size,
+                                                                        int64_t nextsize);
+struct upsweep_awkward_error awkward_RegularArray_getitem_carry_64(int64_t* tocarry, const int64_t* fromcarry,
+                                                                   int64_t lencarry, int64_t size);
+struct upsweep_awkward_error awkward_RegularArray_getitem_jagged_expand_64(int64_t* multistarts, int64_t* multistops,
+                                                                           const int64_t* singleoffsets,
+                                                                           int64_t regularsize, int64_t regularlength);
+struct upsweep_awkward_error awkward_ListArray_getitem_jagged_carrylen_64(int64_t* carrylen, const int64_t* slicestarts,
+                                                                          const int64_t* slicestops,
+                                                                          int64_t sliceouterlen);
+struct upsweep_awkward_error awkward_ListArray_getitem_jagged_numvalid_64(int64_t* numvalid, const int64_t* slicestarts,
+                                                                          const int64_t* slicestops, int64_t length,
+                                                                          const int64_t* missing,
+                                                                          int64_t missinglength);
+struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t* tocarry, int64_t* tosmalloffsets,
+                                                                        int64_t* tolargeoffsets,
+                                                                        const int64_t* slicestarts,
+                                                                        const int64_t* slicestops, int64_t length,
+                                                                        const int64_t* missing);
+
+/* ----------------------------------------------------------------------------------------------- options: options.cpp
+ * Of elements that may be missing, by bytes that are not validwhen, or by negative indices:
+ * awkward_ByteMaskedArray_getitem_nextcarry_64, awkward_IndexedArray{32,U32,64}_getitem_nextcarry_64
+ *                                                            those there are; of an index all must be: "index out of range"
+ * awkward_ByteMaskedArray_getitem_nextcarry_outindex_64, awkward_IndexedArray{32,U32,64}_...
+ *                                                            these, and of each element its number among them, or -1
+ * awkward_ByteMaskedArray_reduce_next_64, awkward_IndexedArray{32,U32,64}_reduce_next_64
+ *                                                            the same, and offsets among them
+ * awkward_ByteMaskedArray_toIndexedOptionArray64             of each element its position, or -1
+ * awkward_IndexedArray{32,U32,64}_numnull                    how many are missing
+ * awkward_ListOffsetArray_drop_none_indexes_{32,64}          offsets without those missing. Error: "offsets[i] > len(content)"
+ */
+#define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                               \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_getitem_nextcarry_64(                                      \
+      int64_t* tocarry, const T* fromindex, int64_t lenindex, int64_t lencontent);                                     \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_getitem_nextcarry_outindex_64(                             \
+      int64_t* tocarry, T* toindex, const T* fromindex, int64_t lenindex, int64_t lencontent);                         \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_reduce_next_64(int64_t* nextcarry, int64_t* nextoffsets,   \
+                                                                           int64_t* outindex, const T* index,          \
+                                                                           const int64_t* offsets, int64_t outlength); \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_numnull(int64_t* numnull, const T* fromindex,              \
+                                                                    int64_t lenindex);
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
+#undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask,
+                                                                          int64_t length, bool validwhen);
+struct upsweep_awkward_error awkward_ByteMaskedArray_getitem_nextcarry_outindex_64(int64_t* tocarry, int64_t* outindex,
+                                                                                   const int8_t* mask, int64_t length,
+                                                                                   bool validwhen);
+struct upsweep_awkward_error awkward_ByteMaskedArray_reduce_next_64(int64_t* nextcarry, int64_t* nextoffsets,
+                                                                    int64_t* outindex, const int8_t* mask,
+                                                                    const int64_t* offsets, int64_t outlength,
+                                                                    bool validwhen);
+struct upsweep_awkward_error awkward_ByteMaskedArray_toIndexedOptionArray64(int64_t* toindex, const int8_t* mask,
+                                                                            int64_t length, bool validwhen);
+struct upsweep_awkward_error awkward_ListOffsetArray_drop_none_indexes_32(int32_t* tooffsets,
+                                                                          const int32_t* noneindexes,
+                                                                          const int32_t* fromoffsets,
+                                                                          int64_t length_offsets,
+                                                                          int64_t length_indexes);
+struct upsweep_awkward_error awkward_ListOffsetArray_drop_none_indexes_64(int64_t* tooffsets,
+                                                                          const int64_t* noneindexes,
+                                                                          const int64_t* fromoffsets,
+                                                                          int64_t length_offsets,
+                                                                          int64_t length_indexes);
 
 #ifdef __cplusplus
 }

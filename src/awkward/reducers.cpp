@@ -4,8 +4,7 @@
 #include <atomic>
 #include <type_traits>
 
-#include "awkward/kernel.hpp"
-#include "cpu/blocks.hpp"
+#include "awkward/ranges.hpp"
 #include "upsweep/segmented.hpp"
 
 namespace upsweep::awkward {
@@ -53,20 +52,11 @@ KernelError reduce_and_look(Out* to, const Content<In>& content, Op op, Look loo
   });
 }
 
-/// work(first, last) for ranges of n elements of T, by several threads where they are worth it.
-template <class T, class Work>
-void for_ranges(std::int64_t n, Work work) {
-  cpu::for_each_block(n, cpu::kBlockBytes / std::int64_t{sizeof(T)}, par.threads, [&](cpu::Range range) {
-    work(range.first, range.first + range.count);
-    return kNoIndex;
-  });
-}
-
 template <class T>
 bool has_nan(const T* x, std::int64_t n) {
   if constexpr (std::is_integral_v<T>) return false;
   std::atomic<bool> found{false};
-  for_ranges<T>(n, [&](std::int64_t first, std::int64_t last) {
+  for_ranges(n, [&](std::int64_t first, std::int64_t last) {
     bool is_there = false;
     for (std::int64_t i = first; i < last; ++i) is_there |= x[i] != x[i];
     if (is_there) found.store(true, std::memory_order_relaxed);  // it is read when the threads are done
@@ -99,7 +89,7 @@ KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, 
   };
   const auto look_again = [&](std::int64_t first, std::int64_t count) {
     if (!has_nan(to + first, count)) return;
-    for_ranges<T>(count, [&](std::int64_t from, std::int64_t last) {
+    for_ranges(count, [&](std::int64_t from, std::int64_t last) {
       for (std::int64_t i = first + from; i < first + last; ++i) {
         if (to[i] != to[i]) to[i] = skip_nan(i);
       }
@@ -122,7 +112,7 @@ KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Bett
   };
   const auto look_again = [&](std::int64_t first, std::int64_t count) {
     const bool may_be_nan = has_nan(x + offsets[first], offsets[first + count] - offsets[first]);
-    for_ranges<std::int64_t>(count, [&](std::int64_t from, std::int64_t last) {
+    for_ranges(count, [&](std::int64_t from, std::int64_t last) {
       for (std::int64_t i = first + from; i < first + last; ++i) to[i] += to[i] < 0 ? 0 : offsets[i];
       if (!may_be_nan) return;
       for (std::int64_t i = first + from; i < first + last; ++i) {
@@ -131,6 +121,33 @@ KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Bett
     });
   };
   return reduce_and_look(to, content, op, look_again);
+}
+
+KernelError lengths(std::int64_t* to, const std::int64_t* offsets, std::int64_t n) {
+  const auto call = [&] {
+    for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) to[i] = offsets[i + 1] - offsets[i];
+    });
+  };
+  return run_on(n, call, to, offsets);
+}
+
+KernelError are_empty(std::int8_t* to, const std::int64_t* offsets, std::int64_t n) {
+  const auto call = [&] {
+    for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) to[i] = offsets[i + 1] > offsets[i] ? 0 : 1;
+    });
+  };
+  return run_on(n, call, to, offsets);
+}
+
+KernelError in_their_lists(std::int64_t* positions, std::int64_t n, const std::int64_t* starts) {
+  const auto call = [&] {
+    for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) positions[i] -= positions[i] < 0 ? 0 : starts[i];
+    });
+  };
+  return run_on(n, call, positions, starts);
 }
 
 }  // namespace
@@ -202,3 +219,15 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_KERNELS)
 UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
 // NOLINTEND(bugprone-macro-parentheses)
+
+KernelError awkward_reduce_count_64(int64_t* toptr, const int64_t* offsets, int64_t outlength) {
+  return upsweep::awkward::lengths(toptr, offsets, outlength);
+}
+KernelError awkward_NumpyArray_reduce_adjust_starts_64(int64_t* toptr, int64_t outlength, const int64_t* /*offsets*/,
+                                                       const int64_t* starts) {
+  return upsweep::awkward::in_their_lists(toptr, outlength, starts);
+}
+KernelError awkward_NumpyArray_reduce_mask_ByteMaskedArray_64(int8_t* toptr, const int64_t* offsets,
+                                                              int64_t outlength) {
+  return upsweep::awkward::are_empty(toptr, offsets, outlength);
+}

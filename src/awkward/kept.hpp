@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// awkward/kept.hpp: the elements of lists that are kept, numbered through, without a branch per list or per element.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "awkward/ranges.hpp"
+
+namespace upsweep::awkward {
+
+/// The first of n lists that ends before it starts, or kNoIndex.
+template <class T>
+std::int64_t first_decrease(const T* offsets, std::int64_t n) {
+  return first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
+    bool is_good = true;
+    for (std::int64_t i = first; i < last; ++i) is_good &= offsets[i] <= offsets[i + 1];
+    if (is_good) return kNoIndex;
+    for (std::int64_t i = first;; ++i) {
+      if (offsets[i + 1] < offsets[i]) return i;
+    }
+  });
+}
+
+template <class IsKept>
+std::int64_t count_if(std::int64_t first, std::int64_t last, IsKept is_kept) {
+  std::int64_t count = 0;
+  for (std::int64_t j = first; j < last; ++j) count += is_kept(j) ? 1 : 0;
+  return count;
+}
+
+/// Whether an element's number is a place to write to: what is not kept is written over by what is kept after it, up to the
+/// end of the place.
+inline bool is_written(std::int64_t number, bool is_kept, const Place& place) {
+  return (static_cast<int>(is_kept) | static_cast<int>(number < place.end)) != 0;  // one branch, and it is predicted
+}
+
+/// The elements between two offsets: write(j, number, is_kept), where `number` of them were kept before; and of each list that
+/// ends, end(i, number). Offsets do not decrease. Returns the next number.
+template <class Offset, class IsKept, class Write, class End>
+std::int64_t walk_lists(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t number,
+                        IsKept is_kept, Write write, End end) {
+  if (first == last) return number;
+  // The numbers of some elements are kept, for the lists that end at one: so lists need no loop of their own.
+  constexpr std::int64_t kElements = 1024;
+  std::array<std::int64_t, kElements + 1> numbers;
+  const auto elements_end = static_cast<std::int64_t>(offsets[last]);
+  std::int64_t list = first;
+  for (auto begin = static_cast<std::int64_t>(offsets[first]);; begin += kElements) {
+    const std::int64_t count = std::min(kElements, elements_end - begin);
+    for (std::int64_t j = 0; j < count; ++j) {
+      const bool keep = is_kept(begin + j);
+      numbers[static_cast<std::size_t>(j)] = number;
+      write(begin + j, number, keep);
+      number += keep ? 1 : 0;
+    }
+    numbers[static_cast<std::size_t>(count)] = number;
+    for (; list < last && static_cast<std::int64_t>(offsets[list + 1]) <= begin + count; ++list) {
+      end(list, numbers[static_cast<std::size_t>(static_cast<std::int64_t>(offsets[list + 1]) - begin)]);
+    }
+    if (list == last) return number;
+  }
+}
+
+}  // namespace upsweep::awkward

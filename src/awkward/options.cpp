@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// awkward/options.cpp: Awkward Array's kernels for elements that may be missing: which are there, and their numbers.
+#include <type_traits>
+
+#include "awkward/kept.hpp"
+#include "awkward/ranges.hpp"
+
+namespace upsweep::awkward {
+namespace {
+
+/// Elements that are there by a mask of bytes: of each, itself is what is carried.
+struct ByMask {
+  const std::int8_t* mask;
+  bool valid_when;
+
+  [[nodiscard]] bool is_there(std::int64_t i) const { return (mask[i] != 0) == valid_when; }
+  [[nodiscard]] std::int64_t carried(std::int64_t i) const { return i; }
+  [[nodiscard]] const void* array() const { return mask; }
+};
+
+/// Elements that are there by an index that is not negative: it is what is carried.
+template <class T>
+struct ByIndex {
+  const T* index;
+
+  [[nodiscard]] bool is_there(std::int64_t i) const { return std::is_unsigned_v<T> || index[i] >= T{0}; }
+  [[nodiscard]] std::int64_t carried(std::int64_t i) const { return static_cast<std::int64_t>(index[i]); }
+  [[nodiscard]] const void* array() const { return index; }
+};
+
+/// The number, or -1 of what is missing. Without a choice, for which there would be a branch.
+std::int64_t or_missing(std::int64_t number, bool is_there) { return number | (std::int64_t{is_there} - 1); }
+
+template <class Option>
+auto count_there(Option option) {
+  return [=](std::int64_t first, std::int64_t last) {
+    return count_if(first, last, [=](std::int64_t i) { return option.is_there(i); });
+  };
+}
+
+/// tocarry ← what is there of n elements; of each element number_is(i, number), which is negative of those missing.
+template <class Option, class NumberIs>
+void carry(std::int64_t* tocarry, Option option, std::int64_t n, NumberIs number_is) {
+  write_in_order(n, count_there(option), [=](std::int64_t first, std::int64_t last, Place place) {
+    std::int64_t number = place.at;
+    for (std::int64_t i = first; i < last; ++i) {
+      const bool is_there = option.is_there(i);
+      if (is_written(number, is_there, place)) tocarry[number] = option.carried(i);
+      number_is(i, or_missing(number, is_there));
+      number += is_there ? 1 : 0;
+    }
+    return number;
+  });
+}
+
+KernelError masked_carry(std::int64_t* tocarry, ByMask option, std::int64_t n) {
+  return run_on(
+      n, [&] { carry(tocarry, option, count_of(n), [](std::int64_t /*i*/, std::int64_t /*number*/) {}); }, option.mask);
+}
+
+KernelError masked_carry_and_numbers(std::int64_t* tocarry, std::int64_t* tonumbers, ByMask option, std::int64_t n) {
+  const auto call = [&] {
+    carry(tocarry, option, count_of(n), [=](std::int64_t i, std::int64_t number) { tonumbers[i] = number; });
+  };
+  return run_on(n, call, option.mask, tonumbers);
+}
+
+/// The first of n indices past the end of the content or, where none may be missing, negative.
+template <class T>
+std::int64_t first_out_of_range(const T* index, std::int64_t n, std::int64_t content, bool may_be_missing) {
+  return first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
+    const auto is_bad = [=](std::int64_t i) {
+      return static_cast<std::int64_t>(index[i]) >= content ||
+             (!may_be_missing && static_cast<std::int64_t>(index[i]) < 0);
+    };
+    bool found = false;
+    for (std::int64_t i = first; i < last; ++i) found |= is_bad(i);
+    if (!found) return kNoIndex;
+    while (!is_bad(first)) ++first;
+    return first;
+  });
+}
+
+/// work(), where indices are within the content.
+template <class T, class Work>
+KernelError with_indices(const T* index, std::int64_t n, std::int64_t content, bool may_be_missing, Work work) {
+  if (any_null(n, index)) return null_array();
+  std::int64_t bad = kNoIndex;
+  const KernelError error = run(
+      [&] {
+        bad = first_out_of_range(index, n, content, may_be_missing);
+        if (bad == kNoIndex) work();
+      },
+      as_refused);
+  return bad == kNoIndex ? error : failure("index out of range", bad, static_cast<std::int64_t>(index[bad]));
+}
+
+template <class T>
+KernelError indexed_carry(std::int64_t* tocarry, const T* index, std::int64_t length, std::int64_t content) {
+  const std::int64_t n = count_of(length);
+  return with_indices(index, n, content, false, [=] {
+    for_ranges(n, [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) tocarry[i] = static_cast<std::int64_t>(index[i]);
+    });
+  });
+}
+
+template <class T>
+KernelError indexed_carry_and_numbers(std::int64_t* tocarry, T* tonumbers, const T* index, std::int64_t length,
+                                      std::int64_t content) {
+  const std::int64_t n = count_of(length);
+  return with_indices(index, n, content, true, [=] {
+    carry(tocarry, ByIndex<T>{index}, n,
+          [=](std::int64_t i, std::int64_t number) { tonumbers[i] = static_cast<T>(number); });
+  });
+}
+
+/// The same of the elements of lists, with their new offsets.
+template <class Option>
+KernelError carry_of_lists(std::int64_t* tocarry, std::int64_t* tooffsets, std::int64_t* tonumbers, Option option,
+                           const std::int64_t* offsets, std::int64_t length) {
+  const std::int64_t n = count_of(length);
+  if (tooffsets == nullptr || any_null(n, offsets)) return null_array();
+  if (n > 0 && offsets[n] > offsets[0] && option.array() == nullptr) return null_array();
+  tooffsets[0] = 0;
+  std::int64_t bad = kNoIndex;
+  const auto call = [&] {
+    bad = first_decrease(offsets, n);
+    if (bad != kNoIndex) return;
+    const auto is_there = [=](std::int64_t j) { return option.is_there(j); };
+    write_in_order(
+        n, [=](std::int64_t first, std::int64_t last) { return count_if(offsets[first], offsets[last], is_there); },
+        [=](std::int64_t first, std::int64_t last, Place place) {
+          return walk_lists(
+              offsets, first, last, place.at, is_there,
+              [=](std::int64_t j, std::int64_t number, bool is_kept) {
+                if (is_written(number, is_kept, place)) tocarry[number] = option.carried(j);
+                tonumbers[j] = or_missing(number, is_kept);
+              },
+              [=](std::int64_t i, std::int64_t number) { tooffsets[i + 1] = number; });
+        });
+  };
+  const KernelError error = run(call, as_refused);
+  return bad == kNoIndex ? error : failure("offsets must be monotonically increasing", bad);
+}
+
+KernelError mask_to_index(std::int64_t* toindex, ByMask option, std::int64_t n) {
+  const auto call = [&] {
+    for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) toindex[i] = or_missing(i, option.is_there(i));
+    });
+  };
+  return run_on(n, call, toindex, option.mask);
+}
+
+template <class T>
+KernelError count_missing(std::int64_t* numnull, const T* index, std::int64_t length) {
+  if (numnull == nullptr) return null_array();
+  const std::int64_t n = count_of(length);
+  return run_on(length, [&] { *numnull = n - sum_of_ranges(n, count_there(ByIndex<T>{index})); }, index);
+}
+
+/// Offsets in disorder, one after the other, as Awkward's kernel has it: what lies between two is counted where the second is
+/// the greater one.
+template <class T>
+void drop_missing_in_any_order(T* tooffsets, const T* index, const T* offsets, std::int64_t length) {
+  T missing = 0;
+  T before = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (T j = before; j < offsets[i]; ++j) missing = static_cast<T>(missing + (index[j] < T{0} ? 1 : 0));
+    tooffsets[i] = static_cast<T>(offsets[i] - missing);
+    before = offsets[i];
+  }
+}
+
+/// Offsets less how many are missing before each.
+template <class T>
+KernelError drop_missing(T* tooffsets, const T* index, const T* offsets, std::int64_t length, std::int64_t elements) {
+  if (length <= 0) return success();
+  if (any_null(length, tooffsets, offsets)) return null_array();
+  const std::int64_t n = length - 1;
+  if (offsets[n] > elements) return failure("offsets[i] > len(content)", n);
+  if (offsets[0] < 0) return failure("offsets[i] < 0", 0);
+  const auto call = [&] {
+    if (first_decrease(offsets, n) != kNoIndex) {
+      drop_missing_in_any_order(tooffsets, index, offsets, length);
+      return;
+    }
+    const auto is_missing = [=](std::int64_t j) { return index[j] < T{0}; };
+    const std::int64_t before = count_if(0, offsets[0], is_missing);
+    tooffsets[0] = static_cast<T>(offsets[0] - before);
+    write_in_order(
+        n, [=](std::int64_t first, std::int64_t last) { return count_if(offsets[first], offsets[last], is_missing); },
+        [=](std::int64_t first, std::int64_t last, Place place) {
+          return walk_lists(
+              offsets, first, last, place.at, is_missing, [](std::int64_t, std::int64_t, bool) {},
+              [=](std::int64_t i, std::int64_t number) {
+                tooffsets[i + 1] = static_cast<T>(offsets[i + 1] - before - number);
+              });
+        });
+  };
+  return run(call, as_refused);
+}
+
+}  // namespace
+}  // namespace upsweep::awkward
+
+using upsweep::awkward::KernelError;
+
+#define UPSWEEP_KERNELS(NAME, T)                                                                                       \
+  KernelError awkward_IndexedArray##NAME##_getitem_nextcarry_64(int64_t* tocarry, const T* fromindex,                  \
+                                                                int64_t lenindex, int64_t lencontent) {                \
+    return upsweep::awkward::indexed_carry(tocarry, fromindex, lenindex, lencontent);                                  \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_getitem_nextcarry_outindex_64(                                              \
+      int64_t* tocarry, T* toindex, const T* fromindex, int64_t lenindex, int64_t lencontent) {                        \
+    return upsweep::awkward::indexed_carry_and_numbers(tocarry, toindex, fromindex, lenindex, lencontent);             \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_reduce_next_64(int64_t* nextcarry, int64_t* nextoffsets, int64_t* outindex, \
+                                                          const T* index, const int64_t* offsets, int64_t outlength) { \
+    return upsweep::awkward::carry_of_lists(nextcarry, nextoffsets, outindex, upsweep::awkward::ByIndex<T>{index},     \
+                                            offsets, outlength);                                                       \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_numnull(int64_t* numnull, const T* fromindex, int64_t lenindex) {           \
+    return upsweep::awkward::count_missing(numnull, fromindex, lenindex);                                              \
+  }
+UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
+#undef UPSWEEP_KERNELS
+
+KernelError awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask, int64_t length,
+                                                         bool validwhen) {
+  return upsweep::awkward::masked_carry(tocarry, {mask, validwhen}, length);
+}
+KernelError awkward_ByteMaskedArray_getitem_nextcarry_outindex_64(int64_t* tocarry, int64_t* outindex,
+                                                                  const int8_t* mask, int64_t length, bool validwhen) {
+  return upsweep::awkward::masked_carry_and_numbers(tocarry, outindex, {mask, validwhen}, length);
+}
+KernelError awkward_ByteMaskedArray_reduce_next_64(int64_t* nextcarry, int64_t* nextoffsets, int64_t* outindex,
+                                                   const int8_t* mask, const int64_t* offsets, int64_t outlength,
+                                                   bool validwhen) {
+  return upsweep::awkward::carry_of_lists(nextcarry, nextoffsets, outindex, upsweep::awkward::ByMask{mask, validwhen},
+                                          offsets, outlength);
+}
+KernelError awkward_ByteMaskedArray_toIndexedOptionArray64(int64_t* toindex, const int8_t* mask, int64_t length,
+                                                           bool validwhen) {
+  return upsweep::awkward::mask_to_index(toindex, {mask, validwhen}, length);
+}
+KernelError awkward_ListOffsetArray_drop_none_indexes_32(int32_t* tooffsets, const int32_t* noneindexes,
+                                                         const int32_t* fromoffsets, int64_t length_offsets,
+                                                         int64_t length_indexes) {
+  return upsweep::awkward::drop_missing(tooffsets, noneindexes, fromoffsets, length_offsets, length_indexes);
+}
+KernelError awkward_ListOffsetArray_drop_none_indexes_64(int64_t* tooffsets, const int64_t* noneindexes,
+                                                         const int64_t* fromoffsets, int64_t length_offsets,
+                                                         int64_t length_indexes) {
+  return upsweep::awkward::drop_missing(tooffsets, noneindexes, fromoffsets, length_offsets, length_indexes);
+}

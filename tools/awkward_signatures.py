@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# tools/awkward_signatures.py: writes python/upsweep/awkward/_signatures.py: which kernels of Awkward's upsweep stands in for.
+"""LIBRARY: libupsweep-awkward.so. Run it after a kernel was added, where awkward-cpp of the version is that it was built for."""
+
+import ctypes
+import importlib.metadata
+import sys
+from pathlib import Path
+
+import awkward_cpp.cpu_kernels
+
+PACKAGE = Path(__file__).resolve().parent.parent / "python"
+sys.path.insert(0, str(PACKAGE))
+from upsweep.awkward import _table  # noqa: E402
+
+HEAD = """# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_signatures.py: the kernels that stand in for Awkward's, and what they were built for: their arguments by
+# ctypes' codes, pointers with `*`. Written by tools/awkward_signatures.py.
+"""
+
+# Theirs are as fast or faster: they look at the first element of most lists alone.
+THEIRS = ("awkward_reduce_sum_bool_", "awkward_reduce_prod_bool_")
+OURS_OF_THESE = ("awkward_reduce_sum_bool_bool_64", "awkward_reduce_prod_bool_bool_64")
+
+
+def main():
+    library = ctypes.CDLL(sys.argv[1])
+    kernels = {kernel.__name__: kernel for kernel in awkward_cpp.cpu_kernels.kernel.values()}
+    with open(PACKAGE / "upsweep/awkward/_signatures.py", "w") as file:
+        file.write(f'{HEAD}\nAWKWARD_CPP = "{importlib.metadata.version("awkward-cpp")}"\n\nSIGNATURES = {{\n')
+        for name in sorted(kernels):
+            left = name.startswith(THEIRS) and name not in OURS_OF_THESE
+            if hasattr(library, name) and not left:
+                file.write(f'    "{name}": "{_table.signature(kernels[name])}",\n')
+        file.write("}\n")
+
+
+if __name__ == "__main__":
+    main()
