@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_awkward_register.py: upsweep's kernels in Awkward Array's table: put there, taken back, and equal to its own.
+import ctypes
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+ak = pytest.importorskip("awkward")
+cpu_kernels = pytest.importorskip("awkward_cpp.cpu_kernels")
+
+import upsweep.awkward  # noqa: E402
+from upsweep import _libraries  # noqa: E402
+from upsweep.awkward import _signatures, _table  # noqa: E402
+
+SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
+AWKWARDS = dict(cpu_kernels.kernel)  # as they were before any test
+
+
+@pytest.fixture(autouse=True)
+def unregistered():
+    upsweep.awkward.unregister()
+    yield
+    upsweep.awkward.unregister()
+
+
+def is_ours(key=SUM):
+    return cpu_kernels.kernel[key] is not AWKWARDS[key]
+
+
+# ------------------------------------------------------------------------------------------------------------------ state
+
+
+def test_registers_and_undoes():
+    assert not upsweep.awkward.registered() and not is_ours()
+    upsweep.awkward.register()
+    assert upsweep.awkward.registered() and is_ours()
+    once = dict(cpu_kernels.kernel)
+    upsweep.awkward.register()
+    assert cpu_kernels.kernel == once
+    upsweep.awkward.unregister()
+    assert not upsweep.awkward.registered()
+    assert cpu_kernels.kernel == AWKWARDS
+    upsweep.awkward.unregister()
+    assert cpu_kernels.kernel == AWKWARDS
+
+
+def test_stands_in_for_every_kernel_that_it_names():
+    upsweep.awkward.register()
+    ours = {kernel.__name__ for key, kernel in cpu_kernels.kernel.items() if is_ours(key)}
+    assert ours == set(_signatures.SIGNATURES)
+    assert len(ours) > 200
+    for key, kernel in cpu_kernels.kernel.items():
+        assert kernel.__name__ == AWKWARDS[key].__name__
+        assert kernel.argtypes == AWKWARDS[key].argtypes
+        assert kernel.restype is AWKWARDS[key].restype
+        assert kernel.dir == AWKWARDS[key].dir
+
+
+def test_context_restores():
+    with upsweep.awkward.kernels():
+        assert upsweep.awkward.registered() and is_ours()
+        with upsweep.awkward.kernels():
+            assert is_ours()
+        assert is_ours()
+    assert not upsweep.awkward.registered() and cpu_kernels.kernel == AWKWARDS
+
+
+def test_context_restores_after_an_error():
+    with pytest.raises(KeyError), upsweep.awkward.kernels():
+        raise KeyError
+    assert cpu_kernels.kernel == AWKWARDS
+
+
+def test_context_leaves_what_was_registered():
+    upsweep.awkward.register()
+    with upsweep.awkward.kernels():
+        pass
+    assert upsweep.awkward.registered() and is_ours()
+
+
+def test_unregister_within_a_context_acts_at_its_end():
+    with upsweep.awkward.kernels():
+        upsweep.awkward.register()
+        upsweep.awkward.unregister()
+        assert upsweep.awkward.registered() and is_ours()
+    assert cpu_kernels.kernel == AWKWARDS
+
+
+def test_contexts_of_threads_overlap():
+    array = ak.Array([[1.0, 2.0], [], [3.0]])
+    failures = []
+
+    def work():
+        for _ in range(100):
+            with upsweep.awkward.kernels():
+                if not is_ours() or ak.sum(array, axis=1).tolist() != [3.0, 0.0, 3.0]:
+                    failures.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert cpu_kernels.kernel == AWKWARDS
+
+
+# --------------------------------------------------------------------------------------------------------- what is missing
+
+
+def test_says_which_library_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(_libraries, "_FOLDER", tmp_path)
+    registration = _table.Registration()
+    with pytest.raises(ImportError, match=r"libupsweep-awkward\.so is not in .*: .*install upsweep again"):
+        registration.register()
+    assert not registration.registered()
+    assert cpu_kernels.kernel == AWKWARDS
+
+
+def fake_kernel(name, argtypes, restype=AWKWARDS[SUM].restype):
+    kernel = ctypes.CDLL(None)["abs"]
+    kernel.__name__, kernel.argtypes, kernel.restype, kernel.dir = name, argtypes, restype, []
+    return kernel
+
+
+def register_in(monkeypatch, table, version):
+    """Registers in a table of Awkward's, and returns it with what was warned of."""
+    monkeypatch.setattr(_table, "awkward_table", lambda: table)
+    monkeypatch.setattr(_table.importlib.metadata, "version", lambda name: version)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _table.Registration().register()
+    return [str(warning.message) for warning in caught]
+
+
+def test_is_silent_about_the_version_that_it_was_tested_with(monkeypatch):
+    assert register_in(monkeypatch, dict(AWKWARDS), "57") == []
+
+
+def test_warns_of_another_version(monkeypatch):
+    table = dict(AWKWARDS)
+    (message,) = register_in(monkeypatch, table, "58")
+    assert message == "upsweep has kernels for awkward-cpp 57, and has not been tested with 58"
+    assert table[SUM] is not AWKWARDS[SUM]
+
+
+def test_leaves_kernels_whose_arguments_have_changed(monkeypatch):
+    name = AWKWARDS[SUM].__name__
+    fake = fake_kernel(name, AWKWARDS[SUM].argtypes + [ctypes.c_int64])
+    table = dict(AWKWARDS) | {SUM: fake}
+    (message,) = register_in(monkeypatch, table, "58")
+    assert f"1 kernels have changed there, and stay Awkward's ({name})" in message
+    assert table[SUM] is fake
+    ours = ("awkward_reduce_prod", np.float64, np.float64, np.int64)
+    assert table[ours] is not AWKWARDS[ours]
+
+
+def test_leaves_kernels_whose_errors_have_changed(monkeypatch):
+    class Other(ctypes.Structure):
+        _fields_ = [("str", ctypes.c_char_p)]
+
+    fake = fake_kernel(AWKWARDS[SUM].__name__, AWKWARDS[SUM].argtypes, Other)
+    table = dict(AWKWARDS) | {SUM: fake}
+    (message,) = register_in(monkeypatch, table, "57")
+    assert "1 kernels have changed" in message
+    assert table[SUM] is fake
+
+
+@pytest.mark.parametrize("table", [{}, {SUM: object()}])
+def test_leaves_a_table_that_it_does_not_know(monkeypatch, table):
+    before = dict(table)
+    (message,) = register_in(monkeypatch, table, "99")
+    assert "stay Awkward's" in message and "0 are upsweep's" in message
+    assert table == before
+
+
+# ------------------------------------------------------------------------------------------------------------- same results
+
+TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+REDUCERS = ["sum", "prod", "min", "max", "any", "all", "count", "count_nonzero", "argmin", "argmax"]
+
+
+def jagged(rng, dtype, lists=3000, mean=3.0):
+    counts = rng.poisson(mean, lists)
+    counts[rng.integers(0, lists, 3)] = 200
+    elements = int(counts.sum())
+    if dtype == "bool":
+        content = rng.random(elements) < 0.5
+    elif dtype.startswith("float"):
+        content = rng.normal(size=elements).astype(dtype)
+        content[rng.integers(0, elements, 20)] = np.nan
+        content[rng.integers(0, elements, 20)] = -0.0
+    else:
+        content = rng.integers(0, 100, elements).astype(dtype)
+    return ak.unflatten(content, counts)
+
+
+def same(operation):
+    """What the operation gives with ours has the same bits, lengths and types as what it gives without."""
+    theirs = operation()
+    with upsweep.awkward.kernels():
+        ours = operation()
+    form, length, buffers = ak.to_buffers(ak.to_packed(ours))
+    their_form, their_length, their_buffers = ak.to_buffers(ak.to_packed(theirs))
+    assert form == their_form and length == their_length
+    for name, buffer in buffers.items():
+        assert buffer.dtype == their_buffers[name].dtype
+        assert buffer.tobytes() == their_buffers[name].tobytes(), name
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("reducer", REDUCERS)
+def test_reducers(reducer, dtype):
+    array = jagged(np.random.default_rng(1), dtype)
+    missing = ak.mask(array, jagged(np.random.default_rng(1), "int64") > 30)
+    reduce = getattr(ak, reducer)
+    same(lambda: reduce(array, axis=1))
+    same(lambda: reduce(array, axis=1, keepdims=True))
+    same(lambda: reduce(missing, axis=1))
+    same(lambda: reduce(array[::-1], axis=1))
+
+
+def arrays():
+    rng = np.random.default_rng(2)
+    first = jagged(rng, "float64", 40_000)
+    counts = ak.num(first)
+    return first, ak.unflatten(rng.normal(size=int(ak.sum(counts))), counts), jagged(rng, "float64", 40_000)
+
+
+FIRST, LIKE, OTHER = arrays()
+MASK = ak.values_astype(FIRST > 0, bool)
+PERMUTED = FIRST[np.random.default_rng(3).permutation(len(FIRST))]
+MISSING = ak.mask(FIRST, MASK)
+NESTED = ak.unflatten(FIRST, ak.num(ak.unflatten(np.zeros(len(FIRST)), [3, 0, 7, len(FIRST) - 10])))
+OPERATIONS = {
+    "mask": lambda: FIRST[MASK],
+    "mask of records": lambda: ak.zip({"a": FIRST, "b": LIKE})[MASK],
+    "mask with missing": lambda: FIRST[ak.mask(MASK, LIKE > 0)],
+    "mask of nested lists": lambda: NESTED[NESTED > 0],
+    "mask of permuted lists": lambda: PERMUTED[PERMUTED > 0],
+    "indices": lambda: FIRST[ak.argsort(FIRST, axis=1)],
+    "indices with missing": lambda: FIRST[ak.argmax(FIRST, axis=1, keepdims=True)],
+    "range": lambda: FIRST[:, :1],
+    "range from the end": lambda: FIRST[:, -2:],
+    "range backwards": lambda: FIRST[:, ::-1],
+    "range with a step": lambda: FIRST[:, 1:7:3],
+    "range with a step backwards": lambda: FIRST[:, 5:0:-2],
+    "range of permuted lists": lambda: PERMUTED[:, 1:],
+    "element": lambda: FIRST[ak.num(FIRST) > 1][:, -2],
+    "firsts": lambda: ak.firsts(FIRST),
+    "sort": lambda: ak.sort(FIRST, axis=1),
+    "argsort": lambda: ak.argsort(FIRST, axis=1, ascending=False),
+    "combinations": lambda: ak.combinations(FIRST, 2),
+    "argcombinations": lambda: ak.argcombinations(FIRST[:2000], 3, replacement=True),
+    "cartesian": lambda: ak.cartesian([FIRST[:2000], OTHER[:2000]]),
+    "cartesian, nested": lambda: ak.cartesian([FIRST[:2000], OTHER[:2000]], nested=True),
+    "concatenate": lambda: ak.concatenate([FIRST, OTHER], axis=1),
+    "concatenate three": lambda: ak.concatenate([FIRST, OTHER, LIKE], axis=1),
+    "concatenate lists": lambda: ak.concatenate([FIRST, OTHER], axis=0),
+    "concatenate other types": lambda: ak.concatenate([FIRST, ak.values_astype(OTHER, np.float32)], axis=1),
+    "where": lambda: ak.where(MASK, FIRST, LIKE),
+    "where with lists and numbers": lambda: ak.where(ak.num(FIRST) > 2, ak.num(FIRST), ak.num(OTHER)),
+    "to_packed": lambda: ak.to_packed(PERMUTED),
+    "flatten": lambda: ak.flatten(PERMUTED),
+    "ravel": lambda: ak.ravel(PERMUTED),
+    "local_index": lambda: ak.local_index(FIRST),
+    "num": lambda: ak.num(FIRST),
+    "pad_none": lambda: ak.pad_none(FIRST, 2),
+    "pad_none beyond": lambda: ak.pad_none(FIRST, 12),
+    "pad_none of permuted lists": lambda: ak.pad_none(PERMUTED, 3),
+    "pad_none with clip": lambda: ak.pad_none(FIRST, 2, clip=True),
+    "pad_none of records": lambda: ak.pad_none(ak.num(FIRST)[:10], 20, axis=0),
+    "fill_none": lambda: ak.fill_none(MISSING, -1.0),
+    "drop_none": lambda: ak.drop_none(MISSING),
+    "is_none": lambda: ak.is_none(MISSING, axis=1),
+    "mean": lambda: ak.mean(FIRST, axis=1),
+    "variance": lambda: ak.var(FIRST, axis=1),
+    "sum of the missing": lambda: ak.sum(MISSING, axis=1),
+    "sum of nested lists": lambda: ak.sum(NESTED, axis=-1),
+    "sum across lists": lambda: ak.sum(FIRST, axis=0),
+    "sums of permuted lists": lambda: PERMUTED + PERMUTED,
+    "broadcast": lambda: FIRST + np.arange(len(FIRST)),
+    "option carried": lambda: MISSING[:, ::-1],
+    "unions": lambda: ak.concatenate([ak.concatenate([FIRST[:99], ak.Array(["a"] * 99)]), ak.Array([True, False])]),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(name):
+    same(OPERATIONS[name])
+
+
+def test_few_lists():
+    for lists in (0, 1, 2, 10):
+        array = FIRST[:lists]
+        same(lambda array=array: ak.sum(array, axis=1))
+        same(lambda array=array: array[array > 0])
+        same(lambda array=array: ak.concatenate([array, array], axis=1))
+        same(lambda array=array: ak.pad_none(array, 3))
+        same(lambda array=array: array[:, :2])
+
+
+# -------------------------------------------------------------------------------------------------------------- same errors
+
+ERRORS = {
+    "an index past the end": lambda: FIRST[ak.Array([[0], [99]] + [[]] * (len(FIRST) - 2))],
+    "a slice of another length": lambda: ak.Array([[[1, 2], [3]]])[ak.Array([[[0]]])],
+    "an element of an empty list": lambda: FIRST[:, 0],
+    "lists that do not broadcast": lambda: FIRST + OTHER,
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    def message():
+        with pytest.raises((ValueError, IndexError)) as caught:
+            ERRORS[name]()
+        # What follows names the file and line of the kernel.
+        return type(caught.value), str(caught.value).split("(in compiled code")[0]
+
+    theirs = message()
+    with upsweep.awkward.kernels():
+        assert message() == theirs
