@@ -160,6 +160,17 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 struct upsweep_awkward_error awkward_ByteMaskedArray_numnull(int64_t* numnull, const int8_t* mask, int64_t length,
                                                              bool validwhen);
 
+/* What Awkward has no kernel for, but does in several steps between them:
+ * awkward_upsweep_select_64       of lists the elements whose mask is true: their offsets, and of their content as many as
+ *                                 there is room for, `bytes` each: 1, 2, 4, 8 or 16. 0: the offsets alone. The mask and the
+ *                                 content have an element for each up to the last offset
+ * awkward_upsweep_take_64         elements by their positions, negative ones from the end. Error: "index out of range" */
+struct upsweep_awkward_error awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room,
+                                                       const int64_t* fromoffsets, int64_t length, const bool* mask,
+                                                       const void* content, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex,
+                                                     const void* content, int64_t lencontent, int64_t bytes);
+
 /* -------------------------------------------------------------------------------------- combinations: combinations.cpp
  * awkward_ListArray{32,U32,64}_combinations_length_64        how many choices of n elements each list has, as offsets
  * awkward_ListArray{32,U32,64}_combinations_64, awkward_RegularArray_combinations_64

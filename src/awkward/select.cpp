@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/select.cpp: Awkward Array's kernels that take elements of lists by index, and that count what a mask leaves out.
 #include "upsweep/select.hpp"
+
+#include <span>
+
 #include "awkward/kernel.hpp"
 
 namespace upsweep::awkward {
@@ -78,6 +81,37 @@ KernelError count_null(std::int64_t* numnull, const std::int8_t* mask, std::int6
       as_refused);
 }
 
+/// Bytes of an element, of which the library moves some.
+int element_size(std::int64_t bytes) {
+  return static_cast<int>(std::min<std::int64_t>(bytes, std::numeric_limits<int>::max()));
+}
+
+KernelError select_lists(std::int64_t* tooffsets, void* to, std::int64_t room, const std::int64_t* offsets,
+                         std::int64_t length, const bool* mask, const void* content, std::int64_t bytes) {
+  const std::int64_t n = count_of(length);
+  const std::int64_t elements = count_of(end_of(offsets, n));
+  return run(
+      [&] {
+        const SelectColumn column(content, elements, to, room, element_size(bytes));
+        const auto columns = std::span(&column, bytes == 0 ? 0 : 1);
+        select(par, Lists::by_offsets(offsets, n), Mask::bytes(mask, elements), tooffsets, columns);
+      },
+      [&](const Error&) { return first_bad_offsets(offsets, n); });
+}
+
+KernelError take_elements(void* to, const std::int64_t* index, std::int64_t n, const void* content,
+                          std::int64_t elements, std::int64_t bytes) {
+  return run(
+      [&] {
+        const SelectColumn column(content, elements, to, n, element_size(bytes));
+        take(par, Indices(index, n), std::span(&column, 1));
+      },
+      [&](const Error& error) -> Answer {
+        if (error.code() != Code::index_out_of_range) return {};
+        return failure(text_of(error.code()), error.index(), index[error.index()]);
+      });
+}
+
 }  // namespace
 }  // namespace upsweep::awkward
 
@@ -97,4 +131,13 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 
 KernelError awkward_ByteMaskedArray_numnull(int64_t* numnull, const int8_t* mask, int64_t length, bool validwhen) {
   return upsweep::awkward::count_null(numnull, mask, length, validwhen);
+}
+
+KernelError awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room, const int64_t* fromoffsets,
+                                      int64_t length, const bool* mask, const void* content, int64_t bytes) {
+  return upsweep::awkward::select_lists(tooffsets, to, room, fromoffsets, length, mask, content, bytes);
+}
+KernelError awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex, const void* content,
+                                    int64_t lencontent, int64_t bytes) {
+  return upsweep::awkward::take_elements(to, fromindex, lenindex, content, lencontent, bytes);
 }

@@ -33,15 +33,20 @@ def is_ours(key=SUM):
 
 
 def test_registers_and_undoes():
+    methods = ak.contents.ListOffsetArray._getitem, ak.contents.NumpyArray._carry
     assert not upsweep.awkward.registered() and not is_ours()
     upsweep.awkward.register()
     assert upsweep.awkward.registered() and is_ours()
+    assert ak.contents.ListOffsetArray._getitem is not methods[0]
+    assert ak.contents.NumpyArray._carry is not methods[1]
     once = dict(cpu_kernels.kernel)
     upsweep.awkward.register()
     assert cpu_kernels.kernel == once
     upsweep.awkward.unregister()
     assert not upsweep.awkward.registered()
     assert cpu_kernels.kernel == AWKWARDS
+    assert (ak.contents.ListOffsetArray._getitem, ak.contents.NumpyArray._carry) == methods
+    assert "_getitem" not in vars(ak.contents.ListOffsetArray)
     upsweep.awkward.unregister()
     assert cpu_kernels.kernel == AWKWARDS
 
@@ -125,53 +130,73 @@ def fake_kernel(name, argtypes, restype=AWKWARDS[SUM].restype):
     return kernel
 
 
-def register_in(monkeypatch, table, version):
-    """Registers in a table of Awkward's, and returns it with what was warned of."""
-    monkeypatch.setattr(_table, "awkward_table", lambda: table)
-    monkeypatch.setattr(_table.importlib.metadata, "version", lambda name: version)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        _table.Registration().register()
-    return [str(warning.message) for warning in caught]
+@pytest.fixture
+def register_in(monkeypatch):
+    """register_in(table, version) registers in a table of Awkward's, and returns what was warned of."""
+    registrations = []
+
+    def register(table, version):
+        monkeypatch.setattr(_table, "awkward_table", lambda: table)
+        monkeypatch.setattr(_table.importlib.metadata, "version", lambda name: version)
+        registrations.append(_table.Registration())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            registrations[-1].register()
+        return [str(warning.message) for warning in caught]
+
+    yield register
+    for registration in registrations:
+        registration.unregister()
 
 
-def test_is_silent_about_the_version_that_it_was_tested_with(monkeypatch):
-    assert register_in(monkeypatch, dict(AWKWARDS), "57") == []
+def test_is_silent_about_the_version_that_it_was_tested_with(register_in):
+    assert register_in(dict(AWKWARDS), "57") == []
 
 
-def test_warns_of_another_version(monkeypatch):
+def test_warns_of_another_version(register_in):
     table = dict(AWKWARDS)
-    (message,) = register_in(monkeypatch, table, "58")
+    (message,) = register_in(table, "58")
     assert message == "upsweep has kernels for awkward-cpp 57, and has not been tested with 58"
     assert table[SUM] is not AWKWARDS[SUM]
 
 
-def test_leaves_kernels_whose_arguments_have_changed(monkeypatch):
+def test_leaves_kernels_whose_arguments_have_changed(register_in):
     name = AWKWARDS[SUM].__name__
     fake = fake_kernel(name, AWKWARDS[SUM].argtypes + [ctypes.c_int64])
     table = dict(AWKWARDS) | {SUM: fake}
-    (message,) = register_in(monkeypatch, table, "58")
+    (message,) = register_in(table, "58")
     assert f"1 kernels have changed there, and stay Awkward's ({name})" in message
     assert table[SUM] is fake
     ours = ("awkward_reduce_prod", np.float64, np.float64, np.int64)
     assert table[ours] is not AWKWARDS[ours]
 
 
-def test_leaves_kernels_whose_errors_have_changed(monkeypatch):
+def test_leaves_kernels_whose_errors_have_changed(register_in):
     class Other(ctypes.Structure):
         _fields_ = [("str", ctypes.c_char_p)]
 
     fake = fake_kernel(AWKWARDS[SUM].__name__, AWKWARDS[SUM].argtypes, Other)
     table = dict(AWKWARDS) | {SUM: fake}
-    (message,) = register_in(monkeypatch, table, "57")
+    (message,) = register_in(table, "57")
     assert "1 kernels have changed" in message
     assert table[SUM] is fake
 
 
+def test_leaves_methods_whose_arguments_have_changed(monkeypatch, register_in):
+    def _carry(self, carry):
+        pass
+
+    monkeypatch.setattr(ak.contents.NumpyArray, "_carry", _carry)
+    (message,) = register_in(dict(AWKWARDS), "58")
+    assert "1 kernels have changed there, and stay Awkward's (NumpyArray._carry)" in message
+    assert ak.contents.NumpyArray._carry is _carry
+    assert "_getitem" not in vars(ak.contents.ListOffsetArray)
+
+
 @pytest.mark.parametrize("table", [{}, {SUM: object()}])
-def test_leaves_a_table_that_it_does_not_know(monkeypatch, table):
+def test_leaves_a_table_that_it_does_not_know(register_in, table):
     before = dict(table)
-    (message,) = register_in(monkeypatch, table, "99")
+    (message,) = register_in(table, "99")
     assert "stay Awkward's" in message and "0 are upsweep's" in message
     assert table == before
 
@@ -236,6 +261,21 @@ MISSING = ak.mask(FIRST, MASK)
 NESTED = ak.unflatten(FIRST, ak.num(ak.unflatten(np.zeros(len(FIRST)), [3, 0, 7, len(FIRST) - 10])))
 OPERATIONS = {
     "mask": lambda: FIRST[MASK],
+    "mask of float32": lambda: ak.values_astype(FIRST, np.float32)[MASK],
+    "mask of complex numbers": lambda: ak.values_astype(FIRST, complex)[MASK],
+    "mask of dates": lambda: ak.values_astype(ak.values_astype(LIKE, int), "datetime64[s]")[MASK],
+    "mask of words": lambda: ak.unflatten(ak.Array(["one", "two", "three"] * 4), [5, 0, 7])[
+        ak.unflatten(np.arange(12) % 3 > 0, [5, 0, 7])
+    ],
+    "mask of a part": lambda: FIRST[5:-5][MASK[5:-5]],
+    "mask of options": lambda: MISSING[MASK],
+    "mask of lists of another order": lambda: PERMUTED[PERMUTED > 0],
+    "mask that is shorter": lambda: FIRST[ak.Array([[True]] * 0 + [[]] * len(FIRST))],
+    "mask of nothing": lambda: FIRST[FIRST > 1e300],
+    "mask with named axes": lambda: ak.with_named_axis(FIRST, ("events", "hits"))[MASK],
+    "mask of records, a field": lambda: ak.zip({"a": FIRST, "b": LIKE})[MASK].b,
+    "carry from the end": lambda: ak.Array(ak.flatten(FIRST).layout)[np.arange(-1, -50_000, -1)],
+    "carry of booleans": lambda: ak.flatten(MASK)[np.arange(50_000) * 2],
     "mask of records": lambda: ak.zip({"a": FIRST, "b": LIKE})[MASK],
     "mask with missing": lambda: FIRST[ak.mask(MASK, LIKE > 0)],
     "mask of nested lists": lambda: NESTED[NESTED > 0],
@@ -305,6 +345,9 @@ def test_few_lists():
 # -------------------------------------------------------------------------------------------------------------- same errors
 
 ERRORS = {
+    "a mask that is longer": lambda: FIRST[ak.Array([[True] * 300] * len(FIRST))],
+    "a mask of other lists": lambda: FIRST[:10][MASK],
+    "a carry past the end": lambda: ak.Array(ak.flatten(FIRST).layout)[np.arange(10_000_000, 10_050_000)],
     "an index past the end": lambda: FIRST[ak.Array([[0], [99]] + [[]] * (len(FIRST) - 2))],
     "a slice of another length": lambda: ak.Array([[[1, 2], [3]]])[ak.Array([[[0]]])],
     "an element of an empty list": lambda: FIRST[:, 0],

@@ -7,6 +7,7 @@ import threading
 import warnings
 
 from upsweep._libraries import library_path
+from upsweep.awkward._hooks import Hooks
 from upsweep.awkward._signatures import AWKWARD_CPP, SIGNATURES
 
 # Awkward looks kernels up on each call, so that an entry that is replaced counts from the next call on.
@@ -70,13 +71,15 @@ def warn_of_changes(version, ours, changed):
 
 
 class Registration:
-    """Which entries of a table are ours, and whether they are there: by register(), or while contexts are open."""
+    """Which entries of Awkward's table are ours, and whether they and the hooks are there: by register(), or while contexts are
+    open."""
 
     def __init__(self):
         self._lock = threading.RLock()
         self._table = None  # Awkward's
         self._ours = {}
         self._theirs = {}
+        self._hooks = None
         self._for_good = False
         self._contexts = 0
 
@@ -84,18 +87,22 @@ class Registration:
         if self._table is not None:
             return
         table = awkward_table()
-        self._ours, changed = stand_ins(table, ctypes.CDLL(str(library_path("upsweep-awkward"))))
+        library = ctypes.CDLL(str(library_path("upsweep-awkward")))
+        self._ours, changed = stand_ins(table, library)
         self._theirs = {key: table[key] for key in self._ours}
+        self._hooks = Hooks(library)
         self._table = table
-        warn_of_changes(importlib.metadata.version("awkward-cpp"), self._ours, changed)
+        warn_of_changes(importlib.metadata.version("awkward-cpp"), self._ours, changed + self._hooks.changed)
 
     def _update(self, for_good, contexts):
         """Callers hold the lock."""
         if for_good or contexts > 0:
             self._load()
             self._table.update(self._ours)
+            self._hooks.put()
         elif self._table is not None:
             self._table.update(self._theirs)
+            self._hooks.take_back()
         self._for_good, self._contexts = for_good, contexts
 
     def register(self):
