@@ -62,12 +62,14 @@ struct Place {
   std::int64_t end;
 };
 
+/// So few lists are one range that is not counted first: it writes what it has to and no more.
+inline constexpr std::int64_t kUncounted = 256;
+
 /// write(first, last, place) for ranges of n lists: it returns where it has ended, before which count(first, last) elements are
 /// of the range. Returns where the last one has ended.
 template <class Count, class Write>
 std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
-  constexpr std::int64_t kFew = 256;  // a range that does not need to be counted first: it writes what it has to alone
-  if (n <= kFew) return write(std::int64_t{0}, n, Place{0, 0});
+  if (n <= kUncounted) return write(std::int64_t{0}, n, Place{0, 0});
   std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::parts(n, kRange)) + 1);
   const auto end_before = [&](std::int64_t first) -> std::int64_t& {
     return ends[static_cast<std::size_t>(first / kRange)];

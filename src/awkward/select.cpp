@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "awkward/kernel.hpp"
+#include "awkward/ranges.hpp"
 
 namespace upsweep::awkward {
 namespace {
@@ -21,15 +21,31 @@ struct Take {
   const T* stops;
   std::int64_t content;
 
-  /// How many indices there are, where they are good.
-  [[nodiscard]] std::int64_t taken() const {
-    if (n == 0) return 0;
-    if (index_stops == index_starts + 1) return index_stops[n - 1] - index_starts[0];
-    std::uint64_t total = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      total += static_cast<std::uint64_t>(index_stops[i]) - static_cast<std::uint64_t>(index_starts[i]);
+  /// Whether list i, where something is taken of it, and its indices are within their arrays.
+  [[nodiscard]] bool is_within(std::int64_t i) const {
+    const std::int64_t first = index_starts[i];
+    const std::int64_t last = index_stops[i];
+    const auto start = static_cast<std::int64_t>(starts[i]);
+    const auto stop = static_cast<std::int64_t>(stops[i]);
+    const bool are_indices = first >= 0 && first <= last && last <= indices_length;
+    return first == last || (are_indices && (start == stop || (start >= 0 && start <= stop && stop <= content)));
+  }
+  [[nodiscard]] std::int64_t count(std::int64_t first, std::int64_t last) const {
+    std::int64_t total = 0;
+    for (std::int64_t i = first; i < last; ++i) total += index_stops[i] - index_starts[i];
+    return total;
+  }
+  /// Writes where the elements of list i lie that are taken of it. Whether all its indices are within it.
+  bool write(std::int64_t* to, std::int64_t i) const {
+    const auto start = static_cast<std::int64_t>(starts[i]);
+    const std::int64_t size = static_cast<std::int64_t>(stops[i]) - start;
+    bool is_good = true;
+    for (std::int64_t j = index_starts[i]; j < index_stops[i]; ++j) {
+      const std::int64_t at = indices[j] + (size & -static_cast<std::int64_t>(indices[j] < 0));
+      is_good &= static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(size);
+      *to++ = start + at;
     }
-    return static_cast<std::int64_t>(total);
+    return is_good;
   }
 
   /// What is wrong with list i.
@@ -59,16 +75,34 @@ struct Take {
 
 template <class T>
 KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const Take<T>& take) {
-  return run(
-      [&] {
-        detail::require_array(take.index_starts, take.n, "starts of the indices");
-        detail::require_array(take.index_stops, take.n, "stops of the indices");
-        take_positions(par, Lists::by_bounds(take.starts, take.stops, take.n), count_of(take.content),
-                       Lists::by_bounds(take.index_starts, take.index_stops, take.n),
-                       Indices(take.indices, count_of(take.indices_length)), tooffsets, tocarry,
-                       count_of(take.taken()));
-      },
-      [&](const Error& error) { return error.code() == Code::invalid_argument ? Answer{} : take.first_error(); });
+  if (tooffsets == nullptr) return null_array();
+  if (any_null(take.n, take.index_starts, take.index_stops, take.starts, take.stops)) return null_array();
+  tooffsets[0] = 0;
+  cpu::LowestIndex bad;
+  const auto check = [&](std::int64_t first, std::int64_t last) {
+    for (; first < last; ++first) {
+      if (!take.is_within(first)) return bad.add(first);
+    }
+  };
+  const auto call = [&] {
+    if (take.n <= kUncounted) check(0, take.n);
+    write_in_order(
+        take.n,
+        [&](std::int64_t first, std::int64_t last) {
+          check(first, last);
+          return take.count(first, last);
+        },
+        [&](std::int64_t first, std::int64_t last, Place place) {
+          for (std::int64_t i = first; i < last && bad.get() == kNoIndex; ++i) {
+            if (!take.write(tocarry + place.at, i)) bad.add(i);
+            place.at += take.index_stops[i] - take.index_starts[i];
+            tooffsets[i + 1] = place.at;
+          }
+          return place.at;
+        });
+  };
+  const KernelError error = run(call, as_refused);
+  return bad.get() == kNoIndex ? error : *take.first_error();
 }
 
 KernelError count_null(std::int64_t* numnull, const std::int8_t* mask, std::int64_t length, bool valid_when) {

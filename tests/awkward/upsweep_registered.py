@@ -4,6 +4,7 @@ import collections
 
 import awkward_cpp.cpu_kernels
 import upsweep.awkward
+from upsweep.awkward import _table
 
 calls = collections.Counter()  # by kernel of ours
 
@@ -11,12 +12,13 @@ calls = collections.Counter()  # by kernel of ours
 class Counted:
     """A kernel of ours, whose calls are counted."""
 
-    def __init__(self, kernel):
+    def __init__(self, name, kernel):
+        self.name = name
         self.kernel = kernel
         self.argtypes = kernel.argtypes
 
     def __call__(self, *args):
-        calls[self.kernel.__name__] += 1
+        calls[self.name] += 1
         return self.kernel(*args)
 
 
@@ -25,7 +27,10 @@ theirs = dict(table)
 upsweep.awkward.register()
 for key, kernel in table.items():
     if kernel is not theirs[key]:
-        table[key] = Counted(kernel)
+        table[key] = Counted(kernel.__name__, kernel)
+hooks = _table._registration._hooks.functions
+for name, function in hooks.items():
+    hooks[name] = Counted(name, function)
 
 
 def pytest_sessionfinish(session):
