@@ -14,8 +14,8 @@
 
 namespace upsweep::awkward {
 
-/// Lists or elements of a range. A thread is woken for four of them: some 100 us of work.
-inline constexpr std::int64_t kRange = 16 * 1024;
+/// Lists or elements of a range. A thread is woken for four of them: some 30 to 200 us of work.
+inline constexpr std::int64_t kRange = 8 * 1024;
 
 /// work(first, last) for ranges of n lists or elements, by several threads where they are worth it.
 template <class Work>

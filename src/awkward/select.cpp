@@ -30,10 +30,18 @@ struct Take {
     const bool are_indices = first >= 0 && first <= last && last <= indices_length;
     return first == last || (are_indices && (start == stop || (start >= 0 && start <= stop && stop <= content)));
   }
-  [[nodiscard]] std::int64_t count(std::int64_t first, std::int64_t last) const {
+  /// How many indices lists have, and the sign of the least count.
+  struct Count {
     std::int64_t total = 0;
-    for (std::int64_t i = first; i < last; ++i) total += index_stops[i] - index_starts[i];
-    return total;
+    std::int64_t signs = 0;
+  };
+  [[nodiscard]] Count count(std::int64_t first, std::int64_t last) const {
+    Count count;
+    for (std::int64_t i = first; i < last; ++i) {
+      count.total += index_stops[i] - index_starts[i];
+      count.signs |= index_stops[i] - index_starts[i];
+    }
+    return count;
   }
   /// Writes where the elements of list i lie that are taken of it. Whether all its indices are within it.
   bool write(std::int64_t* to, std::int64_t i) const {
@@ -79,27 +87,28 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
   if (any_null(take.n, take.index_starts, take.index_stops, take.starts, take.stops)) return null_array();
   tooffsets[0] = 0;
   cpu::LowestIndex bad;
-  const auto check = [&](std::int64_t first, std::int64_t last) {
-    for (; first < last; ++first) {
-      if (!take.is_within(first)) return bad.add(first);
-    }
+  // Lists whose indices are fewer than none would make room that is another's.
+  const auto count = [&](std::int64_t first, std::int64_t last) {
+    const auto indices = take.count(first, last);
+    if (indices.signs >= 0) return indices.total;
+    bad.add(first);
+    return std::int64_t{0};
   };
   const auto call = [&] {
-    if (take.n <= kUncounted) check(0, take.n);
-    write_in_order(
-        take.n,
-        [&](std::int64_t first, std::int64_t last) {
-          check(first, last);
-          return take.count(first, last);
-        },
-        [&](std::int64_t first, std::int64_t last, Place place) {
-          for (std::int64_t i = first; i < last && bad.get() == kNoIndex; ++i) {
-            if (!take.write(tocarry + place.at, i)) bad.add(i);
-            place.at += take.index_stops[i] - take.index_starts[i];
-            tooffsets[i + 1] = place.at;
-          }
-          return place.at;
-        });
+    if (take.n <= kUncounted) count(0, take.n);
+    write_in_order(take.n, count, [=, &bad](std::int64_t first, std::int64_t last, Place place) {
+      if (bad.get() != kNoIndex) return place.at;
+      const Take<T> lists = take;  // a copy of its own, which nothing that is written can change
+      for (std::int64_t i = first; i < last; ++i) {
+        if (!lists.is_within(i) || !lists.write(tocarry + place.at, i)) {
+          bad.add(i);
+          break;
+        }
+        place.at += lists.index_stops[i] - lists.index_starts[i];
+        tooffsets[i + 1] = place.at;
+      }
+      return place.at;
+    });
   };
   const KernelError error = run(call, as_refused);
   return bad.get() == kNoIndex ? error : *take.first_error();
