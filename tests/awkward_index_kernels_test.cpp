@@ -711,6 +711,26 @@ TEST(AwkwardReducers, CountsAndMasks) {
   }
 }
 
+TEST(AwkwardSelect, OffsetsOfIndicesThatGoBack) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_ListArray64_getitem_jagged_apply_64);
+  for (const std::int64_t n : {3, 300, 100'000}) {
+    for (const std::int64_t bad : {std::int64_t{1}, n / 2, n - 1}) {
+      Index index_offsets(static_cast<std::size_t>(n + 1));
+      for (std::int64_t i = 0; i <= n; ++i)
+        index_offsets[static_cast<std::size_t>(i)] = i < bad ? 0 : i == bad ? 1000 : 10;
+      const Index index(1000, 0);
+      const Index starts(static_cast<std::size_t>(n), 5);
+      const Index stops(static_cast<std::size_t>(n), 6);
+      Guarded<std::int64_t> tooffsets(n + 1, 1);
+      Guarded<std::int64_t> carry(index_offsets.back(), 1);  // the room that the offsets say
+      const auto error = kernel(tooffsets.data(), carry.data(), index_offsets.data(), index_offsets.data() + 1, n,
+                                index.data(), 1000, starts.data(), stops.data(), 6);
+      expect_error(error, "jagged slice's stops[i] < starts[i]", bad);
+      EXPECT_TRUE(carry.intact()) << n << " lists, of which " << bad;
+    }
+  }
+}
+
 TEST(AwkwardSelect, ListsByMask) {
   const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_select_64);
   for (const std::int64_t n : kSizes) {

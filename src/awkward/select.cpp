@@ -43,6 +43,10 @@ struct Take {
     }
     return count;
   }
+  [[nodiscard]] Count count_between(std::int64_t first, std::int64_t last) const {
+    const std::int64_t total = first == last ? 0 : index_stops[last - 1] - index_starts[first];
+    return {total, total};
+  }
   /// Writes where the elements of list i lie that are taken of it. Whether all its indices are within it.
   bool write(std::int64_t* to, std::int64_t i) const {
     const auto start = static_cast<std::int64_t>(starts[i]);
@@ -87,25 +91,29 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
   if (any_null(take.n, take.index_starts, take.index_stops, take.starts, take.stops)) return null_array();
   tooffsets[0] = 0;
   cpu::LowestIndex bad;
-  // Lists whose indices are fewer than none would make room that is another's.
+  // Lists whose indices are fewer than none would make room that is another's. Between offsets these are found as they are
+  // written: a list before them has more indices than its range.
+  const bool are_adjacent = take.index_stops == take.index_starts + 1;
   const auto count = [&](std::int64_t first, std::int64_t last) {
-    const auto indices = take.count(first, last);
+    const auto indices = are_adjacent ? take.count_between(first, last) : take.count(first, last);
     if (indices.signs >= 0) return indices.total;
     bad.add(first);
     return std::int64_t{0};
   };
   const auto call = [&] {
-    if (take.n <= kUncounted) count(0, take.n);
+    const bool is_counted = take.n > kUncounted;
+    const std::int64_t all = is_counted ? 0 : count(0, take.n);
     write_in_order(take.n, count, [=, &bad](std::int64_t first, std::int64_t last, Place place) {
       if (bad.get() != kNoIndex) return place.at;
       const Take<T> lists = take;  // a copy of its own, which nothing that is written can change
+      const std::int64_t end = is_counted ? place.end : all;
       for (std::int64_t i = first; i < last; ++i) {
-        if (!lists.is_within(i) || !lists.write(tocarry + place.at, i)) {
+        const std::int64_t next = place.at + lists.index_stops[i] - lists.index_starts[i];
+        if (next > end || !lists.is_within(i) || !lists.write(tocarry + place.at, i)) {
           bad.add(i);
           break;
         }
-        place.at += lists.index_stops[i] - lists.index_starts[i];
-        tooffsets[i + 1] = place.at;
+        tooffsets[i + 1] = place.at = next;
       }
       return place.at;
     });

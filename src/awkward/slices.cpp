@@ -248,9 +248,12 @@ KernelError valid_count(std::int64_t* numvalid, Bounds<std::int64_t> slice, std:
     std::atomic<std::int64_t> total{0};
     bad = first_bad_of_ranges(count_of(n), [&, slice](std::int64_t first, std::int64_t last) {
       bool are_adjacent = true;
+      const auto is_bad = [=](std::int64_t i) {
+        const std::int64_t size = slice.size(i);
+        return size < 0 || (size > 0 && (slice.stops[i] > missing_length || slice.starts[i] < 0));
+      };
       for (std::int64_t i = first; i < last; ++i) {
-        if (slice.size(i) == 0) continue;
-        if (slice.size(i) < 0 || slice.stops[i] > missing_length || slice.starts[i] < 0) return i;
+        if (is_bad(i)) return i;
       }
       for (std::int64_t i = first; i + 1 < last; ++i) are_adjacent &= slice.stops[i] == slice.starts[i + 1];
       std::int64_t count = 0;
