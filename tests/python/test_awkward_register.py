@@ -10,9 +10,9 @@ import pytest
 ak = pytest.importorskip("awkward")
 cpu_kernels = pytest.importorskip("awkward_cpp.cpu_kernels")
 
-import upsweep.awkward  # noqa: E402
-from upsweep import _libraries  # noqa: E402
-from upsweep.awkward import _signatures, _table  # noqa: E402
+import upsweep.awkward
+from upsweep import _libraries
+from upsweep.awkward import _signatures, _table
 
 SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
 AWKWARDS = dict(cpu_kernels.kernel)  # as they were before any test

@@ -33,8 +33,9 @@ class Hooks:
     """Methods of Awkward's classes, and what takes their place."""
 
     def __init__(self, library):
-        import awkward
         from awkward._backends.numpy import NumpyBackend
+
+        import awkward
 
         self._awkward = awkward
         self._cpu = NumpyBackend.instance()
