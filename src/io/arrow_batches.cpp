@@ -152,15 +152,15 @@ class Column {
 
   // Rows that are NULL may hold what does not fit.
   const void* convert(const arrow::Array& array, std::int64_t first_row, Memory& memory) const {
-    const arrow::Type::type id = array.type_id();
+    const Stored stored = stored_as(array.type_id());
     const std::int64_t width = width_of(field_.storage) / 8;
     const std::int64_t raw_width = array.type()->byte_width();
     const std::uint8_t* const from = array.data()->buffers[1]->data() + array.offset() * raw_width;
     std::uint8_t* const to = allocate(array.length() * width, memory);
-    std::int64_t i = convert_elements(id, width, from, array.length(), to);
+    std::int64_t i = convert_elements(stored, width, from, array.length(), to);
     for (; i < array.length(); ++i) {
-      const bool fits = convert_elements(id, width, from + i * raw_width, 1, to + i * width) == 1;
-      if (!fits && array.IsValid(i)) throw_misfit(id, name_, first_row + i);
+      const bool fits = convert_elements(stored, width, from + i * raw_width, 1, to + i * width) == 1;
+      if (!fits && array.IsValid(i)) throw_misfit(stored, name_, first_row + i);
     }
     return to;
   }

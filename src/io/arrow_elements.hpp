@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_elements.hpp: elements as Arrow stores them, made into those that are computed with.
+// io/arrow_elements.hpp: arrays of Arrow's: which rows are NULL, how elements are stored, dictionaries of numbers decoded.
 #pragma once
 
 #include <arrow/array/array_dict.h>
@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "io/stored_elements.hpp"
+#include "io/vocabulary.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
-
-/// What a batch's columns point to.
-using Memory = std::vector<std::shared_ptr<const void>>;
 
 /// Which rows of the array are NULL.
 void pass_validity(const arrow::Array& array, ColumnData& data);
@@ -28,13 +27,7 @@ std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataTyp
 std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& encoded, const std::string& name,
                                                 std::int64_t first_row);
 
-/// Makes `n` elements of Arrow's type `id` into elements of `width` bytes: decimals into integers of that width, date64
-/// into days, half floats into float; others stay as they are. Neither side need be aligned. Returns the first that does
-/// not fit, or n.
-std::int64_t convert_elements(arrow::Type::type id, std::int64_t width, const std::uint8_t* from, std::int64_t n,
-                              void* to);
-
-/// Throws the Error for an element that does not fit.
-[[noreturn]] void throw_misfit(arrow::Type::type id, const std::string& name, std::int64_t row);
+/// How elements of Arrow's type `id` lie in memory.
+Stored stored_as(arrow::Type::type id);
 
 }  // namespace upsweep::io

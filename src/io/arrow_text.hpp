@@ -8,38 +8,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "io/arrow_elements.hpp"
+#include "io/vocabulary.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
-
-/// A dictionary: texts, each once, and what they lie in.
-class Vocabulary {
- public:
-  Dictionary words;
-  Arrays memory;
-
-  /// The text's index. Throws unsupported_type where there are more than indices; `name` is for the message.
-  std::int32_t find_or_add(std::string_view text, const std::string& name);
-
- private:
-  // Of an open hash table: over texts that are all different a map of the standard library takes several times as long.
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::int32_t index = -1;  // of the text; -1: free
-  };
-
-  [[nodiscard]] std::size_t find(std::string_view text, std::uint32_t hash) const;
-  void grow();
-
-  std::vector<Slot> slots_;  // a power of two of them, at most half in use
-};
 
 /// Turns text into indices, a batch at a time; batches share theirs where it is the same.
 class TextEncoder {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/stored_elements.cpp: decimals narrowed, days of milliseconds, floats of half floats.
+#include "io/stored_elements.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::int64_t kMilliseconds = 86400000;  // in a day
+
+template <std::size_t kWords>
+using WideInteger = std::array<std::int64_t, kWords>;  // least significant word first
+
+// Whether all words from `first` on only repeat the sign of the word before them.
+template <std::size_t kWords>
+bool is_sign(const WideInteger<kWords>& value, std::size_t first) {
+  const std::int64_t sign = value[first - 1] >> 63;
+  std::int64_t differs = 0;
+  for (std::size_t i = first; i < kWords; ++i) differs |= value[i] ^ sign;
+  return differs == 0;
+}
+
+// one(from[i], to[i]) for each i; returns the first for which it is false, or n. Looked for only where there is one: a
+// loop without a way out is made into SIMD code.
+template <class From, class To, class One>
+std::int64_t each(const std::uint8_t* from, std::int64_t n, void* to, One one) {
+  const auto at = [=](std::int64_t i) {
+    From value;
+    std::memcpy(static_cast<void*>(&value), from + i * static_cast<std::int64_t>(sizeof value), sizeof value);
+    return value;
+  };
+  bool all = true;
+  for (std::int64_t i = 0; i < n; ++i) {
+    To result;
+    all &= one(at(i), result);
+    std::memcpy(static_cast<char*>(to) + i * static_cast<std::int64_t>(sizeof result), &result, sizeof result);
+  }
+  if (all) return n;
+  std::int64_t i = 0;
+  for (To ignored; one(at(i), ignored);) ++i;
+  return i;
+}
+
+// To the least significant words.
+template <std::size_t kFrom, std::size_t kTo>
+std::int64_t narrow(const std::uint8_t* from, std::int64_t n, void* to) {
+  return each<WideInteger<kFrom>, WideInteger<kTo>>(from, n, to, [](const auto& value, auto& result) {
+    std::memcpy(&result, &value, sizeof result);
+    return is_sign(value, kTo);
+  });
+}
+
+float float_of_half(std::uint16_t half) {
+  constexpr int kInfinite = 31;
+  const std::uint32_t sign = (half & 0x8000U) << 16;
+  const std::uint32_t exponent = half >> 10 & 31U;
+  const std::uint32_t fraction = half & 0x3FFU;
+  if (exponent == 0) return std::copysign(static_cast<float>(fraction) * 0x1p-24F, std::bit_cast<float>(sign));
+  const std::uint32_t wide = exponent == kInfinite ? 255U : exponent + 127U - 15U;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+}  // namespace
+
+std::int64_t convert_elements(Stored stored, std::int64_t width, const std::uint8_t* from, std::int64_t n, void* to) {
+  constexpr std::int64_t kWord = sizeof(std::int64_t);
+  if (stored == Stored::decimal32 && width == kWord) {
+    return each<std::int32_t, std::int64_t>(from, n, to, [](std::int32_t value, std::int64_t& result) {
+      result = value;
+      return true;
+    });
+  }
+  if (stored == Stored::decimal128 && width == kWord) return narrow<2, 1>(from, n, to);
+  if (stored == Stored::decimal256 && width == kWord) return narrow<4, 1>(from, n, to);
+  if (stored == Stored::decimal256) return narrow<4, 2>(from, n, to);
+  if (stored == Stored::date64) {
+    return each<std::int64_t, std::int32_t>(from, n, to, [](std::int64_t value, std::int32_t& result) {
+      const std::int64_t days = value / kMilliseconds;
+      result = static_cast<std::int32_t>(days);
+      return days * kMilliseconds == value && result == days;
+    });
+  }
+  if (stored == Stored::half_float) {
+    return each<std::uint16_t, float>(from, n, to, [](std::uint16_t value, float& result) {
+      result = float_of_half(value);
+      return true;
+    });
+  }
+  std::memcpy(to, from, static_cast<std::size_t>(n * width));
+  return n;
+}
+
+void throw_misfit(Stored stored, const std::string& name, std::int64_t row) {
+  throw Error(Code::malformed,
+              name + ": row " + std::to_string(row) +
+                  (stored == Stored::date64 ? " is no whole day, or too far away; convert the column to date32"
+                                            : " has more digits than its type allows; write it again"),
+              row);
+}
+
+}  // namespace upsweep::io

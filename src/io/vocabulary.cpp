@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/vocabulary.cpp: finds the texts of a dictionary in the making.
+#include "io/vocabulary.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr std::size_t kLeastSlots = 64;  // a power of two
+
+}  // namespace
+
+std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& name) {
+  if (slots_.size() < 2 * (words.size() + 1)) grow();
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
+  Slot& slot = slots_[find(text, hash)];
+  if (slot.index >= 0) return slot.index;
+  if (words.size() == std::numeric_limits<std::int32_t>::max()) {
+    throw Error(Code::unsupported_type, name + ": has more than 2^31 different texts; store it plain");
+  }
+  slot = {hash, static_cast<std::int32_t>(words.size())};
+  words.push_back(text);
+  return slot.index;
+}
+
+// The slot that has the text, or the free one where it belongs.
+std::size_t Vocabulary::find(std::string_view text, std::uint32_t hash) const {
+  std::size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].index >= 0 &&
+         !(slots_[at].hash == hash && words[static_cast<std::size_t>(slots_[at].index)] == text)) {
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return at;
+}
+
+void Vocabulary::grow() {
+  std::vector<Slot> slots(std::max<std::size_t>(2 * slots_.size(), kLeastSlots));
+  for (const Slot& slot : slots_) {
+    if (slot.index < 0) continue;
+    std::size_t at = slot.hash & (slots.size() - 1);
+    while (slots[at].index >= 0) at = (at + 1) & (slots.size() - 1);
+    slots[at] = slot;
+  }
+  slots_ = std::move(slots);
+}
+
+}  // namespace upsweep::io
