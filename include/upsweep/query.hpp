@@ -147,6 +147,9 @@ class Statement {
   [[nodiscard]] const std::string& path() const;
   /// The name after FROM; empty where it has a path.
   [[nodiscard]] std::string table() const;
+  /// The names in the text that may be columns, each once, as written where they are in quotes, else in lower case: to read no
+  /// others where reading costs. A table has them as written, or else without regard to case.
+  [[nodiscard]] std::vector<std::string> names() const;
   /// Throws an Error with a caret under the table.
   [[noreturn]] void refuse_table(const std::string& why) const;
 

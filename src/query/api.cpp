@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/api.cpp: the public face: statements, queries and their answers.
 #include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "core/ladder.hpp"
@@ -37,6 +39,16 @@ void require_rung(std::string_view asked, Backend runs) {
   throw Error(Code::unknown_rung, "no rung is called '" + std::string(asked) + "'; queries have: " + known);
 }
 
+/// Adds the last part of every name that may be a column: of t.x it is x.
+void add_names(const nlohmann::json& tree, std::set<std::string>& names) {
+  if (!tree.is_structured()) return;
+  if (const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end(); column != tree.end()) {
+    const nlohmann::json& last = column->at("fields").back();
+    if (last.contains("String")) names.insert(last.at("String").value("sval", ""));
+  }
+  for (const nlohmann::json& child : tree) add_names(child, names);
+}
+
 }  // namespace
 
 }  // namespace query
@@ -47,6 +59,12 @@ Statement::~Statement() = default;
 
 const std::string& Statement::path() const { return syntax_->path; }
 std::string Statement::table() const { return path().empty() ? query::table_name(sql_, *syntax_) : std::string(); }
+
+std::vector<std::string> Statement::names() const {
+  std::set<std::string> names;
+  query::add_names(syntax_->select, names);
+  return {names.begin(), names.end()};
+}
 
 void Statement::refuse_table(const std::string& why) const {
   expression::refuse(sql_, query::table_location(sql_, *syntax_), Code::unknown_table, why);
