@@ -69,4 +69,9 @@ void define_errors(nb::module_& /*module*/) {
   });
 }
 
+void look_at_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw Error(Code::interrupted, "interrupted");
+}
+
 }  // namespace upsweep::python

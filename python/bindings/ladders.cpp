@@ -114,12 +114,6 @@ nb::dict record_of(std::string_view problem, const Group& group, const Row& row)
   return record;
 }
 
-/// Raises what a signal's handler has raised, between two steps of a climb.
-void look_at_signals() {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) throw Error(Code::interrupted, "interrupted");
-}
-
 nb::list climb(const std::string& problem, const std::vector<std::int64_t>& sizes,
                const std::vector<std::string>& types, const nb::dict& settings, const std::string& rung,
                double max_seconds, bool on_cpu, bool on_gpu, const std::vector<int>& threads) {

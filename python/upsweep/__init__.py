@@ -19,6 +19,7 @@ from ._moves import (
     take,
 )
 from ._options import options
+from ._query import query
 from ._scan import compact_offsets, reduce, scan
 from ._segments import reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
 from ._subset_sum import subset_sum
@@ -41,6 +42,7 @@ __all__ = [
     "pack",
     "parents_to_offsets",
     "partition",
+    "query",
     "reduce",
     "reduce_by_key",
     "scan",

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/arrow_columns.cpp: what Arrow's formats are given out as, and elements that do not lie as they are computed with.
+#include "arrow_columns.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "core/visit.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::python {
+namespace {
+
+constexpr int kMostDigits = 38;   // of decimals: as many as any 128-bit integer can hold
+constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
+constexpr std::int32_t kNull = -1;
+
+// What Arrow's formats are given out as, but for decimals.
+struct Known {
+  std::string_view format;
+  ValueKind kind;
+  Storage storage;
+  std::int64_t width;
+  io::Stored stored = io::Stored::as_computed;
+  TextLayout text = TextLayout::none;
+};
+constexpr Known kKnown[] = {
+    {"c", ValueKind::integer, Storage::int8, 1},
+    {"s", ValueKind::integer, Storage::int16, 2},
+    {"i", ValueKind::integer, Storage::int32, 4},
+    {"l", ValueKind::integer, Storage::int64, 8},
+    {"C", ValueKind::integer, Storage::uint8, 1},
+    {"S", ValueKind::integer, Storage::uint16, 2},
+    {"I", ValueKind::integer, Storage::uint32, 4},
+    {"L", ValueKind::integer, Storage::uint64, 8},
+    {"n", ValueKind::integer, Storage::int64, 8},  // all NULL
+    {"e", ValueKind::real, Storage::float32, 2, io::Stored::half_float},
+    {"f", ValueKind::real, Storage::float32, 4},
+    {"g", ValueKind::real, Storage::float64, 8},
+    {"tdD", ValueKind::date, Storage::int32, 4},
+    {"tdm", ValueKind::date, Storage::int32, 8, io::Stored::date64},
+    {"b", ValueKind::boolean, Storage::bit, 0},
+    {"u", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::offsets32},
+    {"U", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::offsets64},
+    {"vu", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::views},
+};
+
+// What messages call the others, by how their formats begin.
+constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+    {"+s", "struct"},    {"+l", "list"},  {"+L", "large_list"},      {"+w", "fixed_size_list"},
+    {"+m", "map"},       {"+u", "union"}, {"+r", "run_end_encoded"}, {"+v", "list_view"},
+    {"ts", "timestamp"}, {"tt", "time"},  {"tD", "duration"},        {"ti", "interval"},
+    {"z", "binary"},     {"Z", "binary"}, {"vz", "binary"},          {"w", "fixed_size_binary"},
+    {"d:", "decimal"},
+};
+
+std::string name_of(std::string_view format) {
+  const auto* const other = std::find_if(std::begin(kOthers), std::end(kOthers),
+                                         [&](const auto& row) { return format.starts_with(row.first); });
+  return std::string(other == std::end(kOthers) ? format : other->second);
+}
+
+// "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS".
+bool set_decimal(ColumnType& type, std::string_view format) {
+  int numbers[] = {0, 0, 128};
+  const char* at = format.data() + 2;
+  const char* const end = format.data() + format.size();
+  for (int& number : numbers) {
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return false;
+    at = stop;
+    if (at == end) break;
+    ++at;
+  }
+  const auto& [precision, scale, bits] = numbers;
+  if (precision > kMostDigits || scale < 0 || scale > kMostDigits) return false;
+  const bool narrow = precision <= kInt64Digits;
+  type.field.kind = ValueKind::decimal;
+  type.field.scale = scale;
+  type.field.storage = bits == 32 ? Storage::int32 : bits == 64 || narrow ? Storage::int64 : Storage::int128;
+  type.width = bits / 8;
+  if (bits == 128 && narrow) type.stored = io::Stored::decimal128;
+  if (bits == 256) type.stored = io::Stored::decimal256;
+  return bits == 32 || bits == 64 || bits == 128 || bits == 256;
+}
+
+// False for a type that is not computed with.
+bool set_type(ColumnType& type, std::string_view format) {
+  if (format.starts_with("d:")) return set_decimal(type, format);
+  const auto* const known =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& row) { return row.format == format; });
+  if (known == std::end(kKnown)) return false;
+  type.field.kind = known->kind;
+  type.field.storage = known->storage;
+  type.stored = known->stored;
+  type.width = known->width;
+  type.text = known->text;
+  type.all_null = format == "n";
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------------------ bits
+
+bool is_set(const std::uint8_t* bits, std::int64_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
+
+std::uint8_t* allocate(std::int64_t bytes, io::Memory& memory) {
+  const std::shared_ptr<std::uint8_t[]> made = std::make_shared<std::uint8_t[]>(static_cast<std::size_t>(bytes));
+  memory.push_back(made);
+  return made.get();
+}
+
+std::uint8_t* allocate_bits(std::int64_t rows, io::Memory& memory) { return allocate((rows + 7) / 8, memory); }
+
+// Those of the pieces for which of(piece, i) holds.
+template <class Of>
+const std::uint8_t* bits_of(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory, Of of) {
+  std::uint8_t* const bits = allocate_bits(rows, memory);
+  std::int64_t row = 0;
+  for (const Piece& piece : pieces) {
+    for (std::int64_t i = 0; i < piece.rows; ++i, ++row) {
+      bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] | (of(piece, i) ? 1 : 0) << (row % 8));
+    }
+  }
+  return bits;
+}
+
+// Which rows are NULL, where they lie if they are one piece.
+void pass_validity(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory, ColumnData& data) {
+  const auto has_validity = [](const Piece& piece) { return piece.validity() != nullptr; };
+  if (std::none_of(pieces.begin(), pieces.end(), has_validity)) return;
+  if (pieces.size() == 1) {
+    data.validity = pieces[0].validity();
+    data.offset = pieces[0].first;
+  } else {
+    data.validity = bits_of(pieces, rows, memory, [](const Piece& piece, std::int64_t i) { return !piece.is_null(i); });
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- numbers
+
+const std::uint8_t* at(const ArrowArray& array, std::int64_t element, std::int64_t width) {
+  return static_cast<const std::uint8_t*>(array.buffers[1]) + element * width;
+}
+
+// Rows that are NULL may hold what does not fit.
+void convert(const ColumnType& type, const Piece& piece, std::int64_t first_row, std::uint8_t* to) {
+  const std::int64_t width = width_of(type.field.storage) / 8;
+  const std::uint8_t* const from = at(*piece.array, piece.first, type.width);
+  std::int64_t i = io::convert_elements(type.stored, width, from, piece.rows, to);
+  for (; i < piece.rows; ++i) {
+    const bool fits = io::convert_elements(type.stored, width, from + i * type.width, 1, to + i * width) == 1;
+    if (!fits && !piece.is_null(i)) io::throw_misfit(type.stored, type.field.name, first_row + i);
+  }
+}
+
+const void* numbers_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                       std::int64_t first_row, io::Memory& memory) {
+  const std::int64_t width = width_of(type.field.storage) / 8;
+  if (pieces.size() == 1 && type.stored == io::Stored::as_computed) {
+    const std::uint8_t* const first = at(*pieces[0].array, pieces[0].first, width);
+    if (reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0) return first;
+  }
+  std::uint8_t* const values = allocate(rows * width, memory);
+  std::int64_t done = 0;
+  for (const Piece& piece : pieces) {
+    convert(type, piece, first_row + done, values + done * width);
+    done += piece.rows;
+  }
+  return values;
+}
+
+ColumnData bits_column(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory) {
+  ColumnData data;
+  pass_validity(pieces, rows, memory, data);
+  const auto bits = [](const Piece& piece) { return static_cast<const std::uint8_t*>(piece.array->buffers[1]); };
+  if (pieces.size() == 1) {
+    data.values = bits(pieces[0]);
+    data.offset = pieces[0].first;
+  } else {
+    data.values = bits_of(pieces, rows, memory,
+                          [&](const Piece& piece, std::int64_t i) { return is_set(bits(piece), piece.first + i); });
+  }
+  return data;
+}
+
+ColumnData nulls_column(std::int64_t rows, io::Memory& memory) {
+  return {.values = allocate(rows * std::int64_t{sizeof(std::int64_t)}, memory),
+          .validity = allocate_bits(rows, memory)};
+}
+
+// ---------------------------------------------------------------------------------------------------- dictionaries
+
+// All entries of a piece's dictionary.
+Piece entries_of(const Piece& piece) {
+  const ArrowArray* const dictionary = piece.array->dictionary;
+  return {piece.chunk, dictionary, dictionary->offset, dictionary->length};
+}
+
+// each(row, entry) for the rows of all pieces; entry: -1 where it is NULL. Throws malformed for an index that is past the end.
+template <class Each>
+void visit_entries(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t first_row, Each each) {
+  std::int64_t row = 0;
+  for (const Piece& piece : pieces) {
+    const auto entries = static_cast<std::uint64_t>(piece.array->dictionary->length);
+    visit_type(*type.indices, [&]<class T>(std::type_identity<T>) {
+      const T* const indices = static_cast<const T*>(piece.array->buffers[1]) + piece.first;
+      for (std::int64_t i = 0; i < piece.rows; ++i, ++row) {
+        if (piece.is_null(i)) {
+          each(piece, row, kNull);
+          continue;
+        }
+        const auto index = static_cast<std::uint64_t>(indices[i]);
+        if (index >= entries) {
+          throw Error(Code::malformed,
+                      type.field.name + ": row " + std::to_string(first_row + row) + " points past its dictionary",
+                      first_row + row);
+        }
+        each(piece, row, static_cast<std::int64_t>(index));
+      }
+    });
+  }
+}
+
+// Entries as they are computed with, of each array that pieces point to.
+ColumnData decoded_numbers(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                           std::int64_t first_row, io::Memory& memory) {
+  const std::int64_t width = width_of(type.field.storage) / 8;
+  std::uint8_t* const values = allocate(rows * width, memory);
+  std::uint8_t* const validity = allocate_bits(rows, memory);
+  const ArrowArray* dictionary = nullptr;
+  std::vector<std::uint8_t> elements;
+  visit_entries(type, pieces, first_row, [&](const Piece& piece, std::int64_t row, std::int64_t entry) {
+    const Piece entries = entries_of(piece);
+    if (entries.array != std::exchange(dictionary, entries.array)) {
+      elements.resize(static_cast<std::size_t>(entries.rows * width));
+      convert(type, entries, first_row + row, elements.data());
+    }
+    if (entry < 0 || entries.is_null(entry)) return;
+    std::memcpy(values + row * width, elements.data() + entry * width, static_cast<std::size_t>(width));
+    validity[row / 8] = static_cast<std::uint8_t>(validity[row / 8] | 1 << (row % 8));
+  });
+  return {.values = values, .validity = validity};
+}
+
+// ------------------------------------------------------------------------------------------------------------ text
+
+[[noreturn]] void throw_damaged(const std::string& name) {
+  throw Error(Code::malformed, name + ": its texts do not lie where its array says");
+}
+
+template <class Offset>
+std::string_view text_between(const ArrowArray& array, std::int64_t element, const std::string& name) {
+  const Offset* const offsets = static_cast<const Offset*>(array.buffers[1]) + element;
+  if (offsets[0] < 0 || offsets[1] < offsets[0]) throw_damaged(name);
+  return {static_cast<const char*>(array.buffers[2]) + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+}
+
+std::string_view viewed_text(const ArrowArray& array, std::int64_t element, const std::string& name) {
+  constexpr std::int32_t kInline = 12;
+  constexpr int kFixedBuffers = 3;  // validity and views, and at the end how long the others are
+  struct View {
+    std::int32_t length;
+    std::int32_t prefix;
+    std::int32_t buffer;
+    std::int32_t offset;
+  };
+  const auto* const views = static_cast<const View*>(array.buffers[1]);
+  const View& view = views[element];
+  if (view.length < 0) throw_damaged(name);
+  const auto length = static_cast<std::size_t>(view.length);
+  if (view.length <= kInline) return {reinterpret_cast<const char*>(&view.prefix), length};
+  if (view.buffer < 0 || view.buffer >= array.n_buffers - kFixedBuffers || view.offset < 0) throw_damaged(name);
+  const auto* const lengths = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);
+  if (view.offset + std::int64_t{view.length} > lengths[view.buffer]) throw_damaged(name);
+  return {static_cast<const char*>(array.buffers[2 + view.buffer]) + view.offset, length};
+}
+
+std::string_view text_at(TextLayout layout, const ArrowArray& array, std::int64_t element, const std::string& name) {
+  if (layout == TextLayout::offsets32) return text_between<std::int32_t>(array, element, name);
+  if (layout == TextLayout::offsets64) return text_between<std::int64_t>(array, element, name);
+  return viewed_text(array, element, name);
+}
+
+// Indices of a piece's texts; of NULLs `null`.
+void add_texts(const Piece& piece, TextLayout layout, const std::string& name, std::int32_t null,
+               io::Vocabulary& vocabulary, std::int32_t* to) {
+  vocabulary.memory.push_back(piece.chunk);
+  for (std::int64_t i = 0; i < piece.rows; ++i) {
+    to[i] =
+        piece.is_null(i) ? null : vocabulary.find_or_add(text_at(layout, *piece.array, piece.first + i, name), name);
+  }
+}
+
+std::vector<std::int32_t> translated(const Piece& entries, TextLayout layout, const std::string& name,
+                                     io::Vocabulary& vocabulary) {
+  std::vector<std::int32_t> indices(static_cast<std::size_t>(entries.rows));
+  add_texts(entries, layout, name, kNull, vocabulary, indices.data());
+  return indices;
+}
+
+// Every index, of NULL rows too, is within it.
+std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabulary>& vocabulary) {
+  if (vocabulary->words.empty()) vocabulary->words.emplace_back();
+  return {vocabulary, &vocabulary->words};
+}
+
+ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory) {
+  ColumnData data;
+  pass_validity(pieces, rows, memory, data);
+  const auto vocabulary = std::make_shared<io::Vocabulary>();
+  auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
+  std::int32_t* to = indices;
+  for (const Piece& piece : pieces) {
+    add_texts(piece, type.text, type.field.name, 0, *vocabulary, to);
+    to += piece.rows;
+  }
+  data.values = indices;
+  data.dictionary = dictionary_of(vocabulary);
+  return data;
+}
+
+// Whether the arrays are the same memory, as when chunks of a table share a dictionary.
+bool is_same(const ArrowArray& a, const ArrowArray& b) {
+  return a.length == b.length && a.offset == b.offset && a.n_buffers == b.n_buffers &&
+         std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
+}
+
+// The indices where they lie, if they can be used there: none is past the dictionary, also in rows that are NULL.
+const std::int32_t* in_place(const ColumnType& type, const Piece& piece, const Translation& translation) {
+  if (!translation.same || *type.indices != Type::int32) return nullptr;
+  const std::int32_t* const indices = static_cast<const std::int32_t*>(piece.array->buffers[1]) + piece.first;
+  std::uint32_t greatest = 0;
+  for (std::int64_t i = 0; i < piece.rows; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
+  return greatest < translation.vocabulary->words.size() ? indices : nullptr;
+}
+
+ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                        std::int64_t first_row, LastDictionary& last, io::Memory& memory) {
+  ColumnData data;
+  const ArrowArray& first = *pieces[0].array->dictionary;
+  const bool common = std::all_of(pieces.begin(), pieces.end(),
+                                  [&](const Piece& piece) { return is_same(*piece.array->dictionary, first); });
+  const std::shared_ptr<const Translation> shared =
+      common ? last.translation(pieces[0], type.text, type.field.name) : nullptr;
+  if (common && pieces.size() == 1) {
+    if (const std::int32_t* const indices = in_place(type, pieces[0], *shared)) {
+      pass_validity(pieces, rows, memory, data);
+      data.values = indices;
+      data.dictionary = {shared, &shared->vocabulary->words};
+      return data;
+    }
+  }
+  const auto vocabulary = common ? shared->vocabulary : std::make_shared<io::Vocabulary>();
+  auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
+  std::uint8_t* const validity = allocate_bits(rows, memory);
+  const ArrowArray* dictionary = nullptr;
+  std::vector<std::int32_t> own;
+  visit_entries(type, pieces, first_row, [&](const Piece& piece, std::int64_t row, std::int64_t entry) {
+    const ArrowArray* const at_hand = piece.array->dictionary;
+    if (!common && at_hand != std::exchange(dictionary, at_hand)) {
+      own = translated(entries_of(piece), type.text, type.field.name, *vocabulary);
+    }
+    const std::int32_t index = entry < 0 ? kNull : (common ? shared->indices : own)[static_cast<std::size_t>(entry)];
+    if (index == kNull) return;
+    indices[row] = index;
+    validity[row / 8] = static_cast<std::uint8_t>(validity[row / 8] | 1 << (row % 8));
+  });
+  data.values = indices;
+  data.validity = validity;
+  data.dictionary = common ? std::shared_ptr<const Dictionary>(shared, &vocabulary->words) : dictionary_of(vocabulary);
+  return data;
+}
+
+}  // namespace
+
+ColumnType column_type(std::string name, const char* format) {
+  ColumnType type;
+  type.field.name = std::move(name);
+  if (!set_type(type, format)) type.field.unsupported = name_of(format);
+  return type;
+}
+
+ColumnType column_type(const ArrowSchema& schema) {
+  std::string name = schema.name == nullptr ? "" : schema.name;
+  if (schema.dictionary == nullptr) return column_type(std::move(name), schema.format);
+  ColumnType type = column_type(std::move(name), schema.dictionary->format);
+  const ColumnType indices = column_type("", schema.format);
+  type.indices = element_type(indices.field.storage);
+  // Of dictionaries, those of text and of numbers.
+  const bool decodable =
+      type.field.storage != Storage::bit && !type.all_null && schema.dictionary->dictionary == nullptr;
+  if (type.field.unsupported.empty() && !decodable) {
+    type.field.unsupported = "dictionary of " + std::string(schema.dictionary->format);
+  }
+  return type;
+}
+
+std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piece, TextLayout layout,
+                                                               const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const ArrowArray* const array = piece.array->dictionary;
+  if (last_ && is_same(*last_->array, *array)) return last_;
+  const auto made = std::make_shared<Translation>();
+  made->array = array;
+  made->vocabulary = std::make_shared<io::Vocabulary>();
+  made->vocabulary->memory.push_back(piece.chunk);  // also where it has no entries
+  made->indices = translated(entries_of(piece), layout, name, *made->vocabulary);
+  made->same = true;
+  for (std::size_t i = 0; i < made->indices.size(); ++i) {
+    made->same = made->same && made->indices[i] == static_cast<std::int32_t>(i);
+  }
+  (void)dictionary_of(made->vocabulary);
+  last_ = made;
+  return last_;
+}
+
+ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                       std::int64_t first_row, LastDictionary& dictionary, io::Memory& memory) {
+  const bool is_text = type.field.kind == ValueKind::text;
+  if (type.all_null) return nulls_column(rows, memory);
+  if (type.indices && is_text) return encoded_text(type, pieces, rows, first_row, dictionary, memory);
+  if (type.indices) return decoded_numbers(type, pieces, rows, first_row, memory);
+  if (is_text) return plain_text(type, pieces, rows, memory);
+  if (type.field.storage == Storage::bit) return bits_column(pieces, rows, memory);
+  ColumnData data;
+  pass_validity(pieces, rows, memory, data);
+  data.values = numbers_of(type, pieces, rows, first_row, memory);
+  return data;
+}
+
+}  // namespace upsweep::python

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/arrow_columns.hpp: columns of Arrow's C data interface, a batch of rows at a time as tables give them out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arrow_c_data.hpp"
+#include "io/stored_elements.hpp"
+#include "io/vocabulary.hpp"
+#include "upsweep/table.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::python {
+
+/// How a column's text lies in memory: by offsets of 32 or 64 bits, or as views.
+enum class TextLayout : std::uint8_t { none, offsets32, offsets64, views };
+
+/// What a table declares for a column, and how Arrow has its elements.
+struct ColumnType {
+  Field field = {};
+  io::Stored stored = io::Stored::as_computed;
+  std::int64_t width = 0;  ///< bytes of an element as it is stored; 0: bits, or text
+  TextLayout text = TextLayout::none;
+  bool all_null = false;
+  std::optional<Type> indices = {};  ///< into a dictionary of such elements; else they lie there themselves
+};
+
+/// A field is `unsupported` where its type is not computed with.
+ColumnType column_type(const ArrowSchema& schema);
+ColumnType column_type(std::string name, const char* format);
+
+/// Rows of the columns, as an array of structs.
+using Chunk = Held<ArrowArray>;
+
+/// Some of a chunk's rows in one column.
+struct Piece {
+  std::shared_ptr<const Chunk> chunk;
+  const ArrowArray* array;
+  std::int64_t first;  ///< element of the array's buffers
+  std::int64_t rows;
+
+  [[nodiscard]] const std::uint8_t* validity() const {
+    return array->null_count == 0 || array->n_buffers == 0 ? nullptr
+                                                           : static_cast<const std::uint8_t*>(array->buffers[0]);
+  }
+  [[nodiscard]] bool is_null(std::int64_t i) const {
+    const std::uint8_t* const bits = validity();
+    return bits != nullptr && (bits[(first + i) / 8] >> ((first + i) % 8) & 1) == 0;
+  }
+};
+
+/// A dictionary of texts, each once, and which of them an array's entries are.
+struct Translation {
+  const ArrowArray* array = nullptr;
+  std::shared_ptr<io::Vocabulary> vocabulary;
+  std::vector<std::int32_t> indices;  ///< by entry; -1: NULL
+  bool same = false;                  ///< each entry has its own number
+};
+
+/// The dictionary that a column had last, for all that read it at the same time.
+class LastDictionary {
+ public:
+  /// That of the piece, translated before or now. `name` is for messages.
+  std::shared_ptr<const Translation> translation(const Piece& piece, TextLayout layout, const std::string& name);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Translation> last_;
+};
+
+/// The elements of pieces that follow each other, `rows` in all, from row `first_row` of the table on: where they lie if they
+/// are one piece and are stored as they are computed with, else in `memory`. Throws Error malformed, unsupported_type.
+ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                       std::int64_t first_row, LastDictionary& dictionary, io::Memory& memory);
+
+}  // namespace upsweep::python

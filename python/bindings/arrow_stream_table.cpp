@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/arrow_stream_table.cpp: chunks of any length made into parts and batches.
+#include "arrow_stream_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include "arrow_columns.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::python {
+namespace {
+
+// Of a part: enough that opening it costs nothing, few enough that threads end together.
+constexpr std::int64_t kPartRows = 4 * kBatchRows;
+// Chunks of so many rows are parts of their own, whose batches are not copied; shorter ones are put together to batches.
+constexpr std::int64_t kAloneRows = kBatchRows / 4;
+
+// Some of a chunk's rows.
+struct Rows {
+  std::shared_ptr<const Chunk> chunk;  // null: there are no more
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+using NextRows = std::function<Rows()>;
+
+// Checks that the chunk is what its stream's schema says, as far as lengths tell.
+void check_chunk(const ArrowArray& chunk, std::size_t columns, const std::string& name) {
+  const auto refuse = [&](const char* why) { throw Error(Code::malformed, name + ": a chunk of it " + why); };
+  if (chunk.n_children != static_cast<std::int64_t>(columns)) refuse("has another number of columns than its schema");
+  if (chunk.length < 0 || chunk.offset < 0) refuse("has a negative length");
+  if (chunk.null_count != 0 && chunk.n_buffers > 0 && chunk.buffers[0] != nullptr) {
+    refuse("has rows that are NULL themselves, beside their columns");
+  }
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (chunk.children[i]->length < chunk.offset + chunk.length) refuse("has columns that are too short");
+  }
+}
+
+class Stream {
+ public:
+  Stream(ArrowArrayStream& stream, std::string name) : stream_(stream), name_(std::move(name)) {
+    stream.release = nullptr;
+    Held<ArrowSchema> schema;
+    require(stream_.value.get_schema(&stream_.value, &schema.value));
+    if (schema.value.format != std::string_view("+s")) {
+      throw Error(Code::unsupported_type,
+                  name_ + ": a single column: give a table, or a dict of columns by their names");
+    }
+    for (std::int64_t i = 0; i < schema.value.n_children; ++i) {
+      columns_.push_back(column_type(*schema.value.children[i]));
+    }
+  }
+
+  [[nodiscard]] const std::vector<ColumnType>& columns() const { return columns_; }
+
+  /// Null at the end.
+  std::shared_ptr<const Chunk> next() {
+    const auto chunk = std::make_shared<Chunk>();
+    require(stream_.value.get_next(&stream_.value, &chunk->value));
+    if (chunk->value.release == nullptr) return nullptr;
+    check_chunk(chunk->value, columns_.size(), name_);
+    return chunk;
+  }
+
+ private:
+  void require(int status) {
+    if (status == 0) return;
+    const char* const why = stream_.value.get_last_error(&stream_.value);
+    throw Error(Code::unreadable, name_ + ": " + (why == nullptr ? "its stream has failed" : why));
+  }
+
+  Held<ArrowArrayStream> stream_;
+  std::string name_;
+  std::vector<ColumnType> columns_;
+};
+
+// What tables of chunks have in common.
+class ArrowColumns : public Table {
+ public:
+  explicit ArrowColumns(std::vector<ColumnType> columns)
+      : columns_(std::move(columns)), dictionaries_(columns_.size()) {
+    for (const ColumnType& column : columns_) fields_.push_back(column.field);
+  }
+  [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
+  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const final { return {}; }
+
+ protected:
+  [[nodiscard]] std::unique_ptr<BatchReader> read(const std::vector<int>& columns, std::int64_t first_row,
+                                                  NextRows source) const;
+
+ private:
+  friend class Reader;
+  std::vector<ColumnType> columns_;
+  std::vector<Field> fields_;
+  mutable std::vector<LastDictionary> dictionaries_;
+};
+
+class Reader final : public BatchReader {
+ public:
+  Reader(const ArrowColumns& table, std::vector<int> wanted, std::int64_t first_row, NextRows source)
+      : table_(table), wanted_(std::move(wanted)), row_(first_row), source_(std::move(source)) {}
+
+  bool next(Batch& batch) override {
+    batch = {.first_row = row_};
+    const std::vector<Rows> pieces = gather(batch);
+    if (batch.rows == 0) return false;
+    const auto memory = std::make_shared<io::Memory>();
+    for (const Rows& rows : pieces) memory->push_back(rows.chunk);
+    for (const int column : wanted_) batch.columns.push_back(elements(column, pieces, batch, *memory));
+    batch.memory = memory;
+    row_ += batch.rows;
+    return true;
+  }
+
+ private:
+  // As many rows as a batch has, where there are so many left.
+  std::vector<Rows> gather(Batch& batch) {
+    std::vector<Rows> pieces;
+    while (batch.rows < kBatchRows && load()) {
+      const std::int64_t n = std::min(left_.count, kBatchRows - batch.rows);
+      pieces.push_back({left_.chunk, left_.first, n});
+      left_.first += n;
+      left_.count -= n;
+      batch.rows += n;
+    }
+    return pieces;
+  }
+
+  // Makes sure that there are rows left at hand; false at the end of the part.
+  bool load() {
+    while (left_.count == 0 && !ended_) {
+      left_ = source_();
+      ended_ = left_.chunk == nullptr;
+    }
+    return !ended_;
+  }
+
+  ColumnData elements(int column, const std::vector<Rows>& rows, const Batch& batch, io::Memory& memory) {
+    const auto which = static_cast<std::size_t>(column);
+    // Which no query names: it stands for the rows alone, where they are only counted.
+    if (which >= table_.columns_.size() || !table_.columns_[which].field.unsupported.empty()) return {};
+    std::vector<Piece> pieces;
+    for (const Rows& some : rows) {
+      const ArrowArray& chunk = some.chunk->value;
+      const ArrowArray* const array = chunk.children[which];
+      pieces.push_back({some.chunk, array, array->offset + chunk.offset + some.first, some.count});
+    }
+    return elements_of(table_.columns_[which], pieces, batch.rows, batch.first_row, table_.dictionaries_[which],
+                       memory);
+  }
+
+  const ArrowColumns& table_;
+  std::vector<int> wanted_;
+  std::int64_t row_;
+  NextRows source_;
+  Rows left_;
+  bool ended_ = false;
+};
+
+std::unique_ptr<BatchReader> ArrowColumns::read(const std::vector<int>& columns, std::int64_t first_row,
+                                                NextRows source) const {
+  return std::make_unique<Reader>(*this, columns, first_row, std::move(source));
+}
+
+/// Chunks that are all there.
+class ChunkTable final : public ArrowColumns {
+ public:
+  ChunkTable(std::vector<ColumnType> columns, const std::vector<std::shared_ptr<const Chunk>>& chunks)
+      : ArrowColumns(std::move(columns)) {
+    for (const auto& chunk : chunks) {
+      if (chunk->value.length > 0) add(chunk);
+    }
+  }
+
+  [[nodiscard]] int parts() const override { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] std::int64_t rows() const override { return rows_; }
+  [[nodiscard]] std::int64_t rows(int part) const override { return parts_[static_cast<std::size_t>(part)].rows; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+    const Part& opened = parts_[static_cast<std::size_t>(part)];
+    return read(columns, opened.first_row, [&opened, at = std::size_t{0}]() mutable {
+      return at < opened.pieces.size() ? opened.pieces[at++] : Rows();
+    });
+  }
+
+ private:
+  struct Part {
+    std::int64_t first_row = 0;
+    std::int64_t rows = 0;
+    std::vector<Rows> pieces = {};
+  };
+
+  void add(const std::shared_ptr<const Chunk>& chunk) {
+    const std::int64_t length = chunk->value.length;
+    if (length < kAloneRows) {
+      if (parts_.empty() || !takes_more_) begin_part();
+      takes_more_ = add_piece({chunk, 0, length}) < kPartRows;
+      return;
+    }
+    for (std::int64_t first = 0; first < length; first += kPartRows) {
+      begin_part();
+      add_piece({chunk, first, std::min(kPartRows, length - first)});
+    }
+    takes_more_ = false;
+  }
+  void begin_part() { parts_.push_back({.first_row = rows_}); }
+  /// The rows that the last part has now.
+  std::int64_t add_piece(Rows rows) {
+    Part& last = parts_.back();
+    last.rows += rows.count;
+    rows_ += rows.count;
+    last.pieces.push_back(std::move(rows));
+    return last.rows;
+  }
+
+  std::vector<Part> parts_;
+  std::int64_t rows_ = 0;
+  bool takes_more_ = false;  // the last part is of short chunks
+};
+
+/// Chunks that come one after the other, and go.
+class PassTable final : public ArrowColumns {
+ public:
+  PassTable(std::shared_ptr<Stream> stream, std::string name)
+      : ArrowColumns(stream->columns()), stream_(std::move(stream)), name_(std::move(name)) {}
+
+  [[nodiscard]] int parts() const override { return 1; }
+  [[nodiscard]] std::int64_t rows() const override { return -1; }
+  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return -1; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
+    if (is_open_.test_and_set()) throw Error(Code::unreadable, name_ + ": it can be read only once, and has been");
+    return read(columns, 0, [stream = stream_] {
+      std::shared_ptr<const Chunk> chunk = stream->next();
+      const std::int64_t rows = chunk ? chunk->value.length : 0;
+      return Rows{std::move(chunk), 0, rows};
+    });
+  }
+
+ private:
+  std::shared_ptr<Stream> stream_;
+  std::string name_;
+  mutable std::atomic_flag is_open_;
+};
+
+/// Arrays as the columns of a chunk.
+struct ArraysOfChunk {
+  explicit ArraysOfChunk(const std::vector<ArrayColumn>& columns, std::int64_t rows)
+      : buffers(columns.size()), children(columns.size()) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      buffers[i] = {columns[i].validity, columns[i].values};
+      children[i].length = rows;
+      children[i].null_count = columns[i].validity == nullptr ? 0 : -1;
+      children[i].n_buffers = std::ssize(buffers[i]);
+      children[i].buffers = buffers[i].data();
+      pointers.push_back(&children[i]);
+    }
+  }
+
+  std::vector<std::array<const void*, 2>> buffers;
+  std::vector<ArrowArray> children;
+  std::vector<ArrowArray*> pointers;
+};
+
+}  // namespace
+
+std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name) {
+  const auto taken = std::make_shared<Stream>(stream, name);
+  if (kind == StreamKind::one_pass) return std::make_shared<PassTable>(taken, std::move(name));
+  std::vector<std::shared_ptr<const Chunk>> chunks;
+  while (auto chunk = taken->next()) chunks.push_back(std::move(chunk));
+  return std::make_shared<ChunkTable>(taken->columns(), chunks);
+}
+
+std::shared_ptr<Table> table_of_arrays(const std::vector<ArrayColumn>& columns, std::int64_t rows) {
+  std::vector<ColumnType> types;
+  for (const ArrayColumn& column : columns) {
+    types.push_back(column_type(column.name, column.format.c_str()));
+    if (!column.unsupported.empty()) types.back().field.unsupported = column.unsupported;
+  }
+  auto arrays = std::make_unique<ArraysOfChunk>(columns, rows);
+  ArrowArray chunk{};
+  chunk.length = rows;
+  chunk.n_children = std::ssize(arrays->pointers);
+  chunk.children = arrays->pointers.data();
+  chunk.release = [](ArrowArray* array) { delete static_cast<ArraysOfChunk*>(array->private_data); };
+  chunk.private_data = arrays.release();
+  return std::make_shared<ChunkTable>(std::move(types),
+                                      std::vector<std::shared_ptr<const Chunk>>{std::make_shared<const Chunk>(chunk)});
+}
+
+}  // namespace upsweep::python

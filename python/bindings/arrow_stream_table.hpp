@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/arrow_stream_table.hpp: columns in the memory of other libraries as tables: streams of Arrow's C interface, and arrays.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arrow_c_data.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::python {
+
+/// Whether all of a stream's chunks are in memory already, or are made as they are asked for, and can be read but once.
+enum class StreamKind : std::uint8_t { in_memory, one_pass };
+
+/// Takes the stream over. Nothing is copied but what batches need: what is stored in another way than it is computed with,
+/// and rows of chunks that are shorter than batches. In memory, chunks are parts; read once, the whole is one.
+/// `name` is for messages. Throws Error unsupported_type (no table), unreadable, malformed.
+std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name);
+
+/// An array as a column: its elements by Arrow's format, side by side.
+struct ArrayColumn {
+  std::string name;
+  std::string format;
+  std::string unsupported;  ///< where the format is empty: what its type is called
+  const void* values = nullptr;
+  const std::uint8_t* validity = nullptr;  ///< null: no row is NULL
+};
+
+/// Arrays that outlive the table.
+std::shared_ptr<Table> table_of_arrays(const std::vector<ArrayColumn>& columns, std::int64_t rows);
+
+}  // namespace upsweep::python

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/query.cpp: the module upsweep._queries: SQL over tables in the memory of other libraries, and its answers.
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "answer_stream.hpp"
+#include "arrays.hpp"
+#include "arrow_c_data.hpp"
+#include "arrow_stream_table.hpp"
+#include "bindings.hpp"
+#include "place.hpp"
+#include "upsweep/detail/unreachable.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+constexpr const char* kStreamCapsule = "arrow_array_stream";  // as Arrow's PyCapsule interface calls it
+
+/// What __arrow_c_stream__() has returned, as a table.
+std::shared_ptr<Table> table_of_capsule(const nb::capsule& capsule, bool one_pass, std::string name) {
+  if (capsule.name() == nullptr || std::string_view(capsule.name()) != kStreamCapsule) {
+    throw nb::type_error("no stream of Arrow's");
+  }
+  auto& stream = *static_cast<ArrowArrayStream*>(capsule.data());
+  if (stream.release == nullptr) throw nb::value_error("the stream has been read");
+  const nb::gil_scoped_release released;
+  return table_of_stream(stream, one_pass ? StreamKind::one_pass : StreamKind::in_memory, std::move(name));
+}
+
+/// A table of tuples (name, format, unsupported, values, validity): arrays, the last one of bytes or None.
+std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows) {
+  std::vector<ArrayColumn> columns;
+  for (const nb::handle each : tuples) {
+    ArrayColumn column{.name = nb::cast<std::string>(each[0]),
+                       .format = nb::cast<std::string>(each[1]),
+                       .unsupported = nb::cast<std::string>(each[2])};
+    const auto bytes_of = [](nb::handle array) {
+      return array.is_none() ? nullptr : elements_of(array, "column").data;
+    };
+    column.values = bytes_of(each[3]);
+    column.validity = static_cast<const std::uint8_t*>(bytes_of(each[4]));
+    columns.push_back(std::move(column));
+  }
+  return table_of_arrays(columns, rows);
+}
+
+/// Looks at signals now and then, in the thread that has called.
+class SignalWatch {
+ public:
+  void operator()() {
+    const auto now = Clock::now();
+    if (std::this_thread::get_id() != caller_ || now < next_) return;
+    next_ = now + kPause;
+    look_at_signals();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // To take the interpreter's lock from another thread may take milliseconds.
+  static constexpr std::chrono::milliseconds kPause{50};
+
+  std::thread::id caller_ = std::this_thread::get_id();
+  Clock::time_point next_ = Clock::now() + kPause;
+};
+
+std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place) {
+  SignalWatch watch;
+  const QueryProgress progress = [&](std::int64_t /*rows*/) { watch(); };
+  return place.run(std::numeric_limits<std::int64_t>::max(),
+                   [&](const auto& policy) { return std::make_shared<Answer>(query.run(policy, table, progress)); });
+}
+
+nb::capsule stream_capsule(const Answer& answer) {
+  auto stream = std::make_unique<ArrowArrayStream>(stream_of(answer));
+  return nb::capsule(stream.release(), kStreamCapsule, [](void* pointer) noexcept {
+    const Held<ArrowArrayStream> given_back(*static_cast<ArrowArrayStream*>(pointer));
+    delete static_cast<ArrowArrayStream*>(pointer);
+  });
+}
+
+nb::object integer(const Field& column, const Cell& cell) {
+  if (cell.exact >= std::numeric_limits<std::int64_t>::min() &&
+      cell.exact <= std::numeric_limits<std::int64_t>::max()) {
+    return nb::int_(static_cast<std::int64_t>(cell.exact));
+  }
+  return nb::steal(PyLong_FromString(text(column, cell).c_str(), nullptr, 10));
+}
+
+/// Integers and days since 1970-01-01 as integers, decimals as text.
+nb::object value(const Field& column, const Cell& cell) {
+  if (cell.null) return nb::none();
+  switch (column.kind) {
+    case ValueKind::integer:
+    case ValueKind::date:
+      return integer(column, cell);
+    case ValueKind::real:
+      return nb::float_(cell.real);
+    case ValueKind::boolean:
+      return nb::bool_(cell.exact != 0);
+    case ValueKind::decimal:
+    case ValueKind::text: {
+      const std::string word = text(column, cell);
+      return nb::str(word.data(), word.size());
+    }
+  }
+  detail::no_such_value();
+}
+
+nb::list values(const Answer& answer, std::size_t column) {
+  nb::list all;
+  for (const auto& row : answer.rows) all.append(value(answer.columns.at(column), row[column]));
+  return all;
+}
+
+/// The first rows, as they are shown.
+std::vector<std::vector<std::string>> texts(const Answer& answer, std::size_t rows) {
+  std::vector<std::vector<std::string>> all;
+  for (std::size_t row = 0; row < std::min(rows, answer.rows.size()); ++row) {
+    auto& line = all.emplace_back();
+    for (std::size_t i = 0; i < answer.columns.size(); ++i)
+      line.push_back(text(answer.columns[i], answer.rows[row][i]));
+  }
+  return all;
+}
+
+nb::list columns(const Answer& answer) {
+  nb::list all;
+  for (const Field& column : answer.columns) {
+    const std::string_view kind = name(column.kind);
+    all.append(nb::make_tuple(column.name, nb::str(kind.data(), kind.size())));
+  }
+  return all;
+}
+
+void define_queries(nb::module_& module) {
+  nb::class_<Table>(module, "Table", "What a query reads.")
+      .def_static("of_stream", &table_of_capsule, nb::arg("capsule"), nb::arg("one_pass"), nb::arg("name"))
+      .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>());
+  nb::class_<Statement>(module, "Statement", "The text of a query, parsed.")
+      .def(nb::init<std::string>(), nb::arg("sql"))
+      .def_prop_ro("path", &Statement::path)
+      .def_prop_ro("table", &Statement::table)
+      .def("names", &Statement::names)
+      .def("refuse_table", &Statement::refuse_table, nb::arg("why"));
+  nb::class_<Query>(module, "Query", "A query, typed for a table.")
+      .def(nb::init<const Statement&, const Table&>(), nb::arg("statement"), nb::arg("table"))
+      .def("run", &run, nb::arg("table"), nb::arg("place"));
+  nb::class_<Answer>(module, "Answer", "What a query came to.")
+      .def_prop_ro("columns", &columns)
+      .def_prop_ro("rows", [](const Answer& answer) { return answer.rows.size(); })
+      .def_prop_ro("rung", [](const Answer& answer) { return std::string(answer.rung); })
+      .def_prop_ro("seconds", [](const Answer& answer) { return answer.seconds; })
+      .def("values", &values, nb::arg("column"))
+      .def("texts", &texts, nb::arg("rows"))
+      .def("stream", &stream_capsule);
+}
+
+}  // namespace
+}  // namespace upsweep::python
+
+NB_MODULE(_queries, module) {
+  using namespace upsweep::python;
+  module.doc() = "What upsweep.query calls. Private: its names may change with any version.";
+  import_numpy();
+  define_errors(module);
+  define_queries(module);
+}

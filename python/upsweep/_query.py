@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_query.py: SQL aggregates over the tables of other libraries, dicts of arrays, and files.
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import glob
+import html
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core, _options
+
+_SHOWN_ROWS = 20
+
+# Arrow's formats of NumPy's types that are taken where they lie.
+_FORMATS = {
+    "int8": "c",
+    "int16": "s",
+    "int32": "i",
+    "int64": "l",
+    "uint8": "C",
+    "uint16": "S",
+    "uint32": "I",
+    "uint64": "L",
+    "float16": "e",
+    "float32": "f",
+    "float64": "g",
+}
+
+
+class Answer:
+    """What a query comes to: a small table.
+
+    `pyarrow.table(answer)`, `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and DuckDB take it by its
+    `__arrow_c_stream__`: integers are int64 (uint64, or decimals of 38 digits, where one does not fit), decimals have 38 digits
+    and the scale of the expression, dates are date32, text is utf8.
+
+    Attributes
+    ----------
+    columns : list of str
+        The names of the columns.
+    rung : str
+        What ran: "cpu.blocks" or "cuda.generated".
+    seconds : float
+        How long the query took, without what came before it in Python.
+    """
+
+    def __init__(self, answer: Any):
+        self._answer = answer
+        self._fields: list[tuple[str, str]] = answer.columns
+        self.columns = [name for name, _ in self._fields]
+        self.rung: str = answer.rung
+        self.seconds: float = answer.seconds
+
+    def __len__(self) -> int:
+        return self._answer.rows
+
+    def _values(self, index: int) -> list[Any]:
+        return [_python_value(self._fields[index][1], value) for value in self._answer.values(index)]
+
+    def __getitem__(self, column: str | int) -> np.ndarray:
+        """A column by its name or number, as a NumPy array.
+
+        Floats are float64, where NULL is NaN, and dates datetime64[D], where it is NaT; integers are int64 and booleans bool as
+        long as all of them fit and none is NULL. What else there is, decimals and text too, are Python's own objects, and NULL
+        is None.
+        """
+        index = self._index(column)
+        kind = self._fields[index][1]
+        values = self._answer.values(index)
+        if kind == "real":
+            return np.array([np.nan if value is None else value for value in values], np.float64)
+        if kind == "date":
+            return np.array([np.iinfo(np.int64).min if value is None else value for value in values], np.int64).view("M8[D]")
+        if kind == "boolean" and None not in values:
+            return np.array(values, np.bool_)
+        if kind == "integer" and None not in values and all(-(2**63) <= value < 2**63 for value in values):
+            return np.array(values, np.int64)
+        array = np.empty(len(values), object)
+        array[:] = self._values(index)
+        return array
+
+    def _index(self, column: str | int) -> int:
+        if isinstance(column, str):
+            if self.columns.count(column) > 1:
+                raise KeyError(f"{self.columns.count(column)} columns are called {column!r}: name them with AS, or by number")
+            if column not in self.columns:
+                raise KeyError(f"no column is called {column!r}; there are: {', '.join(self.columns)}")
+            return self.columns.index(column)
+        if not -len(self.columns) <= column < len(self.columns):
+            raise IndexError(f"there are {len(self.columns)} columns, no number {column}")
+        return column % len(self.columns)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as lists of Python's own values by their names: int, Decimal, float, date, bool, str, and None for NULL."""
+        return {name: self._values(self._index(name)) for name in self.columns}
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples of Python's own values."""
+        return list(zip(*(self._values(index) for index in range(len(self.columns))), strict=True))
+
+    def __iter__(self) -> Any:
+        return iter(self.rows())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._answer.stream()
+
+    def __repr__(self) -> str:
+        table = [self.columns, *self._answer.texts(_SHOWN_ROWS)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self.columns))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if kind == "text" else cell.rjust(width)
+                for cell, width, (_, kind) in zip(row, widths, self._fields, strict=True)
+            ).rstrip()
+            for row in table
+        ]
+        return "\n".join(lines + self._left_out())
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._answer.texts(_SHOWN_ROWS)
+        )
+        below = "".join(f"<caption>{line}</caption>" for line in self._left_out())
+        return f"<table>{below}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _left_out(self) -> list[str]:
+        return [f"… {len(self):,} rows in all"] if len(self) > _SHOWN_ROWS else []
+
+
+def _python_value(kind: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if kind == "decimal":
+        return decimal.Decimal(value)
+    if kind == "date":
+        day = np.datetime64(value, "D")
+        return day.item() if isinstance(day.item(), datetime.date) else day  # Python's dates are of the years 1 to 9999
+    return value
+
+
+def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
+    """SQL aggregates over a table, in one pass over the columns that are named, where they lie.
+
+    Parameters
+    ----------
+    sql : str
+        SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of what is grouped by, with + - * / and CASE around and inside; FROM one
+        table, a name or a path in quotes; WHERE, GROUP BY, ORDER BY, LIMIT. Meanings are PostgreSQL's.
+    device : {"cpu", "cuda", "auto"}
+        Where it runs; "cuda" brings the columns to a GPU, "auto" does where there is one.
+    **tables
+        What names after FROM mean: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
+        what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
+        .npy files, which may have * ? [ ] and ** in them for several of the same columns. What can be read but once (readers,
+        DuckDB's relations) is read a chunk at a time. Columns that the query does not name are not looked at.
+
+    At most so many threads as `options` says take part.
+
+    Returns
+    -------
+    Answer
+        A small table: columns by their names, `rows()`, `to_dict()`, shown as a table, and taken by pyarrow, Polars, pandas and
+        DuckDB. Sums of integers and decimals are exact, in 128 bits; AVG is the float64 nearest to the exact quotient; sums of
+        floats have the same bits on any number of threads.
+
+    Raises
+    ------
+    ValueError
+        SQL that is none, with a caret under its place (`code` "bad_sql"); a table or column that there is not.
+    NotImplementedError
+        SQL that upsweep does not have: joins, subqueries, HAVING, functions.
+    TypeError
+        A column that the query names is of a type that is not computed with; something is given that is no table.
+    OverflowError, ZeroDivisionError
+        In an expression; `index` is the row.
+    FileNotFoundError, OSError, ImportError
+        A file cannot be read; pyarrow, which reads files, is not installed.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> items = {"price": numpy.array([5.0, 2.5, 8.0]), "amount": numpy.array([1, 4, 2])}
+    >>> upsweep.query("SELECT SUM(price * amount) AS total, COUNT(*) FROM items WHERE price > 2.5", items=items)
+    total  count
+     21.0      2
+    """
+    native = _module()
+    statement = native.Statement(sql)
+    name = statement.path or statement.table
+    source = statement.path or _given(statement, tables)
+    place = _place(device)
+    table, whole = _table(source, name, statement)
+    try:
+        parsed = native.Query(statement, table)
+    except ValueError as error:
+        if whole is None or getattr(error, "code", None) != "unknown_column":
+            raise
+        parsed = native.Query(statement, whole())  # whose error lists all columns
+    return Answer(parsed.run(table, place))
+
+
+def _module() -> Any:
+    from . import _queries
+
+    return _queries
+
+
+def _place(device: str) -> Any:
+    if device not in ("cpu", "cuda", "auto"):
+        raise ValueError(f'device: "cpu", "cuda" or "auto", not {device!r}')
+    on_gpu = device == "cuda" or (device == "auto" and any(not each["error"] for each in _core.devices()))
+    return _options.place(0 if on_gpu else -1)
+
+
+def _given(statement: Any, tables: dict[str, Any]) -> Any:
+    """The table after FROM; names are compared as SQL does, without regard to case."""
+    wanted = statement.table
+    found = [name for name in tables if name == wanted] or [name for name in tables if name.lower() == wanted.lower()]
+    if len(found) == 1:
+        return tables[found[0]]
+    if found:
+        statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
+    if tables:
+        statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
+    statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
+
+
+def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
+    """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
+    if isinstance(source, (str, os.PathLike)):
+        return _files(os.fspath(source)), None
+    if isinstance(source, Mapping):
+        return _columns(source, name, statement), None
+    library = type(source).__module__.partition(".")[0]
+    if library == "polars" and type(source).__name__ == "LazyFrame":
+        raise TypeError(f"{name}: a LazyFrame has no rows yet: call .collect() first")
+    if library == "pyarrow" and hasattr(source, "scanner"):
+        return _stream(source.scanner(columns=_wanted(source.schema.names, statement)).to_reader(), name, True), None
+    if library == "pyarrow" and hasattr(source, "to_reader"):
+        if not hasattr(source, "select"):
+            return _stream(source.to_reader(), name, True), None
+        return _stream(source.select(_wanted(source.schema.names, statement)), name), lambda: _stream(source, name)
+    if library == "polars" and hasattr(source, "get_columns"):
+        return _stream(source.select(_wanted(source.columns, statement)), name), lambda: _stream(source, name)
+    if library == "pandas" and hasattr(source, "columns"):
+        return _stream(_pandas(source, statement), name), lambda: _stream(source, name)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
+    raise TypeError(
+        f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns or a path is needed, not a {type(source).__name__}"
+    )
+
+
+def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
+    """Of a table's columns those that the query may name; one at least, as without any a table has no rows."""
+    names = set(statement.names())
+    return [column for column in columns if column in names or column.lower() in names] or list(columns[:1])
+
+
+def _stream(source: Any, name: str, one_pass: bool = False) -> Any:
+    return _module().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
+
+
+def _pandas(frame: Any, statement: Any) -> Any:
+    """The frame's wanted columns, without its index, which is no column."""
+    _pyarrow(f"a pandas {type(frame).__name__}")
+    if not frame.columns.is_unique or not all(isinstance(column, str) for column in frame.columns):
+        return frame
+    return frame[_wanted(list(frame.columns), statement)].reset_index(drop=True)
+
+
+def _pyarrow(what: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(f"{what} is read with pyarrow, which is not installed: pip install 'upsweep[files]'") from None
+    return pyarrow
+
+
+def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
+    """A dict of columns: NumPy's arrays of numbers and dates as they are, the rest by way of pyarrow."""
+    for column in columns:
+        if not isinstance(column, str):
+            raise TypeError(f"{name}: the names of columns are str, not {type(column).__name__}")
+    wanted = {column: _array(columns[column], f"{name}.{column}") for column in _wanted(list(columns), statement)}
+    lengths = {column: len(values) for column, values in columns.items()}
+    for column, length in lengths.items():
+        if length != next(iter(lengths.values())):
+            raise ValueError(
+                f"{name}: column {column!r} has {length} rows, {next(iter(lengths))!r} {next(iter(lengths.values()))}"
+            )
+    unread = [(column, "", "column that is not read", None, None) for column in columns if column not in wanted]
+    if all(isinstance(values, np.ndarray) for values in wanted.values()):
+        arrays = [_array_column(column, values) for column, values in wanted.items()]
+        return _module().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
+    pyarrow = _pyarrow(f"{name}: a column that is no array of NumPy's of numbers or dates")
+    return _stream(pyarrow.table(wanted), name)
+
+
+def _array(values: Any, what: str) -> Any:
+    """Numbers and dates as an array of NumPy's whose elements lie side by side; anything else as it is."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{what}: a masked array: fill it first (x.filled(0)), or give a pyarrow array with nulls")
+    if isinstance(values, (list, tuple)):
+        made = np.asarray(values) if values else np.empty(0)
+        if made.dtype.kind not in "iufb":
+            return values
+        values = made
+    if not isinstance(values, np.ndarray):
+        return values
+    if values.ndim != 1:
+        raise ValueError(f"{what}: an array of one dimension is needed, not of {values.ndim}")
+    if values.dtype.kind in "OUT":  # text
+        return values.tolist()
+    return np.ascontiguousarray(values.view(np.ndarray), values.dtype.newbyteorder("="))
+
+
+def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:
+    """The column as upsweep._queries takes it."""
+    dtype = values.dtype.name
+    if dtype in _FORMATS:
+        return name, _FORMATS[dtype], "", values.view("u2") if dtype == "float16" else values, None
+    if dtype == "bool":
+        return name, "b", "", np.packbits(values, bitorder="little"), None
+    if dtype == "datetime64[D]":
+        days = values.view(np.int64)
+        valid = ~np.isnat(values)
+        if np.any(days[valid] != days[valid].astype(np.int32)):
+            raise ValueError(f"{name}: dates are of 32 bits: one is too far away")
+        return name, "tdD", "", days.astype(np.int32), None if valid.all() else np.packbits(valid, bitorder="little")
+    return name, "", dtype, None, None
+
+
+def _files(path: str) -> Any:
+    paths = [path]
+    if not os.path.exists(path) and glob.has_magic(path):
+        paths = sorted(glob.glob(path, recursive=True))
+        if not paths:
+            raise FileNotFoundError(f"{path}: no file is called so")
+    return _files_module().open(paths, _options.current().threads)
+
+
+def _files_module() -> Any:
+    """upsweep._files, whose Arrow C++ is the one that pyarrow has loaded."""
+    pyarrow = _pyarrow("a file")
+    try:
+        import pyarrow.parquet  # with libparquet
+
+        from . import _files
+    except ImportError as error:
+        raise ImportError(
+            f"files are read with the Arrow C++ of the pyarrow that upsweep was built with, and pyarrow {pyarrow.__version__} "
+            f"does not go with it: pip install 'upsweep[files]' ({error})"
+        ) from None
+    return _files
