@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "arrow_columns.hpp"
@@ -69,8 +70,11 @@ class Stream {
  private:
   void require(int status) {
     if (status == 0) return;
-    const char* const why = stream_.value.get_last_error(&stream_.value);
-    throw Error(Code::unreadable, name_ + ": " + (why == nullptr ? "its stream has failed" : why));
+    const char* const told = stream_.value.get_last_error(&stream_.value);
+    const std::string why = told == nullptr ? "its stream has failed" : told;
+    // A stream that is written in Python has met the interrupt, and tells of it in words.
+    const bool interrupted = why.find("KeyboardInterrupt") != std::string::npos;
+    throw Error(interrupted ? Code::interrupted : Code::unreadable, name_ + ": " + why);
   }
 
   Held<ArrowArrayStream> stream_;

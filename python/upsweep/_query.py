@@ -190,7 +190,7 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
     >>> items = {"price": numpy.array([5.0, 2.5, 8.0]), "amount": numpy.array([1, 4, 2])}
     >>> upsweep.query("SELECT SUM(price * amount) AS total, COUNT(*) FROM items WHERE price > 2.5", items=items)
     total  count
-     21.0      2
+       21      2
     """
     native = _module()
     statement = native.Statement(sql)

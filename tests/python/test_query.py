@@ -1,0 +1,596 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_query.py: SQL from Python over tables of every kind, compared with DuckDB's answers and NumPy's.
+import datetime
+import decimal
+import doctest
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import upsweep
+import upsweep._query
+
+pa = pytest.importorskip("pyarrow")
+D = decimal.Decimal
+
+ROWS = 200_003  # several batches of 65,536 rows
+
+
+def made(rows=ROWS, seed=1):
+    """A table with a column of every type that is computed with, NULLs in nearly all of them."""
+    random = np.random.default_rng(seed)
+
+    def null(values, type=None):
+        return pa.array(values, type, mask=random.random(rows) < 0.1)
+
+    words = np.array(["", "a", "bb", "ä", "a text of more than twelve bytes", "another text of more than twelve bytes"])
+    columns = {"key": pa.array(np.arange(rows)), "whole": pa.array(random.integers(-50, 50, rows))}
+    for bits in (8, 16, 32, 64):
+        columns[f"i{bits}"] = null(random.integers(-100, 100, rows).astype(f"i{bits // 8}"))
+        columns[f"u{bits}"] = null(random.integers(0, 200, rows).astype(f"u{bits // 8}"))
+    columns["f16"] = null(random.integers(-100, 100, rows).astype("f2") / 4)
+    columns["f32"] = null(random.integers(-1000, 1000, rows).astype("f4") / 8)
+    columns["f64"] = null(random.integers(-1000, 1000, rows) / 8)
+    columns["flag"] = null(random.random(rows) < 0.3)
+    cents = pa.array(random.integers(-(10**6), 10**6, rows)).cast(pa.decimal128(19, 0))
+    for name, type in [
+        ("d32", pa.decimal32(9, 2)),
+        ("d64", pa.decimal64(18, 2)),
+        ("d128", pa.decimal128(15, 2)),
+        ("d128w", pa.decimal128(38, 4)),
+        ("d256", pa.decimal256(15, 2)),
+        ("d256w", pa.decimal256(38, 3)),
+    ]:
+        columns[name] = pa.chunked_array([cents]).cast(pa.decimal128(30, 2)).cast(type).combine_chunks()
+    days = random.integers(0, 20_000, rows).astype("i4")
+    columns["day"] = null(days, pa.date32())
+    columns["day64"] = null(days.astype("i8") * 86_400_000, pa.date64())
+    for name, type in [("text", pa.string()), ("large", pa.large_string()), ("view", pa.string_view())]:
+        columns[name] = null(words[random.integers(0, len(words), rows)].astype(object), type)
+    columns["coded"] = columns["text"].dictionary_encode()
+    columns["coded8"] = pa.DictionaryArray.from_arrays(null(random.integers(0, 3, rows).astype("i1")), ["x", None, "x"])
+    columns["coded_number"] = columns["i64"].dictionary_encode()
+    columns["nothing"] = pa.nulls(rows)
+    columns["stamp"] = pa.array(np.arange(rows), pa.timestamp("us"))
+    columns["list"] = pa.array([[1]] * rows)
+    return pa.table(columns)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made()
+
+
+def duck(sql, table):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        return connection.execute(sql).fetchall()
+
+
+NUMBERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "d32", "d64", "d128", "d128w", "d256w"]
+
+
+def number_queries(column):
+    return [
+        f"SELECT SUM({column}), COUNT({column}), MIN({column}), MAX({column}), AVG({column}) FROM t",
+        f"SELECT flag, SUM({column}) AS s FROM t WHERE {column} > 3 GROUP BY flag ORDER BY flag NULLS FIRST",
+        f"SELECT COUNT(*) FROM t WHERE {column} IS NULL OR {column} = 5",
+    ]
+
+
+def same(ours, theirs):
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert len(mine) == len(other)
+        for a, b in zip(mine, other, strict=True):
+            if isinstance(a, float) and b is not None:
+                assert float(b) == pytest.approx(a, rel=1e-9)
+            else:
+                assert a == b
+
+
+def copied(table):
+    """The same rows in memory of their own, from their first bit on."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
+
+
+def chunked(table, sizes):
+    """The table's rows in chunks of these sizes, in turn, copied: no two are neighbours in memory."""
+    chunks, at, turn = [], 0, 0
+    while at < len(table):
+        size = sizes[turn % len(sizes)]
+        chunks.append(copied(table.slice(at, size)))
+        at, turn = at + size, turn + 1
+    return pa.concat_tables(chunks)
+
+
+@pytest.mark.parametrize("column", NUMBERS)
+def test_numbers_of_every_type(table, column):
+    other = table.select(["flag", column])
+    if column in ("d32", "d64", "d256w"):  # which DuckDB does not read
+        other = other.set_column(1, column, other[column].cast(pa.decimal128(38, other[column].type.scale)))
+    for sql in number_queries(column):
+        same(upsweep.query(sql, t=table).rows(), duck(sql, other))
+
+
+def test_half_floats_days_and_what_duckdb_does_not_read(table):
+    f16 = table["f16"].to_numpy()
+    f16 = f16[~np.isnan(f16.astype("f8"))].astype("f8")
+    rows = upsweep.query("SELECT SUM(f16), MIN(f16), MAX(f16), COUNT(f16), COUNT(*) FROM t", t=table).rows()
+    assert rows == [(f16.sum(), f16.min(), f16.max(), len(f16), len(table))]
+    special = pa.table({"x": pa.array(np.array([np.inf, -0.0, 6e-8, 65504, -1], "f2"))})
+    assert upsweep.query("SELECT MAX(x), MIN(x) FROM t", t=special).rows() == [(np.inf, -1.0)]
+    assert upsweep.query("SELECT SUM(x) FROM t WHERE x < 1 AND x > 0", t=special).rows() == [(float(np.float16(6e-8)),)]
+    assert upsweep.query("SELECT SUM(d256) FROM t", t=table).rows() == upsweep.query("SELECT SUM(d128) FROM t", t=table).rows()
+    for column in ("day", "day64"):
+        days = table[column].drop_null().cast(pa.date32()).to_numpy()
+        sql = (
+            f"SELECT MIN({column}) AS least, MAX({column}) AS most, COUNT({column}) AS n FROM t WHERE {column} >= '1980-01-01'"
+        )
+        answer = upsweep.query(sql, t=table)
+        kept = days[days >= np.datetime64("1980-01-01")]
+        assert answer.rows() == [(kept.min().item(), kept.max().item(), len(kept))]
+        assert answer["least"].dtype == np.dtype("M8[D]")
+    assert upsweep.query("SELECT COUNT(nothing), SUM(nothing), COUNT(*) FROM t", t=table).rows() == [(0, None, len(table))]
+
+
+@pytest.mark.parametrize("column", ["text", "large", "view", "coded", "coded8", "flag", "coded_number", "i8", "day", "d128"])
+def test_groups_of_every_type(table, column):
+    few = f"WHERE {column} < '1970-02-01'" if column == "day" else f"WHERE {column} < 100" if column == "d128" else ""
+    sql = f"SELECT {column}, COUNT(*) AS n, SUM(whole) AS s FROM t {few} GROUP BY {column} ORDER BY {column} NULLS FIRST"
+    other = table.select([column, "whole"])
+    if column == "coded8":
+        other = other.set_column(0, column, other[column].cast(pa.string()))
+    ours = upsweep.query(sql, t=table).rows()
+    assert len(ours) > 1
+    same(ours, duck(sql, other))
+
+
+@pytest.mark.parametrize("sizes", [[1, 0, 7, 1000], [65_536], [100_000, 3], [16_384, 16_383], [70_000, 500, 500, 20_000]])
+def test_chunks_of_any_length_give_the_same_answer(table, sizes):
+    some = ["key", "whole", "i8", "f64", "flag", "d128", "d64", "day64", "text", "view", "coded", "coded8", "coded_number"]
+    whole = table.select(some).slice(0, 150_000)
+    pieces = chunked(whole, [size for size in sizes if size] if 0 in sizes else sizes)
+    if 0 in sizes:
+        pieces = pa.concat_tables([pieces, whole.slice(0, 0)])
+    for sql in [
+        "SELECT SUM(key), SUM(whole), SUM(i8), SUM(d128), SUM(d64), MAX(day64), COUNT(coded_number), SUM(coded_number) FROM t",
+        "SELECT text, flag, COUNT(*) AS n, SUM(f64) AS s FROM t GROUP BY text, flag ORDER BY text, flag",
+        "SELECT view, coded8, SUM(key) AS n FROM t WHERE flag GROUP BY view, coded8 ORDER BY view, coded8",
+        "SELECT coded, SUM(d128) AS n FROM t WHERE coded <> 'a' GROUP BY coded ORDER BY coded",
+    ]:
+        expected = upsweep.query(sql, t=whole).rows()
+        assert upsweep.query(sql, t=pieces).rows() == expected
+        assert upsweep.query(sql, t=pieces.to_reader()).rows() == expected
+        assert upsweep.query(sql, t=pa.table(pieces).to_reader(max_chunksize=999)).rows() == expected
+
+
+@pytest.mark.parametrize("first", [1, 7, 64, 65_537])
+def test_slices(table, first):
+    part = table.slice(first, 100_001)
+    batch = table.combine_chunks().to_batches()[0].slice(first, 100_001)
+    for sql in [
+        "SELECT SUM(key), SUM(i8), SUM(f32), SUM(d128), SUM(d128w), MIN(day), COUNT(flag) FROM t WHERE flag",
+        "SELECT text, COUNT(*) AS n FROM t GROUP BY text ORDER BY text",
+        "SELECT coded, SUM(key) AS n FROM t GROUP BY coded ORDER BY coded",
+        "SELECT view, COUNT(coded_number) AS n FROM t GROUP BY view ORDER BY view",
+    ]:
+        expected = upsweep.query(sql, t=copied(part)).rows()
+        assert upsweep.query(sql, t=part).rows() == expected
+        assert upsweep.query(sql, t=batch).rows() == expected
+    assert upsweep.query("SELECT MIN(key), MAX(key) FROM t", t=part).rows() == [(first, first + 100_000)]
+
+
+def test_offsets_of_the_struct_itself_count():
+    structs = pa.StructArray.from_arrays([pa.array(np.arange(10)), pa.array([f"w{i}" for i in range(10)])], ["x", "w"])
+    part = structs.slice(4, 3)
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.chunked_array([part]).__arrow_c_stream__(requested_schema)
+
+    assert upsweep.query("SELECT SUM(x), MIN(w), MAX(w) FROM t", t=Stream()).rows() == [(4 + 5 + 6, "w4", "w6")]
+    with_nulls = pa.StructArray.from_arrays([pa.array([1, 2])], ["x"], mask=pa.array([False, True]))
+
+    class Nulls:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.chunked_array([with_nulls]).__arrow_c_stream__(requested_schema)
+
+    with pytest.raises(ValueError, match="NULL themselves"):
+        upsweep.query("SELECT SUM(x) FROM t", t=Nulls())
+
+
+def test_empty_tables(table):
+    none = table.slice(0, 0)
+    for empty in (none, pa.table({"whole": pa.chunked_array([], pa.int64()), "text": pa.chunked_array([], pa.string())})):
+        for given in (empty, empty.to_reader()):
+            assert upsweep.query("SELECT SUM(whole), COUNT(*), MIN(text) FROM t", t=given).rows() == [(None, 0, None)]
+        answer = upsweep.query("SELECT text, COUNT(*) AS n FROM t GROUP BY text", t=empty)
+        assert len(answer) == 0 and answer.rows() == []
+        assert pa.table(answer).to_pydict() == {"text": [], "n": []}
+        assert answer["n"].tolist() == [] and answer["text"].tolist() == []
+    assert upsweep.query("SELECT COUNT(*) FROM t", t={}).rows() == [(0,)]
+    assert upsweep.query("SELECT COUNT(*), SUM(x) FROM t", t={"x": []}).rows() == [(0, None)]
+
+
+def test_answers_as_arrow():
+    table = pa.table(
+        {
+            "k": pa.array([1, 1, 2, None]),
+            "d": pa.array([D("1.25"), None, D("-3.50"), D("0.00")], pa.decimal128(20, 2)),
+            "day": pa.array([datetime.date(1969, 12, 31), None, datetime.date(2024, 2, 29), None]),
+            "w": ["ä", None, "", "z"],
+            "b": [True, None, False, False],
+            "f": [0.1, None, float("inf"), -0.0],
+        }
+    )
+    sql = """SELECT k, SUM(d) AS d, MAX(day) AS day, MIN(w) AS w, SUM(f) AS f, COUNT(*) AS n, SUM(k) IS NULL AS b
+             FROM t GROUP BY k"""
+    answer = upsweep.query(sql, t=table)
+    arrow = pa.table(answer)
+    arrow.validate(full=True)
+    assert [str(field.type) for field in arrow.schema] == [
+        "int64", "decimal128(38, 2)", "date32[day]", "string", "double", "int64", "bool",
+    ]  # fmt: skip
+    assert arrow.to_pydict() == answer.to_dict()
+    assert answer.to_dict() == {
+        "k": [1, 2, None],
+        "d": [D("1.25"), D("-3.50"), D("0.00")],
+        "day": [datetime.date(1969, 12, 31), datetime.date(2024, 2, 29), None],
+        "w": ["ä", "", "z"],
+        "f": [0.1, float("inf"), -0.0],
+        "n": [2, 1, 1],
+        "b": [False, False, True],
+    }
+    assert pa.table(answer) == arrow  # a second time
+    assert answer["n"].dtype == np.int64 and answer["b"].dtype == np.bool_ and answer["f"].dtype == np.float64
+    assert answer["k"].tolist() == [1, 2, None] and np.isnat(answer["day"][2])
+    assert answer["d"].tolist() == answer.to_dict()["d"]
+    assert answer[0].tolist() == answer[-7].tolist() == answer["k"].tolist()
+    assert list(answer) == answer.rows() and len(answer) == 3
+    stream = answer.__arrow_c_stream__()
+    del answer  # the stream does without it
+    assert pa.RecordBatchReader._import_from_c_capsule(stream).read_all() == arrow
+    del stream
+    upsweep.query(sql, t=table).__arrow_c_stream__()  # which nobody reads
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, 2**63, 2**64 - 1])
+def test_sums_of_more_than_64_bits(value):
+    table = {"x": np.full(10, value, np.uint64)}
+    answer = upsweep.query("SELECT SUM(x) AS s, MAX(x) AS m, SUM(x * 1000000000000) AS big FROM t", t=table)
+    assert answer.rows() == [(10 * value, value, 10 * value * 10**12)]
+    assert answer["s"][0] == 10 * value
+    arrow = pa.table(answer)
+    assert [int(cell) for cell in arrow.to_pylist()[0].values()] == [10 * value, value, 10 * value * 10**12]
+    assert arrow.schema.field("m").type == (pa.uint64() if value >= 2**63 else pa.int64())
+    assert arrow.schema.field("s").type == pa.decimal128(38, 0)
+    negative = upsweep.query("SELECT SUM(-x) AS s FROM t", t={"x": np.full(3, 2**62)})
+    assert pa.table(negative)["s"].to_pylist() == [D(-3 * 2**62)]
+
+
+def test_shown_as_a_table():
+    table = {"k": np.arange(100), "w": ["<b>"] * 100}
+    answer = upsweep.query("SELECT k, COUNT(*) AS n FROM t GROUP BY k", t=table)
+    lines = repr(answer).splitlines()
+    assert lines[0].split() == ["k", "n"] and lines[1].split() == ["0", "1"]
+    assert len(lines) == 22 and lines[-1] == "… 100 rows in all"
+    html = upsweep.query('SELECT MIN(w) AS "a&b" FROM t', t=table)._repr_html_()
+    assert "&lt;b&gt;" in html and "a&amp;b" in html and html.count("<tr>") == 2
+
+
+def test_dicts_of_arrays():
+    x = np.arange(200_000)
+    columns = {
+        "x": x[::-2],
+        "f": np.linspace(0, 1, 100_000, dtype="f4"),
+        "h": np.full(100_000, 0.5, "f2"),
+        "swapped": np.arange(100_000, dtype=">i4"),
+        "b": np.arange(100_000) % 3 == 0,
+        "day": np.datetime64("1970-01-01") + np.arange(100_000) % 1000,
+        "z": np.zeros(100_000, complex),
+    }
+    columns["day"][7] = np.datetime64("NaT")
+    sql = "SELECT SUM(x), SUM(h), SUM(swapped), COUNT(day), MAX(day), COUNT(*) FROM t WHERE b"
+    assert upsweep.query(sql, t=columns).rows() == [
+        (x[::-2][::3].sum(), 33_334 / 2, np.arange(0, 100_000, 3).sum(), 33_334, datetime.date(1972, 9, 26), 33_334)
+    ]
+    assert upsweep.query("SELECT COUNT(day) FROM t", t=columns).rows() == [(99_999,)]
+    assert upsweep.query("SELECT SUM(f) FROM t", t=columns)[0][0] == pytest.approx(50_000, rel=1e-6)
+    with pytest.raises(TypeError, match="'z' is of type complex128"):
+        upsweep.query("SELECT SUM(z) FROM t", t=columns)
+    with pytest.raises(ValueError, match="no column 'y'"):
+        upsweep.query("SELECT SUM(y) FROM t", t=columns)
+
+
+def test_dicts_of_other_columns():
+    mixed = {
+        "n": [1, None, 3],
+        "w": np.array(["a", "b", "a"]),
+        "o": np.array(["a", None, "a"], object),
+        "c": pa.chunked_array([[1.5], [2.5, None]]),
+        "d": [D("1.5"), D("2.25"), None],
+        "t": (datetime.date(2000, 1, 1),) * 3,
+        "i": np.arange(3, dtype="u1"),
+    }
+    sql = "SELECT w, SUM(n) AS n, COUNT(o) AS o, SUM(c) AS c, SUM(d) AS d, MAX(t) AS t, SUM(i) AS i FROM T GROUP BY w"
+    assert upsweep.query(sql, t=mixed).rows() == [
+        ("a", 4, 2, 1.5, D("1.50"), datetime.date(2000, 1, 1), 2),
+        ("b", None, 0, 2.5, D("2.25"), datetime.date(2000, 1, 1), 1),
+    ]
+    with pytest.raises(ValueError, match="'y' has 2 rows"):
+        upsweep.query("SELECT SUM(x) FROM t", t={"x": [1, 2, 3], "y": [1, 2]})
+    with pytest.raises(TypeError, match="masked"):
+        upsweep.query("SELECT SUM(x) FROM t", t={"x": np.ma.array([1, 2])})
+    with pytest.raises(ValueError, match="one dimension"):
+        upsweep.query("SELECT SUM(x) FROM t", t={"x": np.ones((2, 2))})
+    with pytest.raises(TypeError, match="names of columns"):
+        upsweep.query("SELECT SUM(x) FROM t", t={1: [1]})
+
+
+def test_nothing_is_copied_and_nothing_kept():
+    x = np.arange(1_000_000)
+    references = sys.getrefcount(x)
+    assert upsweep.query("SELECT SUM(x) FROM t", t={"x": x}).rows() == [(499_999_500_000,)]
+    assert sys.getrefcount(x) == references
+    pool = pa.default_memory_pool()
+    table = pa.table({"x": pa.array(np.arange(1_000_000), pa.int64()).take(pa.array(np.arange(1_000_000)))})
+    before = pool.bytes_allocated()
+    upsweep.query("SELECT SUM(x) FROM t", t=table)
+    assert pool.bytes_allocated() == before
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, table):
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    pytest.importorskip("upsweep._files")
+    where = tmp_path_factory.mktemp("files")
+    some = table.select(["key", "whole", "d128", "text"])
+    for number, first in enumerate(range(0, ROWS, 70_000)):
+        pyarrow.parquet.write_table(some.slice(first, 70_000), where / f"part-{number}.parquet", row_group_size=30_000)
+    pyarrow.feather.write_feather(some, where / "all.arrow", compression="uncompressed")
+    pyarrow.csv.write_csv(some.select(["key", "whole"]), where / "all.csv")
+    np.save(where / "whole.npy", some["whole"].to_numpy())
+    return where
+
+
+def test_paths_and_globs(folder, table):
+    expected = [(sum(range(ROWS)), table["whole"].to_numpy().sum(), ROWS)]
+    sql = "SELECT SUM(key), SUM(whole), COUNT(*) FROM t"
+    for path in ("part-*.parquet", "part-[012].parquet", "**/part-?.parquet", "all.arrow", "all.csv"):
+        for given in (folder / path, str(folder / path)):
+            assert upsweep.query(sql, t=given).rows() == expected
+        assert upsweep.query(sql.replace("FROM t", f"FROM '{folder / path}'")).rows() == expected
+    assert upsweep.query("SELECT SUM(whole) FROM t", t=folder / "whole.npy").rows() == [(expected[0][1],)]
+    groups = "SELECT text, SUM(d128) AS d FROM t GROUP BY text ORDER BY text"
+    assert upsweep.query(groups, t=folder / "part-*.parquet").rows() == upsweep.query(groups, t=table).rows()
+    with pytest.raises(FileNotFoundError):
+        upsweep.query(sql, t=folder / "none-*.parquet")
+    with pytest.raises(FileNotFoundError) as raised:
+        upsweep.query(sql, t=folder / "none.parquet")
+    assert raised.value.code == "not_found"
+    with pytest.raises(IsADirectoryError):
+        upsweep.query(sql, t=folder)
+    with pytest.raises(ValueError, match="columns"):
+        upsweep.query(sql, t=folder / "*l*.[ac]*")
+    with pytest.raises(OverflowError) as raised:
+        upsweep.query(
+            f"SELECT SUM(CASE WHEN key = {ROWS - 1} THEN 9223372036854775807 + key ELSE 0 END) FROM t", t=folder / "part-*"
+        )
+    assert raised.value.index == ROWS - 1
+
+
+def test_datasets(folder):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    files = dataset.dataset([str(path) for path in sorted(folder.glob("part-*"))])
+    assert upsweep.query("SELECT SUM(key), COUNT(*) FROM t", t=files).rows() == [(sum(range(ROWS)), ROWS)]
+    assert upsweep.query("SELECT COUNT(*) FROM t", t=files.scanner(columns=["text"])).rows() == [(ROWS,)]
+
+
+def test_duckdb_relations(table):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        relation = connection.sql("SELECT i AS x, i % 7 AS k, CAST(i % 3 AS VARCHAR) AS w FROM range(300000) r(i)")
+        assert (
+            upsweep.query("SELECT SUM(x), COUNT(*), MAX(w) FROM t WHERE k = 3", t=relation).rows()
+            == relation.filter("k = 3").aggregate("SUM(x), COUNT(*), MAX(w)").fetchall()
+        )
+    answer = upsweep.query("SELECT flag, SUM(d128) AS d FROM t GROUP BY flag ORDER BY flag", t=table)
+    assert duckdb.sql("SELECT * FROM answer").fetchall() == answer.rows()
+
+
+def test_polars(table):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_arrow(table.select(["key", "i8", "f64", "flag", "day", "text", "coded", "d128"]))
+    sql = "SELECT coded, MIN(text) AS w, SUM(i8) AS a, SUM(f64) AS f, MAX(day) AS t, SUM(d128) AS d, COUNT(flag) AS n FROM t "
+    sql += "GROUP BY coded ORDER BY coded"
+    answer = upsweep.query(sql, t=frame)
+    assert answer.rows() == upsweep.query(sql, t=table).rows()
+    assert polars.DataFrame(answer).rows() == polars.from_arrow(pa.table(answer)).rows() == answer.rows()
+    assert upsweep.query("SELECT SUM(key) FROM t", t=frame[100:]).rows() == [(sum(range(100, ROWS)),)]
+    assert upsweep.query("SELECT SUM(a) FROM t", t={"a": polars.Series([1, 2, None])}).rows() == [(3,)]
+    with pytest.raises(TypeError, match="collect"):
+        upsweep.query(sql, t=frame.lazy())
+    with pytest.raises(TypeError, match="single column"):
+        upsweep.query(sql, t=frame["key"])
+    with pytest.raises(ValueError, match="flag, day"):
+        upsweep.query("SELECT SUM(nokey) FROM t", t=frame)
+
+
+def test_pandas(table):
+    pandas = pytest.importorskip("pandas")
+    frame = table.select(["key", "whole", "f64", "text"]).to_pandas()
+    frame["odd"] = [object()] * len(frame)  # which Arrow has no type for
+    frame.index = frame.index * 2
+    sql = "SELECT text, SUM(key) AS s, SUM(f64) AS f, COUNT(f64) AS n FROM t GROUP BY text ORDER BY text"
+    answer = upsweep.query(sql, t=frame)
+    assert answer.rows() == upsweep.query(sql, t=table).rows()
+    assert upsweep.query("SELECT SUM(a) FROM t", t={"a": pandas.Series([1.5, 2.0])}).rows() == [(3.5,)]
+    if hasattr(pandas.DataFrame, "from_arrow"):
+        assert pandas.DataFrame.from_arrow(answer)["s"].tolist() == answer["s"].tolist()
+
+
+def test_what_is_no_table():
+    for nothing in (None, 5, object()):
+        with pytest.raises(TypeError, match="t: a table"):
+            upsweep.query("SELECT SUM(x) FROM t", t=nothing)
+    with pytest.raises(TypeError, match="single column"):
+        upsweep.query("SELECT SUM(x) FROM t", t=pa.chunked_array([[1, 2]]))
+
+
+def test_errors(table):
+    def raised(error, sql, **given):
+        with pytest.raises(error) as caught:
+            upsweep.query(sql, **(given or {"t": table}))
+        return caught.value
+
+    error = raised(ValueError, "SELECT SUM(x FROM t")
+    assert error.code == "bad_sql" and error.index == 13 and "^" in str(error)
+    error = raised(ValueError, "SELECT SUM(none) FROM t")
+    assert error.code == "unknown_column" and "key, whole, i8" in str(error)
+    error = raised(ValueError, "SELECT SUM(key) FROM other")
+    assert error.code == "unknown_table" and "given are: t" in str(error)
+    assert "give it by its name" in str(pytest.raises(ValueError, upsweep.query, "SELECT SUM(key) FROM other").value)
+    assert "same name" in str(raised(ValueError, "SELECT SUM(key) FROM tT", Tt=table, TT=table))
+    for column, type in (("stamp", "timestamp"), ("list", "list")):
+        error = raised(TypeError, f"SELECT COUNT({column}) FROM t")
+        assert error.code == "unsupported_type" and f"'{column}'" in str(error) and type in str(error)
+    assert raised(NotImplementedError, "SELECT key FROM t JOIN u ON 1").code == "unsupported_sql"
+    error = raised(ZeroDivisionError, "SELECT SUM(10 / (key - 70000)) FROM t")
+    assert error.code == "division_by_zero" and error.index == 70_000
+    assert raised(OverflowError, "SELECT SUM(key + 9223372036854775807) FROM t").index == 1
+    with pytest.raises(TypeError):
+        upsweep.query(5)
+    with pytest.raises(ValueError, match="device"):
+        upsweep.query("SELECT SUM(key) FROM t", t=table, device="tpu")
+    answer = upsweep.query("SELECT SUM(key), SUM(whole) FROM t", t=table)
+    with pytest.raises(KeyError, match="2 columns"):
+        answer["sum"]
+    with pytest.raises(KeyError, match="2 columns"):
+        answer.to_dict()
+    with pytest.raises(KeyError, match="no column"):
+        answer["none"]
+    with pytest.raises(IndexError):
+        answer[2]
+
+
+def test_days_and_decimals_that_do_not_fit():
+    halves = pa.table({"d": pa.array([86_400_000, 1], pa.int64()).view(pa.date64())})
+    with pytest.raises(ValueError, match="d: row 1 is no whole day") as raised:
+        upsweep.query("SELECT MIN(d) FROM t", t=halves)
+    assert raised.value.index == 1
+    outside = pa.DictionaryArray.from_arrays(pa.array([0, 5]), ["a"], safe=False)
+    with pytest.raises(ValueError, match="row 1 points past its dictionary"):
+        upsweep.query("SELECT MIN(w) FROM t", t=pa.table({"w": outside}))
+    assert upsweep.query("SELECT MAX(d) FROM t", t={"d": np.array(["0001-01-01", "20000-01-01"], "M8[D]")}).rows() == [
+        (np.datetime64("20000-01-01"),)
+    ]
+
+
+def test_a_stream_that_fails():
+    def batches():
+        yield pa.record_batch({"x": [1, 2]})
+        raise RuntimeError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), batches())
+    with pytest.raises(OSError, match="the disk is gone"):
+        upsweep.query("SELECT SUM(x) FROM t", t=reader)
+    table = pa.table({"x": [1, 2]})
+    capsule = table.__arrow_c_stream__()
+
+    class Once:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return capsule
+
+    assert upsweep.query("SELECT SUM(x) FROM t", t=Once()).rows() == [(3,)]
+    with pytest.raises(ValueError, match="has been read"):
+        upsweep.query("SELECT SUM(x) FROM t", t=Once())
+
+
+def test_options(table):
+    sql = "SELECT SUM(f64 / 3), SUM(f32) FROM t"
+    expected = upsweep.query(sql, t=table).rows()
+    for threads in (1, 2, 3):
+        with upsweep.options(threads=threads, rung="cpu.blocks"):
+            answer = upsweep.query(sql, t=table)
+        assert answer.rows() == expected and answer.rung == "cpu.blocks"
+    with upsweep.options(rung="cpu.serial"), pytest.raises(ValueError, match="cpu.serial"):
+        upsweep.query(sql, t=table)
+    if not upsweep.devices():
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            upsweep.query(sql, t=table, device="cuda")
+        assert upsweep.query(sql, t=table, device="auto").rows() == expected
+
+
+def test_queries_at_the_same_time(table):
+    sql = (
+        "SELECT coded, text, SUM(f64 / 3) AS f, SUM(d128) AS d FROM t WHERE key >= {} GROUP BY coded, text ORDER BY coded, text"
+    )
+    expected = [upsweep.query(sql.format(first), t=table).rows() for first in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda i: upsweep.query(sql.format(i % 4), t=table).rows(), range(64)))
+    assert answers == expected * 16
+
+
+def test_other_threads_run_meanwhile():
+    def batches():
+        for _ in range(3):
+            assert reached.wait(60)  # what another thread has to set meanwhile
+            yield pa.record_batch({"x": [1, 2]})
+
+    reached = threading.Event()
+    threading.Timer(0.05, reached.set).start()
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), batches())
+    assert upsweep.query("SELECT SUM(x) FROM t", t=reader).rows() == [(9,)]
+
+
+ENDLESS = "pyarrow.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch))"
+LONG = "pyarrow.Table.from_batches([batch] * 20_000)"
+IN_PYTHON = "pyarrow.RecordBatchReader.from_batches(batch.schema, (batch for _ in itertools.count()))"
+
+
+@pytest.mark.parametrize("table", [ENDLESS, LONG, IN_PYTHON])
+@pytest.mark.parametrize("threads", [1, 0])
+def test_an_interrupt_ends_a_query(table, threads):
+    program = f"""
+import itertools, signal, threading, time, numpy, pyarrow, upsweep
+upsweep.query("SELECT SUM(x) FROM t", t={{"x": numpy.arange(3)}})
+batch = pyarrow.record_batch({{"x": numpy.arange(1_000_000)}})
+table = {table}
+threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    with upsweep.options(threads={threads}):
+        upsweep.query("SELECT SUM(x / 3) FROM t", t=table)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - begin < 5)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "interrupted True", done.stderr
+
+
+def test_only_what_is_needed_is_imported():
+    program = "import sys, upsweep; print([m for m in ('pyarrow', 'upsweep._queries', 'upsweep._files') if m in sys.modules]);"
+    program += "upsweep.query('SELECT SUM(x) FROM t', t={'x': [1, 2]}); print('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split("\n")[:2] == ["[]", "False"], done.stderr
+    missing = "import sys; sys.modules['pyarrow'] = None; import upsweep\n"
+    for table in ("'x.parquet'", "{'x': ['a']}"):
+        program = missing + f"try: upsweep.query('SELECT COUNT(x) FROM t', t={table})\nexcept ImportError as e: print(e)"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        assert "pyarrow, which is not installed" in done.stdout, done.stderr
+
+
+def test_docstrings():
+    results = doctest.testmod(upsweep._query)
+    assert results.attempted >= 3 and results.failed == 0
