@@ -379,6 +379,22 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
 
 // ----------------------------------------------------------------------------------------------------------------- atoms
 
+/// Decimals of 128 bits in 64, where all that are at hand fit; rows that are NULL count too.
+bool Evaluator::load_narrow(const Int128* from, Slot& slot) {
+  auto* const to = slot.room<std::int64_t>();
+  std::int64_t differs = 0;
+  const auto narrow = [&](Int128 value, int i) {
+    to[i] = static_cast<std::int64_t>(value);
+    differs |= static_cast<std::int64_t>(value >> 64) ^ (to[i] >> 63);
+  };
+  if (rows_ == nullptr) {
+    for (int i = 0; i < count_; ++i) narrow(from[first_ + i], i);
+  } else {
+    for (int i = 0; i < count_; ++i) narrow(from[first_ + in_block(i)], i);
+  }
+  return differs == 0;
+}
+
 void Evaluator::load(const Expression& node, Slot& slot) {
   const Field& field = fields_[static_cast<std::size_t>(node.column)];
   const ColumnData& column = batch_->columns[static_cast<std::size_t>(node.column)];
@@ -404,10 +420,16 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
                 slot.room<std::uint8_t>());
   } else if (field.storage == Storage::int128) {
-    auto* const to = slot.room<Int128>();
-    gather(static_cast<const Int128*>(column.values), to);
+    const auto* const from = static_cast<const Int128*>(column.values);
     vector.bound = 0;
-    for (int i = 0; i < count_; ++i) vector.bound = std::max(vector.bound, magnitude(to[i]));
+    if (field.kind == ValueKind::decimal && load_narrow(from, slot)) {
+      vector.form = Form::narrow;
+      vector.bound = UInt128{kernels_.magnitude(vector.as<std::int64_t>(), count_)} + 1;
+    } else {
+      auto* const to = slot.room<Int128>();
+      gather(from, to);
+      for (int i = 0; i < count_; ++i) vector.bound = std::max(vector.bound, magnitude(to[i]));
+    }
   } else if (field.storage == Storage::uint64) {
     gather(static_cast<const std::uint64_t*>(column.values), slot.room<Int128>());
   } else {

@@ -161,6 +161,7 @@ class Evaluator {
   [[nodiscard]] const void* stored_values(int column) const;
   const std::uint8_t* certainly_true(const Node& condition);
   void compute(const Node& made, Slot& slot);
+  bool load_narrow(const Int128* from, Slot& slot);
   void load(const Expression& node, Slot& slot);
   void literal(const Expression& node, Slot& slot);
   Operands operands(const Expression& node, Slot& slot);
