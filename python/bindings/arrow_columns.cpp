@@ -77,12 +77,12 @@ bool set_decimal(ColumnType& type, std::string_view format) {
   }
   const auto& [precision, scale, bits] = numbers;
   if (precision > kMostDigits || scale < 0 || scale > kMostDigits) return false;
-  const bool narrow = precision <= kInt64Digits;
   type.field.kind = ValueKind::decimal;
   type.field.scale = scale;
-  type.field.storage = bits == 32 ? Storage::int32 : bits == 64 || narrow ? Storage::int64 : Storage::int128;
+  // Those of 128 bits stay where they lie: queries hold in 64 what fits, of the rows that they look at.
+  const bool in_64 = bits == 64 || (bits == 256 && precision <= kInt64Digits);
+  type.field.storage = bits == 32 ? Storage::int32 : in_64 ? Storage::int64 : Storage::int128;
   type.width = bits / 8;
-  if (bits == 128 && narrow) type.stored = io::Stored::decimal128;
   if (bits == 256) type.stored = io::Stored::decimal256;
   return bits == 32 || bits == 64 || bits == 128 || bits == 256;
 }

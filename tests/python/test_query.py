@@ -276,6 +276,41 @@ def test_sums_of_more_than_64_bits(value):
     assert pa.table(negative)["s"].to_pylist() == [D(-3 * 2**62)]
 
 
+@pytest.mark.parametrize("every", [1, 700, 10_000, 150_000])
+def test_decimals_of_more_than_64_bits_among_others(every):
+    random = np.random.default_rng(every)
+    values = [int(value) for value in random.integers(-(10**9), 10**9, 200_000)]
+    values[::every] = [value * 10**20 for value in values[::every]]
+    keys = random.integers(0, 3, len(values))
+    cells = [None if i % 11 == 3 else D(value).scaleb(-2) for i, value in enumerate(values)]
+    table = pa.table({"k": keys, "d": pa.array(cells, pa.decimal128(36, 2)), "e": pa.array(cells, pa.decimal256(36, 2))})
+    context = decimal.Context(prec=60)
+
+    def expected(kept):
+        of_key = [
+            [cell for cell, key in zip(cells, keys, strict=True) if cell is not None and key == k and kept(cell)]
+            for k in range(3)
+        ]
+        sums = [D(sum(int(cell.scaleb(2, context)) for cell in of)).scaleb(-2, context) for of in of_key]
+        return [(k, sums[k], min(of), max(of), len(of)) for k, of in enumerate(of_key)]
+
+    for where, kept in [
+        ("", lambda cell: True),
+        ("WHERE d > 3.5", lambda cell: cell > D("3.5")),
+        ("WHERE d < -9000000", lambda cell: cell < -9_000_000),
+    ]:
+        for column in "de":
+            sql = f"SELECT k, SUM({column}) AS s, MIN({column}), MAX({column}), COUNT({column}) FROM t {where} GROUP BY k ORDER BY k"
+            assert upsweep.query(sql, t=table).rows() == expected(kept)
+    few = [
+        (cell, sum(1 for other in cells[:2000] if other == cell)) for cell in sorted({c for c in cells[:2000] if c is not None})
+    ]
+    assert (
+        upsweep.query("SELECT d, COUNT(*) FROM t WHERE d IS NOT NULL GROUP BY d ORDER BY d", t=table.slice(0, 2000)).rows()
+        == few
+    )
+
+
 def test_shown_as_a_table():
     table = {"k": np.arange(100), "w": ["<b>"] * 100}
     answer = upsweep.query("SELECT k, COUNT(*) AS n FROM t GROUP BY k", t=table)
