@@ -5,8 +5,8 @@
 set(libraries upsweep upsweep_awkward upsweep_query)
 install(TARGETS ${libraries} LIBRARY DESTINATION upsweep/lib COMPONENT python NAMELINK_SKIP)
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS upsweep_python LIBRARY DESTINATION upsweep COMPONENT python)
-set_target_properties(upsweep_python PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
+install(TARGETS ${python_modules} LIBRARY DESTINATION upsweep COMPONENT python)
+set_target_properties(${python_modules} PROPERTIES INSTALL_RPATH "$ORIGIN/lib;$ORIGIN/../pyarrow")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_core.pyi" DESTINATION upsweep COMPONENT python)
 
 # The command finds pyarrow's Arrow where pip puts it: beside this package.
