@@ -12,8 +12,58 @@ or for some lines alone:
 
 Results, their types and errors are Awkward's; upsweep/awkward.h says where sums of long lists of floats differ in their last
 bits. Whatever upsweep has no kernel for is Awkward's own.
+
+Its functions of Awkward's names, and `select` and `pack`, take and return Awkward Arrays, registered or not: on lists of
+numbers they go over the elements once, where Awkward goes from kernel to kernel; all else they hand to Awkward.
+
+>>> upsweep.awkward.max(array, axis=1)
 """
 
+from upsweep.awkward._functions import (
+    all,
+    any,
+    argmax,
+    argmin,
+    argsort,
+    cartesian,
+    combinations,
+    concatenate,
+    count,
+    count_nonzero,
+    flatten,
+    local_index,
+    max,
+    min,
+    pack,
+    prod,
+    select,
+    sort,
+    sum,
+)
 from upsweep.awkward._table import kernels, register, registered, unregister
 
-__all__ = ["kernels", "register", "registered", "unregister"]
+__all__ = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "cartesian",
+    "combinations",
+    "concatenate",
+    "count",
+    "count_nonzero",
+    "flatten",
+    "kernels",
+    "local_index",
+    "max",
+    "min",
+    "pack",
+    "prod",
+    "register",
+    "registered",
+    "select",
+    "sort",
+    "sum",
+    "unregister",
+]
