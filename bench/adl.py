@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+# bench/adl.py: the eight analysis queries of particle physics (ADL), written with Awkward Array alone, with and without upsweep.
+"""Runs each query on made events with Awkward alone and with upsweep registered, in turn, and asserts the same histograms.
+
+Prints a table of medians in ms and their ratio; `--output` writes JSON. What is timed is what the query selects or computes;
+the histograms are filled outside of it. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+"""
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import upsweep.awkward
+
+
+def particles(random, events, mean, **fields):
+    """Records in lists of Poisson lengths."""
+    counts = random.poisson(mean, events)
+    offsets = np.zeros(events + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    n = int(offsets[-1])
+    columns = {
+        "pt": 10 + random.exponential(30, n),
+        "eta": random.normal(0, 1.5, n),
+        "phi": random.uniform(-np.pi, np.pi, n),
+        **{name: make(n) for name, make in fields.items()},
+    }
+    records = ak.contents.RecordArray([ak.contents.NumpyArray(column) for column in columns.values()], list(columns))
+    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(offsets), records))
+
+
+def made_events(count):
+    random = np.random.default_rng(8)
+
+    def charge(n):
+        return random.choice(np.array([-1, 1], np.int32), n)
+
+    return {
+        "met": ak.Array({"pt": random.exponential(30, count), "phi": random.uniform(-np.pi, np.pi, count)}),
+        "jets": particles(random, count, 3.2, mass=lambda n: random.exponential(8, n), btag=lambda n: random.uniform(0, 1, n)),
+        "muons": particles(random, count, 1.6, mass=lambda n: np.full(n, 0.106), charge=charge),
+        "electrons": particles(random, count, 0.7, mass=lambda n: np.full(n, 0.000511), charge=charge),
+    }
+
+
+# ----------------------------------------------------------------------------------------------------------- kinematics
+
+
+def cartesian_momenta(p):
+    """px, py, pz, e of particles, with whatever else is asked for."""
+    px, py, pz = p.pt * np.cos(p.phi), p.pt * np.sin(p.phi), p.pt * np.sinh(p.eta)
+    return {"px": px, "py": py, "pz": pz, "e": np.sqrt(px * px + py * py + pz * pz + p.mass * p.mass)}
+
+
+def mass_of(px, py, pz, e):
+    return np.sqrt(np.maximum(e * e - px * px - py * py - pz * pz, 0))
+
+
+def pair_mass(a, b):
+    return mass_of(a.px + b.px, a.py + b.py, a.pz + b.pz, a.e + b.e)
+
+
+def delta_phi(a, b):
+    return (a - b + np.pi) % (2 * np.pi) - np.pi
+
+
+# -------------------------------------------------------------------------------------------------------------- queries
+
+
+def met(events):
+    return [events["met"].pt]
+
+
+def jet_pt(events):
+    return [ak.flatten(events["jets"].pt)]
+
+
+def central_jet_pt(events):
+    jets = events["jets"]
+    return [ak.flatten(jets.pt[abs(jets.eta) < 1])]
+
+
+def met_with_two_jets(events):
+    return [events["met"].pt[ak.sum(events["jets"].pt > 40, axis=1) >= 2]]
+
+
+def met_with_a_muon_pair(events):
+    muons = events["muons"]
+    pairs = ak.combinations(ak.zip({**cartesian_momenta(muons), "charge": muons.charge}), 2, fields=["a", "b"])
+    opposite = pairs[pairs.a.charge != pairs.b.charge]
+    mass = pair_mass(opposite.a, opposite.b)
+    return [events["met"].pt[ak.any((mass > 60) & (mass < 120), axis=1)]]
+
+
+def trijet_nearest_to_top(events):
+    jets = events["jets"]
+    triples = ak.combinations(ak.zip({**cartesian_momenta(jets), "btag": jets.btag}), 3, fields=["a", "b", "c"])
+    a, b, c = ak.unzip(triples)
+    px, py, pz, e = (a[name] + b[name] + c[name] for name in ("px", "py", "pz", "e"))
+    distance = abs(mass_of(px, py, pz, e) - 172.5)
+    nearest = ak.argmin(distance, axis=1, keepdims=True)
+    btag = np.maximum(np.maximum(a.btag, b.btag), c.btag)
+    pt = np.sqrt(px * px + py * py)
+    return [ak.drop_none(ak.firsts(pt[nearest])), ak.drop_none(ak.firsts(btag[nearest]))]
+
+
+def pt_of_jets_without_leptons(events):
+    jets = events["jets"][events["jets"].pt > 30]
+    leptons = ak.concatenate([kind[["pt", "eta", "phi"]] for kind in (events["muons"], events["electrons"])], axis=1)
+    leptons = leptons[leptons.pt > 10]
+    jet, lepton = ak.unzip(ak.cartesian([jets, leptons], nested=True))
+    d_eta, d_phi = jet.eta - lepton.eta, delta_phi(jet.phi, lepton.phi)
+    is_alone = ak.all(d_eta * d_eta + d_phi * d_phi > 0.16, axis=2)
+    sums = ak.sum(jets.pt[is_alone], axis=1)
+    return [sums[sums > 0]]
+
+
+def transverse_mass_of_third_lepton(events):
+    kinds = []
+    for flavour, kind in enumerate((events["muons"], events["electrons"])):
+        own = {**cartesian_momenta(kind), "pt": kind.pt, "phi": kind.phi, "charge": kind.charge}
+        kinds.append(ak.zip({**own, "flavour": ak.full_like(kind.charge, flavour)}))
+    leptons = ak.concatenate(kinds, axis=1)
+    several = ak.num(leptons) >= 3
+    leptons, met = leptons[several], events["met"][several]
+    i, j = ak.unzip(ak.argcombinations(leptons, 2))
+    a, b = leptons[i], leptons[j]
+    fits = (a.flavour == b.flavour) & (a.charge != b.charge)
+    distance = abs(pair_mass(a, b) - 91.2)[fits]
+    nearest = ak.argmin(distance, axis=1, keepdims=True)
+    first, second = ak.firsts(i[fits][nearest]), ak.firsts(j[fits][nearest])
+    has_pair = ~ak.is_none(first)
+    leptons, met, first, second = leptons[has_pair], met[has_pair], first[has_pair], second[has_pair]
+    position = ak.local_index(leptons, axis=1)
+    others = leptons[(position != first) & (position != second)]
+    leading = ak.firsts(others[ak.argmax(others.pt, axis=1, keepdims=True)])
+    squared = 2 * leading.pt * met.pt * (1 - np.cos(delta_phi(leading.phi, met.phi)))
+    return [ak.drop_none(np.sqrt(squared))]
+
+
+QUERIES = [
+    (met, [(0, 200)]),
+    (jet_pt, [(15, 60)]),
+    (central_jet_pt, [(15, 60)]),
+    (met_with_two_jets, [(0, 200)]),
+    (met_with_a_muon_pair, [(0, 200)]),
+    (trijet_nearest_to_top, [(15, 200), (0, 1)]),
+    (pt_of_jets_without_leptons, [(15, 200)]),
+    (transverse_mass_of_third_lepton, [(15, 250)]),
+]
+
+
+def histograms(columns, ranges):
+    return [np.histogram(ak.to_numpy(column), 100, limits)[0] for column, limits in zip(columns, ranges)]
+
+
+# ---------------------------------------------------------------------------------------------------------------- times
+
+
+def timed(query, events):
+    begin = time.perf_counter()
+    columns = query(events)
+    return (time.perf_counter() - begin) * 1e3, columns
+
+
+def measure(query, ranges, events, rounds):
+    """Medians in ms, without and with upsweep."""
+    filled = [None, None]
+    times = [[], []]
+    for _ in range(rounds):
+        for which, switch in enumerate((upsweep.awkward.unregister, upsweep.awkward.register)):
+            switch()
+            ms, columns = timed(query, events)
+            times[which].append(ms)
+            filled[which] = histograms(columns, ranges)
+    upsweep.awkward.unregister()
+    for theirs, ours in zip(*filled):
+        assert theirs.sum() > 0, f"{query.__name__}: an empty histogram"
+        assert np.array_equal(theirs, ours), f"{query.__name__}: the histograms differ"
+    return [statistics.median(each) for each in times]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of queries")
+    parser.add_argument("--output", type=Path, help="a file for the same in JSON")
+    options = parser.parse_args()
+
+    events = made_events(options.events)
+    records = []
+    print(f"{'query':36} {'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}")
+    for number, (query, ranges) in enumerate(QUERIES, 1):
+        if options.only and number not in options.only:
+            continue
+        theirs, ours = measure(query, ranges, events, options.rounds)
+        name = f"{number} {query.__name__.replace('_', ' ')}"
+        print(f"{name:36} {theirs:11.3f} {ours:11.3f} {theirs / ours:6.2f}", flush=True)
+        records.append({"query": number, "name": query.__name__, "awkward_ms": theirs, "upsweep_ms": ours})
+    if options.output:
+        versions = {"awkward": ak.__version__, "numpy": np.__version__}
+        options.output.write_text(json.dumps({"events": options.events, **versions, "queries": records}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
