@@ -738,8 +738,8 @@ TEST(AwkwardSelect, ListsByMask) {
     const auto booleans = mask_of(offsets.back());
     Guarded<bool> mask(std::ssize(booleans));
     for (std::size_t j = 0; j < booleans.size(); ++j) mask.data()[j] = booleans[j] != 0;
-    std::vector<std::int16_t> content;
-    for (std::int64_t j = 0; j < offsets.back(); ++j) content.push_back(static_cast<std::int16_t>(j % 30000));
+    std::vector<std::int16_t> content(booleans.size());
+    for (std::size_t j = 0; j < content.size(); ++j) content[j] = static_cast<std::int16_t>(j % 30000);
     std::vector<std::int16_t> expected;
     Index expected_offsets{0};
     for (std::int64_t i = 0; i < n; ++i) {

@@ -207,6 +207,7 @@ KernelError drop_missing(T* tooffsets, const T* index, const T* offsets, std::in
 
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
 #define UPSWEEP_KERNELS(NAME, T)                                                                                       \
   KernelError awkward_IndexedArray##NAME##_getitem_nextcarry_64(int64_t* tocarry, const T* fromindex,                  \
                                                                 int64_t lenindex, int64_t lencontent) {                \
@@ -226,6 +227,7 @@ using upsweep::awkward::KernelError;
   }
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
 
 KernelError awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask, int64_t length,
                                                          bool validwhen) {

@@ -163,6 +163,7 @@ KernelError clipped_list(std::int64_t* to, std::int64_t target, std::int64_t len
 
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
 #define UPSWEEP_KERNELS(NAME, T)                                                                                 \
   KernelError awkward_ListOffsetArray##NAME##_rpad_length_axis1(                                                 \
       T* tooffsets, const T* fromoffsets, int64_t fromlength, int64_t target, int64_t* tolength) {               \
@@ -186,6 +187,7 @@ using upsweep::awkward::KernelError;
   }
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
 
 KernelError awkward_RegularArray_rpad_and_clip_axis1_64(int64_t* toindex, int64_t target, int64_t size,
                                                         int64_t length) {

@@ -323,6 +323,7 @@ KernelError shrink(std::int64_t* tocarry, std::int64_t* tosmall, std::int64_t* t
 
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
 #define UPSWEEP_KERNELS(NAME, T)                                                                                       \
   KernelError awkward_ListArray##NAME##_getitem_next_range_carrylength(int64_t* carrylength, const T* fromstarts,      \
                                                                        const T* fromstops, int64_t lenstarts,          \
@@ -351,6 +352,7 @@ using upsweep::awkward::KernelError;
   }
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
 
 KernelError awkward_RegularArray_getitem_next_range_64(int64_t* tocarry, int64_t regular_start, int64_t step,
                                                        int64_t length, int64_t size, int64_t nextsize) {

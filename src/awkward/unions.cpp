@@ -61,13 +61,14 @@ class NestedFill {
 
   /// Whether each of the lists ends before the next one begins: then ranges of them do not meet.
   [[nodiscard]] bool are_in_order(std::int64_t n) const {
-    return first_bad_of_ranges(n, [this, n](std::int64_t first, std::int64_t last) {
-             bool is_good = true;
-             for (std::int64_t i = first; i < last; ++i) {
-               is_good &= counts_[i] >= 0 && (i + 1 == n || starts_[i] + counts_[i] <= starts_[i + 1]);
-             }
-             return is_good ? kNoIndex : first;
-           }) == kNoIndex;
+    const auto first_out_of_order = [this, n](std::int64_t first, std::int64_t last) {
+      bool is_good = true;
+      for (std::int64_t i = first; i < last; ++i) {
+        is_good &= counts_[i] >= 0 && (i + 1 == n || starts_[i] + counts_[i] <= starts_[i + 1]);
+      }
+      return is_good ? kNoIndex : first;
+    };
+    return first_bad_of_ranges(n, first_out_of_order) == kNoIndex;
   }
   /// Their elements' numbers begin with `number`. What lies between them is left as it is. Returns the next number.
   std::int64_t fill(std::int64_t first, std::int64_t last, std::int64_t number, std::int64_t end) const {
@@ -160,6 +161,7 @@ KernelError fill_missing(std::int64_t* to, const Index* from, std::int64_t lengt
 
 using upsweep::awkward::KernelError;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): their arguments are types.
 #define UPSWEEP_KERNELS(TAGS, TAG, INDICES, INDEX)                                                                  \
   KernelError awkward_UnionArray##TAGS##_##INDICES##_simplify_one_to8_64(                                           \
       int8_t* totags, int64_t* toindex, const TAG* fromtags, const INDEX* fromindex, int64_t towhich,               \
@@ -192,3 +194,4 @@ UPSWEEP_AWKWARD_NESTED_UNIONS(UPSWEEP_KERNELS)
   }
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)

@@ -51,7 +51,7 @@ def test_options_of_one_thread_are_not_another_ones():
 
 
 def test_other_threads_run_meanwhile():
-    x = np.ones(1 << 27, np.int8)
+    x = np.ones(1 << 29, np.int8)
     steps = 0
     running = True
 
@@ -96,9 +96,17 @@ def alarm():
 def test_a_signal_ends_a_scan(alarm):
     x = np.ones(1 << 29, np.uint8)
     out = np.full(1 << 29, 7, np.uint8)
-    alarm(0.001)
-    with pytest.raises(Stopped):
+
+    def once_begun():
+        while out[0] == 7:
+            pass
+        alarm(1e-6)
+
+    thread = threading.Thread(target=once_begun)
+    thread.start()
+    with upsweep.options(threads=1), pytest.raises(Stopped):
         upsweep.cumulative_sum(x, dtype="uint8", overflow="wrap", out=out)
+    thread.join()
     assert out[0] == 1 and out[-1] == 7  # begun, and not ended
 
 
