@@ -55,7 +55,7 @@ arrow=""
 needed() {
   LD_LIBRARY_PATH=$new/lib:$arrow ldd "$@" | sed -n 's|^\t\([^ ]*\) => \(/[^ ]*\) (.*|\1 \2|p' | sort -u
 }
-elf_files() { find "$new/bin" "$new/lib" "$new/tests" -maxdepth 1 -type f; }
+elf_files() { find "$new/bin" "$new/lib" "$new/tests" -maxdepth 1 -type f ! -name '*.py'; }
 mapfile -t programs < <(elf_files)
 needed "${programs[@]}" | while read -r name path; do
   case $name in
