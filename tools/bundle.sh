@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=build-bundle
 jobs=${JOBS:-$(nproc)}
 parts=${PARTS:-}
-limit_mb=100 # without Arrow
+limit_mb=120 # without Arrow
 [ -z "$parts" ] || limit_mb=50
 with_arrow=OFF
 [ "${BUNDLE_IO:-0}" != 1 ] || with_arrow=ON
