@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/memory_pool.hpp"
 #include "device_array.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
@@ -303,6 +304,26 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAScanThatGotNone) {
     EXPECT_TRUE(code == Code::unsupported || code == (needs_none ? Code::ok : Code::device_memory)) << rung.id;
     EXPECT_EQ(none.held, 0) << rung.id;
   }
+}
+
+TEST_F(GpuTest, WhatACallHasFreedIsKeptForTheNextAndTheApplicationsPoolIsAsItWas) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 22;
+  const auto reserved = [](cudaMemPool_t pool) {
+    std::uint64_t bytes = 0;
+    require(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &bytes));
+    return bytes;
+  };
+  cudaMemPool_t applications = nullptr;
+  require(cudaDeviceGetDefaultMemPool(&applications, 0));
+  const std::uint64_t before = reserved(applications);
+  void* const first = gpu::pool().allocate(kBytes, nullptr);
+  gpu::pool().deallocate(first, kBytes, nullptr);
+  require(cudaDeviceSynchronize());
+  EXPECT_GE(reserved(gpu::pool_of(0)), static_cast<std::uint64_t>(kBytes));
+  EXPECT_EQ(reserved(applications), before);
+  void* const second = gpu::pool().allocate(kBytes, nullptr);
+  EXPECT_EQ(second, first);
+  gpu::pool().deallocate(second, kBytes, nullptr);
 }
 
 TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheScans) {

@@ -43,7 +43,7 @@ class MemoryResource {
   virtual void deallocate(void* memory, std::int64_t bytes, Stream stream) noexcept = 0;
 };
 
-/// The device's own stream-ordered pool (cudaMallocAsync).
+/// A stream-ordered pool of each device (cudaMallocFromPoolAsync), which keeps up to 256 MiB of what calls have freed.
 MemoryResource& pool() noexcept;
 
 /// Bytes of device memory that a rung needs besides the arrays.

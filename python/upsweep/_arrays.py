@@ -284,14 +284,23 @@ def _through_cupy(value: Any, library: str, name: str) -> Array:
 
 def _way_back(library: str) -> Callable[[Any], Any] | None:
     if library in ("jax", "jaxlib"):
-        import jax
-
-        return lambda result: jax.dlpack.from_dlpack(result)
+        return _to_jax
     if library == "numba":
         import numba.cuda
 
         return numba.cuda.as_cuda_array
     return None
+
+
+def _to_jax(result: Any) -> Any:
+    """JAX cuts integers of 64 bits down to 32 without a word unless jax_enable_x64 is set."""
+    import jax
+
+    if not jax.config.jax_enable_x64 and result.dtype.name in ("int64", "uint64") and result.size:
+        info = np.iinfo(f"{result.dtype.kind}4")
+        if int(result.min()) < info.min or int(result.max()) > info.max:
+            raise OverflowError(f"a result of {result.dtype} does not fit JAX's {info.dtype}: set jax_enable_x64")
+    return jax.dlpack.from_dlpack(result)
 
 
 def number_type(array: Array, name: str) -> str:

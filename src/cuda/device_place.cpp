@@ -11,6 +11,7 @@
 #include "core/place.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
+#include "cuda/memory_pool.hpp"
 #include "cuda/timing.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/reduce.hpp"
@@ -28,11 +29,10 @@ void copy_to_device(void* to, const void* from, std::int64_t bytes) {
   require(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice), "copying to the device");
 }
 
-/// Keeps what calls have freed in the device's pool for as long as this lives: allocating is not what is timed.
+/// Keeps all that calls have freed in the device's pool for as long as this lives: allocating is not what is timed.
 class KeptPool {
  public:
-  explicit KeptPool(int device) {
-    require(cudaDeviceGetDefaultMemPool(&pool_, device), "asking for the device's pool");
+  explicit KeptPool(int device) : pool_(gpu::pool_of(device)) {
     require(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &before_), "asking for the device's pool");
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all), "keeping freed memory");
@@ -45,7 +45,7 @@ class KeptPool {
   KeptPool& operator=(const KeptPool&) = delete;
 
  private:
-  cudaMemPool_t pool_ = nullptr;
+  cudaMemPool_t pool_;
   std::uint64_t before_ = 0;
 };
 

@@ -3,26 +3,46 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
+#include "cuda/memory_pool.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
 namespace {
 
+/// What a pool keeps of freed memory when a call waits; sorts of very long lists need more.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{256} << 20;
+
 class Pool final : public MemoryResource {
  public:
   void* allocate(std::int64_t bytes, Stream stream) override {
+    int device = 0;
+    require(cudaGetDevice(&device), "asking for the current device");
     void* memory = nullptr;
     const std::string what = "allocating " + std::to_string(bytes) + " bytes on the device";
-    require(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream), what.c_str());
+    require(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_of(device), stream), what.c_str());
     return memory;
   }
   void deallocate(void* memory, std::int64_t, Stream stream) noexcept override { (void)cudaFreeAsync(memory, stream); }
 };
+
+cudaMemPool_t new_pool(int device) {
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {.type = cudaMemLocationTypeDevice, .id = device};
+  cudaMemPool_t pool = nullptr;
+  require(cudaMemPoolCreate(&pool, &properties), "making a pool of device memory");
+  std::uint64_t kept = kKeptBytes;
+  require(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "keeping freed memory");
+  return pool;
+}
 
 std::vector<Device> find_devices() {
   std::vector<Device> all;
@@ -89,6 +109,15 @@ void require_own_stream(int device, Stream stream) {
 }
 
 }  // namespace
+
+cudaMemPool_t pool_of(int device) {
+  static std::mutex mutex;
+  static std::vector<cudaMemPool_t> pools(devices().size());
+  const std::scoped_lock lock(mutex);
+  cudaMemPool_t& pool = pools.at(static_cast<std::size_t>(device));
+  if (pool == nullptr) pool = new_pool(device);
+  return pool;
+}
 
 MemoryResource& pool() noexcept {
   static Pool all;

@@ -146,3 +146,14 @@ def test_calls_are_in_the_current_stream(library):
             result = upsweep.cumulative_sum(x)
         stream.synchronize()
     assert np.array_equal(library.back(result), np.cumsum(np.arange(1 << 22)))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones(1_000_000, dtype="float32")
+    if next(iter(x.devices())).platform != "gpu":
+        pytest.skip("JAX has no GPU here")
+    result = upsweep.cumulative_sum(x * 2) * 2  # JAX's own stream before and after
+    assert isinstance(result, jax.Array) and result.devices() == x.devices()
+    assert np.array_equal(np.asarray(result), np.arange(4, 4_000_001, 4, dtype="float32"))
+    assert upsweep.cumulative_sum(jax.numpy.ones(10, dtype="int32"))[-1] == 10

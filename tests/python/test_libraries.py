@@ -112,6 +112,9 @@ def test_jax():
     x = jax.device_put(jax.numpy.arange(5, dtype="int32"), jax.devices("cpu")[0])
     result = upsweep.cumulative_sum(x, dtype="int32")
     assert isinstance(result, jax.Array) and result.tolist() == [0, 1, 3, 6, 10]
+    if not jax.config.jax_enable_x64:
+        with pytest.raises(OverflowError, match="jax_enable_x64"):
+            upsweep.cumulative_sum(jax.device_put(jax.numpy.full(3, 2**30, dtype="int32"), jax.devices("cpu")[0]))
 
 
 def test_awkward_arrays_are_pointed_elsewhere():
