@@ -236,10 +236,9 @@ struct FoldAbreast {
 
   static void one_by_one(const T* x, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists, T begin,
                          T* out) {
-    typedef T One __attribute__((vector_size(sizeof(T))));  // the same code as the vectors'
     for (std::int64_t i = 0; i < lists; ++i) {
-      One total{begin};
-      for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = VectorOp<Op>{}(total, One{x[j]});
+      Register<T> total{begin};  // the same code as the vectors'; one of an element's size would be kept in memory
+      for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = VectorOp<Op>{}(total, Register<T>{x[j]});
       out[i] = total[0];
     }
   }
@@ -314,7 +313,7 @@ struct ScanAbreast {
     const std::int64_t abreast = readable<T>(starts, stops, lists, end);
     for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
       const Abreast<T> group(starts + i, stops + i);
-      if (group.longest > kScannedAbreast) {
+      if (mostly_idle(group.longest, starts + i, stops + i)) {
         one_by_one(x, starts + i, stops + i, kLanes<T>, begin, exclusive, to);
       } else if (exclusive) {
         scan<true>(x, starts + i, stops + i, group.longest, begins, to);
@@ -326,8 +325,13 @@ struct ScanAbreast {
   }
 
  private:
-  /// Where one of the lists is longer, most lanes would be idle most of the time.
-  static constexpr std::int64_t kScannedAbreast = 32;
+  /// Whether side by side more lanes would wait for the longest list than have one. Up to 32 elements they may.
+  UPSWEEP_INLINE static bool mostly_idle(std::int64_t longest, const std::int64_t* starts, const std::int64_t* stops) {
+    if (longest <= 32) return false;
+    std::int64_t elements = 0;
+    for (int q = 0; q < kLanes<T>; ++q) elements += stops[q] - starts[q];
+    return elements < kLanes<T> / 2 * longest;
+  }
 
   template <bool kExclusive>
   UPSWEEP_INLINE static void scan(const T* x, const std::int64_t* starts, const std::int64_t* stops,
@@ -345,12 +349,11 @@ struct ScanAbreast {
 
   static void one_by_one(const T* x, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists, T begin,
                          bool exclusive, T* out) {
-    typedef T One __attribute__((vector_size(sizeof(T))));
     for (std::int64_t i = 0; i < lists; ++i) {
-      One total{begin};
+      Register<T> total{begin};
       for (std::int64_t j = starts[i]; j < stops[i]; ++j) {
-        const One before = total;
-        total = VectorOp<Op>{}(total, One{x[j]});
+        const Register<T> before = total;
+        total = VectorOp<Op>{}(total, Register<T>{x[j]});
         out[j] = exclusive ? before[0] : total[0];
       }
     }
