@@ -281,6 +281,145 @@ TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of([&] { (void)dynamic::content_column(from, array(numbers)); }), Code::invalid_argument);
 }
 
+// ---------------------------------------------------------------------------------------------------------- along an axis
+
+constexpr dynamic::Axis kAxes[] = {{1, 5, 3}, {3, 7, 1}, {2, 33, 17}, {4, 3, 5000}, {1, 9000, 2}, {0, 3, 2}, {2, 0, 3}};
+
+/// out[o][i][j] by one loop, from `init`; reduced: out[o][j].
+template <class In, class Out, class Function>
+std::vector<Out> along_expected(const dynamic::Axis& axis, const std::vector<In>& in, Out init, Function function,
+                                bool exclusive, bool reduced) {
+  std::vector<Out> out;
+  for (std::int64_t o = 0; o < axis.outer; ++o) {
+    std::vector<Out> totals(static_cast<std::size_t>(axis.inner), init);
+    for (std::int64_t i = 0; i < axis.length; ++i) {
+      for (std::int64_t j = 0; j < axis.inner; ++j) {
+        Out& total = totals[static_cast<std::size_t>(j)];
+        if (exclusive && !reduced) out.push_back(total);
+        const In element = in[static_cast<std::size_t>((o * axis.length + i) * axis.inner + j)];
+        total = function(total, static_cast<Out>(element));
+        if (!exclusive && !reduced) out.push_back(total);
+      }
+    }
+    if (reduced) out.insert(out.end(), totals.begin(), totals.end());
+  }
+  return out;
+}
+
+/// Small numbers: floats fold them exactly, in any order; products are of ones but for a few.
+template <class T>
+std::vector<T> along_elements(const dynamic::Axis& axis, Operator op) {
+  std::vector<T> in(static_cast<std::size_t>(axis.outer * axis.length * axis.inner));
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<T>(op == Operator::mul ? (i % 1009 == 5 ? 2 : 1) : i * 7 % 11);
+  }
+  return in;
+}
+
+template <class In, class Out>
+void check_along(const dynamic::Axis& axis, Operator op) {
+  const std::vector<In> in = along_elements<In>(axis, op);
+  const auto n = static_cast<std::int64_t>(in.size());
+  const Out init{3};
+  for (const int threads : {1, 3}) {
+    const Policy policy{.threads = threads};
+    visit_operator<Out>(op, [&](auto function) {
+      for (const bool exclusive : {false, true}) {
+        std::vector<Out> out(in.size(), Out{77});
+        dynamic::scan_along(policy, {op, exclusive}, axis, {in.data(), n, type_of<In>()},
+                            {out.data(), n, type_of<Out>()}, &init);
+        EXPECT_EQ(out, along_expected(axis, in, init, function, exclusive, false)) << exclusive << threads;
+      }
+      std::vector<Out> reduced(static_cast<std::size_t>(axis.outer * axis.inner), Out{77});
+      dynamic::reduce_along(policy, op, axis, {in.data(), n, type_of<In>()},
+                            {reduced.data(), axis.outer * axis.inner, type_of<Out>()}, &init);
+      EXPECT_EQ(reduced, along_expected(axis, in, init, function, false, true)) << threads;
+    });
+  }
+}
+
+TEST(DynamicAlong, EveryTypeOperatorAndShapeIsAsALoop) {
+  for_each_case([]<class T>(std::type_identity<T>, Operator op) {
+    for (const dynamic::Axis& axis : kAxes) check_along<T, T>(axis, op);
+  });
+}
+
+TEST(DynamicAlong, TypesMayDiffer) {
+  for (const dynamic::Axis& axis : kAxes) {
+    check_along<std::int8_t, std::int64_t>(axis, Operator::add);
+    check_along<std::uint8_t, std::int16_t>(axis, Operator::max);
+    check_along<std::int64_t, std::int8_t>(axis, Operator::add);
+    check_along<std::int32_t, float>(axis, Operator::add);
+    check_along<float, double>(axis, Operator::mul);
+  }
+}
+
+TEST(DynamicAlong, InPlace) {
+  const dynamic::Axis axis{2, 50, 40};
+  std::vector<double> x = along_elements<double>(axis, Operator::add);
+  const auto expected = along_expected(axis, x, 0.0, Add{}, false, false);
+  dynamic::scan_along(par, {}, axis, {x.data(), 4000, Type::float64}, {x.data(), 4000, Type::float64});
+  EXPECT_EQ(x, expected);
+}
+
+TEST(DynamicAlong, SumsOfManyFloatsAreOfBlocks) {
+  constexpr std::int64_t kOnes = (std::int64_t{1} << 24) + 8192;  // one by one they would stay at 2^24
+  const std::vector<float> ones(2 * kOnes, 1.0F);
+  float sums[2] = {};
+  dynamic::reduce_along(par, Operator::add, {1, kOnes, 2}, {ones.data(), 2 * kOnes, Type::float32},
+                        {sums, 2, Type::float32});
+  EXPECT_EQ(sums[0], static_cast<float>(kOnes));
+  EXPECT_EQ(sums[1], static_cast<float>(kOnes));
+}
+
+TEST(DynamicAlong, TheFirstOutputThatDoesNotFitIsNamed) {
+  const dynamic::Axis axis{2, 100, 600};
+  const std::int64_t n = 2 * 100 * 600;
+  std::vector<std::int32_t> in(static_cast<std::size_t>(n), 1);
+  const auto at = [](std::int64_t o, std::int64_t i, std::int64_t j) { return (o * 100 + i) * 600 + j; };
+  in[static_cast<std::size_t>(at(1, 40, 599))] = std::numeric_limits<std::int32_t>::max();
+  in[static_cast<std::size_t>(at(1, 41, 3))] = std::numeric_limits<std::int32_t>::max();
+  const auto overflow_of = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::overflow);
+      return error.index();
+    }
+    return kNoIndex;
+  };
+  const dynamic::ConstArray from{in.data(), n, Type::int32};
+  for (const int threads : {1, 4}) {
+    const Policy checked{.threads = threads, .overflow = Overflow::checked};
+    std::vector<std::int32_t> out(in.size());
+    const dynamic::Array to{out.data(), n, Type::int32};
+    EXPECT_EQ(overflow_of([&] { dynamic::scan_along(checked, {}, axis, from, to); }), at(1, 40, 599));
+    EXPECT_EQ(overflow_of([&] { dynamic::scan_along(checked, {Operator::add, true}, axis, from, to); }),
+              at(1, 41, 599));
+    std::vector<std::int32_t> sums(1200);
+    const dynamic::Array sums_to{sums.data(), 1200, Type::int32};
+    EXPECT_EQ(overflow_of([&] { dynamic::reduce_along(checked, Operator::add, axis, from, sums_to); }), 603);
+    EXPECT_EQ(overflow_of([&] { dynamic::scan_along({.threads = threads}, {}, axis, from, to); }), kNoIndex);
+    auto in_place = in;
+    const dynamic::Array same{in_place.data(), n, Type::int32};
+    EXPECT_EQ(overflow_of([&] { dynamic::scan_along(checked, {}, axis, {in_place.data(), n, Type::int32}, same); }),
+              at(1, 40, 599));
+    std::vector<std::int64_t> wide(in.size());
+    EXPECT_EQ(overflow_of([&] { dynamic::scan_along(checked, {}, axis, from, {wide.data(), n, Type::int64}); }),
+              kNoIndex);
+  }
+}
+
+TEST(DynamicAlong, RefusesWhatDoesNotFitTogether) {
+  std::vector<double> x(12);
+  const dynamic::ConstArray from{x.data(), 12, Type::float64};
+  const dynamic::Array to{x.data(), 12, Type::float64};
+  EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, {1, 5, 2}, from, to); }), Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, {-1, -6, 2}, from, to); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::reduce_along(par, Operator::add, {2, 3, 2}, from, to); }), Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { dynamic::scan_along({.rung = "cpu.serial"}, {}, {2, 3, 2}, from, to); }), Code::unknown_rung);
+}
+
 TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
   std::int32_t in[2] = {1, 2};
   std::int64_t out[2] = {};

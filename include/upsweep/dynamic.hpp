@@ -85,6 +85,21 @@ std::string_view reduce(const Policy& policy, Operator op, ConstArray in, Carry&
 /// On a device; waits, as the value is returned in the carry.
 std::string_view reduce(const gpu::Policy& policy, Operator op, ConstArray in, Carry& carry);
 
+/// Arrays of outer x length x inner elements, the last axis's side by side; calls along one go along the axis in the middle.
+struct Axis {
+  std::int64_t outer = 1;
+  std::int64_t length = 0;
+  std::int64_t inner = 1;
+};
+/// out[o][i][j] = init ⊕ in[o][0][j] ⊕ … ⊕ in[o][i][j], without the last where exclusive. init is an element of out's type, null
+/// what the operator begins with; out may be in. Columns of up to 4,096 elements are folded in order, floats in longer ones in
+/// blocks of so many. There is no ladder. Throws what scan() throws; the index of overflow is that of the first such output.
+void scan_along(const Policy& policy, const ScanOptions& options, const Axis& axis, ConstArray in, Array out,
+                const void* init = nullptr);
+/// out[o][j] = init ⊕ in[o][0][j] ⊕ …; out does not overlap in.
+void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArray in, Array out,
+                  const void* init = nullptr);
+
 /// offsets[0] = carry.total, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]); starts and stops are int32, uint32 or
 /// int64, both the same, and offsets are one longer.
 std::string_view compact_offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,

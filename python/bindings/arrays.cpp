@@ -88,6 +88,20 @@ dynamic::Array output(nb::handle object, const char* what) {
   return {elements.data, elements.length, elements.type};
 }
 
+const void* initial_of(nb::handle initial, Type type) {
+  if (initial.is_none()) return nullptr;
+  const dynamic::ConstArray element = input(initial, "initial");
+  if (element.type != type || element.length != 1)
+    throw nb::type_error("initial: one element of the output's type is needed");
+  return element.data;
+}
+
+Operator operator_named(std::string_view op) {
+  const auto found = parse_operator(op);
+  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
+  return *found;
+}
+
 Mask mask_of(nb::handle object, const char* what) {
   if (object.is_none()) return {};
   Bits bits;

@@ -14,6 +14,7 @@
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/lists.hpp"
+#include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::python {
@@ -54,6 +55,11 @@ T* output_of(nanobind::handle object, const char* what) {
   if (array.type != type_of<T>()) throw nanobind::type_error(what);
   return static_cast<T*>(array.data);
 }
+
+/// One element of the output's type in the host's memory, or null for None.
+const void* initial_of(nanobind::handle initial, Type type);
+/// Throws Error invalid_argument.
+Operator operator_named(std::string_view op);
 
 /// None: no mask. An array of bytes, or Bits.
 Mask mask_of(nanobind::handle object, const char* what);

@@ -28,21 +28,6 @@ std::optional<Reducer> parse_reducer(std::string_view text) {
   return std::nullopt;
 }
 
-Operator operator_named(std::string_view op) {
-  const auto found = parse_operator(op);
-  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
-  return *found;
-}
-
-/// One element of the output's type in the host's memory, or none.
-const void* initial_of(nb::handle initial, Type type) {
-  if (initial.is_none()) return nullptr;
-  const dynamic::ConstArray element = input(initial, "initial");
-  if (element.type != type || element.length != 1)
-    throw nb::type_error("initial: one element of the output's type is needed");
-  return element.data;
-}
-
 /// What a call is about: the more, the longer it takes.
 std::int64_t work_of(const Lists& lists, const dynamic::ConstArray& content) { return lists.count + content.length; }
 

@@ -4,11 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -25,18 +28,9 @@ namespace {
 /// Elements between two looks at signals: some 50 ms. A multiple of every block and segment.
 constexpr std::int64_t kPiece = std::int64_t{1} << 26;
 
-Operator operator_named(std::string_view op) {
-  const auto found = parse_operator(op);
-  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
-  return *found;
-}
-
 dynamic::Carry carry_of(nb::handle initial, Type type) {
-  if (initial.is_none()) return dynamic::Carry(type);
-  const dynamic::ConstArray element = input(initial, "initial");
-  if (element.type != type || element.length != 1)
-    throw nb::type_error("initial: one element of the output's type is needed");
-  return dynamic::Carry::of(type, element.data);
+  const void* const element = initial_of(initial, type);
+  return element == nullptr ? dynamic::Carry(type) : dynamic::Carry::of(type, element);
 }
 
 /// Throws what a signal's handler has raised.
@@ -70,6 +64,19 @@ dynamic::Array piece(dynamic::Array array, std::int64_t first, std::int64_t leng
               index);
 }
 
+/// A call whose overflow is reported as that of an element of the result.
+template <class Call>
+void run_on_host(const Place& place, std::int64_t elements, Type type, const Call& call) {
+  std::optional<nb::gil_scoped_release> released;
+  if (elements > Place::kKeepsLock) released.emplace();
+  try {
+    call(place.cpu_policy());
+  } catch (const Error& error) {
+    if (error.code() == Code::overflow) throw_overflow(type, error.index());
+    throw;
+  }
+}
+
 std::string_view scan_on(const Policy& policy, const dynamic::ScanOptions& options, dynamic::ConstArray in,
                          dynamic::Array out, dynamic::Carry& carry) {
   if (in.length != out.length) return dynamic::scan(policy, options, in, out, carry);  // refuses it
@@ -94,6 +101,31 @@ std::string_view scan(const Place& place, std::string_view op, bool exclusive, n
   const dynamic::ScanOptions options{operator_named(op), exclusive};
   dynamic::Carry carry = carry_of(initial, to.type);
   return place.run(from.length, [&](const auto& policy) { return scan_on(policy, options, from, to, carry); });
+}
+
+/// Along the middle axis of arrays of outer x length x inner elements in the host's memory.
+void scan_along(const Place& place, std::string_view op, bool exclusive, nb::handle initial,
+                std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
+  const dynamic::ConstArray from = input(in, "x");
+  const dynamic::Array to = output(out, "out");
+  const auto [outer, length, inner] = shape;
+  const dynamic::ScanOptions options{operator_named(op), exclusive};
+  const void* const init = initial_of(initial, to.type);
+  run_on_host(place, from.length, to.type, [&](const Policy& policy) {
+    dynamic::scan_along(policy, options, {outer, length, inner}, from, to, init);
+  });
+}
+
+void reduce_along(const Place& place, std::string_view op, nb::handle initial,
+                  std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
+  const dynamic::ConstArray from = input(in, "x");
+  const dynamic::Array to = output(out, "out");
+  const auto [outer, length, inner] = shape;
+  const Operator named = operator_named(op);
+  const void* const init = initial_of(initial, to.type);
+  run_on_host(place, from.length, to.type, [&](const Policy& policy) {
+    dynamic::reduce_along(policy, named, {outer, length, inner}, from, to, init);
+  });
 }
 
 std::string_view reduce_on(const Policy& policy, Operator op, dynamic::ConstArray in, dynamic::Carry& carry) {
@@ -241,6 +273,10 @@ void define_scans(nb::module_& module) {
              nb::arg("x"), nb::arg("out"));
   module.def("reduce", &reduce, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
              nb::arg("out"));
+  module.def("scan_along", &scan_along, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"),
+             nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));
+  module.def("reduce_along", &reduce_along, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(),
+             nb::arg("shape"), nb::arg("x"), nb::arg("out"));
   module.def("compact_offsets", &compact_offsets);
 }
 

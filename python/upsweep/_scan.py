@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -184,20 +185,44 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
     if x.dtype.startswith("float") and not wanted.startswith("float"):
         raise TypeError(f"dtype: {x.dtype} elements are not scanned into {wanted}: convert them first")
     xp = x.xp
-    ends = along == x.data.ndim - 1
-    direct = given is not None and ends and xp.is_contiguous(given.data)
+    direct = given is not None and xp.is_contiguous(given.data)
     if direct and xp.overlap(x.data, given.data) and not xp.same_memory(x.data, given.data):
         direct = False
-    source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
-    target = given.data if direct else xp.empty(source.shape, wanted)
-    _scan_last(xp, source, target, op, exclusive, one(initial, wanted, "initial"), overflow)
+    first = one(initial, wanted, "initial")
+    if _goes_by_columns(xp, x.data, along):
+        target = given.data if direct else xp.empty(x.data.shape, wanted)
+        _scan_columns(x.data, target, along, op, exclusive, first, overflow)
+        result = target
+    else:
+        ends = along == x.data.ndim - 1
+        direct = direct and ends
+        source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
+        target = given.data if direct else xp.empty(source.shape, wanted)
+        _scan_last(xp, source, target, op, exclusive, first, overflow)
+        result = target if ends else xp.moveaxis(target, -1, along)
     if direct:
         return out
-    result = target if ends else xp.moveaxis(target, -1, along)
     if given is not None:
         given.data[...] = result
         return out
     return x.give(result)
+
+
+def _goes_by_columns(xp: Any, data: Any, along: int) -> bool:
+    """Whether rows are folded into rows: on the host, along an axis whose elements do not lie side by side."""
+    if xp is not NUMPY or along == data.ndim - 1 or _options.current().rung:
+        return False
+    return not xp.is_contiguous(xp.moveaxis(data, along, -1))
+
+
+def _outer_length_inner(shape: tuple[int, ...], along: int) -> tuple[int, int, int]:
+    return math.prod(shape[:along]), shape[along], math.prod(shape[along + 1 :])
+
+
+def _scan_columns(data: Any, target: Any, along: int, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
+    where = _options.place(-1, 0, overflow)
+    flat_in, flat_out = np.ascontiguousarray(data).reshape(-1), target.reshape(-1)
+    _core.scan_along(where, op, exclusive, initial, _outer_length_inner(data.shape, along), flat_in, flat_out)
 
 
 def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
@@ -207,19 +232,11 @@ def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, init
     flat_in, flat_out = xp.elements(source.reshape(-1)), xp.elements(target.reshape(-1))
     if length == 0 or 0 in source.shape:
         return
-    rows = flat_rows(source.shape)
+    rows = math.prod(source.shape[:-1])
     if rows == 1 and (initial is None or xp.device < 0):
         _core.scan(where, op, exclusive, initial, flat_in, flat_out)
     else:
         _core.segmented_scan(where, op, exclusive, (rows, length), None, flat_in, None, initial, flat_out)
-
-
-def flat_rows(shape: tuple[int, ...]) -> int:
-    """How many rows an array of that shape has along its last axis."""
-    rows = 1
-    for extent in shape[:-1]:
-        rows *= extent
-    return rows
 
 
 def reduce(
@@ -268,34 +285,38 @@ def reduce(
     given_x = take_in(x, "x")
     number_type(given_x, "x")
     xp, data = given_x.xp, given_x.data
-    if axis is None:
-        shape: tuple[int, ...] = ()
-    else:
-        along = _axis(axis, data.ndim, "reduce")
-        data = xp.moveaxis(data, along, -1)
-        shape = tuple(data.shape[:-1])
+    along = None if axis is None else _axis(axis, data.ndim, "reduce")
+    shape = () if along is None else (*data.shape[:along], *data.shape[along + 1 :])
     given = checked_out(out, given_x, shape)
     wanted = type_of_result(given_x, op, dtype, given)
     first = one(initial, wanted, "initial")
-    if op in ("min", "max") and first is None and (data.shape[-1] if axis is not None else data.size) == 0:
+    if op in ("min", "max") and first is None and (data.size if along is None else data.shape[along]) == 0:
         raise ValueError(f"x: the {op}imum of no elements: give initial=")
     where = _options.place(xp.device, xp.stream, overflow)
-    elements = xp.elements(xp.contiguous(data).reshape(-1))
-    if axis is None:
+    if along is None:
         value = np.empty(1, wanted)
-        _core.reduce(where, op, first, elements, value)
+        _core.reduce(where, op, first, xp.elements(xp.contiguous(data).reshape(-1)), value)
         if given is None:
             return xp.scalar(value)
         given.data[...] = xp.scalar(value)
         return out
     result = xp.empty(shape, wanted)
-    if result.size if xp is NUMPY else 0 not in shape:
-        rows = (flat_rows(tuple(data.shape)), data.shape[-1])
-        _core.segmented_reduce(where, op, rows, None, elements, None, first, xp.elements(result.reshape(-1)))
+    if 0 not in shape:
+        _reduce_along(xp, where, op, first, data, along, xp.elements(result.reshape(-1)))
     if given is None:
         return given_x.give(result)
     given.data[...] = result
     return out
+
+
+def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: int, result: Any) -> None:
+    if _goes_by_columns(xp, data, along):
+        shape = _outer_length_inner(data.shape, along)
+        _core.reduce_along(where, op, initial, shape, np.ascontiguousarray(data).reshape(-1), result)
+        return
+    rows = xp.contiguous(xp.moveaxis(data, along, -1))
+    lists = (math.prod(rows.shape[:-1]), rows.shape[-1])
+    _core.segmented_reduce(where, op, lists, None, xp.elements(rows.reshape(-1)), None, initial, result)
 
 
 def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:

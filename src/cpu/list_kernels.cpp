@@ -360,6 +360,51 @@ struct ScanAbreast {
   }
 };
 
+// ---------------------------------------------------------------------------------------------------------------- rows
+
+enum class Writes : std::uint8_t { nothing, before, after };
+
+template <class T, class Op>
+struct Rows {
+  static void fold(const void* in, std::int64_t apart, std::int64_t rows, std::int64_t n, void* totals, void* outs,
+                   std::int64_t out_apart, bool exclusive) {
+    const T* const x = static_cast<const T*>(in);
+    T* const total = static_cast<T*>(totals);
+    T* const out = static_cast<T*>(outs);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (out == nullptr) {
+        row<Writes::nothing>(x + r * apart, total, nullptr, n);
+      } else if (exclusive) {
+        row<Writes::before>(x + r * apart, total, out + r * out_apart, n);
+      } else {
+        row<Writes::after>(x + r * apart, total, out + r * out_apart, n);
+      }
+    }
+  }
+
+ private:
+  using Unaligned = typename RegisterOf<T>::Unaligned;
+
+  template <Writes kWrites>
+  UPSWEEP_INLINE static void row(const T* x, T* total, T* out, std::int64_t n) {
+    constexpr int kWidth = kRegisterLanes<T>;
+    std::int64_t j = 0;
+    for (; j + kWidth <= n; j += kWidth) {
+      const Register<T> before = load_register(total + j);
+      const Register<T> after = VectorOp<Op>{}(before, load_register(x + j));
+      *reinterpret_cast<Unaligned*>(total + j) = after;
+      if constexpr (kWrites != Writes::nothing) {
+        *reinterpret_cast<Unaligned*>(out + j) = kWrites == Writes::before ? before : after;
+      }
+    }
+    for (; j < n; ++j) {
+      const T before = total[j];
+      total[j] = VectorOp<Op>{}(Register<T>{before}, Register<T>{x[j]})[0];
+      if constexpr (kWrites != Writes::nothing) out[j] = kWrites == Writes::before ? before : total[j];
+    }
+  }
+};
+
 // ------------------------------------------------------------------------------------------------------ argmin, argmax
 
 /// The first smallest or greatest element of kLanes<T> lists, and where it is.
@@ -633,6 +678,7 @@ constexpr void add_type(ListKernels& table) {
     for_each_operator<T>([&]<class Op>(Op) {
       table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, Op>::lists;
       table.scan[kType][at(Op::kOperator)] = &ScanAbreast<T, Op>::lists;
+      table.rows[kType][at(Op::kOperator)] = &Rows<T, Op>::fold;
     });
     table.argmin[kType] = &pick_lists<T, false>;
     table.argmax[kType] = &pick_lists<T, true>;

@@ -18,6 +18,11 @@ using ScanLists = decltype(detail::SegmentedScanKernel::scan);
 using PickLists = void (*)(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
                            std::int64_t lists, std::int64_t* out);
 
+/// Rows of n columns, the first elements of two rows so many elements apart: total[j] ← total[j] ⊕ x[r][j], one row after the
+/// other, and out[r][j] ← total[j], as it was before where exclusive. No outputs where out is null; it may be x.
+using FoldRows = void (*)(const void* x, std::int64_t apart, std::int64_t rows, std::int64_t n, void* total, void* out,
+                          std::int64_t out_apart, bool exclusive);
+
 /// What is known of a few lists once their bounds were read.
 struct ListsSeen {
   std::int64_t bad;      ///< below 0 where some list is not within the content
@@ -42,6 +47,7 @@ struct BitListKernels {
 struct ListKernels {
   FoldLists fold[kTypeCount][kOperatorCount];  ///< of types of 4 and 8 bytes; empty where there is no such operator
   ScanLists scan[kTypeCount][kOperatorCount];  ///< the same
+  FoldRows rows[kTypeCount][kOperatorCount];   ///< the same
   PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes
   PickLists argmax[kTypeCount];
   ReadBounds read_bounds[kTypeCount];  ///< empty but for is_list_bound

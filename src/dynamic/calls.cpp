@@ -85,6 +85,16 @@ void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type 
   call.op = op;
 }
 
+Element first_element(Operator op, Type type, const void* init) {
+  Element element;
+  if (init != nullptr) {
+    std::memcpy(element.bytes, init, static_cast<std::size_t>(size_of(type)));
+  } else {
+    Carry::identity(op, type).value(element.bytes);
+  }
+  return element;
+}
+
 Carry::Carry(Type type) : type_(type) {
   require_element(type, "carry");
   visit_type(type, [&]<class T>(std::type_identity<T>) { as<T>(bytes_.bytes) = empty_carry<T>(); });

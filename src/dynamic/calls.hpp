@@ -2,6 +2,8 @@
 // dynamic/calls.hpp: the calls of the compiled library, made of arrays whose types are known at run time.
 #pragma once
 
+#include <cstddef>
+
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 
@@ -15,6 +17,13 @@ void require_bounds(Type starts, Type stops, Code code);
 void describe_elements(detail::ElementsCall& call, ConstArray in, Type out);
 /// The same of a fold by an operator, which the output's type must have. Throws invalid_argument.
 void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type out);
+
+/// One element of any type.
+struct Element {
+  alignas(8) std::byte bytes[8] = {};
+};
+/// What a fold begins with: the element given, else 0 of sums, and the identity of other operators.
+Element first_element(Operator op, Type type, const void* init);
 
 /// Throws unequal_lengths, and invalid_argument for null pointers and types that are not those of the carry.
 detail::ScanCall scan_call(const ScanOptions& options, ConstArray in, Array out, Carry& carry);

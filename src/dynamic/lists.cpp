@@ -15,22 +15,6 @@
 namespace upsweep::dynamic {
 namespace {
 
-/// One element of any type.
-struct Element {
-  alignas(8) std::byte bytes[8] = {};
-};
-
-/// What a fold begins with: the element given, else 0 of sums, and the identity of other operators.
-Element first_element(Operator op, Type type, const void* init) {
-  Element element;
-  if (init != nullptr) {
-    std::memcpy(element.bytes, init, static_cast<std::size_t>(size_of(type)));
-  } else {
-    Carry::identity(op, type).value(element.bytes);
-  }
-  return element;
-}
-
 void require_type(Type type, Type wanted, const std::string& what) {
   if (type == wanted) return;
   throw Error(Code::invalid_argument, what + " are " + std::string(name(wanted)) + ", but the output is of " +

@@ -91,6 +91,32 @@ def test_options_nest():
         upsweep.cumulative_sum(x)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_axes_of_large_arrays(axis, order):
+    x = np.asarray(np.random.default_rng(3).integers(-9, 9, (37, 61, 130)), order=order)
+    before = x.copy()
+    assert np.array_equal(upsweep.cumulative_sum(x, axis=axis), np.cumsum(x, axis))
+    assert np.array_equal(upsweep.scan(x, op="max", axis=axis), np.maximum.accumulate(x, axis))
+    assert np.array_equal(upsweep.reduce(x, axis=axis), x.sum(axis))
+    assert np.array_equal(upsweep.reduce(x[::-2, :, ::3], op="min", axis=axis), x[::-2, :, ::3].min(axis))
+    assert upsweep.cumulative_sum(x, axis=axis, out=x) is x
+    assert np.array_equal(x, np.cumsum(before, axis))
+    transposed = np.ascontiguousarray(before[:, :37, 0])
+    assert upsweep.cumulative_sum(transposed.T, axis=0, out=transposed) is transposed  # what is read is written to
+    assert np.array_equal(transposed, np.cumsum(before[:, :37, 0].T, 0))
+
+
+def test_overflow_along_an_axis_names_the_element():
+    x = np.ones((10, 20), np.int8)
+    x[6, 4] = 127
+    with pytest.raises(OverflowError, match="element 124 .* int8") as caught:
+        upsweep.cumulative_sum(x, axis=0, dtype="int8")
+    assert caught.value.index == 124
+    with pytest.raises(OverflowError):
+        upsweep.reduce(x, axis=0, dtype="int8")
+
+
 @pytest.mark.parametrize("op, function", [("add", np.add), ("mul", np.multiply), ("min", np.minimum), ("max", np.maximum)])
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_reductions(op, function, axis):
