@@ -12,6 +12,7 @@ for module in ("pytest", "numpy"):
         sys.exit(SKIPPED)
 
 sys.dont_write_bytecode = True
+del sys.path[0]  # this folder, whose awkward/ is not Awkward Array
 if "UPSWEEP_COMMAND" in os.environ:
     os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
 

@@ -24,7 +24,7 @@ say "testing it in a clean environment, without Arrow and CUDA first"
 /usr/bin/python3 -m venv $work/clean
 clean=$PWD/$work/clean/bin/python
 pins() { grep -E "^($1)==" requirements.txt; }
-$clean -m pip --disable-pip-version-check install -q "$wheel" $(pins 'numpy|pytest|iniconfig|packaging|pluggy|pygments')
+$clean -m pip --disable-pip-version-check install -q "$wheel" $(pins 'numpy|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments')
 mkdir -p $work/elsewhere
 (cd $work/elsewhere && $clean -c 'import upsweep; assert upsweep.cumulative_sum([1, 2, 3])[-1] == 6')
 $clean tests/run_pytest.py tests/python
