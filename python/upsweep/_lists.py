@@ -137,9 +137,11 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Any]:
         return take_in(value, name), None
     import pyarrow
 
-    kind = value.type.to_pandas_dtype()
     if pyarrow.types.is_boolean(value.type):
         return take_in(value.fill_null(False), name), _arrow_valid(value)
+    if not (pyarrow.types.is_integer(value.type) or pyarrow.types.is_floating(value.type)):
+        raise TypeError(f"{name}: {value.type} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+    kind = pyarrow.array([], value.type).to_numpy().dtype  # to_pandas_dtype() needs pandas
     elements = np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
     return Array(elements, NUMPY, pyarrow.array), _arrow_valid(value)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_lists.py: operations on ragged arrays from Python, compared with loops over lists.
+import datetime
 import itertools
 
 import numpy as np
@@ -111,6 +112,18 @@ def test_nulls_are_skipped():
     valid = np.array([True, False, True])
     assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="max", valid=valid), [1, 2])
     assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="count", valid=valid), [1, 1])
+
+
+def test_nulls_of_arrow_arrays():
+    pa = pytest.importorskip("pyarrow")
+    for dtype in ("int8", "uint64", "float32", "float64"):
+        lists = pa.array([[2, None], [], None, [7]], pa.list_(pa.type_for_alias(dtype)))
+        assert upsweep.segmented_reduce(lists).to_pylist() == [2, 0, 0, 7]
+        assert upsweep.segmented_reduce(lists[1:], op="count").to_pylist() == [0, 0, 1]
+    assert upsweep.segmented_reduce(pa.array([[True, None], [False]]), op="any").to_pylist() == [True, False]
+    for value, dtype in ((["text", None], "string"), ([None], "null"), ([datetime.date(2020, 1, 1), None], "date32")):
+        with pytest.raises(TypeError, match=dtype):
+            upsweep.segmented_reduce(pa.array([value]))
 
 
 def test_takes():
