@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 import upsweep
 from upsweep.awkward import _choices
 from upsweep.awkward._layouts import Lists, array_of, contents, is_inner, list_array, lists_of

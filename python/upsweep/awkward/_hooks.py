@@ -33,9 +33,8 @@ class Hooks:
     """Methods of Awkward's classes, and what takes their place."""
 
     def __init__(self, library):
-        from awkward._backends.numpy import NumpyBackend
-
         import awkward
+        from awkward._backends.numpy import NumpyBackend
 
         self._awkward = awkward
         self._cpu = NumpyBackend.instance()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 import upsweep
 from upsweep._arrays import BOUNDS, MOVED_SIZES, NUMBERS
 
