@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# tools/notebook.py: runs docs/upsweep.ipynb on this machine and stores what its cells show.
+"""Run it with the package on the path, when nothing else runs: the figures are this machine's."""
+import pathlib
+
+import nbclient
+import nbformat
+
+NOTEBOOK = pathlib.Path(__file__).resolve().parent.parent / "docs" / "upsweep.ipynb"
+
+
+def strip(notebook):
+    """Leaves out what differs from run to run or from machine to machine, but for the outputs themselves."""
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in notebook.cells:
+        cell.metadata = {}
+
+
+if __name__ == "__main__":
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True).execute()
+    strip(notebook)
+    nbformat.write(notebook, NOTEBOOK)
