@@ -169,20 +169,24 @@ def _raw(dtype: np.dtype) -> Any:
 class Array:
     """An argument: an array of one of three libraries, that library's namespace, and the way back to the argument's own."""
 
-    __slots__ = ("back", "data", "xp")
+    __slots__ = ("back", "data", "labels", "xp")
 
-    def __init__(self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None):
+    def __init__(self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None, labels: Any = None):
         self.data = data
         self.xp = xp
         self.back = back
+        self.labels = labels  # the index of a Series of pandas
 
     @property
     def dtype(self) -> str:
         return self.xp.dtype(self.data)
 
-    def give(self, result: Any) -> Any:
-        """A result in an array of the argument's own library."""
-        return result if self.back is None else self.back(result)
+    def give(self, result: Any, *, beside: bool = False) -> Any:
+        """A result in an array of the argument's own library; `beside`: its elements belong to the argument's, one to one."""
+        if self.back is None:
+            return result
+        given = self.back(result)
+        return given.set_axis(self.labels) if beside and self.labels is not None else given
 
 
 def take_in(value: Any, name: str) -> Array:
@@ -239,9 +243,10 @@ def _from_torch(tensor: Any, name: str) -> Array:
 
 def _from_columns(value: Any, name: str, library: str) -> Array:
     module = sys.modules[library]
+    if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "type")):
+        raise TypeError(f"{name}: {library}'s {type(value).__name__} is no array: give a column (upsweep.query takes tables)")
     if library == "pandas":
-        values = value.to_numpy(copy=False)
-        return Array(_native(values, name), NUMPY, lambda result: _series(module, value, result))
+        return _from_pandas(value, name, module)
     nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
     if nulls:
         raise ValueError(f"{name}: {nulls} nulls: fill them first, or give valid= to what takes it")
@@ -252,9 +257,12 @@ def _from_columns(value: Any, name: str, library: str) -> Array:
     return Array(_native(value.to_numpy(zero_copy_only=False), name), NUMPY, module.array)
 
 
-def _series(pandas: Any, like: Any, result: np.ndarray) -> Any:
-    index = like.index if getattr(like, "index", None) is not None and len(like.index) == len(result) else None
-    return pandas.Series(result, index=index, name=getattr(like, "name", None))
+def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
+    nulls = 0 if isinstance(value.dtype, np.dtype) else int(value.isna().sum())
+    if nulls:  # as NaN, integers would become floats
+        raise ValueError(f"{name}: {nulls} nulls: fill them first, or give valid= to what takes it")
+    elements, label = _native(value.to_numpy(copy=False), name), getattr(value, "name", None)
+    return Array(elements, NUMPY, lambda result: pandas.Series(result, name=label), getattr(value, "index", None))
 
 
 def _from_dlpack(value: Any, library: str, name: str) -> Array:

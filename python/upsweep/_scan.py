@@ -205,7 +205,7 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
     if given is not None:
         given.data[...] = result
         return out
-    return x.give(result)
+    return x.give(result, beside=True)
 
 
 def _goes_by_columns(xp: Any, data: Any, along: int) -> bool:

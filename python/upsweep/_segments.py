@@ -24,9 +24,9 @@ def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[
     return like.xp.empty(shape, dtype), given
 
 
-def _give(like: Array, result: Any, given: Array | None, out: Any) -> Any:
+def _give(like: Array, result: Any, given: Array | None, out: Any, beside: bool = False) -> Any:
     if given is None:
-        return like.give(result)
+        return like.give(result, beside=beside)
     if given.data is not result:
         given.data[...] = result
     return out
@@ -162,7 +162,7 @@ def segmented_scan(
         _where(ragged, overflow), op, exclusive, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
         one(initial, wanted, "initial"), ragged.content.xp.elements(result),
     )  # fmt: skip
-    return _give(ragged.content, result, given, out)
+    return _give(ragged.content, result, given, out, beside=True)
 
 
 def _clear_outside(ragged: Ragged, result: Any) -> None:

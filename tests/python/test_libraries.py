@@ -64,7 +64,41 @@ def test_pandas():
     x = pandas.Series([1, 2, 3], index=[5, 6, 7], name="pt")
     result = upsweep.cumulative_sum(x)
     assert isinstance(result, pandas.Series) and list(result.index) == [5, 6, 7] and list(result) == [1, 3, 6]
-    assert seen(x) == x.to_numpy().ctypes.data
+    assert result.name == "pt" and seen(x) == x.to_numpy().ctypes.data
+    assert list(upsweep.segmented_scan(x, np.array([0, 2, 3])).index) == [5, 6, 7]
+    assert list(upsweep.cumulative_sum(pandas.Series([1, 2, 3], dtype="Int64"))) == [1, 3, 6]
+    assert upsweep.cumulative_sum(pandas.Series([1.0, np.nan])).isna().tolist() == [False, True]
+    assert list(upsweep.cumulative_sum(pandas.array([1, 2]))) == [1, 3] == list(upsweep.cumulative_sum(pandas.Index([1, 2])))
+
+
+def test_series_of_pandas_in_another_order_have_no_labels():
+    pandas = pytest.importorskip("pandas")
+    x = pandas.Series([3, 1, 2], index=[5, 6, 7], name="pt")
+    offsets = np.array([0, 1, 3, 3])
+    for result in (
+        upsweep.segmented_sort(x, offsets),
+        upsweep.segmented_reduce(x, offsets),
+        upsweep.partition(x < 3, x)[1],
+        upsweep.take(np.array([2, 1, 0]), x),
+        upsweep.pack((np.array([1, 0]), np.array([3, 1])), x)[1],
+    ):
+        assert list(result.index) == [0, 1, 2] and result.name == "pt"
+
+
+def test_nulls_and_tables_of_pandas_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for dtype in ("Int64", "Float32", "boolean"):
+        with pytest.raises(ValueError, match="1 nulls"):
+            upsweep.cumulative_sum(pandas.Series([1, None], dtype=dtype))
+    with pytest.raises(TypeError, match="pandas's DataFrame is no array: give a column"):
+        upsweep.cumulative_sum(pandas.DataFrame({"x": [1, 2]}), axis=0)
+
+
+def test_tables_of_arrow_and_polars_are_refused():
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    for table in (pyarrow.table({"x": [1]}), polars.DataFrame({"x": [1]}), polars.LazyFrame({"x": [1]}), pyarrow.scalar(1)):
+        with pytest.raises(TypeError, match="is no array: give a column"):
+            upsweep.cumulative_sum(table)
 
 
 class OnDlpack:
