@@ -103,6 +103,11 @@ def ladder(
         A dictionary for each rung: its `rung` and `idea`, `status` ("verified", "failed", "skipped") and `reason`, the median
         `seconds`, the rate, and what fraction of a copy's or read's rate in the same run that is.
 
+    Raises
+    ------
+    ValueError
+        No such problem, rung or setting.
+
     Examples
     --------
     >>> import upsweep
@@ -138,5 +143,10 @@ def devices() -> list[dict[str, Any]]:
 
     Each is a dictionary with `name`, `compute_capability`, `multiprocessors`, `memory_bytes`, `l2_bytes`, and `error`: why it
     cannot be used, or "".
+
+    Examples
+    --------
+    >>> import upsweep
+    >>> usable = [device["name"] for device in upsweep.devices() if not device["error"]]
     """
     return _core.devices()

@@ -66,7 +66,7 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
 
     Parameters
     ----------
-    mask : array of bool, of shape (m,)
+    mask_ : array of bool, of shape (m,)
     *contents : arrays of shape (m,)
         Of any elements of 1, 2, 4, 8 or 16 bytes.
     lists : optional
@@ -83,7 +83,10 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
     Raises
     ------
     ValueError
-        A mask of another length than the content; a bad list, with its `index`.
+        A mask of another length than the content; a list that stops before it starts or ends past the content, with the first
+        such list's `index`; an `out` that is too short.
+    TypeError
+        A mask that is not of booleans; elements of another size.
 
     Examples
     --------
@@ -117,12 +120,12 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
 def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     """The elements whose mask is true, then the others, both in order.
 
-    Parameters are those of `select`.
+    Parameters and errors are those of `select`, without lists.
 
     Returns
     -------
     tuple
-        How many elements come first, and each content in its new order.
+        How many elements come first, an int, and each content in its new order, of shape (m,).
 
     Examples
     --------
@@ -146,6 +149,7 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
     ----------
     indices : array of int32, uint32 or int64, of shape (k,)
     *contents : arrays of shape (m,)
+        Of any elements of 1, 2, 4, 8 or 16 bytes.
     lists, index_lists : optional
         Where lists lie in the content, and as many in the indices: those of list i are positions in the content's list i.
     out : array or tuple of arrays, optional
@@ -154,7 +158,7 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
     Returns
     -------
     array, or tuple of arrays
-        What is taken of the content, or of each of several; of lists the new offsets come first.
+        What is taken of the content, of shape (k,), or of each of several; of lists the new offsets (int64) come first.
 
     Raises
     ------
@@ -166,6 +170,9 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
     >>> import numpy, upsweep
     >>> upsweep.take(numpy.array([2, -1]), numpy.array([10, 20, 30, 40]))
     array([30, 40])
+    >>> lists, last_of_each = numpy.array([0, 3, 4]), numpy.array([-1, -1])
+    >>> upsweep.take(last_of_each, numpy.array([10, 20, 30, 40]), lists=lists, index_lists=numpy.array([0, 1, 2]))
+    (array([0, 1, 2]), array([30, 40]))
     """
     columns = _columns(contents)
     if not columns:
@@ -250,10 +257,27 @@ def _bound_array(value: Any, name: str) -> Array:
 
 
 def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
-    """The offsets of lists of such lengths, packed one after the other: one more than there are lists.
+    """The offsets of lists of such lengths, packed one after the other.
 
-    ValueError for a negative length, with the first one's `index`.
+    Parameters
+    ----------
+    lengths : array of int32, uint32 or int64, of shape (n,)
+    out : array of int64, of shape (n + 1,), optional
+        Where the offsets go. It is returned.
 
+    Returns
+    -------
+    array of int64, of shape (n + 1,)
+
+    Raises
+    ------
+    ValueError
+        A negative length, with the first one's `index`.
+    OverflowError
+        Offsets that leave int64, with the list's `index`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.lengths_to_offsets(numpy.array([2, 0, 3]))
     array([0, 2, 2, 5])
@@ -265,8 +289,28 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
 
 
 def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
-    """The offsets of so many lists, from the list of each element, which ascend.
+    """The offsets of lists, from the list that each element is of.
 
+    Parameters
+    ----------
+    parents : array of int32, uint32 or int64, of shape (m,)
+        The list of each element, from 0; ascending.
+    lists : int
+        How many lists there are, n: the last ones may be empty.
+    out : array of int64, of shape (n + 1,), optional
+        Where the offsets go. It is returned.
+
+    Returns
+    -------
+    array of int64, of shape (n + 1,)
+
+    Raises
+    ------
+    ValueError, IndexError
+        Parents that descend; one that is not from 0 to n - 1. Both with the first such element's `index`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.parents_to_offsets(numpy.array([0, 0, 2]), 3)
     array([0, 2, 2, 3])
@@ -287,6 +331,23 @@ def _of_offsets(lists: Any) -> tuple[Lists, Array, int]:
 def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
     """The list of each element of the lists between these offsets.
 
+    Parameters
+    ----------
+    offsets : array of int32, uint32 or int64, of shape (n + 1,)
+    out : array of int64, optional
+        Where the result goes, of its shape. It is returned.
+
+    Returns
+    -------
+    array of int64, of shape (offsets[n] - offsets[0],)
+
+    Raises
+    ------
+    ValueError
+        Offsets that descend, with the first such list's `index`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.offsets_to_parents(numpy.array([0, 2, 2, 3]))
     array([0, 0, 2])
@@ -300,6 +361,10 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
 def local_index(offsets: Any, /, *, out: Any = None) -> Any:
     """The position of each element in its list, of the lists between these offsets.
 
+    Parameters, the result's shape and errors are those of `offsets_to_parents`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.local_index(numpy.array([0, 2, 2, 3]))
     array([0, 1, 0])
@@ -313,6 +378,25 @@ def local_index(offsets: Any, /, *, out: Any = None) -> Any:
 def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     """A value for each list, given to each of its elements.
 
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Of any elements of 1, 2, 4, 8 or 16 bytes.
+    offsets : array of int32, uint32 or int64, of shape (n + 1,)
+    out : array of the values' type, optional
+        Where the result goes, of its shape. It is returned.
+
+    Returns
+    -------
+    array of the values' type, of shape (offsets[n] - offsets[0],)
+
+    Raises
+    ------
+    ValueError
+        Not one value for each list; offsets that descend, with the first such list's `index`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.broadcast(numpy.array([7.5, 8.5, 9.5]), numpy.array([0, 2, 2, 3]))
     array([7.5, 7.5, 9.5])
@@ -330,6 +414,27 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
 def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
     """The offsets of lists of lists without their middle level: inner[outer[i]].
 
+    Parameters
+    ----------
+    outer : array of int32, uint32 or int64, of shape (n + 1,)
+        Where the outer lists lie among the inner ones.
+    inner : array of int32, uint32 or int64, of shape (k + 1,)
+        Where the inner lists lie in the content.
+    out : array of int64, of shape (n + 1,), optional
+        Where the offsets go. It is returned.
+
+    Returns
+    -------
+    array of int64, of shape (n + 1,)
+        Where the outer lists lie in the content.
+
+    Raises
+    ------
+    IndexError
+        An outer list that is not within the inner ones, with its `index`.
+
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> upsweep.flatten(numpy.array([0, 2, 3]), numpy.array([0, 4, 5, 9]))
     array([0, 5, 9])
@@ -350,16 +455,24 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tup
     Parameters
     ----------
     lists : array or tuple of arrays
-        Offsets, or (starts, stops).
+        Offsets, or (starts, stops), of int32, uint32 or int64.
     n : int
-        How many elements each choice has.
+        How many elements each choice has: 1 or more.
     replacement : bool
         Whether an element may be chosen more than once.
 
     Returns
     -------
     tuple of n + 1 arrays of int64
-        The offsets of each list's choices, and for each place in them the positions of its elements.
+        The offsets of each list's choices, and for each of the n places in a choice the positions of the elements there. Choices
+        are in the order of their positions.
+
+    Raises
+    ------
+    ValueError
+        A list that stops before it starts, with the first such list's `index`; an n less than 1.
+    OverflowError, MemoryError
+        More choices than an int64 counts, or than there is memory for.
 
     Examples
     --------
@@ -380,10 +493,23 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tup
 def cartesian(*lists: Any) -> tuple[Any, ...]:
     """Every choice of one element of each of several ragged arrays, list by list, as their positions in the contents.
 
+    Parameters
+    ----------
+    *lists : arrays or tuples of arrays
+        Of each ragged array offsets, or (starts, stops), of int32, uint32 or int64; as many lists in each.
+
     Returns
     -------
     tuple of arrays of int64
-        The offsets of each list's choices, and for each of the arrays the positions of its elements.
+        The offsets of each list's choices, and for each of the arrays the positions of its elements. Those of the last one
+        change fastest.
+
+    Raises
+    ------
+    ValueError
+        Another number of lists; a list that stops before it starts, with the first such list's `index`.
+    OverflowError, MemoryError
+        More choices than an int64 counts, or than there is memory for.
 
     Examples
     --------

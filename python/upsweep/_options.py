@@ -41,6 +41,8 @@ class options:
 
     Blocks nest: what an inner one leaves out is the outer one's. Each thread and asyncio task has its own.
 
+    Examples
+    --------
     >>> import numpy, upsweep
     >>> with upsweep.options(threads=1, overflow="wrap"):
     ...     upsweep.cumulative_sum(numpy.array([100, 100], dtype=numpy.int8), dtype="int8")

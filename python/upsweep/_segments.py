@@ -81,22 +81,25 @@ def segmented_reduce(
     valid : array of bool, of shape (m,), optional
         False where an element is null: it is skipped. Nulls of Arrow arrays are skipped anyway, null lists are empty.
     overflow : {"checked", "wrap"}, optional
-        As `scan` has it.
+        As `scan` has it, but that "checked" is possible on a GPU too.
     out : array of shape (n,), optional
         Where the results go. It is returned.
 
     Returns
     -------
     array of shape (n,)
-        Of empty lists the operator's identity (0, 1, the greatest or the least value; of "argmin" and "argmax" -1). Positions
-        are within the list.
+        Of empty lists `initial`, or the operator's identity: 0, 1, for "min" the greatest value and for "max" the least one; of
+        "argmin" and "argmax" -1. Positions are within the list. A list with NaN has NaN as its least and its
+        greatest element.
 
     Raises
     ------
     ValueError
-        A list that stops before it starts, or ends past the content, with the first such list's `index`.
+        A list that stops before it starts, or ends past the content, with the first such list's `index`; no such operator.
     OverflowError
         A list whose sum does not fit, with its `index`.
+    TypeError
+        Elements that upsweep does not compute with.
 
     Notes
     -----
@@ -145,6 +148,13 @@ def segmented_scan(
     array of shape (m,)
         At each element of a list the fold of that list up to it; elements in no list are 0.
 
+    Raises
+    ------
+    NotImplementedError
+        Lists by (starts, stops), which may overlap: `pack` them first.
+    ValueError, OverflowError, TypeError
+        As `segmented_reduce`.
+
     Examples
     --------
     >>> import numpy, upsweep
@@ -177,6 +187,8 @@ def _clear_outside(ragged: Ragged, result: Any) -> None:
 
 def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, out: Any) -> Any:
     number_type(ragged.content, "content")
+    if ragged.valid is not None:
+        raise ValueError("content: nulls have no place in an order: fill them first")
     wanted = "int64" if positions else ragged.content.dtype
     result, given = _result(ragged.content, ragged.content.data.shape, wanted, out)
     _clear_outside(ragged, result)
@@ -192,12 +204,26 @@ def segmented_sort(
 ) -> Any:
     """The elements of every list in order.
 
-    `content` and `lists` are those of `segmented_reduce`. NaN come last unless `nan_first`. Equal elements keep their order.
+    Parameters
+    ----------
+    content, lists
+        As `segmented_reduce` has them; lists must not overlap.
+    descending : bool
+        The greatest element first.
+    nan_first : bool
+        NaN come first, and not last, whichever the order.
+    out : array of shape (m,), optional
+        Where the result goes. It is returned.
 
     Returns
     -------
     array of shape (m,)
-        The lists lie where they lay; elements in no list are 0.
+        The lists lie where they lay; elements in no list are 0. Equal elements keep their order.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `segmented_reduce`; and null elements.
 
     Examples
     --------
@@ -211,7 +237,13 @@ def segmented_sort(
 def segmented_argsort(
     content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
 ) -> Any:
-    """The positions, within its list, that put the elements of every list in order. Parameters are those of `segmented_sort`.
+    """The positions, within its list, that put the elements of every list in order.
+
+    Parameters and errors are those of `segmented_sort`.
+
+    Returns
+    -------
+    array of int64, of shape (m,)
 
     Examples
     --------
@@ -252,12 +284,25 @@ def reduce_by_key(
 ) -> tuple[Any, Any]:
     """The values of equal keys that stand side by side, as those of sorted keys do, folded to one.
 
-    `op`, `initial`, `dtype` and `overflow` are those of `segmented_reduce`. All NaN are one key.
+    Parameters
+    ----------
+    keys : array of shape (m,)
+        Numbers; all NaN are one key. Keys that come again after others are a run of their own: sort first to have one of each.
+    values : array of shape (m,)
+    op, initial, dtype, overflow
+        As `segmented_reduce` has them.
 
     Returns
     -------
-    tuple of two arrays
+    tuple of two arrays, of shape (runs,)
         The key of each run, and the fold of its values.
+
+    Raises
+    ------
+    ValueError
+        Not as many values as keys.
+    OverflowError
+        A run whose sum does not fit, with its `index`.
 
     Examples
     --------
@@ -286,7 +331,13 @@ def scan_by_key(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Every prefix of the values of equal keys that stand side by side. Parameters are those of `segmented_scan`.
+    """Every prefix of the values of equal keys that stand side by side, folded by an associative operator.
+
+    `keys` and `values` are those of `reduce_by_key`, all else is as `segmented_scan` has it.
+
+    Returns
+    -------
+    array of shape (m,)
 
     Examples
     --------

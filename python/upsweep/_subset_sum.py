@@ -50,7 +50,8 @@ def subset_sum(
 
     Parameters
     ----------
-    items : array of integers, each at least 1
+    items : array of integers, of shape (n,), each at least 1
+        In the host's memory.
     target : int
         0 to 2**63 - 1.
     witness : bool
@@ -65,11 +66,15 @@ def subset_sum(
     Returns
     -------
     SubsetSum, or a list of arrays of int64 with `ways`
+        Of a SubsetSum `reachable`, `sum`, `indices` (positions of items that add up to it, ascending; none without `witness`) and
+        `rung`: what found it, or "none" where none was needed.
 
     Raises
     ------
     ValueError
-        An item less than 1, with its `index`.
+        An item less than 1, with its `index`; a negative target.
+    TypeError
+        Items that are no integers: scale decimals first.
     MemoryError
         More memory than there is would be needed; nothing has been begun then.
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_calls.py: calls from several threads, calls that a signal ends, and what importing the package brings in.
+# tests/python/test_calls.py: calls from several threads, calls that a signal ends, what importing the package brings in,
+# and the docstrings' examples.
+import doctest
 import signal
 import subprocess
 import sys
@@ -126,3 +128,10 @@ def test_what_is_imported():
 def test_names():
     assert all(hasattr(upsweep, name) for name in upsweep.__all__)
     assert upsweep.__version__.count(".") == 2
+
+
+@pytest.mark.parametrize("name", [name for name in upsweep.__all__ if name != "__version__"])
+def test_examples_of_docstrings(name):
+    example = doctest.DocTestParser().get_doctest(getattr(upsweep, name).__doc__, {}, name, None, 0)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0

@@ -121,6 +121,10 @@ def test_nulls_of_arrow_arrays():
         assert upsweep.segmented_reduce(lists).to_pylist() == [2, 0, 0, 7]
         assert upsweep.segmented_reduce(lists[1:], op="count").to_pylist() == [0, 0, 1]
     assert upsweep.segmented_reduce(pa.array([[True, None], [False]]), op="any").to_pylist() == [True, False]
+    for order in (upsweep.segmented_sort, upsweep.segmented_argsort):
+        with pytest.raises(ValueError, match="nulls"):
+            order(pa.array([[3, None, 1]]))
+        assert order(pa.array([[3, 3], None])).to_pylist() in ([3, 3], [0, 1])
     for value, dtype in ((["text", None], "string"), ([None], "null"), ([datetime.date(2020, 1, 1), None], "date32")):
         with pytest.raises(TypeError, match=dtype):
             upsweep.segmented_reduce(pa.array([value]))

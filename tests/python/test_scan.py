@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_scan.py: scans, reductions and offsets from Python, compared with NumPy's.
-import doctest
-
 import numpy as np
 import pytest
 import upsweep
-from upsweep import _core
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 LENGTHS = [0, 1, 2, 3, 63, 64, 65, 1000, 4095, 4096, 4097, 100_003]
@@ -178,10 +175,3 @@ def test_offsets():
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="length|elements"):
         upsweep.compact_offsets([0, 1], [1])
-
-
-def test_docstrings_of_the_native_functions():
-    finder, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-    for function in (_core.cumulative_sum, _core.cumulative_prod):
-        runner.run(finder.get_doctest(function.__doc__, {}, function.__name__, None, 0))
-    assert runner.tries >= 5 and runner.failures == 0
