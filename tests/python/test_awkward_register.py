@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_awkward_register.py: upsweep's kernels in Awkward Array's table: put there, taken back, and equal to its own.
 import ctypes
+import doctest
 import threading
 import warnings
 
@@ -366,3 +367,8 @@ def test_errors(name):
     theirs = message()
     with upsweep.awkward.kernels():
         assert message() == theirs
+
+
+def test_examples_of_docstrings():
+    results = doctest.testmod(_table)
+    assert results.attempted == 7 and results.failed == 0

@@ -136,6 +136,12 @@ def register():
 
     Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with:
     kernels that have other arguments there stay Awkward's.
+
+    >>> import awkward as ak, upsweep.awkward
+    >>> upsweep.awkward.register()
+    >>> ak.sum(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
+    <Array [51, 0, 52] type='3 * float64'>
+    >>> upsweep.awkward.unregister()
     """
     _registration.register()
 
@@ -151,5 +157,13 @@ def registered():
 
 
 def kernels():
-    """A context within which Awkward Array uses upsweep's kernels, in all threads; contexts may nest and overlap."""
+    """A context within which Awkward Array uses upsweep's kernels, in all threads; contexts may nest and overlap.
+
+    >>> import awkward as ak, upsweep.awkward
+    >>> with upsweep.awkward.kernels():
+    ...     ak.sum(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
+    <Array [51, 0, 52] type='3 * float64'>
+    >>> upsweep.awkward.registered()
+    False
+    """
     return _registration.context()
