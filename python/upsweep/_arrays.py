@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._capsules import from_capsules, has_capsules
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 BOUNDS = ("int32", "uint32", "int64")
@@ -210,11 +211,20 @@ def take_in(value: Any, name: str) -> Array:
         return _through_cupy(value, library, name)
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(value, library, name)
+    if has_capsules(value):
+        return take_in(_numbers_of(value, name), name)
     if isinstance(value, (Sequence, int, float)) and not isinstance(value, (str, bytes)):
         return Array(_native(np.asarray(value), name), NUMPY)
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return Array(_native(np.asarray(value), name), NUMPY)
     raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
+
+
+def _numbers_of(value: Any, name: str) -> Any:
+    array = from_capsules(value, name)
+    if isinstance(array, tuple):
+        raise TypeError(f"{name}: an array of numbers is needed, not of lists")
+    return array
 
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import BOUNDS, NUMPY, Array, Namespace, take_in
+from ._capsules import from_capsules, has_capsules
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -106,8 +107,13 @@ def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
 
 def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     """Content, lists and validity of a list array of Arrow."""
-    if type(value).__module__.partition(".")[0] == "polars":
+    library = type(value).__module__.partition(".")[0]
+    if library == "polars":
         value = value.to_arrow()
+    elif library != "pyarrow" and has_capsules(value):
+        value = from_capsules(value, "content")
+        if isinstance(value, tuple):
+            return (*value, None)
     if hasattr(value, "combine_chunks"):
         value = value.combine_chunks()
     if not hasattr(value, "values") or not hasattr(value, "buffers"):

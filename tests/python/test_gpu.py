@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_gpu.py: arrays of CuPy and PyTorch on a GPU: results are theirs, there, and NumPy's.
+import ctypes
+
 import numpy as np
 import pytest
 import upsweep
+from upsweep import _capsules
 
 if not any(not device["error"] for device in upsweep.devices()):
     pytest.skip("no GPU, or upsweep was built without CUDA", allow_module_level=True)
@@ -157,3 +160,58 @@ def test_jax():
     assert isinstance(result, jax.Array) and result.devices() == x.devices()
     assert np.array_equal(np.asarray(result), np.arange(4, 4_000_001, 4, dtype="float32"))
     assert upsweep.cumulative_sum(jax.numpy.ones(10, dtype="int32"))[-1] == 10
+
+
+class DeviceCapsules:
+    """What a library hands out whose arrays are on a GPU: `lists` are offsets, the content their child."""
+
+    def __init__(self, content, lists=None, offset=0, nulls=0):
+        self.kept = (content, lists)
+        self.structs = []
+        array, schema = (
+            self._array(content, len(content) - offset, offset, nulls),
+            _capsules.ArrowSchema(format=self._format(content)),
+        )
+        if lists is not None:
+            child, child_schema = array, schema
+            array = self._array(lists, len(lists) - 1, 0, 0)
+            array.n_children, array.children = 1, ctypes.pointer(ctypes.pointer(child))
+            children = ctypes.pointer(ctypes.pointer(child_schema))
+            schema = _capsules.ArrowSchema(format=b"+l" if lists.itemsize == 4 else b"+L", n_children=1, children=children)
+        self.array = _capsules.ArrowDeviceArray(array=array, device_id=content.device.id, device_type=2)
+        self.schema = schema
+        self.structs += [array, schema]
+
+    def _format(self, content):
+        return next(key for key, name in _capsules._NUMBERS.items() if name == content.dtype.name).encode()
+
+    def _array(self, data, length, offset, nulls):
+        buffers = (ctypes.c_void_p * 2)(None, data.data.ptr)
+        self.structs.append(buffers)
+        return _capsules.ArrowArray(
+            length=length,
+            null_count=nulls,
+            offset=offset,
+            n_buffers=2,
+            buffers=ctypes.cast(buffers, ctypes.POINTER(ctypes.c_void_p)),
+        )
+
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        schema = new(ctypes.addressof(self.schema), b"arrow_schema", None)
+        return schema, new(ctypes.addressof(self.array), b"arrow_device_array", None)
+
+
+def test_capsules_of_arrow():
+    cupy = pytest.importorskip("cupy")
+    x = cupy.arange(1000, dtype="int32")
+    result = upsweep.cumulative_sum(DeviceCapsules(x, offset=3))
+    assert isinstance(result, cupy.ndarray) and np.array_equal(result.get(), np.cumsum(np.arange(3, 1000)))
+    for dtype in ("int32", "int64"):
+        offsets = cupy.asarray(np.array([0, 400, 400, 1000], dtype))
+        assert upsweep.segmented_reduce(DeviceCapsules(x, offsets)).get().tolist() == [79800, 0, 419700]
+    with pytest.raises(ValueError, match="nulls"):
+        upsweep.cumulative_sum(DeviceCapsules(x, nulls=1))
+    with pytest.raises(TypeError, match="lists"):
+        upsweep.cumulative_sum(DeviceCapsules(x, offsets))

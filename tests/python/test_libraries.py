@@ -32,6 +32,31 @@ def test_pyarrow():
         upsweep.cumulative_sum(pyarrow.array([1, None]))
 
 
+class Capsules:
+    """An array of a library that upsweep does not know."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.array.__arrow_c_array__(requested_schema)
+
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+        return self.array.__arrow_c_device_array__(requested_schema, **kwargs)
+
+
+def test_capsules_of_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    x = pyarrow.array([1, 2, 3])
+    assert seen(Capsules(x)) == x.buffers()[1].address
+    assert upsweep.cumulative_sum(Capsules(x[1:])).to_pylist() == [2, 5]
+    assert upsweep.segmented_reduce(Capsules(pyarrow.array([[1.5], None, [2.0, None]]))).to_pylist() == [1.5, 0.0, 2.0]
+    with pytest.raises(ValueError, match="1 nulls"):
+        upsweep.cumulative_sum(Capsules(pyarrow.array([1, None])))
+    with pytest.raises(TypeError):
+        upsweep.cumulative_sum(Capsules(pyarrow.array([[1]])))
+
+
 def test_list_arrays_of_pyarrow():
     pyarrow = pytest.importorskip("pyarrow")
     lists = pyarrow.array([[1.0, None, 5.0], [], None, [2.0]])
