@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._capsules import from_capsules, has_capsules
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 BOUNDS = ("int32", "uint32", "int64")
@@ -220,7 +219,14 @@ def take_in(value: Any, name: str) -> Array:
     raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
 
 
+def has_capsules(value: Any) -> bool:
+    """Whether `value` gives Arrow's PyCapsules."""
+    return hasattr(value, "__arrow_c_device_array__") or hasattr(value, "__arrow_c_array__")
+
+
 def _numbers_of(value: Any, name: str) -> Any:
+    from ._capsules import from_capsules
+
     array = from_capsules(value, name)
     if isinstance(array, tuple):
         raise TypeError(f"{name}: an array of numbers is needed, not of lists")

@@ -69,10 +69,6 @@ class ArrowDeviceArray(ctypes.Structure):
     ]
 
 
-def has_capsules(value: Any) -> bool:
-    return hasattr(value, "__arrow_c_device_array__") or hasattr(value, "__arrow_c_array__")
-
-
 def from_capsules(value: Any, name: str) -> Any:
     """An array of pyarrow's for the host's memory, of CuPy's for numbers on a GPU; (content, offsets) of CuPy's for lists there.
 

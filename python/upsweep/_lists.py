@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import BOUNDS, NUMPY, Array, Namespace, take_in
-from ._capsules import from_capsules, has_capsules
+from ._arrays import BOUNDS, NUMPY, Array, Namespace, has_capsules, take_in
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -111,6 +110,8 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     if library == "polars":
         value = value.to_arrow()
     elif library != "pyarrow" and has_capsules(value):
+        from ._capsules import from_capsules
+
         value = from_capsules(value, "content")
         if isinstance(value, tuple):
             return (*value, None)
