@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel lint format clean
+.PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -30,7 +30,10 @@ tour: setup configure  ## build, make real data and climb the ladders on it
 test: build  ## the release build, and every test of it
 	ctest --preset cpu-release --parallel $(JOBS)
 
-test-all: test test-asan test-tsan test-fuzz  ## that, the sanitizer builds, and a minute of fuzzing
+test-python: build  ## Awkward Array's own tests with upsweep's kernels, and the long tests of the Python package
+	JOBS=$(JOBS) bash tools/test_python.sh
+
+test-all: test test-python test-asan test-tsan test-fuzz  ## these, the sanitizer builds, and a minute of fuzzing
 
 # Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt.
 test-asan:  ## tests under AddressSanitizer and UndefinedBehaviorSanitizer

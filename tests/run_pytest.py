@@ -18,8 +18,8 @@ if "UPSWEEP_COMMAND" in os.environ:
 
 import pytest  # noqa: E402
 
-# Folders of tests that passed are not kept: some hold large files.
-options = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
+# Tests marked `long` are those of make test-python, which names them. Folders of tests that passed are not kept: some hold large files.
+options = ["-q", "-rs", "-m", "not long", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
 status = pytest.main([*options, *sys.argv[1:]])
 sys.exit(
     SKIPPED if status == pytest.ExitCode.NO_TESTS_COLLECTED else status

@@ -6,7 +6,10 @@ import itertools
 import numpy as np
 import pytest
 import upsweep
-from hypothesis import given, settings
+
+pytest.importorskip("hypothesis")
+
+from hypothesis import given
 from hypothesis import strategies as st
 
 BOUNDS = ["int32", "uint32", "int64"]
@@ -23,7 +26,6 @@ def ragged(lengths, dtype="float64", bounds="int64", first=0, seed=1):
 lengths_of_lists = st.lists(st.integers(0, 12), max_size=60)
 
 
-@settings(deadline=None, max_examples=60)
 @given(lengths_of_lists, st.sampled_from(NUMBERS), st.sampled_from(BOUNDS), st.integers(0, 3))
 def test_reductions(lengths, dtype, bounds, first):
     content, offsets, lists = ragged(lengths, dtype, bounds, first)
@@ -42,7 +44,6 @@ def test_reductions(lengths, dtype, bounds, first):
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(lengths_of_lists, st.sampled_from(NUMBERS), st.booleans())
 def test_scans_and_sorts(lengths, dtype, descending):
     content, offsets, lists = ragged(lengths, dtype, first=2)
@@ -57,7 +58,6 @@ def test_scans_and_sorts(lengths, dtype, descending):
     assert not scanned[:2].any() and not sorted_[:2].any()
 
 
-@settings(deadline=None, max_examples=60)
 @given(lengths_of_lists, st.sampled_from([*NUMBERS, "complex128", "M8[s]", "bool"]), st.randoms(use_true_random=False))
 def test_selections_and_packs(lengths, dtype, random):
     content, offsets, lists = ragged(lengths)
@@ -78,7 +78,6 @@ def test_selections_and_packs(lengths, dtype, random):
         assert np.array_equal(packed[packed_offsets[i] : packed_offsets[i + 1]], content[offsets[list_] : offsets[list_ + 1]])
 
 
-@settings(deadline=None, max_examples=40)
 @given(lengths_of_lists)
 def test_positions_and_combinations(lengths):
     _, offsets, _ = ragged(lengths)
