@@ -49,8 +49,10 @@ def overlapping():
 
 
 def with_nan():
-    data = np.array([np.nan, 1, 3, np.nan, 2, np.nan, np.nan, 5.0, -0.0, 0.0, np.inf])
-    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 3, 3, 5, 7, 11])), ak.contents.NumpyArray(data)))
+    data = np.array([np.nan, 1, 3, np.nan, 2, np.nan, np.nan, 5.0, -0.0, 0.0, np.inf, 3, np.nan, 1, 4])
+    return ak.Array(
+        ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 3, 3, 5, 7, 11, 15])), ak.contents.NumpyArray(data))
+    )
 
 
 FUSED = {
