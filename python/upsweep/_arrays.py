@@ -45,10 +45,12 @@ class Namespace:
         return array.astype(dtype, copy=False)
 
     def contiguous(self, array: Any) -> Any:
-        return self.module.ascontiguousarray(array)
+        array = self.module.ascontiguousarray(array)
+        return array if self.is_contiguous(array) else array.copy()
 
     def is_contiguous(self, array: Any) -> bool:
-        return array.flags.c_contiguous
+        """Side by side, each at a multiple of its size; CuPy's arrays always are."""
+        return array.flags.c_contiguous and getattr(array.flags, "aligned", True)
 
     def is_writable(self, array: Any) -> bool:
         return array.flags.writeable

@@ -149,6 +149,18 @@ def test_what_is_no_array_of_numbers_is_refused_by_name(value, message):
         upsweep.cumulative_sum(value)
 
 
+def test_arrays_that_are_not_aligned():
+    x = np.zeros(41, np.uint8)[1:].view("int64")
+    assert not x.flags.aligned
+    x[:] = [3, 1, 4, 1, 5]
+    assert np.array_equal(upsweep.cumulative_sum(x), [3, 4, 8, 9, 14])
+    assert upsweep.reduce(x) == 14
+    assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 5])), [4, 10])
+    assert np.array_equal(upsweep.select(x > 2, x), [3, 4, 5])
+    assert upsweep.cumulative_sum(x, out=x) is x
+    assert np.array_equal(x, [3, 4, 8, 9, 14])
+
+
 def test_byte_swapped_and_read_only_arrays():
     x = np.arange(5, dtype=">i4")
     assert np.array_equal(upsweep.cumulative_sum(x), np.cumsum(x))

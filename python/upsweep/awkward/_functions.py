@@ -106,7 +106,12 @@ def _folded(op: str, lists: Lists) -> np.ndarray | None:
     if op == "count":
         return lists.lengths()
     content = lists.columns[0]
-    if op in ("argmin", "argmax") and content.dtype.kind == "f" and len(content) and np.isnan(upsweep.reduce(content, op="max")):
+    if (
+        op in ("argmin", "argmax")
+        and content.dtype.kind == "f"
+        and len(content)
+        and np.isnan(upsweep.reduce(content, op="max"))
+    ):
         return None
     result = upsweep.segmented_reduce(content, lists.bounds, op=op, overflow="wrap")
     if op not in ("min", "max"):

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_stubs.py: what type checkers, editors and help() see: stubs that fit the native modules, py.typed, signatures
+# and docstrings.
+import ast
+import doctest
+import inspect
+import pathlib
+
+import pytest
+import upsweep
+from upsweep import _core
+
+FOLDER = pathlib.Path(upsweep.__file__).parent
+FUNCTIONS = [getattr(upsweep, name) for name in upsweep.__all__ if name != "__version__"]
+
+
+def stub():
+    return {node.name: node for node in ast.parse((FOLDER / "_core.pyi").read_text()).body if hasattr(node, "name")}
+
+
+def test_the_package_is_typed():
+    assert (FOLDER / "py.typed").is_file()
+
+
+def test_the_stub_has_every_name_of_the_native_module():
+    public = {name for name in vars(_core) if not name.startswith("_")}
+    assert public == {name for name in stub() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_the_stub_has_the_arguments_that_functions_take(name):
+    arguments = stub()[name].args
+    assert [each.arg for each in arguments.args] == ["x"]
+    named = [each.arg for each in arguments.kwonlyargs]
+    assert named == ["axis", "dtype", "include_initial", "out", "overflow"]
+    assert ast.get_docstring(stub()[name]) in inspect.getdoc(getattr(upsweep, name))
+    for argument in named:
+        with pytest.raises((TypeError, ValueError)):
+            getattr(upsweep, name)([1, 2], **{argument: "nonsense", "axis": 5})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_functions_say_what_they_do(function):
+    lines = inspect.getdoc(function).splitlines()
+    if lines[0].startswith(f"{function.__name__}("):  # native: the signature stands above, and in the stub
+        assert lines[2].endswith(".")
+    else:
+        assert lines[0].endswith(".")
+        signature = inspect.signature(function)
+        assert inspect.isclass(function) or signature.return_annotation is not inspect.Signature.empty
+        assert all(each.annotation is not inspect.Parameter.empty for each in signature.parameters.values())
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_examples(function):
+    examples = doctest.DocTestParser().get_doctest(inspect.getdoc(function), {"upsweep": upsweep}, function.__name__, None, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    assert examples.examples
+    assert runner.run(examples).failed == 0
