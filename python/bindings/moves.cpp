@@ -107,6 +107,20 @@ std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t conte
   });
 }
 
+/// The same, but where in the content they lie.
+std::int64_t take_positions(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
+                            nb::handle indices, nb::handle offsets, nb::handle out) {
+  const Lists of = lists_of(lists, nb::none());
+  const Lists at = lists_of(index_lists, nb::none());
+  const Indices positions = indices_of(indices);
+  auto* const out_offsets = offsets_for(offsets, at.count);
+  auto* const to = output_of<std::int64_t>(out, "out");
+  const std::int64_t room = output(out, "out").length;
+  return place.run(positions.length, [&](const auto& policy) {
+    return upsweep::take_positions(policy, of, content, at, positions, out_offsets, to, room);
+  });
+}
+
 // ------------------------------------------------------------------------------------------------------------------ packs
 
 /// Returns how many elements the lists have.
@@ -174,6 +188,18 @@ std::int64_t broadcast(const Place& place, nb::handle lists, nb::handle values, 
   }
   return place.run(of.count + to.length, [&](const auto& policy) {
     return upsweep::broadcast(policy, of, from.data, from.size, to.data, to.length);
+  });
+}
+
+/// `offsets` say how the lists lie in `out`.
+std::int64_t broadcast_to_offsets(const Place& place, nb::handle lists, nb::handle offsets, std::int64_t content,
+                                  nb::handle out) {
+  const Lists of = lists_of(lists, nb::none());
+  const auto* const at = offsets_for(offsets, of.count);
+  auto* const to = output_of<std::int64_t>(out, "out");
+  const std::int64_t room = output(out, "out").length;
+  return place.run(of.count + room, [&](const auto& policy) {
+    return upsweep::broadcast_to_offsets(policy, of, at, content, to, room);
   });
 }
 
@@ -271,6 +297,7 @@ void define_moves(nb::module_& module) {
   module.def("partition", &partition);
   module.def("take", &take);
   module.def("take_lists", &take_lists);
+  module.def("take_positions", &take_positions);
   module.def("pack_offsets", &pack_offsets, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
              nb::arg("content"), nb::arg("offsets"));
   module.def("pack_content", &pack_content, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
@@ -281,6 +308,7 @@ void define_moves(nb::module_& module) {
   module.def("offsets_to_parents", &offsets_to_parents);
   module.def("local_index", &local_index);
   module.def("broadcast", &broadcast);
+  module.def("broadcast_to_offsets", &broadcast_to_offsets);
   module.def("flatten", &flatten);
   module.def("combinations", &combinations, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"),
              nb::arg("replacement"), nb::arg("offsets").none(), nb::arg("out"));

@@ -6,6 +6,8 @@ import inspect
 
 import numpy as np
 
+from upsweep.awkward import _cuda
+
 # Below so many elements NumPy's take is as fast.
 CARRY_FROM = 16 * 1024
 ELEMENT_SIZES = (1, 2, 4, 8, 16)
@@ -46,6 +48,10 @@ class Hooks:
             (contents.ListOffsetArray, "_getitem", self._getitem, ["self", "where", "named_axis"]),
             (contents.NumpyArray, "_carry", self._carry, ["self", "carry", "allow_lazy"]),
         ]
+        if _cuda.is_there():
+            from awkward._backends.cupy import CupyBackend
+
+            self._methods.append((CupyBackend, "__getitem__", _cuda.getitem_of_backend, ["self", "index"]))
         self.changed = [
             f"{kind.__name__}.{name}" for kind, name, _, arguments in self._methods if not takes(kind, name, arguments)
         ]
@@ -74,12 +80,12 @@ class Hooks:
         """array[mask]: for both with the same offsets."""
         contents = self._awkward.contents
         high_level = self._awkward.highlevel.Array
-        select = self._select
+        select, cpu = self._select, self._cpu
 
         def _getitem(lists, where, *args, **named):
             mask = where._layout if isinstance(where, high_level) else where
             if type(mask) is contents.ListOffsetArray and type(mask._content) is contents.NumpyArray:
-                selected = select(lists, mask)
+                selected = select(lists, mask) if lists._backend is cpu else _cuda.select(lists, mask)
                 if selected is not None:
                     return selected
             return theirs(lists, where, *args, **named)
@@ -90,8 +96,7 @@ class Hooks:
         booleans = mask._content._data
         offsets = mask._offsets._data
         if (
-            lists._backend is not self._cpu
-            or mask._backend is not self._cpu
+            mask._backend is not self._cpu
             or type(booleans) is not np.ndarray
             or booleans.dtype != np.bool_
             or lists._parameters
@@ -141,12 +146,12 @@ class Hooks:
 
         def _carry(array, carry, allow_lazy):
             index, data = carry._data, array._data
-            if (
-                type(index) is not np.ndarray
-                or len(index) < CARRY_FROM
-                or index.dtype != np.int64
-                or not (is_moved(data) and is_moved(index))
-            ):
+            if type(index) is not np.ndarray:
+                taken = _cuda.take(data, index)
+                if taken is None:
+                    return theirs(array, carry, allow_lazy)
+                return numpy_array(taken, parameters=array._parameters, backend=array._backend)
+            if len(index) < CARRY_FROM or index.dtype != np.int64 or not (is_moved(data) and is_moved(index)):
                 return theirs(array, carry, allow_lazy)
             out = np.empty(len(index), data.dtype)
             arguments = (out.ctypes.data, index.ctypes.data, len(index), data.ctypes.data, len(data), data.itemsize)

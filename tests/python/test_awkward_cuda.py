@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_awkward_cuda.py: what stands in for Awkward's kernels on GPUs, tried on NumPy's arrays in the place of CuPy's: the
+# same code calls upsweep's CPU rungs then. Whether Awkward's kernels have these arguments is read from its files.
+import collections
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+ak = pytest.importorskip("awkward")
+
+import upsweep.awkward
+from awkward._backends.numpy import NumpyBackend
+from awkward_operations import COUNTS, NUMBERS, OPERATIONS, assert_same, kernels_of, made
+from upsweep.awkward import _cuda
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Ours in the place of Awkward's CPU kernels: how often each was called, and did it."""
+    calls = collections.Counter()
+
+    def counting(name, ours):
+        def call(*arguments):
+            ours(*arguments)
+            calls[name] += 1
+
+        return call
+
+    table = {name: counting(name, ours) for name, ours in _cuda.KERNELS.items()}
+    monkeypatch.setattr(_cuda, "kernels", lambda: table)
+    monkeypatch.setattr(_cuda, "is_cupys", lambda array: type(array) is np.ndarray)
+    monkeypatch.setattr(NumpyBackend, "__getitem__", _cuda.getitem_of_backend(NumpyBackend.__getitem__))
+    return calls
+
+
+def test_awkward_has_these_arguments():
+    theirs = _cuda.awkwards_arguments()
+    for name, ours in _cuda.KERNELS.items():
+        assert theirs.get(name) == list(inspect.signature(ours).parameters), name
+
+
+def test_kernels_that_changed_stay_awkwards(monkeypatch):
+    theirs = _cuda.awkwards_arguments()
+    theirs["awkward_sort"] = [*theirs["awkward_sort"], "another"]
+    del theirs["awkward_localindex"]
+    monkeypatch.setattr(_cuda, "awkwards_arguments", lambda: theirs)
+    monkeypatch.setattr(_cuda, "has_gpu", lambda: True)
+    with pytest.warns(RuntimeWarning, match=r"2 of Awkward's kernels on GPUs have changed.*awkward_sort, awkward_localindex"):
+        ours = _cuda.kernels.__wrapped__()
+    assert set(ours) == set(_cuda.KERNELS) - {"awkward_sort", "awkward_localindex"}
+
+
+def test_without_a_gpu_there_are_none(monkeypatch):
+    monkeypatch.setattr(_cuda, "has_gpu", lambda: False)
+    assert _cuda.kernels.__wrapped__() == {}
+
+
+def test_no_warning_with_the_awkward_that_it_is_for(monkeypatch):
+    monkeypatch.setattr(_cuda, "has_gpu", lambda: True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(_cuda.kernels.__wrapped__()) == set(_cuda.KERNELS)
+
+
+def tried(name, arrays, needed, calls, monkeypatch):
+    """The result on NumPy's arrays, by ours, is that of Awkward's kernels."""
+    operation, _ = OPERATIONS[name]
+    result = operation(arrays)
+    called = set(calls)
+    with monkeypatch.context() as patch:
+        patch.setattr(_cuda, "kernels", dict)
+        expected = operation(arrays)
+    assert_same(result, expected, name)
+    assert {each for each in needed if each.startswith("awkward")} <= called
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("pattern", COUNTS)
+def test_patterns(name, pattern, calls, monkeypatch):
+    tried(name, made(pattern, "float64"), kernels_of(name, pattern, "float64"), calls, monkeypatch)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
+def test_types(name, dtype, calls, monkeypatch):
+    tried(name, made("poisson", dtype), kernels_of(name, "poisson", dtype), calls, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "sort", "argsort"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan(name, dtype, calls, monkeypatch):
+    nan, inf = np.nan, np.inf
+    content = np.array([nan, 1, 2, 1, nan, 3, nan, nan, -inf, nan, inf, 5, 4, nan, 6], dtype)
+    x = ak.unflatten(content, [3, 3, 0, 1, 4, 4])
+    tried(name, {"x": x}, OPERATIONS[name][1], calls, monkeypatch)
+
+
+@pytest.mark.parametrize("bounds", [np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("name", ["to_packed", "flatten", "combinations"])
+def test_bounds(name, bounds, calls, monkeypatch):
+    arrays = made("poisson", "int32")
+    layout = arrays["permuted"].layout
+    index = {np.int32: ak.index.Index32, np.uint32: ak.index.IndexU32, np.int64: ak.index.Index64}[bounds]
+    starts, stops = (index(np.asarray(each.data, bounds)) for each in (layout.starts, layout.stops))
+    permuted = ak.Array(ak.contents.ListArray(starts, stops, layout.content))
+    tried(name, {"permuted": permuted, "x": permuted}, OPERATIONS[name][1], calls, monkeypatch)
+
+
+def test_select_and_take(calls, monkeypatch):
+    arrays = made("poisson", "float32")
+    x, mask = arrays["x"].layout, arrays["mask"].layout
+    assert _cuda.select(x, mask).to_list() == arrays["x"][arrays["mask"]].to_list()
+    later = ak.contents.ListOffsetArray(x.offsets[3:], x.content)
+    later_mask = ak.contents.ListOffsetArray(x.offsets[3:], mask.content)
+    assert _cuda.select(later, later_mask).to_list() == arrays["x"][3:][arrays["mask"][3:]].to_list()
+    others = ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 1])), mask.content)
+    assert _cuda.select(x, others) is None
+    monkeypatch.setattr(_cuda, "CARRY_FROM", 1)
+    data = np.arange(5.0)
+    assert _cuda.take(data, np.array([4, 0, -1])).tolist() == [4.0, 0.0, 4.0]
+    assert _cuda.take(data, np.array([5])) is None  # Awkward's own code says what is wrong
+    assert _cuda.take(data.reshape(5, 1), np.array([0])) is None
+
+
+def test_what_is_wrong_is_said_by_awkward(calls):
+    starts, stops = (ak.index.Index64(np.array(each)) for each in ([2, 0], [1, 2]))
+    bad = ak.Array(ak.contents.ListArray(starts, stops, ak.contents.NumpyArray(np.arange(3))))
+    with pytest.raises(ValueError, match=r"stops\[i\] < starts\[i\]"):
+        ak.to_packed(bad)
+    assert not calls
+
+
+def test_without_awkwards_compiler_the_error_is_ours():
+    def none(*_):
+        raise ImportError("cuda.compute")
+
+    def ours(*_):
+        raise ValueError("list 3 stops before it starts")
+
+    with pytest.raises(ValueError, match="list 3"):
+        _cuda.Kernel(ours, none)()
+
+
+def test_is_registered_where_cupy_is(monkeypatch):
+    from awkward._backends.cupy import CupyBackend
+    from upsweep.awkward import _table
+
+    theirs = CupyBackend.__getitem__
+    for is_there in (False, True):
+        monkeypatch.setattr(_cuda, "is_there", lambda is_there=is_there: is_there)
+        registration = _table.Registration()
+        registration.register()
+        try:
+            assert (CupyBackend.__getitem__ is not theirs) == is_there
+        finally:
+            registration.unregister()
+        assert CupyBackend.__getitem__ is theirs
+    assert not upsweep.awkward.registered()
