@@ -4,6 +4,10 @@
 
 Prints a table of medians in ms and their ratio; `--output` writes JSON. What is timed is what the query selects or computes;
 the histograms are filled outside of it. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+
+With --gpu the events are CuPy's: first calls, which compile what they need, and medians of later ones. The histograms are those of
+the CPU but for the values at the edges of bins, as GPUs round sines and sums in another way. Awkward alone needs
+cuda.compute there (cuda-cccl).
 """
 
 import argparse
@@ -13,6 +17,7 @@ import time
 from pathlib import Path
 
 import awkward as ak
+import gpu_times
 import numpy as np
 import upsweep.awkward
 
@@ -155,7 +160,8 @@ QUERIES = [
 
 
 def histograms(columns, ranges):
-    return [np.histogram(ak.to_numpy(column), 100, limits)[0] for column, limits in zip(columns, ranges)]
+    there = [ak.to_numpy(ak.to_backend(column, "cpu")) for column in columns]
+    return [np.histogram(column, 100, limits)[0] for column, limits in zip(there, ranges)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- times
@@ -184,22 +190,58 @@ def measure(query, ranges, events, rounds):
     return [statistics.median(each) for each in times]
 
 
+def moved(ours, theirs):
+    """How many values are in another bin, at least, of all."""
+    return sum(int(np.abs(a - b).sum() + 1) // 2 for a, b in zip(ours, theirs)), sum(int(each.sum()) for each in theirs)
+
+
+# Of so many values one may be in another bin.
+MOVED_OF = 10_000
+
+
+def measure_on_gpu(query, ranges, events, on_gpu):
+    """What gpu_times says, once the histograms are those of the CPU."""
+    theirs, ours = gpu_times.alone_and_registered(lambda: query(on_gpu))
+    with upsweep.awkward.kernels():
+        expected = histograms(query(events), ranges)
+    for who, answer in (("awkward", theirs), ("upsweep", ours)):
+        if not isinstance(answer, str):
+            count, total = moved(histograms(answer[2], ranges), expected)
+            assert count * MOVED_OF <= total, f"{query.__name__}: {who}: {count} of {total} values are in other bins"
+    return theirs, ours
+
+
+def record_of(theirs, ours):
+    def times(who, answer):
+        names = (f"{who}_first_ms", f"{who}_ms")
+        return {f"{who}_error": answer} if isinstance(answer, str) else dict(zip(names, answer[:2]))
+
+    return {**times("awkward", theirs), **times("upsweep", ours)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of queries")
     parser.add_argument("--output", type=Path, help="a file for the same in JSON")
+    parser.add_argument("--gpu", action="store_true", help="events on a GPU")
     options = parser.parse_args()
 
     events = made_events(options.events)
+    on_gpu = {name: ak.to_backend(array, "cuda") for name, array in events.items()} if options.gpu else None
     records = []
-    print(f"{'query':36} {'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}")
+    print(f"{'query':36} " + (gpu_times.HEADER if options.gpu else f"{'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}"))
     for number, (query, ranges) in enumerate(QUERIES, 1):
         if options.only and number not in options.only:
             continue
-        theirs, ours = measure(query, ranges, events, options.rounds)
         name = f"{number} {query.__name__.replace('_', ' ')}"
+        if options.gpu:
+            theirs, ours = measure_on_gpu(query, ranges, events, on_gpu)
+            print(f"{name:36} {gpu_times.line(theirs, ours)}", flush=True)
+            records.append({"query": number, "name": query.__name__, **record_of(theirs, ours)})
+            continue
+        theirs, ours = measure(query, ranges, events, options.rounds)
         print(f"{name:36} {theirs:11.3f} {ours:11.3f} {theirs / ours:6.2f}", flush=True)
         records.append({"query": number, "name": query.__name__, "awkward_ms": theirs, "upsweep_ms": ours})
     if options.output:

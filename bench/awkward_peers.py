@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # bench/awkward_peers.py: operations of Awkward Array alone and with upsweep registered, in turn, on lists of Poisson(3) elements.
-"""Prints a table: the best wall times in ms, and their ratio. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH)."""
+"""Prints a table: the best wall times in ms, and their ratio. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+
+With --gpu the arrays are CuPy's: first calls, which compile what they need, and medians of later ones. Awkward alone needs
+cuda.compute there (cuda-cccl).
+"""
 
 import argparse
 import time
 
 import awkward as ak
+import gpu_times
 import numpy as np
 import upsweep.awkward
 
@@ -20,8 +25,8 @@ def offsets_of(counts):
     return offsets
 
 
-def operations(events):
-    """name → operation."""
+def operations(events, backend):
+    """name → operation on arrays of that backend."""
     random = np.random.default_rng(1)
     counts = random.poisson(3, events)
     offsets = offsets_of(counts)
@@ -36,7 +41,11 @@ def operations(events):
         first = ak.argmax(pt, axis=1, keepdims=True)
         missing = ak.mask(pt, mask)
         records = ak.zip({"pt": pt, "eta": eta})
-    several = counts > 2
+        several = ak.Array(counts > 2)
+        arrays = (pt, eta, other, permuted, mask, order, first, missing, records, several)
+        pt, eta, other, permuted, mask, order, first, missing, records, several = (
+            ak.to_backend(array, backend) for array in arrays
+        )
     return {
         "pt[pt > 30]": lambda: pt[pt > 30],
         "records[mask].pt": lambda: records[mask].pt,
@@ -84,15 +93,26 @@ def seconds(operation, times):
     return (time.perf_counter() - begin) / times
 
 
+def print_gpu_times(events, only):
+    print(f"{'operation':24} {gpu_times.HEADER}")
+    for name, operation in operations(events, "cuda").items():
+        if not only or name in only:
+            print(f"{name:24} {gpu_times.line(*gpu_times.alone_and_registered(operation))}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="*", help="operations")
+    parser.add_argument("--gpu", action="store_true", help="arrays on a GPU")
     options = parser.parse_args()
 
+    if options.gpu:
+        print_gpu_times(options.events, options.only)
+        return
     print(f"{'operation':24} {'awkward':>10} {'upsweep':>10} {'ratio':>6}")
-    for name, operation in operations(options.events).items():
+    for name, operation in operations(options.events, "cpu").items():
         if options.only and name not in options.only:
             continue
         times = max(1, int(0.02 / seconds(operation, 1)))
