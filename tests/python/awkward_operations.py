@@ -22,13 +22,14 @@ def lists(counts, content):
 
 
 def made(pattern, dtype, seed=1):
-    """Lists, a mask of theirs, and the lists in another order."""
+    """Lists, a mask of theirs, and the lists in another order, also of records."""
     random = np.random.default_rng(seed)
     counts = COUNTS[pattern](random)
     values = random.integers(0, 100, counts.sum())
     x = lists(counts, (values % 2).astype(bool) if dtype == "bool" else values.astype(dtype))
     mask = lists(counts, values > 40)
-    return {"x": x, "mask": mask, "permuted": x[random.permutation(len(counts))]}
+    order = random.permutation(len(counts))
+    return {"x": x, "mask": mask, "permuted": x[order], "records": ak.zip({"x": x, "y": x})[order]}
 
 
 def reducer(name, kernel, **options):
@@ -37,7 +38,7 @@ def reducer(name, kernel, **options):
 
 POSITION = "awkward_NumpyArray_reduce_adjust_starts_64"
 MASKED = "awkward_NumpyArray_reduce_mask_ByteMaskedArray_64"
-PACKED = {"awkward_ListArray_compact_offsets", "awkward_ListArray_broadcast_tooffsets"}
+OFFSETS = "awkward_ListArray_compact_offsets"
 CHOSEN = {"awkward_ListArray_combinations_length", "awkward_ListArray_combinations"}
 
 # Name → operation on such arrays, and the kernels.
@@ -60,8 +61,9 @@ OPERATIONS = {
     "argsort_descending": (lambda a: ak.argsort(a["x"], axis=1, ascending=False), {"awkward_argsort"}),
     "local_index": (lambda a: ak.local_index(a["x"]), {"awkward_ListArray_localindex"}),
     "local_index_of_events": (lambda a: ak.local_index(a["x"], axis=0), {"awkward_localindex"}),
-    "to_packed": (lambda a: ak.to_packed(a["permuted"]), PACKED),
-    "flatten": (lambda a: ak.flatten(a["permuted"]), PACKED),
+    "to_packed": (lambda a: ak.to_packed(a["permuted"]), {OFFSETS, "pack"}),
+    "flatten": (lambda a: ak.flatten(a["permuted"]), {OFFSETS, "pack"}),
+    "flatten_records": (lambda a: ak.flatten(a["records"]).x, {OFFSETS, "awkward_ListArray_broadcast_tooffsets"}),
     "select": (lambda a: a["x"][a["mask"]], {"select"}),
     "select_of_records": (lambda a: ak.zip({"x": a["x"], "y": a["x"]})[a["mask"]].y, {"select"}),
     "by_argsort": (lambda a: a["x"][ak.argsort(a["x"], axis=1)], {"awkward_ListArray_getitem_jagged_apply"}),
@@ -81,7 +83,7 @@ OF_BOOLEANS = {
 
 
 def kernels_of(name, pattern, dtype):
-    if pattern in ("no_lists", "all_empty") and name in ("to_packed", "flatten"):
+    if pattern in ("no_lists", "all_empty") and name in ("to_packed", "flatten", "flatten_records"):
         return set()  # there is nothing to do
     return OF_BOOLEANS.get(name, OPERATIONS[name][1]) if dtype == "bool" else OPERATIONS[name][1]
 

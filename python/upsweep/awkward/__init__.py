@@ -11,7 +11,8 @@ or for some lines alone:
 ...     ak.sum(array, axis=1)
 
 Results, their types and errors are Awkward's; upsweep/awkward.h says where sums of long lists of floats differ in their last
-bits. Whatever upsweep has no kernel for is Awkward's own.
+bits. Whatever upsweep has no kernel for is Awkward's own. With CuPy the same goes for arrays on a GPU, where sums of floats are
+added in another order.
 
 Its functions of Awkward's names, and `select` and `pack`, take and return Awkward Arrays, registered or not: on lists of
 numbers they go over the elements once, where Awkward goes from kernel to kernel; all else they hand to Awkward.

@@ -147,10 +147,10 @@ def _argsort(toptr: Any, fromptr: Any, length: int, offsets: Any, offsetslength:
 
 
 def _local_index(toindex: Any, offsets: Any, length: int) -> None:
+    """The kernel writes to where offsets say, ours from the front on: the same where they begin with 0."""
     place = Place(toindex)
-    if length > 0 and int(offsets[0]) != 0:
+    if _core.local_index(place.where, place(offsets[: length + 1]), place(toindex)) != toindex.size:
         raise ValueError("offsets: they begin later")
-    _core.local_index(place.where, place(offsets[: length + 1]), place(toindex))
 
 
 def _local_index_of_sized(toindex: Any, size: int, length: int) -> None:
@@ -327,7 +327,18 @@ class Kernel:
             except ImportError:  # its kernels cannot be compiled here
                 raise refused from None
             return theirs(*arguments)
+        _note_stream()
         return None
+
+
+def _note_stream() -> None:
+    """As Awkward's kernels do: its synchronize_cuda() looks for the errors of the stream."""
+    from awkward._connect import cuda
+
+    if cuda.cupy is not None:
+        stream = cuda.cupy.cuda.get_current_stream().ptr
+        if stream not in cuda.cuda_streamptr_to_contexts:
+            cuda.cuda_streamptr_to_contexts[stream] = (cuda.cupy.array(cuda.NO_ERROR), [])
 
 
 def getitem_of_backend(theirs: Any) -> Any:
@@ -391,6 +402,40 @@ def select(lists: Any, mask: Any) -> Any:
     return ListOffsetArray(Index64(new_offsets), selected, parameters=None)
 
 
+def pack(lists: Any, offsets: Any) -> Any:
+    """The numbers of a ListArray one after the other, as offsets have it; None where it is Awkward's to do."""
+    from awkward.contents import ListOffsetArray, NumpyArray
+
+    content, starts, at = lists._content, lists._starts._data, offsets._data
+    if type(content) is not NumpyArray or not (_is_moved(content._data) and _is_moved(starts) and _is_moved(at)):
+        return None
+    if len(starts) == 0 or len(at) != len(starts) + 1 or not kernels():
+        return None
+    first, total = at[:: len(starts)].tolist()
+    if first != 0:
+        return None
+    place, data = Place(at), content._data
+    out = place.xp.like(data, (total,))
+    try:
+        bounds = place.bounds(starts, lists._stops._data, len(starts))
+        columns = [(place.xp.elements(data), place.xp.elements(out))]
+        _core.pack_content(place.where, bounds, None, place(at), columns)
+    except REFUSED:
+        return None
+    packed = NumpyArray(out, parameters=content._parameters, backend=content._backend)
+    return ListOffsetArray(offsets, packed, parameters=lists._parameters)
+
+
+def broadcast_of_lists(theirs: Any) -> Any:
+    """The method of a ListArray that puts its lists where offsets say."""
+
+    def _broadcast_tooffsets64(lists, offsets):
+        packed = pack(lists, offsets)
+        return theirs(lists, offsets) if packed is None else packed
+
+    return _broadcast_tooffsets64
+
+
 def take(data: Any, index: Any) -> Any:
     """data[index]; None where it is Awkward's to do."""
     if not is_cupys(index) or len(index) < CARRY_FROM or not (_is_moved(data) and _is_moved(index)) or not kernels():
@@ -399,3 +444,14 @@ def take(data: Any, index: Any) -> Any:
         return upsweep.take(index, data)
     except REFUSED:
         return None
+
+
+def methods() -> list[tuple[Any, str, Any, list[str]]]:
+    """Awkward's methods that have to do with GPUs alone: class, name, what makes ours of theirs, and their arguments."""
+    from awkward._backends.cupy import CupyBackend
+    from awkward.contents import ListArray
+
+    return [
+        (CupyBackend, "__getitem__", getitem_of_backend, ["self", "index"]),
+        (ListArray, "_broadcast_tooffsets64", broadcast_of_lists, ["self", "offsets"]),
+    ]

@@ -49,9 +49,7 @@ class Hooks:
             (contents.NumpyArray, "_carry", self._carry, ["self", "carry", "allow_lazy"]),
         ]
         if _cuda.is_there():
-            from awkward._backends.cupy import CupyBackend
-
-            self._methods.append((CupyBackend, "__getitem__", _cuda.getitem_of_backend, ["self", "index"]))
+            self._methods += _cuda.methods()
         self.changed = [
             f"{kind.__name__}.{name}" for kind, name, _, arguments in self._methods if not takes(kind, name, arguments)
         ]

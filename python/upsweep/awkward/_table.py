@@ -132,7 +132,8 @@ _registration = Registration()
 
 
 def register():
-    """Awkward Array uses upsweep's kernels from the next operation on, in all threads; to call it again changes nothing.
+    """Awkward Array uses upsweep's kernels from the next operation on, in all threads; to call it again changes nothing. Where CuPy
+    is installed, it does so for arrays on a GPU, too.
 
     Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with:
     kernels that have other arguments there stay Awkward's.
