@@ -22,14 +22,18 @@ def lists(counts, content):
 
 
 def made(pattern, dtype, seed=1):
-    """Lists, a mask of theirs, and the lists in another order, also of records."""
+    """Lists, a mask of theirs, the lists in another order, also of records, lists of other lengths, and factors, whose products are
+    neither too great nor too small in any order."""
     random = np.random.default_rng(seed)
     counts = COUNTS[pattern](random)
     values = random.integers(0, 100, counts.sum())
     x = lists(counts, (values % 2).astype(bool) if dtype == "bool" else values.astype(dtype))
     mask = lists(counts, values > 40)
     order = random.permutation(len(counts))
-    return {"x": x, "mask": mask, "permuted": x[order], "records": ak.zip({"x": x, "y": x})[order]}
+    factors = x if dtype == "bool" else lists(counts, np.exp2(random.normal(size=len(values))).astype(dtype))
+    other = lists(random.permutation(counts), x.layout.content.data[::-1].copy())
+    records = ak.zip({"x": x, "y": x})[order]
+    return {"x": x, "mask": mask, "permuted": x[order], "records": records, "factors": factors, "other": other}
 
 
 def reducer(name, kernel, **options):
@@ -41,11 +45,44 @@ MASKED = "awkward_NumpyArray_reduce_mask_ByteMaskedArray_64"
 OFFSETS = "awkward_ListArray_compact_offsets"
 CHOSEN = {"awkward_ListArray_combinations_length", "awkward_ListArray_combinations"}
 
+SLICE = "awkward_ListArray_getitem_jagged"
+RANGE = {"awkward_ListArray_getitem_next_range", "awkward_ListArray_getitem_next_range_carrylength"}
+RANGES = [
+    slice(None, 1), slice(1, None), slice(None, None, -1), slice(None, None, 2), slice(-2, None), slice(None, -2),
+    slice(5, 1, -2), slice(-1, -4, -1), slice(1, 3), slice(3, 1), slice(-100, 100, 3), slice(100, -100, -3),
+]  # fmt: skip
+
+
+def missing(arrays):
+    return ak.mask(arrays["x"], arrays["mask"])
+
+
+def indexed(arrays):
+    """Missing elements, as an index has them."""
+    return ak.drop_none(ak.pad_none(missing(arrays), 3), axis=0)
+
+
+def firsts_by_argmax(arrays):
+    return ak.drop_none(ak.firsts(arrays["x"][ak.argmax(arrays["x"], axis=1, keepdims=True)]))
+
+
+def of_lists_or_none(arrays):
+    lists = ak.mask(arrays["x"], ak.num(arrays["x"]) != 2)
+    return lists[ak.argmax(lists, axis=1, keepdims=True)]
+
+
+def by_lists_or_none(arrays):
+    """Lists of positions that are missing where there is nothing."""
+    lists = arrays["x"]
+    positions = ak.local_index(lists)[ak.num(lists) > 0]
+    return lists[ak.num(lists) > 0][ak.mask(positions, ak.num(positions) > 2)]
+
+
 # Name → operation on such arrays, and the kernels.
 OPERATIONS = {
     "sum": reducer("sum", "awkward_reduce_sum"),
     "sum_keepdims": reducer("sum", "awkward_reduce_sum", keepdims=True),
-    "prod": reducer("prod", "awkward_reduce_prod"),
+    "prod": (lambda a: ak.prod(a["factors"], axis=1), {"awkward_reduce_prod"}),
     "any": reducer("any", "awkward_reduce_sum_bool"),
     "all": reducer("all", "awkward_reduce_prod_bool"),
     "count": reducer("count", "awkward_reduce_count_64"),
@@ -70,6 +107,25 @@ OPERATIONS = {
     "combinations": (lambda a: ak.combinations(a["x"][:, :20], 2), CHOSEN),
     "combinations_of_three": (lambda a: ak.combinations(a["x"][:, :12], 3, replacement=True), CHOSEN),
     "drop_none": (lambda a: ak.drop_none(ak.mask(a["x"], a["mask"]), axis=1), {"awkward_ByteMaskedArray_getitem_nextcarry"}),
+    "fill_none": (lambda a: ak.fill_none(missing(a), 1), {"awkward_UnionArray_fillna", "awkward_UnionArray_simplify_one"}),
+    "sum_of_missing": (lambda a: ak.sum(missing(a), axis=1), {"awkward_ByteMaskedArray_reduce_next_64"}),
+    "sum_of_indexed": (lambda a: ak.sum(indexed(a), axis=1), {"awkward_IndexedArray_reduce_next_64"}),
+    "drop_all_none": (lambda a: ak.drop_none(missing(a)), {"awkward_ListOffsetArray_drop_none_indexes"}),
+    "by_argmax": (lambda a: a["x"][ak.argmax(a["x"], axis=1, keepdims=True)], {f"{SLICE}_numvalid", f"{SLICE}_shrink"}),
+    "by_missing": (lambda a: a["x"][ak.mask(a["mask"], a["x"] > 20)], {f"{SLICE}_numvalid", f"{SLICE}_shrink"}),
+    "by_lists_or_none": (by_lists_or_none, {"awkward_Content_getitem_next_missing_jagged_getmaskstartstop"}),
+    "firsts_by_argmax": (firsts_by_argmax, {"awkward_IndexedArray_numnull", "awkward_IndexedArray_flatten_nextcarry"}),
+    "of_lists_or_none": (of_lists_or_none, {"awkward_MaskedArray_getitem_next_jagged_project"}),
+    "where": (lambda a: ak.where(a["mask"], a["x"], a["x"] * 2), {"awkward_UnionArray_simplify_one"}),
+    "concatenate": (lambda a: ak.concatenate([a["x"], a["other"]], axis=1), {"awkward_UnionArray_nestedfill_tags_index"}),
+    "concatenate_events": (lambda a: ak.concatenate([a["permuted"], a["permuted"]]), {"awkward_ListArray_fill"}),
+    "cartesian": (lambda a: ak.cartesian([a["x"][:, :9], a["other"][:, :9]]), {"awkward_ListOffsetArray_flatten_offsets"}),
+    "pad_none": (lambda a: ak.pad_none(a["x"], 3), {"awkward_ListOffsetArray_rpad_axis1"}),
+    "pad_none_clip": (lambda a: ak.pad_none(a["x"], 3, clip=True), {"awkward_ListOffsetArray_rpad_and_clip_axis1"}),
+    "mean": (lambda a: ak.mean(a["x"], axis=1), {"awkward_ByteMaskedArray_overlay_mask"}),
+    "var": (lambda a: ak.var(a["x"], axis=1), {"awkward_reduce_centered_sumofsquares"}),
+    **{f"range_{i}": (lambda a, r=r: a["x"][:, r], RANGE) for i, r in enumerate(RANGES)},
+    **{f"range_{i}_permuted": (lambda a, r=r: a["permuted"][:, r], RANGE) for i, r in enumerate(RANGES)},
 }
 # Booleans have kernels of their own, whose extrema are whether all or any are true.
 OF_BOOLEANS = {
@@ -83,15 +139,18 @@ OF_BOOLEANS = {
 
 
 def kernels_of(name, pattern, dtype):
-    if pattern in ("no_lists", "all_empty") and name in ("to_packed", "flatten", "flatten_records"):
+    if pattern in ("no_lists", "all_empty") and name in ("to_packed", "flatten", "flatten_records", "cartesian"):
         return set()  # there is nothing to do
     return OF_BOOLEANS.get(name, OPERATIONS[name][1]) if dtype == "bool" else OPERATIONS[name][1]
 
 
+ROUNDED = {"prod", "mean", "var"}
+
+
 def assert_same(result, expected, name):
-    """Equal, of the same type; products of floats but for rounding: they are multiplied in another order."""
+    """Equal, of the same type; products and means of floats but for rounding: they are computed in another order."""
     assert str(ak.type(result)) == str(ak.type(expected))
-    if name == "prod":
+    if name in ROUNDED:
         np.testing.assert_allclose(ak.to_numpy(result), ak.to_numpy(expected), rtol=1e-5)
     else:
         assert repr(result.to_list()) == repr(expected.to_list()), name  # NaN are NaN

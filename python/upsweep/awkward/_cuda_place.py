@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_cuda_place.py: where the arrays of a kernel lie, and how upsweep._core takes them.
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from upsweep import _core, _options
+from upsweep._arrays import NUMBERS, NUMPY, _Cupy
+
+# What upsweep._core calls the types that it takes.
+TYPES = {np.dtype(name): name for name in NUMBERS} | {np.dtype(np.bool_): "uint8"}
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or CuPy."""
+    return np if type(array) is np.ndarray else sys.modules["cupy"]
+
+
+class Place:
+    """The library and the device of an array, and where a call on it runs."""
+
+    __slots__ = ("where", "xp")
+
+    def __init__(self, array: Any):
+        self.xp = NUMPY if type(array) is np.ndarray else _Cupy(array)
+        self.where = _options.place(self.xp.device, self.xp.stream, "wrap")
+
+    def __call__(self, array: Any) -> Any:
+        """The array as upsweep._core takes it."""
+        name = TYPES.get(array.dtype)
+        if name is None or array.ndim != 1 or not array.flags.c_contiguous:
+            raise TypeError(f"an array of {array.dtype} of {array.ndim} dimensions")
+        if self.xp is NUMPY:
+            return array
+        return _core.Elements.at(array.data.ptr, array.size, name, array.dtype.itemsize, array)
+
+    def bounds(self, starts: Any, stops: Any, length: int) -> tuple[Any, Any]:
+        return self(starts[:length]), self(stops[:length])
+
+    def offsets_of(self, lengths: Any, offsets: Any) -> int:
+        """Writes the offsets of lists of such lengths, and returns the last."""
+        return _core.lengths_to_offsets(self.where, self(lengths), None, self(offsets))
+
+    def keep(self, mask: Any, *columns: tuple[Any, Any]) -> int:
+        """Pairs (array, output): what is kept of each; returns how many are."""
+        pairs = [(self(array), self(output)) for array, output in columns]
+        return _core.select(self.where, None, None, self(mask), None, pairs)
