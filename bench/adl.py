@@ -204,17 +204,16 @@ def measure_on_gpu(query, ranges, events, on_gpu):
     theirs, ours = gpu_times.alone_and_registered(lambda: query(on_gpu))
     with upsweep.awkward.kernels():
         expected = histograms(query(events), ranges)
-    for who, answer in (("awkward", theirs), ("upsweep", ours)):
-        if not isinstance(answer, str):
-            count, total = moved(histograms(answer[2], ranges), expected)
+    for who, times in (("awkward", theirs), ("upsweep", ours)):
+        if not times.error:
+            count, total = moved(histograms(times.result, ranges), expected)
             assert count * MOVED_OF <= total, f"{query.__name__}: {who}: {count} of {total} values are in other bins"
     return theirs, ours
 
 
 def record_of(theirs, ours):
-    def times(who, answer):
-        names = (f"{who}_first_ms", f"{who}_ms")
-        return {f"{who}_error": answer} if isinstance(answer, str) else dict(zip(names, answer[:2]))
+    def times(who, of):
+        return {f"{who}_error": of.error} if of.error else {f"{who}_first_ms": of.first, f"{who}_ms": of.later}
 
     return {**times("awkward", theirs), **times("upsweep", ours)}
 
@@ -231,14 +230,14 @@ def main():
     events = made_events(options.events)
     on_gpu = {name: ak.to_backend(array, "cuda") for name, array in events.items()} if options.gpu else None
     records = []
-    print(f"{'query':36} " + (gpu_times.HEADER if options.gpu else f"{'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}"))
+    print(gpu_times.HEADER if options.gpu else f"{'query':36} {'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}")
     for number, (query, ranges) in enumerate(QUERIES, 1):
         if options.only and number not in options.only:
             continue
         name = f"{number} {query.__name__.replace('_', ' ')}"
         if options.gpu:
             theirs, ours = measure_on_gpu(query, ranges, events, on_gpu)
-            print(f"{name:36} {gpu_times.line(theirs, ours)}", flush=True)
+            print(gpu_times.line(name, theirs, ours), flush=True)
             records.append({"query": number, "name": query.__name__, **record_of(theirs, ours)})
             continue
         theirs, ours = measure(query, ranges, events, options.rounds)

@@ -94,10 +94,10 @@ def seconds(operation, times):
 
 
 def print_gpu_times(events, only):
-    print(f"{'operation':24} {gpu_times.HEADER}")
+    print(gpu_times.HEADER)
     for name, operation in operations(events, "cuda").items():
         if not only or name in only:
-            print(f"{name:24} {gpu_times.line(*gpu_times.alone_and_registered(operation))}", flush=True)
+            print(gpu_times.line(name, *gpu_times.alone_and_registered(operation)), flush=True)
 
 
 def main():

@@ -139,6 +139,26 @@ def test_offsets_that_begin_later_are_awkwards_to_do(calls):
     assert _cuda.pack(lists, ak.index.Index64(np.array([0, 1, 3]))) is None  # of other lengths
 
 
+def test_arrays_in_the_same_memory_are_not_compared(monkeypatch):
+    def never(nplike, x1, x2, *, equal_nan=False):
+        raise AssertionError("compared")
+
+    monkeypatch.setattr(_cuda, "is_cupys", lambda array: type(array) is np.ndarray)
+    offsets = np.array([0, 2, 4])
+    array_equal = _cuda.array_equal_of_library(never)
+    assert array_equal(None, offsets, offsets[:])
+    assert array_equal(None, offsets[:-1][1:], offsets[1:][:-1])
+    for a, b in (
+        (offsets, offsets.copy()),
+        (offsets, offsets[:2]),
+        (offsets[:2], offsets[::2]),
+        (offsets, offsets.view(np.uint64)),
+        (offsets.astype(float),) * 2,
+    ):
+        with pytest.raises(AssertionError, match="compared"):
+            array_equal(None, a, b)
+
+
 def test_what_is_wrong_is_said_by_awkward(calls):
     starts, stops = (ak.index.Index64(np.array(each)) for each in ([2, 0], [1, 2]))
     bad = ak.Array(ak.contents.ListArray(starts, stops, ak.contents.NumpyArray(np.arange(3))))

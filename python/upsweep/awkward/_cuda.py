@@ -18,7 +18,7 @@ import upsweep
 from upsweep import _core
 from upsweep._arrays import MOVED_SIZES
 from upsweep.awkward import _cuda_indices, _cuda_lists
-from upsweep.awkward._cuda_place import Place
+from upsweep.awkward._cuda_place import Place, are_in_the_same_memory, module_of
 
 # Below so many elements CuPy's take, which does not wait, is as fast.
 CARRY_FROM = 1024 * 1024
@@ -136,9 +136,7 @@ def _is_moved(array: Any) -> bool:
 def _are_same(offsets: Any, others: Any) -> bool:
     if not is_cupys(offsets) or len(offsets) != len(others):
         return False
-    place = Place(others)
-    same_memory = offsets.dtype == others.dtype and place.xp.same_memory(offsets, others)
-    return same_memory or bool(place.xp.module.array_equal(offsets, others))
+    return are_in_the_same_memory(offsets, others) or bool(module_of(others).array_equal(offsets, others))
 
 
 def select(lists: Any, mask: Any) -> Any:
@@ -161,7 +159,7 @@ def select(lists: Any, mask: Any) -> Any:
     if elements == 0:
         return None
     are_moved = data is not None and _is_moved(data)
-    source = data[:elements] if are_moved else Place(offsets).xp.module.arange(elements)
+    source = data[:elements] if are_moved else module_of(offsets).arange(elements)
     try:
         new_offsets, kept = upsweep.select(booleans[:elements], source, lists=offsets)
     except REFUSED:
@@ -217,12 +215,26 @@ def take(data: Any, index: Any) -> Any:
         return None
 
 
+def array_equal_of_library(theirs: Any) -> Any:
+    """The method that compares arrays, which Awkward does with the offsets of all lists that go into an operation, and has the GPU do
+    and waits for: mostly these are one and the same."""
+
+    def array_equal(nplike, x1, x2, *, equal_nan=False):
+        if is_cupys(x1) and is_cupys(x2) and x1.dtype.kind in "iu" and are_in_the_same_memory(x1, x2):
+            return True
+        return theirs(nplike, x1, x2, equal_nan=equal_nan)
+
+    return array_equal
+
+
 def methods() -> list[tuple[Any, str, Any, list[str]]]:
     """Awkward's methods that have to do with GPUs alone: class, name, what makes ours of theirs, and their arguments."""
     from awkward._backends.cupy import CupyBackend
+    from awkward._nplikes.cupy import Cupy
     from awkward.contents import ListArray
 
     return [
         (CupyBackend, "__getitem__", getitem_of_backend, ["self", "index"]),
+        (Cupy, "array_equal", array_equal_of_library, ["self", "x1", "x2", "equal_nan"]),
         (ListArray, "_broadcast_tooffsets64", broadcast_of_lists, ["self", "offsets"]),
     ]
