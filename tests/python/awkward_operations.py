@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/awkward_operations.py: operations of Awkward Array, the arrays that they are tried on, and which kernels on a GPU each
 # has to have called.
-import numpy as np
-
 import awkward as ak
+import numpy as np
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 COUNTS = {

@@ -81,6 +81,23 @@ def tried(name, arrays, needed, calls, monkeypatch):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+def test_nothing_is_left_to_awkward(name, monkeypatch):
+    """Whose kernels would have to be compiled."""
+    left = []
+
+    def theirs(backend, index):
+        left.append(index[0])
+        return numpys(backend, index)
+
+    arrays = made("poisson", "float64")
+    numpys = NumpyBackend.__getitem__
+    monkeypatch.setattr(_cuda, "kernels", lambda: _cuda.KERNELS)
+    monkeypatch.setattr(NumpyBackend, "__getitem__", _cuda.getitem_of_backend(theirs))
+    OPERATIONS[name][0](arrays)
+    assert not left
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("pattern", COUNTS)
 def test_patterns(name, pattern, calls, monkeypatch):
     tried(name, made(pattern, "float64"), kernels_of(name, pattern, "float64"), calls, monkeypatch)
