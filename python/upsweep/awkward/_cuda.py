@@ -3,7 +3,6 @@
 # Awkward's own kernels. They are compiled already: Awkward compiles its own when they first run.
 from __future__ import annotations
 
-import ast
 import functools
 import importlib.util
 import inspect
@@ -21,7 +20,7 @@ from upsweep.awkward import _cuda_indices, _cuda_lists
 from upsweep.awkward._cuda_place import Place, are_in_the_same_memory, module_of
 
 # Below so many elements CuPy's take, which does not wait, is as fast.
-CARRY_FROM = 1024 * 1024
+CARRY_FROM = 4 * 1024 * 1024
 
 # What upsweep's functions raise at arguments that are not theirs, or wrong: Awkward's own kernel is run then, or says what is wrong.
 REFUSED = (IndexError, MemoryError, NotImplementedError, OverflowError, TypeError, ValueError)
@@ -39,16 +38,16 @@ def awkwards_arguments() -> dict[str, list[str]]:
     import awkward
 
     folder = Path(awkward.__file__).parent / "_connect" / "cuda"
-    module = ast.parse((folder / "_compute.py").read_text(encoding="utf-8"))
-    functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    source = (folder / "_compute.py").read_text(encoding="utf-8")
+    functions = dict(re.findall(r"^def (\w+)\(([^)]*)\)", source, re.MULTILINE))
     arguments = {}
     for name in KERNELS:
         function = functions.get(NAMES_OF_FUNCTIONS.get(name, name))
-        source = folder / "cuda_kernels" / f"{name}.cu"
+        file = folder / "cuda_kernels" / f"{name}.cu"
         if function is not None:
-            arguments[name] = [argument.arg for argument in function.args.args]
-        elif source.exists():
-            found = re.search(r"\(([\w, ]+), invocation_index, err_code\) = args", source.read_text(encoding="utf-8"))
+            arguments[name] = re.findall(r"(\w+)(?:\s*[:=][^,]*)?(?:,|\s*$)", function)
+        elif file.exists():
+            found = re.search(r"\(([\w, ]+), invocation_index, err_code\) = args", file.read_text(encoding="utf-8"))
             arguments[name] = found[1].split(", ") if found else []
     return arguments
 

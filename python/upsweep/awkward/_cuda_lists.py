@@ -8,7 +8,7 @@ import numpy as np
 
 from upsweep import _core
 from upsweep._lists import UNKNOWN_LENGTH
-from upsweep.awkward._cuda_place import Place
+from upsweep.awkward._cuda_place import Place, module_of
 
 # ------------------------------------------------------------------------------------------------------------- reducers
 
@@ -47,7 +47,7 @@ def _has_nan(array: Any) -> bool:
 
 
 def _without_nan(array: Any, value: Any) -> Any:
-    xp = Place(array).xp.module
+    xp = module_of(array)
     return xp.where(xp.isnan(array), array.dtype.type(value), array)
 
 
@@ -69,7 +69,7 @@ def _extremum_at(op: str) -> Any:
 
     def extremum_at(result: Any, input_data: Any, offsets_data: Any, starts: Any, outlength: int) -> None:
         offsets = offsets_data[: outlength + 1]
-        xp = Place(result).xp.module
+        xp = module_of(result)
         begins = offsets[:-1]
         if _has_nan(input_data):
             first_is_nan = xp.isnan(input_data[xp.minimum(begins, input_data.size - 1)])
@@ -83,13 +83,13 @@ def _extremum_at(op: str) -> Any:
 
 
 def _counts(result: Any, offsets_data: Any, _outlength: int) -> None:
-    Place(result).xp.module.subtract(offsets_data[1 : _outlength + 1], offsets_data[:_outlength], out=result)
+    module_of(result).subtract(offsets_data[1 : _outlength + 1], offsets_data[:_outlength], out=result)
 
 
 def _adjust_starts(toptr: Any, outlength: int, offsets: Any, starts: Any) -> None:
     """Positions in the content become those in lists; -1 stays."""
     positions = toptr[:outlength]
-    positions -= Place(toptr).xp.module.where(positions < 0, 0, starts[:outlength])
+    positions -= module_of(toptr).where(positions < 0, 0, starts[:outlength])
 
 
 def _are_empty(toptr: Any, offsets: Any, outlength: int) -> None:
