@@ -176,6 +176,38 @@ def test_arrays_in_the_same_memory_are_not_compared(monkeypatch):
             array_equal(None, a, b)
 
 
+def test_slices_that_begin_later():
+    missing = np.array([0, 1, -1, 3, 4, -1, 6])
+    results = []
+    for kernel in (
+        NumpyBackend.instance()["awkward_ListArray_getitem_jagged_shrink", *(np.int64,) * 6],
+        _cuda.KERNELS["awkward_ListArray_getitem_jagged_shrink"],
+    ):
+        carry, small, large = np.zeros(3, np.int64), np.empty(4, np.int64), np.empty(4, np.int64)
+        kernel(carry, small, large, np.array([2, 4, 4]), np.array([4, 4, 7]), 3, missing)
+        results.append((carry.tolist(), small.tolist(), large.tolist()))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("awkward_IndexedArray_getitem_nextcarry", (np.empty(2, int), np.array([0, 3]), 2, 3)),
+        ("awkward_IndexedArray_getitem_nextcarry", (np.empty(2, int), np.array([0, -1]), 2, 3)),
+        ("awkward_IndexedArray_flatten_nextcarry", (np.empty(2, int), np.array([-1, 3]), 2, 3)),
+        ("awkward_IndexedArray_simplify", (np.empty(2, int), np.array([-1, 3]), 2, np.arange(3), 3)),
+        ("awkward_RegularArray_getitem_next_at", (np.empty(2, int), -3, 2, 2)),
+        ("awkward_ListOffsetArray_flatten_offsets", (np.empty(2, int), np.array([0, 3]), 2, np.arange(3))),
+        ("awkward_ListArray_getitem_jagged_numvalid", (np.empty(1, int), np.array([0]), np.array([4]), 1, np.arange(3), 3)),
+        ("awkward_ListArray_getitem_jagged_numvalid", (np.empty(1, int), np.array([2]), np.array([1]), 1, np.arange(3), 3)),
+        ("awkward_ListOffsetArray_rpad_axis1", (np.empty(4, int), np.array([1, 3]), 1, 4)),
+    ],
+)
+def test_what_is_wrong_is_refused(name, arguments):
+    with pytest.raises((IndexError, ValueError)):
+        _cuda.KERNELS[name](*arguments)
+
+
 def test_what_is_wrong_is_said_by_awkward(calls):
     starts, stops = (ak.index.Index64(np.array(each)) for each in ([2, 0], [1, 2]))
     bad = ak.Array(ak.contents.ListArray(starts, stops, ak.contents.NumpyArray(np.arange(3))))
