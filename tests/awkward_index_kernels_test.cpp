@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -788,6 +789,185 @@ TEST(AwkwardSelect, Take) {
     if (n == 0) continue;
     index.back() = -4;
     expect_error(kernel(to.data(), index.data(), n, content.data(), 3, 4), "index out of range", n - 1, -4);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- steps between kernels
+
+TEST(AwkwardSelect, Project) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_project_64);
+  const std::vector<float> content{10, 11, 12};
+  for (const std::int64_t n : kSizes) {
+    Index index;
+    std::vector<float> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      index.push_back(i % 3);
+      expected.push_back(content[static_cast<std::size_t>(i % 3)]);
+    }
+    Guarded<float> to(n, 1);
+    EXPECT_EQ(text_of(kernel(to.data(), index.data(), n, content.data(), 3, 4)), "");
+    expect_same(to, expected, "projected");
+    if (n == 0) continue;
+    for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{3}}) {
+      index.back() = bad;
+      expect_error(kernel(to.data(), index.data(), n, content.data(), 3, 4), "index out of range", n - 1, bad);
+    }
+  }
+}
+
+TEST(AwkwardBetween, Positions) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_positions_64);
+  for (const std::int64_t n : kSizes) {
+    Index index;
+    Index expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      index.push_back(i % 7 - 4);
+      expected.push_back(i % 7 < 4 ? i % 7 - 1 : i % 7 - 4);  // one that is before the begin is left to the take
+    }
+    Guarded<std::int64_t> to(n, 1);
+    EXPECT_EQ(text_of(kernel(to.data(), index.data(), n, 3)), "");
+    expect_same(to, expected, "positions");
+    if (n == 0) continue;
+    index.back() = 3;
+    EXPECT_EQ(text_of(kernel(to.data(), index.data(), n, 3)), "index out of range");
+  }
+}
+
+TEST(AwkwardBetween, Equal) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_equal);
+  for (const std::int64_t n : kSizes) {
+    const std::vector<char> a(static_cast<std::size_t>(n), 'a');
+    std::vector<char> b = a;
+    EXPECT_EQ(text_of(kernel(a.data(), b.data(), n)), "");
+    if (n == 0) continue;
+    b.back() = 'b';
+    EXPECT_EQ(text_of(kernel(a.data(), b.data(), n)), "arrays differ");
+  }
+}
+
+TEST(AwkwardBetween, SpreadAndPack) {
+  const auto spread = UPSWEEP_KERNEL(awkward_upsweep_spread_64);
+  const auto pack = UPSWEEP_KERNEL(awkward_upsweep_pack_64);
+  for (const std::int64_t n : kSizes) {
+    Index offsets = offsets_of<std::int64_t>(n);
+    Index starts(offsets.rbegin() + 1, offsets.rend());  // the lists backwards
+    const Index stops(offsets.rbegin(), offsets.rend() - 1);
+    Index packed{0};
+    std::vector<std::int32_t> numbers;
+    Index expected_spread;
+    Index expected_packed;
+    for (std::int64_t i = 0; i < n; ++i) {
+      numbers.push_back(static_cast<std::int32_t>(i));
+      packed.push_back(packed.back() + at(stops, i) - at(starts, i));
+      for (std::int64_t j = at(starts, i); j < at(stops, i); ++j) {
+        expected_spread.push_back(i);
+        expected_packed.push_back(j % 1000);
+      }
+    }
+    std::vector<std::int16_t> content(static_cast<std::size_t>(offsets.back()));
+    for (std::size_t j = 0; j < content.size(); ++j) content[j] = static_cast<std::int16_t>(j % 1000);
+    Guarded<std::int32_t> to(packed.back(), 1);
+    EXPECT_EQ(text_of(spread(to.data(), numbers.data(), packed.data(), n, 4)), "");
+    expect_same(to, expected_spread, "spread");
+    Guarded<std::int16_t> out(packed.back(), 1);
+    const auto packs = [&](std::int64_t elements) {
+      return text_of(pack(out.data(), packed.data(), n, starts.data(), stops.data(), content.data(), elements, 2));
+    };
+    EXPECT_EQ(packs(std::ssize(content)), "");
+    expect_same(out, expected_packed, "packed");
+    if (n < 10) continue;
+    EXPECT_EQ(packs(std::ssize(content) - 1), "stops[i] > len(content)");
+  }
+}
+
+TEST(AwkwardBetween, Concatenate) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_concatenate_64);
+  for (const std::int64_t n : kSizes) {
+    const Index first = offsets_of<std::int64_t>(n, 1);
+    Index second = offsets_of<std::int64_t>(n, 2);
+    const std::int64_t lengths[] = {first.back(), second.back()};
+    std::vector<float> a(static_cast<std::size_t>(first.back()));
+    std::vector<float> b(static_cast<std::size_t>(second.back()));
+    for (std::size_t j = 0; j < a.size(); ++j) a[j] = static_cast<float>(j);
+    for (std::size_t j = 0; j < b.size(); ++j) b[j] = -static_cast<float>(j);
+    Index offsets{0};
+    std::vector<float> elements;
+    Index positions;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = at(first, i); j < at(first, i + 1); ++j) {
+        elements.push_back(a[static_cast<std::size_t>(j)]);
+        positions.push_back(j);
+      }
+      for (std::int64_t j = at(second, i); j < at(second, i + 1); ++j) {
+        elements.push_back(b[static_cast<std::size_t>(j)]);
+        positions.push_back(first.back() + j);
+      }
+      offsets.push_back(std::ssize(elements));
+    }
+    const std::int64_t* const bounds[] = {first.data(), second.data()};
+    const void* const contents[] = {a.data(), b.data()};
+    Guarded<std::int64_t> tooffsets(n + 1, 1);
+    Guarded<float> to(std::ssize(elements), 1);
+    EXPECT_EQ(text_of(kernel(tooffsets.data(), to.data(), bounds, contents, lengths, 2, n, 4)), "");
+    expect_same(tooffsets, offsets, "offsets");
+    expect_same(to, elements, "elements");
+    Guarded<std::int64_t> index(std::ssize(elements), 1);
+    EXPECT_EQ(text_of(kernel(tooffsets.data(), index.data(), bounds, nullptr, lengths, 2, n, 0)), "");
+    expect_same(index, positions, "positions");
+    if (n < 10) continue;
+    const std::int64_t short_lengths[] = {first.back(), second.back() - 1};
+    EXPECT_NE(text_of(kernel(tooffsets.data(), to.data(), bounds, contents, short_lengths, 2, n, 4)), "");
+    std::swap(second[5], second[9]);
+    EXPECT_EQ(text_of(kernel(tooffsets.data(), to.data(), bounds, contents, lengths, 2, n, 4)),
+              "offsets must be monotonically increasing");
+  }
+}
+
+TEST(AwkwardBetween, Choose) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_choose_64);
+  const std::vector<double> a{10, 11};
+  const std::vector<double> b{20, 21, 22};
+  const void* const contents[] = {a.data(), b.data()};
+  const std::int64_t lengths[] = {2, 3};
+  for (const std::int64_t n : kSizes) {
+    std::vector<std::int8_t> tags;
+    Index index;
+    std::vector<double> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      tags.push_back(static_cast<std::int8_t>(i % 5 > 2));
+      index.push_back(i % (tags.back() == 0 ? 2 : 3));
+      expected.push_back(static_cast<double>((tags.back() == 0 ? 10 : 20) + index.back()));
+    }
+    Guarded<double> to(n, 1);
+    const auto chooses = [&] { return kernel(to.data(), tags.data(), index.data(), n, contents, lengths, 2, 8); };
+    EXPECT_EQ(text_of(chooses()), "");
+    expect_same(to, expected, "chosen");
+    if (n == 0) continue;
+    tags.back() = 2;
+    expect_error(chooses(), "index out of range", n - 1);
+    tags.back() = 0;
+    index.back() = 2;
+    expect_error(chooses(), "index out of range", n - 1);
+    EXPECT_NE(text_of(kernel(to.data(), tags.data(), index.data(), n, contents, lengths, 2, 3)), "");
+  }
+}
+
+TEST(AwkwardBetween, Mean) {
+  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_mean_64);
+  for (const std::int64_t n : kSizes) {
+    const Index offsets = offsets_of<std::int64_t>(n);
+    Guarded<double> sums(n, 1);
+    for (std::int64_t i = 0; i < n; ++i) sums.data()[i] = static_cast<double>(i);
+    EXPECT_EQ(text_of(kernel(sums.data(), offsets.data(), n)), "");
+    EXPECT_TRUE(sums.intact());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t count = at(offsets, i + 1) - at(offsets, i);
+      if (count == 0) {
+        ASSERT_TRUE(std::isnan(sums.data()[i]) && !std::signbit(sums.data()[i])) << i;
+      } else {
+        ASSERT_EQ(sums.data()[i], static_cast<double>(i) / static_cast<double>(count)) << i;
+      }
+    }
   }
 }
 

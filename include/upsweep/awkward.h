@@ -164,12 +164,44 @@ struct upsweep_awkward_error awkward_ByteMaskedArray_numnull(int64_t* numnull, c
  * awkward_upsweep_select_64       of lists the elements whose mask is true: their offsets, and of their content as many as
  *                                 there is room for, `bytes` each: 1, 2, 4, 8 or 16. 0: the offsets alone. The mask and the
  *                                 content have an element for each up to the last offset
- * awkward_upsweep_take_64         elements by their positions, negative ones from the end. Error: "index out of range" */
+ * awkward_upsweep_take_64         elements by their positions, negative ones from the end. Error: "index out of range"
+ * awkward_upsweep_project_64      the same, and negative positions are errors */
 struct upsweep_awkward_error awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room,
                                                        const int64_t* fromoffsets, int64_t length, const bool* mask,
                                                        const void* content, int64_t bytes);
 struct upsweep_awkward_error awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex,
                                                      const void* content, int64_t lencontent, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_project_64(void* to, const int64_t* fromindex, int64_t lenindex,
+                                                        const void* content, int64_t lencontent, int64_t bytes);
+
+/* ---------------------------------------------------------------------------------- steps between kernels: between.cpp
+ * Elements have 1, 2, 4, 8 or 16 `bytes`. Where contents may be 0 bytes, the positions of elements are written, int64. Of an
+ * error `identity` is at most the first bad one: Awkward's own code is to find it.
+ *
+ * awkward_upsweep_positions_64     a copy of positions, those from the end as from the begin. Error: "index out of range"
+ *                                  of those past the end
+ * awkward_upsweep_equal            "arrays differ", or success
+ * awkward_upsweep_spread_64        list i's element for each of its elements, lists by offsets from 0
+ * awkward_upsweep_pack_64          lists gathered one after the other, to where their offsets from 0 say. Error: bad lists
+ * awkward_upsweep_concatenate_64   of several arrays the lists i one after the other: their offsets, and elements; or
+ *                                  positions in all contents one after the other
+ * awkward_upsweep_choose_64        to[i] = contents[tags[i]][index[i]]. Error: "index out of range"
+ * awkward_upsweep_mean_64          sums of lists, divided by their lengths: NaN where a list is empty */
+struct upsweep_awkward_error awkward_upsweep_positions_64(int64_t* to, const int64_t* fromindex, int64_t lenindex,
+                                                          int64_t lencontent);
+struct upsweep_awkward_error awkward_upsweep_equal(const void* a, const void* b, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_spread_64(void* to, const void* from, const int64_t* offsets,
+                                                       int64_t length, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_pack_64(void* to, const int64_t* offsets, int64_t length,
+                                                     const int64_t* starts, const int64_t* stops, const void* content,
+                                                     int64_t lencontent, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_concatenate_64(int64_t* tooffsets, void* to, const int64_t* const* offsets,
+                                                            const void* const* contents, const int64_t* lengths,
+                                                            int64_t arrays, int64_t length, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_choose_64(void* to, const int8_t* tags, const int64_t* index,
+                                                       int64_t length, const void* const* contents,
+                                                       const int64_t* lengths, int64_t arrays, int64_t bytes);
+struct upsweep_awkward_error awkward_upsweep_mean_64(double* sums, const int64_t* offsets, int64_t length);
 
 /* -------------------------------------------------------------------------------------- combinations: combinations.cpp
  * awkward_ListArray{32,U32,64}_combinations_length_64        how many choices of n elements each list has, as offsets

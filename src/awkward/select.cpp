@@ -163,6 +163,41 @@ KernelError take_elements(void* to, const std::int64_t* index, std::int64_t n, c
       });
 }
 
+/// The first of these indices that is not within so many elements, or kNoIndex.
+std::int64_t first_outside(const std::int64_t* index, std::int64_t first, std::int64_t last, std::int64_t elements) {
+  const auto is_within = [&](std::int64_t i) {
+    return static_cast<std::uint64_t>(index[i]) < static_cast<std::uint64_t>(elements);
+  };
+  bool are_within = true;
+  for (std::int64_t i = first; i < last; ++i) are_within &= is_within(i);
+  if (are_within) return kNoIndex;
+  while (is_within(first)) ++first;
+  return first;
+}
+
+/// take_elements of indices that do not count from the end: each range is looked at while it comes into the caches.
+KernelError project_elements(void* to, const std::int64_t* index, std::int64_t length, const void* content,
+                             std::int64_t elements, std::int64_t bytes) {
+  const std::int64_t n = count_of(length);
+  const int size = element_size(bytes);
+  std::int64_t bad = kNoIndex;
+  const KernelError error = run(
+      [&] {
+        const Indices all(index, n);
+        const SelectColumn whole(content, elements, to, n, size);  // both are looked at before ranges of them are taken
+        bad = first_bad_of_ranges(n, [&](std::int64_t first, std::int64_t last) {
+          const std::int64_t outside = first_outside(index, first, last, elements);
+          if (outside != kNoIndex) return outside;
+          auto* const out = static_cast<std::byte*>(to) + first * size;
+          const SelectColumn column(content, elements, out, last - first, size);
+          take(seq, Indices(index + first, last - first), std::span(&column, 1));
+          return kNoIndex;
+        });
+      },
+      [](const Error&) -> Answer { return {}; });
+  return bad == kNoIndex ? error : failure("index out of range", bad, index[bad]);
+}
+
 }  // namespace
 }  // namespace upsweep::awkward
 
@@ -191,4 +226,8 @@ KernelError awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room
 KernelError awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex, const void* content,
                                     int64_t lencontent, int64_t bytes) {
   return upsweep::awkward::take_elements(to, fromindex, lenindex, content, lencontent, bytes);
+}
+KernelError awkward_upsweep_project_64(void* to, const int64_t* fromindex, int64_t lenindex, const void* content,
+                                       int64_t lencontent, int64_t bytes) {
+  return upsweep::awkward::project_elements(to, fromindex, lenindex, content, lencontent, bytes);
 }
