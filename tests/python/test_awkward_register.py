@@ -12,8 +12,10 @@ ak = pytest.importorskip("awkward")
 cpu_kernels = pytest.importorskip("awkward_cpp.cpu_kernels")
 
 import upsweep.awkward
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from upsweep import _libraries
-from upsweep.awkward import _signatures, _table
+from upsweep.awkward import _carries, _joins, _signatures, _table, _ufuncs
 
 SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
 AWKWARDS = dict(cpu_kernels.kernel)  # as they were before any test
@@ -50,6 +52,21 @@ def test_registers_and_undoes():
     assert "_getitem" not in vars(ak.contents.ListOffsetArray)
     upsweep.awkward.unregister()
     assert cpu_kernels.kernel == AWKWARDS
+
+
+def test_puts_every_hook_and_takes_it_back():
+    hooks = all_hooks()
+    before = [vars(hook.owner).get(hook.name) for hook in hooks]
+    assert len(hooks) > 10
+    with upsweep.awkward.kernels():
+        for hook, theirs in zip(hooks, before):
+            assert vars(hook.owner)[hook.name] is not theirs, hook.path
+    assert [vars(hook.owner).get(hook.name) for hook in hooks] == before
+
+
+def all_hooks():
+    with upsweep.awkward.kernels():
+        return _table._registration._hooks._hooks
 
 
 def test_stands_in_for_every_kernel_that_it_names():
@@ -194,6 +211,12 @@ def test_leaves_methods_whose_arguments_have_changed(monkeypatch, register_in):
     assert "_getitem" not in vars(ak.contents.ListOffsetArray)
 
 
+def test_leaves_functions_that_are_gone(monkeypatch, register_in):
+    monkeypatch.delattr(ak.operations, "ak_mean")
+    (message,) = register_in(dict(AWKWARDS), "58")
+    assert "1 kernels have changed there, and stay Awkward's (awkward.operations._impl)" in message
+
+
 @pytest.mark.parametrize("table", [{}, {SUM: object()}])
 def test_leaves_a_table_that_it_does_not_know(register_in, table):
     before = dict(table)
@@ -259,6 +282,7 @@ FIRST, LIKE, OTHER = arrays()
 MASK = ak.values_astype(FIRST > 0, bool)
 PERMUTED = FIRST[np.random.default_rng(3).permutation(len(FIRST))]
 MISSING = ak.mask(FIRST, MASK)
+RECORDS = ak.zip({"a": FIRST, "b": LIKE})
 NESTED = ak.unflatten(FIRST, ak.num(ak.unflatten(np.zeros(len(FIRST)), [3, 0, 7, len(FIRST) - 10])))
 OPERATIONS = {
     "mask": lambda: FIRST[MASK],
@@ -323,6 +347,37 @@ OPERATIONS = {
     "sum across lists": lambda: ak.sum(FIRST, axis=0),
     "sums of permuted lists": lambda: PERMUTED + PERMUTED,
     "broadcast": lambda: FIRST + np.arange(len(FIRST)),
+    "concatenate permuted lists": lambda: ak.concatenate([PERMUTED, FIRST[::-1], OTHER], axis=1),
+    "concatenate records": lambda: ak.concatenate([RECORDS, RECORDS[::-1]], axis=1),
+    "concatenate records with other fields": lambda: ak.concatenate([RECORDS, ak.zip({"a": OTHER})], axis=1),
+    "concatenate named records": lambda: ak.concatenate([ak.with_name(RECORDS, "P"), RECORDS], axis=1),
+    "concatenate options": lambda: ak.concatenate([FIRST, MISSING], axis=1),
+    "concatenate with a number": lambda: ak.concatenate([FIRST, 7.0], axis=1),
+    "concatenate nested lists": lambda: ak.concatenate([NESTED, NESTED], axis=1),
+    "concatenate inner lists": lambda: ak.concatenate([NESTED, NESTED], axis=2),
+    "field of carried records": lambda: RECORDS[::-1].b,
+    "field of chosen records": lambda: ak.flatten(RECORDS)[np.arange(-1, -50_000, -1)].b,
+    "records carried": lambda: ak.to_packed(RECORDS[np.arange(20_000) * 2]),
+    "cartesian of records": lambda: ak.cartesian({"x": RECORDS[:20_000], "y": FIRST[:20_000]}),
+    "cartesian of records, nested": lambda: ak.cartesian([FIRST[:20_000], RECORDS[20_000:40_000]], nested=True),
+    "cartesian of three": lambda: ak.cartesian([FIRST[:20_000], OTHER[:20_000], LIKE[:20_000]]),
+    "broadcast options": lambda: FIRST + ak.mask(np.arange(len(FIRST)), ak.num(FIRST) > 2),
+    "broadcast records": lambda: ak.broadcast_arrays(ak.zip({"a": np.arange(len(FIRST))}), FIRST)[0],
+    "where with a number": lambda: ak.where(MASK, FIRST, 0.0),
+    "where with other types": lambda: ak.where(MASK, FIRST, ak.values_astype(LIKE, np.int64)),
+    "where with options": lambda: ak.where(MASK, MISSING, LIKE),
+    "where with records": lambda: ak.where(ak.num(FIRST) > 2, ak.firsts(RECORDS), ak.firsts(RECORDS[::-1])),
+    "mean of integers": lambda: ak.mean(ak.values_astype(LIKE * 100, np.int64), axis=-1),
+    "mean of float32": lambda: ak.mean(ak.values_astype(FIRST, np.float32), axis=1),
+    "mean of booleans": lambda: ak.mean(MASK, axis=1),
+    "mean of complex numbers": lambda: ak.mean(FIRST + 1j, axis=1),
+    "mean of permuted lists": lambda: ak.mean(PERMUTED, axis=1),
+    "mean, of a part": lambda: ak.mean(FIRST[7:], axis=1),
+    "mean with weights": lambda: ak.mean(FIRST, weight=LIKE, axis=1),
+    "mean, kept": lambda: ak.mean(FIRST, axis=1, keepdims=True),
+    "mean, masked": lambda: ak.mean(FIRST, axis=1, mask_identity=True),
+    "mean of options": lambda: ak.mean(MISSING, axis=1),
+    "mean of nested lists": lambda: ak.mean(NESTED, axis=-1),
     "option carried": lambda: MISSING[:, ::-1],
     "unions": lambda: ak.concatenate([ak.concatenate([FIRST[:99], ak.Array(["a"] * 99)]), ak.Array([True, False])]),
 }
@@ -372,3 +427,174 @@ def test_errors(name):
 def test_examples_of_docstrings():
     results = doctest.testmod(_table)
     assert results.attempted == 7 and results.failed == 0
+
+
+# -------------------------------------------------------------------------------------------- the same, of arrays of any shape
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Hooks act on arrays of a few elements, in pieces of two."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_carries, "MANY", 0)
+        patch.setattr(_joins, "MANY", 0)
+        patch.setattr(_ufuncs, "LARGE", 0)
+        patch.setattr(_ufuncs, "PIECE", 2)
+        patch.setattr(_ufuncs, "LEAST_PIECE", 2)
+        yield
+
+
+NUMBERS = st.sampled_from(["bool", "int8", "uint32", "int64", "float32", "float64", "complex128"])
+
+
+@st.composite
+def some_lists(draw, count=None, options=True):
+    """Lists of numbers or of records, some of them missing, sliced, permuted or with starts and stops."""
+    counts = draw(st.lists(st.integers(0, 4), min_size=count or 0, max_size=count or 6))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    spare = draw(st.integers(0, 2))
+    numbers = rng.integers(-9, 9, sum(counts) + spare).astype(draw(NUMBERS))
+    content = ak.contents.NumpyArray(numbers)
+    if draw(st.booleans()) and options:
+        content = ak.contents.ByteMaskedArray(ak.index.Index8(rng.integers(0, 2, len(numbers))), content, True)
+    if draw(st.booleans()):
+        content = ak.contents.RecordArray([content, ak.contents.NumpyArray(np.arange(len(numbers)))], ["x", "y"])
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) + draw(st.integers(0, spare))
+    array = ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(offsets), content))
+    order = rng.permutation(len(counts)) if draw(st.booleans()) else slice(None)
+    return array[order]
+
+
+def outcome(operation):
+    """What an operation gives, packed, or its error."""
+    try:
+        form, length, buffers = ak.to_buffers(ak.to_packed(operation()))
+    except (ValueError, TypeError, IndexError) as error:
+        return type(error), str(error).split("(in compiled code")[0]
+    return form, length, {name: (buffer.dtype, buffer.tobytes()) for name, buffer in buffers.items()}
+
+
+def same_outcome(operation):
+    theirs = outcome(operation)
+    with upsweep.awkward.kernels():
+        assert outcome(operation) == theirs
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_operations_on_any_lists(few, data):
+    a = data.draw(some_lists())
+    b = data.draw(some_lists(len(a)) if len(a) else some_lists())
+    index = data.draw(st.lists(st.integers(-len(a) - 1, len(a)), max_size=5))
+    same_outcome(lambda: a)
+    same_outcome(lambda: ak.flatten(a))
+    same_outcome(lambda: a[np.array(index, np.int64)])
+    same_outcome(lambda: a[np.array(index, np.int64)][:, ::-1])
+    same_outcome(lambda: ak.concatenate([a, b], axis=1))
+    same_outcome(lambda: ak.concatenate([a, b, a], axis=-1))
+    same_outcome(lambda: ak.cartesian([a, b]))
+    same_outcome(lambda: ak.cartesian({"a": a, "b": b}, nested=True))
+    same_outcome(lambda: ak.combinations(a, 2))
+    same_outcome(lambda: ak.mean(a, axis=1))
+    same_outcome(lambda: ak.mean(a, axis=-1, keepdims=True))
+    same_outcome(lambda: ak.where(ak.num(a) > 1, a, b))
+    same_outcome(lambda: ak.broadcast_arrays(np.arange(len(a)), a)[0])
+
+
+@settings(deadline=None, max_examples=150)
+@given(some_lists(options=False), some_lists(options=False), st.data())
+def test_fields_and_sums_of_any_lists(few, a, b, data):
+    index = np.array(data.draw(st.lists(st.integers(-3, 12), max_size=9)), np.int64)
+    if a.fields:
+        same_outcome(lambda: ak.flatten(a)[index].y)
+        same_outcome(lambda: a[::-1].x + 1)
+        a = a.x
+    same_outcome(lambda: ak.flatten(a)[index])
+    same_outcome(lambda: a * a)
+    same_outcome(lambda: a + b)
+    same_outcome(lambda: a + np.arange(len(a)))
+    same_outcome(lambda: ak.where(a == 0, a, a + 1))
+    same_outcome(lambda: ak.concatenate([a, a], axis=1) ** 2)
+
+
+def test_positions_out_of_range(few):
+    records = ak.contents.RecordArray([ak.contents.NumpyArray(np.arange(3.0))], ["x"])
+    for index in ([0, 3], [-4, 0], [2, -3]):
+        lazy = ak.contents.IndexedArray(ak.index.Index64(np.array(index)), records)
+        same_outcome(lambda lazy=lazy: ak.Array(lazy).x)
+        same_outcome(lambda index=index: ak.Array(records)[index].x)
+
+
+# --------------------------------------------------------------------------------------------------------- ufuncs in pieces
+
+REAL = np.random.default_rng(5).normal(size=400_000)
+UFUNCS = {
+    "of two arrays": lambda x: x + x[::-1],
+    "of an array and a number": lambda x: 2 * x,
+    "of a NumPy number": lambda x: np.float32(2) * ak.values_astype(x, np.float32),
+    "of an integer and floats": lambda x: x ** ak.values_astype(x * 3, np.int16),
+    "of bytes": lambda x: ak.values_astype(x, np.int8) + np.int8(100),
+    "of integers and booleans": lambda x: ak.values_astype(x * 9, np.int32) + (x > 0),
+    "of one array": lambda x: np.cos(x),
+    "with a comparison": lambda x: x > 1,
+    "of booleans": lambda x: ~((x > 0) & (x < 1)),
+    "of complex numbers": lambda x: np.exp(1j * x),
+    "of every second": lambda x: np.sinh(ak.Array(np.asarray(x)[::2])),
+    "with two results": lambda x: ak.Array(np.modf(x)[0]),
+    "of dates": lambda x: ak.Array(np.asarray(x * 9e9).astype("datetime64[s]")) + np.timedelta64(1, "s"),
+    "of lists": lambda x: np.arctan2(ak.unflatten(x, 4), ak.unflatten(x, 4) + 1),
+}
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_in_pieces(name):
+    same(lambda: UFUNCS[name](ak.Array(REAL)))
+
+
+def test_ufuncs_on_one_thread():
+    with upsweep.options(threads=1):
+        same(lambda: ak.Array(REAL) * 2)
+
+
+ROOTS = np.concatenate([np.ones(300_000), [-1.0, 0.0], np.ones(300_000), [-2.0]])
+
+
+def test_ufuncs_warn_once():
+    def warned():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            np.sqrt(ak.Array(ROOTS))
+            np.log(ak.Array(ROOTS))
+            ak.Array(ROOTS * 1e300) * 1e300
+            with np.errstate(all="ignore"):
+                np.sqrt(ak.Array(ROOTS))
+        return sorted((each.category, str(each.message)) for each in caught if each.category is RuntimeWarning)
+
+    theirs = warned()
+    assert len(theirs) == 4
+    with upsweep.awkward.kernels():
+        assert warned() == theirs
+
+
+def test_ufuncs_raise_what_the_caller_wants_raised():
+    with upsweep.awkward.kernels(), np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="in sqrt"):
+        np.sqrt(ak.Array(ROOTS))
+
+
+def test_ufuncs_of_threads():
+    array = ak.Array(REAL)
+    expected = np.cos(array).to_numpy()
+    differ = []
+
+    def work():
+        for _ in range(20):
+            if not np.array_equal(np.cos(array).to_numpy(), expected):
+                differ.append(1)
+
+    with upsweep.awkward.kernels():
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not differ

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_carries.py: elements taken by position, by several threads and without the steps before: carries and projections.
+import numpy as np
+
+import awkward as ak
+from upsweep.awkward._native import MANY, is_index, is_moved
+
+SIZES = "awkward_RegularArray_getitem_next_range_spreadadvanced_64"
+PARENTS = "awkward_ListOffsetArray64_reduce_local_nextparents_64"
+
+
+def hooks(native):
+    contents = ak.contents
+    numpy_like = type(ak._backends.numpy.NumpyBackend.instance().nplike)
+    carry = "self carry allow_lazy"
+
+    def taken(name, index, data):
+        """The elements of `data` at these positions; None where the function has not done it."""
+        if len(index) < MANY or not (is_index(index) and is_moved(data)):
+            return None
+        out = np.empty(len(index), data.dtype)
+        return out if native.call(name, out, index, len(index), data, len(data), data.itemsize) else None
+
+    def carry_numbers(theirs):
+        def _carry(array, carry, allow_lazy):
+            index = carry._data
+            out = taken("awkward_upsweep_take_64", index, array._data)
+            if out is None:
+                return theirs(array, carry, allow_lazy)
+            return contents.NumpyArray(out, parameters=array._parameters, backend=array._backend)
+
+        return _carry
+
+    def carry_records(theirs):
+        """Records stay where they are: their positions are checked and copied."""
+
+        def _carry(array, carry, allow_lazy):
+            index = carry._data
+            if not allow_lazy or len(index) < MANY or not is_index(index):
+                return theirs(array, carry, allow_lazy)
+            positions = np.empty(len(index), np.int64)
+            if not native.call("awkward_upsweep_positions_64", positions, index, len(index), array._length):
+                return theirs(array, carry, allow_lazy)
+            return contents.IndexedArray(ak.index.Index64(positions), array, parameters=None)
+
+        return _carry
+
+    def carry_offsets(theirs):
+        def _carry(array, carry, allow_lazy):
+            offsets = array._offsets._data
+            starts = taken("awkward_upsweep_take_64", carry._data, offsets[:-1])
+            stops = None if starts is None else taken("awkward_upsweep_take_64", carry._data, offsets[1:])
+            if stops is None:
+                return theirs(array, carry, allow_lazy)
+            index = ak.index.Index64
+            return contents.ListArray(index(starts), index(stops), array._content, parameters=array._parameters)
+
+        return _carry
+
+    def project(theirs):
+        """Numbers by an index: it is checked as they are taken."""
+
+        def project(array, mask=None):
+            numbers = array._content
+            if mask is not None or type(numbers) is not contents.NumpyArray or array._parameters:
+                return theirs(array, mask)
+            out = taken("awkward_upsweep_project_64", array._index._data, numbers._data)
+            if out is None:
+                return theirs(array, mask)
+            return contents.NumpyArray(out, parameters=numbers._parameters, backend=numbers._backend)
+
+        return project
+
+    def gather(theirs):
+        """Lists of numbers, gathered without positions."""
+
+        def _broadcast_tooffsets64(lists, offsets):
+            starts, stops, ends, content = lists._starts._data, lists._stops._data, offsets._data, lists._content
+            if (
+                type(content) is not contents.NumpyArray
+                or len(starts) < MANY
+                or len(stops) < len(starts)
+                or len(ends) != len(starts) + 1
+                or not (is_index(starts) and is_index(stops) and is_index(ends) and is_moved(content._data))
+                or ends[0] != 0
+            ):
+                return theirs(lists, offsets)
+            data = content._data
+            out = np.empty(max(int(ends[-1]), 0), data.dtype)
+            bounds = (ends, len(starts), starts, stops)
+            if not native.call("awkward_upsweep_pack_64", out, *bounds, data, len(data), data.itemsize):
+                return theirs(lists, offsets)
+            packed = contents.NumpyArray(out, parameters=content._parameters, backend=content._backend)
+            return contents.ListOffsetArray(offsets, packed, parameters=lists._parameters)
+
+        return _broadcast_tooffsets64
+
+    def spread(theirs):
+        """An element for each of a list's: lists of one element, broadcast."""
+
+        def _broadcast_tooffsets64(lists, offsets):
+            ends, content = offsets._data, lists._content
+            n = len(ends) - 1
+            if lists._size != 1 or n < MANY or n != lists._length or not is_index(ends) or ends[0] != 0 or ends[-1] < 0:
+                return theirs(lists, offsets)
+            elements = int(ends[-1])
+            if type(content) is contents.NumpyArray and is_moved(content._data) and len(content._data) >= n:
+                out = np.empty(elements, content._data.dtype)
+                if not native.call("awkward_upsweep_spread_64", out, content._data, ends, n, out.itemsize):
+                    return theirs(lists, offsets)
+                broadcast = contents.NumpyArray(out, parameters=content._parameters, backend=content._backend)
+            else:
+                parents = np.empty(elements, np.int64)
+                if not native.call(PARENTS, parents, ends, n, elements):
+                    return theirs(lists, offsets)
+                broadcast = content._carry(ak.index.Index64(parents), True)
+            return contents.ListOffsetArray(offsets, broadcast, parameters=lists._parameters)
+
+        return _broadcast_tooffsets64
+
+    def repeat(theirs):
+        def repeat(self, x, repeats, *, axis=None):
+            if axis is not None or not isinstance(repeats, (int, np.integer)) or not is_index(x) or len(x) * repeats < MANY:
+                return theirs(self, x, repeats, axis=axis)
+            out = np.empty(len(x) * int(repeats), np.int64)
+            return out if native.call(SIZES, out, x, len(x), int(repeats)) else theirs(self, x, repeats, axis=axis)
+
+        return repeat
+
+    def array_equal(theirs):
+        """Offsets that are the same memory need not be read."""
+
+        def array_equal(self, x1, x2, *, equal_nan=False):
+            if not (is_index(x1) and is_index(x2)) or len(x1) != len(x2) or len(x1) < MANY:
+                return theirs(self, x1, x2, equal_nan=equal_nan)
+            return x1.ctypes.data == x2.ctypes.data or native.call("awkward_upsweep_equal", x1, x2, x1.nbytes)
+
+        return array_equal
+
+    return [
+        (contents.NumpyArray, "_carry", carry_numbers, carry),
+        (contents.RecordArray, "_carry", carry_records, carry),
+        (contents.ListOffsetArray, "_carry", carry_offsets, carry),
+        (contents.IndexedArray, "project", project, "self mask"),
+        (contents.ListArray, "_broadcast_tooffsets64", gather, "self offsets"),
+        (contents.RegularArray, "_broadcast_tooffsets64", spread, "self offsets"),
+        (numpy_like, "repeat", repeat, "self x repeats axis"),
+        (numpy_like, "array_equal", array_equal, "self x1 x2 equal_nan"),
+    ]

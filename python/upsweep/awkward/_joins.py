@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_joins.py: several arrays made one, and means, in one pass each: concatenate, where, mean.
+import numpy as np
+
+import awkward as ak
+from upsweep.awkward._layouts import is_inner
+from upsweep.awkward._native import MANY, addresses, is_index, is_moved
+
+
+def hooks(native):
+    contents = ak.contents
+
+    def concatenate(theirs):
+        def _impl(arrays, axis, mergebool, highlevel, behavior, attrs):
+            if axis == 1 and type(arrays) in (list, tuple) and len(arrays) > 1 and behavior is None and attrs is None:
+                layouts = [lists_of(array) for array in arrays]
+                if None not in layouts:
+                    joined = joined_lists(native, layouts, mergebool)
+                    if joined is not None:
+                        return ak.Array(joined) if highlevel else joined
+            return theirs(arrays, axis, mergebool, highlevel, behavior, attrs)
+
+        return _impl
+
+    def simplified(theirs):
+        def simplified(
+            cls, tags, index, contents, *, parameters=None, mergebool=False, mergecastable="same_kind", dropunused=False
+        ):
+            if parameters is None and not dropunused and len(tags._data) >= MANY:
+                chosen = chosen_numbers(native, tags._data, index._data, contents)
+                if chosen is not None:
+                    return chosen
+            return theirs(
+                tags,
+                index,
+                contents,
+                parameters=parameters,
+                mergebool=mergebool,
+                mergecastable=mergecastable,
+                dropunused=dropunused,
+            )
+
+        return classmethod(simplified)
+
+    def mean(theirs):
+        def _impl(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs):
+            if weight is None and is_inner(axis) and not (keepdims or mask_identity) and behavior is None and attrs is None:
+                lists = lists_of(x)
+                if lists is not None and has_numbers(lists):
+                    means = mean_of_lists(native, lists)
+                    if means is not None:
+                        return ak.Array(means) if highlevel else means
+            return theirs(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs)
+
+        return _impl
+
+    return [
+        (
+            module_of("ak_concatenate"),
+            "_impl",
+            concatenate,
+            "arrays axis mergebool highlevel behavior attrs",
+        ),
+        (
+            module_of("ak_mean"),
+            "_impl",
+            mean,
+            "x weight axis keepdims mask_identity highlevel behavior attrs",
+        ),
+        (
+            contents.UnionArray,
+            "simplified",
+            simplified,
+            "tags index contents parameters mergebool mergecastable dropunused",
+        ),
+    ]
+
+
+def module_of(name):
+    """The module of an operation, whose functions it looks up by name."""
+    return getattr(ak.operations, name, ak.operations)  # where it is gone, its function is missing there
+
+
+def lists_of(array):
+    """The layout of an array of many lists, one with no names, behaviour or parameters of its own; else None."""
+    if type(array) is not ak.Array or array._attrs or array._behavior is not None:
+        return None
+    lists = array._layout
+    if type(lists) not in (ak.contents.ListOffsetArray, ak.contents.ListArray) or lists._parameters or lists.length < MANY:
+        return None
+    return lists if type(lists._backend) is ak._backends.numpy.NumpyBackend else None
+
+
+def are_numbers(content):
+    return type(content) is ak.contents.NumpyArray and not content._parameters and is_moved(content._data)
+
+
+def has_numbers(lists):
+    return are_numbers(lists._content) and lists._content._data.dtype.kind in "biuf"
+
+
+def joined_lists(native, layouts, mergebool):
+    """The lists of several arrays, each after those before it: of numbers of one type, or of records that can be merged."""
+    first, *others = (lists._content for lists in layouts)
+    if len({lists.length for lists in layouts}) != 1:
+        return None
+    if are_numbers(first):
+        if not all(are_numbers(each) and each._data.dtype == first._data.dtype for each in others):
+            return None
+    elif type(first) is not ak.contents.RecordArray or not all(
+        type(each) is ak.contents.RecordArray and first._mergeable_next(each, mergebool, "same_kind") for each in others
+    ):
+        return None
+    flat = [lists._offsets_and_flattened(axis=1, depth=1) for lists in layouts]
+    offsets = [each._data for each, _ in flat]
+    elements = [content for _, content in flat]
+    if not all(is_index(each) for each in offsets):
+        return None
+    if are_numbers(first):
+        if not all(are_numbers(each) for each in elements):
+            return None
+        data, size, dtype = [each._data for each in elements], first._data.itemsize, first._data.dtype
+    else:
+        data, size, dtype = [], 0, np.dtype(np.int64)
+    lengths = np.array([each.length for each in elements], np.int64)
+    joined = np.empty(len(offsets[0]), np.int64)
+    out = np.empty(sum(int(each[-1]) for each in offsets), dtype)
+    sources = (addresses(offsets), addresses(data), lengths, len(offsets), len(joined) - 1)
+    if not native.call("awkward_upsweep_concatenate_64", joined, out, *sources, size):
+        return None
+    content = ak.contents.NumpyArray(out) if size else records(elements, out)
+    return None if content is None else ak.contents.ListOffsetArray(ak.index.Index64(joined), content)
+
+
+def records(arrays, positions):
+    """Records stay where they are, in all arrays one after the other."""
+    merged = arrays[0]._mergemany(arrays[1:])
+    if type(merged) is not ak.contents.RecordArray:
+        return None
+    return ak.contents.IndexedArray(ak.index.Index64(positions), merged)
+
+
+def chosen_numbers(native, tags, index, arrays):
+    """A union of numbers of one type: its elements."""
+    first = arrays[0]
+    if not (type(tags) is np.ndarray and tags.dtype == np.int8 and is_index(index) and len(index) >= len(tags)):
+        return None
+    if not all(are_numbers(each) and each._data.dtype == first._data.dtype for each in arrays):
+        return None
+    data = [each._data for each in arrays]
+    lengths = np.array([len(each) for each in data], np.int64)
+    out = np.empty(len(tags), data[0].dtype)
+    sources = (addresses(data), lengths, len(data))
+    if not native.call("awkward_upsweep_choose_64", out, tags, index, len(tags), *sources, out.itemsize):
+        return None
+    return ak.contents.NumpyArray(out)
+
+
+def mean_of_lists(native, lists):
+    lists = lists.to_ListOffsetArray64(True)
+    sums = ak.operations.ak_sum._impl(lists, 1, False, False, False, None, None, dtype=np.float64)
+    if type(sums) is not ak.contents.NumpyArray or sums._data.dtype != np.float64:
+        return None
+    out, offsets = sums._data, lists._offsets._data
+    return sums if native.call("awkward_upsweep_mean_64", out, offsets, len(out)) else None
