@@ -439,8 +439,8 @@ def few():
         patch.setattr(_carries, "MANY", 0)
         patch.setattr(_joins, "MANY", 0)
         patch.setattr(_ufuncs, "LARGE", 0)
-        patch.setattr(_ufuncs, "PIECE", 2)
-        patch.setattr(_ufuncs, "LEAST_PIECE", 2)
+        patch.setattr(_ufuncs, "PAGE", 16)
+        patch.setattr(_ufuncs, "LEAST", 1)
         yield
 
 
@@ -480,7 +480,7 @@ def same_outcome(operation):
         assert outcome(operation) == theirs
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_operations_on_any_lists(few, data):
     a = data.draw(some_lists())
@@ -501,7 +501,7 @@ def test_operations_on_any_lists(few, data):
     same_outcome(lambda: ak.broadcast_arrays(np.arange(len(a)), a)[0])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=40)
 @given(some_lists(options=False), some_lists(options=False), st.data())
 def test_fields_and_sums_of_any_lists(few, a, b, data):
     index = np.array(data.draw(st.lists(st.integers(-3, 12), max_size=9)), np.int64)
@@ -539,27 +539,46 @@ UFUNCS = {
     "with a comparison": lambda x: x > 1,
     "of booleans": lambda x: ~((x > 0) & (x < 1)),
     "of complex numbers": lambda x: np.exp(1j * x),
-    "of every second": lambda x: np.sinh(ak.Array(np.asarray(x)[::2])),
-    "with two results": lambda x: ak.Array(np.modf(x)[0]),
-    "of dates": lambda x: ak.Array(np.asarray(x * 9e9).astype("datetime64[s]")) + np.timedelta64(1, "s"),
+    "of every second": lambda x: np.sinh(ak.Array(REAL[::2])),
+    "with two results": lambda x: np.modf(x)[0],
+    "of dates": lambda x: ak.Array((REAL * 9e9).astype("datetime64[s]")) + np.timedelta64(1, "s"),
     "of lists": lambda x: np.arctan2(ak.unflatten(x, 4), ak.unflatten(x, 4) + 1),
 }
 
 
+WHOLE = {"with two results", "of dates"}
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """The names of ufuncs that were done in pieces."""
+    done, apply = [], _ufuncs._apply
+
+    def spy(ufunc, *args):
+        done.append(ufunc.__name__)
+        apply(ufunc, *args)
+
+    monkeypatch.setattr(_ufuncs, "_apply", spy)
+    return done
+
+
 @pytest.mark.parametrize("name", UFUNCS)
-def test_ufuncs_in_pieces(name):
-    same(lambda: UFUNCS[name](ak.Array(REAL)))
+def test_ufuncs_in_pieces(name, in_pieces):
+    array = ak.Array(REAL)
+    same(lambda: UFUNCS[name](array))
+    assert (len(in_pieces) > 0) == (name not in WHOLE)
 
 
-def test_ufuncs_on_one_thread():
+def test_ufuncs_on_one_thread(in_pieces):
     with upsweep.options(threads=1):
         same(lambda: ak.Array(REAL) * 2)
+    assert in_pieces == []
 
 
 ROOTS = np.concatenate([np.ones(300_000), [-1.0, 0.0], np.ones(300_000), [-2.0]])
 
 
-def test_ufuncs_warn_once():
+def test_ufuncs_warn_once(in_pieces):
     def warned():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -574,6 +593,7 @@ def test_ufuncs_warn_once():
     assert len(theirs) == 4
     with upsweep.awkward.kernels():
         assert warned() == theirs
+    assert in_pieces == ["sqrt", "log", "multiply", "sqrt"]
 
 
 def test_ufuncs_raise_what_the_caller_wants_raised():
@@ -581,7 +601,7 @@ def test_ufuncs_raise_what_the_caller_wants_raised():
         np.sqrt(ak.Array(ROOTS))
 
 
-def test_ufuncs_of_threads():
+def test_ufuncs_of_threads(in_pieces):
     array = ak.Array(REAL)
     expected = np.cos(array).to_numpy()
     differ = []
@@ -597,4 +617,4 @@ def test_ufuncs_of_threads():
             thread.start()
         for thread in threads:
             thread.join()
-    assert not differ
+    assert not differ and len(in_pieces) == 80

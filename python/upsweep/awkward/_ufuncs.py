@@ -12,8 +12,9 @@ from upsweep._options import current
 
 # From so many elements on it is worth it to wake a thread (some 50 us).
 LARGE = 128 * 1024
-# Elements of a piece at most: outputs of 2 MiB, a page of the larger kind. At least: some 20 us of the fastest ufuncs.
-PIECE, LEAST_PIECE = 256 * 1024, 32 * 1024
+# Bytes of a piece's output, a page of the larger kind: two threads that write to one both wait for it. Where there are few
+# pages, pieces have as many elements as give each thread four, and LEAST at least: some 20 us of the fastest ufuncs.
+PAGE, LEAST = 2 * 1024 * 1024, 32 * 1024
 # What NumPy calls these where it tells of them, and in its settings.
 ERRORS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
@@ -71,7 +72,7 @@ def in_pieces(ufunc, args, shape):
     if threads < 2 or len(shape) != 1 or type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc.signature is not None:
         return None
     known = [_type_of(x, shape) for x in args]
-    if None in known:
+    if any(kind is None for kind in known):  # not `in`: NumPy's float64 is equal to None
         return None
     types = ufunc.resolve_dtypes((*known, None))
     if any(kind.hasobject or kind.kind not in "biufc" for kind in types):
@@ -94,32 +95,41 @@ def _type_of(x, shape):
 
 
 def _apply(ufunc, wholes, types, out, threads):
-    size = len(out)
-    piece = max(LEAST_PIECE, min(PIECE, -(-size // (4 * threads)) + 1023 & ~1023))
-    pieces = collections.deque(range(0, size, piece))
+    pieces = collections.deque(_pieces(out, threads))
     told = {}  # kind of error → a piece that has it
 
-    def apply(begin, to):
-        end = min(begin + piece, size)
+    def apply(begin, end):
         parts = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
-        ufunc(*parts, out=to[begin:end])
+        ufunc(*parts, out=out[begin:end])
 
     def work():
         while True:
             try:
-                begin = pieces.popleft()
+                piece = pieces.popleft()
             except IndexError:
                 return
-            with np.errstate(all="call", call=lambda error, _, begin=begin: told.setdefault(ERRORS[error], begin)):
-                apply(begin, out)
+            with np.errstate(all="call", call=lambda error, _, piece=piece: told.setdefault(ERRORS[error], piece)):
+                apply(*piece)
 
     _pool.run(work, threads)
-    _tell(told, lambda begin: apply(begin, out))
+    _tell(told, lambda piece: apply(*piece))
+
+
+def _pieces(out, threads):
+    """Where pieces begin and end: at pages, where each thread has four and more."""
+    size = len(out)
+    if out.nbytes >= 4 * threads * PAGE:
+        step = PAGE // out.itemsize
+        ends = list(range(-out.ctypes.data % PAGE // out.itemsize or step, size, step))
+    else:
+        step = max(LEAST, -(-size // (4 * threads)))
+        ends = list(range(step, size, step))
+    return zip([0, *ends], [*ends, size])
 
 
 def _tell(told, again):
     """Errors that the caller is to know of: a piece that has one is done again as the caller has it, who is told once."""
-    told = {kind: begin for kind, begin in told.items() if np.geterr()[kind] != "ignore"}
+    told = {kind: piece for kind, piece in told.items() if np.geterr()[kind] != "ignore"}
     while told:
         kind = next(iter(told))
         others = {other: "ignore" for other in ERRORS.values() if other != kind}
