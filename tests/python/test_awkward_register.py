@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_awkward_register.py: upsweep's kernels in Awkward Array's table: put there, taken back, and equal to its own.
+import contextlib
 import ctypes
 import doctest
 import threading
@@ -15,7 +16,7 @@ import upsweep.awkward
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from upsweep import _libraries
-from upsweep.awkward import _carries, _joins, _signatures, _table, _ufuncs
+from upsweep.awkward import _carries, _joins, _memory, _signatures, _table, _ufuncs
 
 SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
 AWKWARDS = dict(cpu_kernels.kernel)  # as they were before any test
@@ -432,7 +433,7 @@ def test_examples_of_docstrings():
 # -------------------------------------------------------------------------------------------- the same, of arrays of any shape
 
 
-@pytest.fixture(scope="module")
+@contextlib.contextmanager
 def few():
     """Hooks act on arrays of a few elements, in pieces of two."""
     with pytest.MonkeyPatch.context() as patch:
@@ -476,13 +477,13 @@ def outcome(operation):
 
 def same_outcome(operation):
     theirs = outcome(operation)
-    with upsweep.awkward.kernels():
+    with few(), upsweep.awkward.kernels():
         assert outcome(operation) == theirs
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=100)
 @given(st.data())
-def test_operations_on_any_lists(few, data):
+def test_operations_on_any_lists(data):
     a = data.draw(some_lists())
     b = data.draw(some_lists(len(a)) if len(a) else some_lists())
     index = data.draw(st.lists(st.integers(-len(a) - 1, len(a)), max_size=5))
@@ -501,9 +502,9 @@ def test_operations_on_any_lists(few, data):
     same_outcome(lambda: ak.broadcast_arrays(np.arange(len(a)), a)[0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=100)
 @given(some_lists(options=False), some_lists(options=False), st.data())
-def test_fields_and_sums_of_any_lists(few, a, b, data):
+def test_fields_and_sums_of_any_lists(a, b, data):
     index = np.array(data.draw(st.lists(st.integers(-3, 12), max_size=9)), np.int64)
     if a.fields:
         same_outcome(lambda: ak.flatten(a)[index].y)
@@ -517,7 +518,7 @@ def test_fields_and_sums_of_any_lists(few, a, b, data):
     same_outcome(lambda: ak.concatenate([a, a], axis=1) ** 2)
 
 
-def test_positions_out_of_range(few):
+def test_positions_out_of_range():
     records = ak.contents.RecordArray([ak.contents.NumpyArray(np.arange(3.0))], ["x"])
     for index in ([0, 3], [-4, 0], [2, -3]):
         lazy = ak.contents.IndexedArray(ak.index.Index64(np.array(index)), records)
@@ -618,3 +619,77 @@ def test_ufuncs_of_threads(in_pieces):
         for thread in threads:
             thread.join()
     assert not differ and len(in_pieces) == 80
+
+
+# ----------------------------------------------------------------------------------------------------------- memory that is kept
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    monkeypatch.setattr(_memory, "LEAST", 1000)
+    monkeypatch.setattr(_memory, "KEPT", 10_000)
+    memory = _memory.Memory()
+    memory.keep(True)
+    return memory
+
+
+def test_memory_is_used_again_when_no_view_of_it_is_left(memory):
+    first = memory.empty(1000, np.float32)
+    at, view = first.ctypes.data, first[10:20].view(np.int32)
+    view[:] = 7
+    del first
+    assert memory.empty(500, np.int64).ctypes.data != at
+    assert view.tolist() == [7] * 10
+    del view
+    again = memory.empty(450, np.int64)
+    assert again.ctypes.data == at and again.dtype == np.int64 and len(again) == 450 and again.flags.writeable
+
+
+def test_memory_that_is_kept_is_bounded(memory):
+    arrays = [memory.empty(500, np.int64) for _ in range(9)]
+    assert len({each.ctypes.data for each in arrays}) == 9
+    del arrays
+    assert 0 < sum(map(len, memory._idle)) <= 10_000
+    assert not memory._used
+    late = memory.empty(500, np.int64)
+    memory.keep(False)
+    assert memory._idle == []
+    del late
+    assert memory._idle == []
+    assert memory.empty(500, np.int64).base is None
+
+
+def test_memory_of_other_sizes_and_types(memory):
+    large = memory.empty(5000, np.uint8).ctypes.data
+    small = memory.empty(1100, np.uint8)
+    assert small.ctypes.data != large, "more than twice as much is kept for others"
+    assert memory.empty(10, np.float64).base is None
+    assert memory.empty(2000, object).base is None
+
+
+def test_memory_of_threads(memory):
+    differ = []
+
+    def work(number):
+        for i in range(300):
+            array = memory.empty(150 + i % 7, np.int64)
+            array[:] = number
+            if not (array == number).all():
+                differ.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not differ and not memory._used
+
+
+def test_unregister_frees_what_was_kept(monkeypatch):
+    monkeypatch.setattr(_memory, "LEAST", 1000)
+    with upsweep.awkward.kernels():
+        array = ak.Array(REAL) * 2
+        assert array.layout.data.base is not None
+        del array
+        assert len(_memory.memory._idle) == 1
+    assert _memory.memory._idle == []

@@ -3,6 +3,7 @@
 import numpy as np
 
 import awkward as ak
+from upsweep.awkward._memory import memory
 from upsweep.awkward._native import MANY, is_index, is_moved
 
 SIZES = "awkward_RegularArray_getitem_next_range_spreadadvanced_64"
@@ -18,7 +19,7 @@ def hooks(native):
         """The elements of `data` at these positions; None where the function has not done it."""
         if len(index) < MANY or not (is_index(index) and is_moved(data)):
             return None
-        out = np.empty(len(index), data.dtype)
+        out = memory.empty(len(index), data.dtype)
         return out if native.call(name, out, index, len(index), data, len(data), data.itemsize) else None
 
     def carry_numbers(theirs):
@@ -38,7 +39,7 @@ def hooks(native):
             index = carry._data
             if not allow_lazy or len(index) < MANY or not is_index(index):
                 return theirs(array, carry, allow_lazy)
-            positions = np.empty(len(index), np.int64)
+            positions = memory.empty(len(index), np.int64)
             if not native.call("awkward_upsweep_positions_64", positions, index, len(index), array._length):
                 return theirs(array, carry, allow_lazy)
             return contents.IndexedArray(ak.index.Index64(positions), array, parameters=None)
@@ -86,7 +87,7 @@ def hooks(native):
             ):
                 return theirs(lists, offsets)
             data = content._data
-            out = np.empty(max(int(ends[-1]), 0), data.dtype)
+            out = memory.empty(max(int(ends[-1]), 0), data.dtype)
             bounds = (ends, len(starts), starts, stops)
             if not native.call("awkward_upsweep_pack_64", out, *bounds, data, len(data), data.itemsize):
                 return theirs(lists, offsets)
@@ -105,12 +106,12 @@ def hooks(native):
                 return theirs(lists, offsets)
             elements = int(ends[-1])
             if type(content) is contents.NumpyArray and is_moved(content._data) and len(content._data) >= n:
-                out = np.empty(elements, content._data.dtype)
+                out = memory.empty(elements, content._data.dtype)
                 if not native.call("awkward_upsweep_spread_64", out, content._data, ends, n, out.itemsize):
                     return theirs(lists, offsets)
                 broadcast = contents.NumpyArray(out, parameters=content._parameters, backend=content._backend)
             else:
-                parents = np.empty(elements, np.int64)
+                parents = memory.empty(elements, np.int64)
                 if not native.call(PARENTS, parents, ends, n, elements):
                     return theirs(lists, offsets)
                 broadcast = content._carry(ak.index.Index64(parents), True)
@@ -122,7 +123,7 @@ def hooks(native):
         def repeat(self, x, repeats, *, axis=None):
             if axis is not None or not isinstance(repeats, (int, np.integer)) or not is_index(x) or len(x) * repeats < MANY:
                 return theirs(self, x, repeats, axis=axis)
-            out = np.empty(len(x) * int(repeats), np.int64)
+            out = memory.empty(len(x) * int(repeats), np.int64)
             return out if native.call(SIZES, out, x, len(x), int(repeats)) else theirs(self, x, repeats, axis=axis)
 
         return repeat

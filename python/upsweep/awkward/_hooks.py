@@ -3,7 +3,7 @@
 import inspect
 from typing import Any, NamedTuple
 
-from upsweep.awkward import _carries, _joins, _masks, _ufuncs
+from upsweep.awkward import _carries, _joins, _masks, _memory, _ufuncs
 from upsweep.awkward._native import Native
 
 
@@ -30,7 +30,7 @@ class Hooks:
     def __init__(self, library):
         native = Native(library)
         self.functions = native.functions
-        self._hooks = [Hook(*each) for part in (_masks, _carries, _ufuncs, _joins) for each in part.hooks(native)]
+        self._hooks = [Hook(*each) for part in (_masks, _carries, _ufuncs, _joins, _memory) for each in part.hooks(native)]
         self.changed = [hook.path for hook in self._hooks if not hook.is_known()]
         self._undo = []
 
@@ -40,8 +40,10 @@ class Hooks:
         for hook in self._hooks:
             self._undo.append((hook, vars(hook.owner).get(hook.name)))
             setattr(hook.owner, hook.name, hook.make(getattr(hook.owner, hook.name)))
+        _memory.memory.keep(True)
 
     def take_back(self):
+        _memory.memory.keep(False)
         for hook, theirs in self._undo:
             if theirs is None:
                 delattr(hook.owner, hook.name)  # it was inherited

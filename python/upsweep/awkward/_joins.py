@@ -4,6 +4,7 @@ import numpy as np
 
 import awkward as ak
 from upsweep.awkward._layouts import is_inner
+from upsweep.awkward._memory import memory
 from upsweep.awkward._native import MANY, addresses, is_index, is_moved
 
 
@@ -123,8 +124,8 @@ def joined_lists(native, layouts, mergebool):
     else:
         data, size, dtype = [], 0, np.dtype(np.int64)
     lengths = np.array([each.length for each in elements], np.int64)
-    joined = np.empty(len(offsets[0]), np.int64)
-    out = np.empty(sum(int(each[-1]) for each in offsets), dtype)
+    joined = memory.empty(len(offsets[0]), np.int64)
+    out = memory.empty(sum(int(each[-1]) for each in offsets), dtype)
     sources = (addresses(offsets), addresses(data), lengths, len(offsets), len(joined) - 1)
     if not native.call("awkward_upsweep_concatenate_64", joined, out, *sources, size):
         return None
@@ -149,7 +150,7 @@ def chosen_numbers(native, tags, index, arrays):
         return None
     data = [each._data for each in arrays]
     lengths = np.array([len(each) for each in data], np.int64)
-    out = np.empty(len(tags), data[0].dtype)
+    out = memory.empty(len(tags), data[0].dtype)
     sources = (addresses(data), lengths, len(data))
     if not native.call("awkward_upsweep_choose_64", out, tags, index, len(tags), *sources, out.itemsize):
         return None

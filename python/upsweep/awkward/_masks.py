@@ -3,6 +3,7 @@
 import numpy as np
 
 import awkward as ak
+from upsweep.awkward._memory import memory
 from upsweep.awkward._native import are_same, is_moved
 
 
@@ -40,8 +41,8 @@ def select(native, lists, mask):
     # Lists that begin later are rare: what lies before them would have to be left out.
     if offsets[0] != 0 or not 0 < elements <= min(len(booleans), lists._content.length):
         return None
-    kept = np.empty(1, np.int64)
-    new_offsets = np.empty(len(offsets), np.int64)
+    kept = memory.empty(1, np.int64)
+    new_offsets = memory.empty(len(offsets), np.int64)
     if not native.call("awkward_ByteMaskedArray_numnull", kept, booleans, elements, False):
         return None
     content = selected_content(native, lists._content, booleans, offsets, int(kept[0]), new_offsets)
@@ -55,13 +56,13 @@ def selected_content(native, content, booleans, offsets, kept, new_offsets):
     data = content._data if type(content) is ak.contents.NumpyArray else None
     bounds = (offsets, len(offsets) - 1, booleans)
     if data is not None and is_moved(data):
-        out = np.empty(kept, data.dtype)
+        out = memory.empty(kept, data.dtype)
         if not native.call("awkward_upsweep_select_64", new_offsets, out, kept, *bounds, data, data.itemsize):
             return None
         return ak.contents.NumpyArray(out, parameters=content._parameters, backend=content._backend)
     if not native.call("awkward_upsweep_select_64", new_offsets, None, 0, *bounds, None, 0):
         return None
-    positions = np.empty(kept, np.int64)
+    positions = memory.empty(kept, np.int64)
     elements = int(offsets[-1])
     if not native.call("awkward_ByteMaskedArray_getitem_nextcarry_64", positions, booleans, elements, True):
         return None

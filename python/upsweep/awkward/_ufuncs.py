@@ -9,6 +9,7 @@ import numpy as np
 
 import awkward as ak
 from upsweep._options import current
+from upsweep.awkward._memory import memory
 
 # From so many elements on it is worth it to wake a thread (some 50 us).
 LARGE = 128 * 1024
@@ -78,7 +79,7 @@ def in_pieces(ufunc, args, shape):
     if any(kind.hasobject or kind.kind not in "biufc" for kind in types):
         return None
     wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
-    out = np.empty(shape, types[-1])
+    out = memory.empty(shape[0], types[-1])
     _apply(ufunc, wholes, types, out, threads)
     return out
 
