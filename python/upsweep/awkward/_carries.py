@@ -17,7 +17,7 @@ def hooks(native):
 
     def taken(name, index, data):
         """The elements of `data` at these positions; None where the function has not done it."""
-        if len(index) < MANY or not (is_index(index) and is_moved(data)):
+        if not (is_index(index) and is_moved(data)) or len(index) < MANY:
             return None
         out = memory.empty(len(index), data.dtype)
         return out if native.call(name, out, index, len(index), data, len(data), data.itemsize) else None
@@ -37,7 +37,7 @@ def hooks(native):
 
         def _carry(array, carry, allow_lazy):
             index = carry._data
-            if not allow_lazy or len(index) < MANY or not is_index(index):
+            if not allow_lazy or not is_index(index) or len(index) < MANY:
                 return theirs(array, carry, allow_lazy)
             positions = memory.empty(len(index), np.int64)
             if not native.call("awkward_upsweep_positions_64", positions, index, len(index), array._length):
@@ -48,9 +48,9 @@ def hooks(native):
 
     def carry_offsets(theirs):
         def _carry(array, carry, allow_lazy):
-            offsets = array._offsets._data
-            starts = taken("awkward_upsweep_take_64", carry._data, offsets[:-1])
-            stops = None if starts is None else taken("awkward_upsweep_take_64", carry._data, offsets[1:])
+            index, offsets = carry._data, array._offsets._data
+            starts = taken("awkward_upsweep_take_64", index, offsets[:-1]) if is_index(index) else None
+            stops = taken("awkward_upsweep_take_64", index, offsets[1:]) if starts is not None else None
             if stops is None:
                 return theirs(array, carry, allow_lazy)
             index = ak.index.Index64
@@ -79,10 +79,10 @@ def hooks(native):
             starts, stops, ends, content = lists._starts._data, lists._stops._data, offsets._data, lists._content
             if (
                 type(content) is not contents.NumpyArray
+                or not (is_index(starts) and is_index(stops) and is_index(ends) and is_moved(content._data))
                 or len(starts) < MANY
                 or len(stops) < len(starts)
                 or len(ends) != len(starts) + 1
-                or not (is_index(starts) and is_index(stops) and is_index(ends) and is_moved(content._data))
                 or ends[0] != 0
             ):
                 return theirs(lists, offsets)
@@ -101,10 +101,11 @@ def hooks(native):
 
         def _broadcast_tooffsets64(lists, offsets):
             ends, content = offsets._data, lists._content
-            n = len(ends) - 1
-            if lists._size != 1 or n < MANY or n != lists._length or not is_index(ends) or ends[0] != 0 or ends[-1] < 0:
+            if lists._size != 1 or not is_index(ends) or len(ends) <= MANY or len(ends) - 1 != lists._length:
                 return theirs(lists, offsets)
-            elements = int(ends[-1])
+            n, elements = len(ends) - 1, int(ends[-1])
+            if ends[0] != 0 or elements < 0:
+                return theirs(lists, offsets)
             if type(content) is contents.NumpyArray and is_moved(content._data) and len(content._data) >= n:
                 out = memory.empty(elements, content._data.dtype)
                 if not native.call("awkward_upsweep_spread_64", out, content._data, ends, n, out.itemsize):

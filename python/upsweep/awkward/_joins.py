@@ -27,7 +27,7 @@ def hooks(native):
         def simplified(
             cls, tags, index, contents, *, parameters=None, mergebool=False, mergecastable="same_kind", dropunused=False
         ):
-            if parameters is None and not dropunused and len(tags._data) >= MANY:
+            if parameters is None and not dropunused:
                 chosen = chosen_numbers(native, tags._data, index._data, contents)
                 if chosen is not None:
                     return chosen
@@ -87,9 +87,10 @@ def lists_of(array):
     if type(array) is not ak.Array or array._attrs or array._behavior is not None:
         return None
     lists = array._layout
-    if type(lists) not in (ak.contents.ListOffsetArray, ak.contents.ListArray) or lists._parameters or lists.length < MANY:
+    if type(lists) not in (ak.contents.ListOffsetArray, ak.contents.ListArray) or lists._parameters:
         return None
-    return lists if type(lists._backend) is ak._backends.numpy.NumpyBackend else None
+    is_ours = type(lists._backend) is ak._backends.numpy.NumpyBackend
+    return lists if is_ours and lists.length >= MANY else None
 
 
 def are_numbers(content):
@@ -144,7 +145,7 @@ def records(arrays, positions):
 def chosen_numbers(native, tags, index, arrays):
     """A union of numbers of one type: its elements."""
     first = arrays[0]
-    if not (type(tags) is np.ndarray and tags.dtype == np.int8 and is_index(index) and len(index) >= len(tags)):
+    if not (type(tags) is np.ndarray and tags.dtype == np.int8 and is_index(index)) or not MANY <= len(tags) <= len(index):
         return None
     if not all(are_numbers(each) and each._data.dtype == first._data.dtype for each in arrays):
         return None
