@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import doctest
+import gc
 import threading
 import warnings
 
@@ -248,10 +249,11 @@ def jagged(rng, dtype, lists=3000, mean=3.0):
 
 
 def same(operation):
-    """What the operation gives with ours has the same bits, lengths and types as what it gives without."""
+    """What the operation gives with ours has the same bits, lengths and types as what it gives without, in the same layout."""
     theirs = operation()
     with upsweep.awkward.kernels():
         ours = operation()
+    assert ours.layout.form == theirs.layout.form
     form, length, buffers = ak.to_buffers(ak.to_packed(ours))
     their_form, their_length, their_buffers = ak.to_buffers(ak.to_packed(theirs))
     assert form == their_form and length == their_length
@@ -284,6 +286,7 @@ MASK = ak.values_astype(FIRST > 0, bool)
 PERMUTED = FIRST[np.random.default_rng(3).permutation(len(FIRST))]
 MISSING = ak.mask(FIRST, MASK)
 RECORDS = ak.zip({"a": FIRST, "b": LIKE})
+SHORT = ak.contents.ListOffsetArray(ak.index.Index32(FIRST.layout.offsets.data.astype(np.int32)), FIRST.layout.content)
 NESTED = ak.unflatten(FIRST, ak.num(ak.unflatten(np.zeros(len(FIRST)), [3, 0, 7, len(FIRST) - 10])))
 OPERATIONS = {
     "mask": lambda: FIRST[MASK],
@@ -348,6 +351,9 @@ OPERATIONS = {
     "sum across lists": lambda: ak.sum(FIRST, axis=0),
     "sums of permuted lists": lambda: PERMUTED + PERMUTED,
     "broadcast": lambda: FIRST + np.arange(len(FIRST)),
+    "lists of short offsets carried": lambda: ak.Array(SHORT)[np.arange(20_000) * 2],
+    "lists of short offsets, broadcast": lambda: ak.Array(SHORT) + np.arange(len(FIRST)),
+    "concatenate lists of short offsets": lambda: ak.concatenate([ak.Array(SHORT), FIRST, ak.Array(SHORT)[::-1]], axis=1),
     "concatenate permuted lists": lambda: ak.concatenate([PERMUTED, FIRST[::-1], OTHER], axis=1),
     "concatenate records": lambda: ak.concatenate([RECORDS, RECORDS[::-1]], axis=1),
     "concatenate records with other fields": lambda: ak.concatenate([RECORDS, ak.zip({"a": OTHER})], axis=1),
@@ -461,7 +467,8 @@ def some_lists(draw, count=None, options=True):
     if draw(st.booleans()):
         content = ak.contents.RecordArray([content, ak.contents.NumpyArray(np.arange(len(numbers)))], ["x", "y"])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) + draw(st.integers(0, spare))
-    array = ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(offsets), content))
+    offsets = offsets.astype(draw(st.sampled_from(["int64", "int32", "uint32"])))
+    array = ak.Array(ak.contents.ListOffsetArray(ak.index.Index(offsets), content))
     order = rng.permutation(len(counts)) if draw(st.booleans()) else slice(None)
     return array[order]
 
@@ -469,10 +476,11 @@ def some_lists(draw, count=None, options=True):
 def outcome(operation):
     """What an operation gives, packed, or its error."""
     try:
-        form, length, buffers = ak.to_buffers(ak.to_packed(operation()))
-    except (ValueError, TypeError, IndexError) as error:
+        array = operation()
+        form, length, buffers = ak.to_buffers(ak.to_packed(array))
+    except (ValueError, TypeError, IndexError, KeyError) as error:  # a KeyError: Awkward has no such kernel
         return type(error), str(error).split("(in compiled code")[0]
-    return form, length, {name: (buffer.dtype, buffer.tobytes()) for name, buffer in buffers.items()}
+    return array.layout.form, form, length, {name: (buffer.dtype, buffer.tobytes()) for name, buffer in buffers.items()}
 
 
 def same_outcome(operation):
@@ -524,6 +532,26 @@ def test_positions_out_of_range():
         lazy = ak.contents.IndexedArray(ak.index.Index64(np.array(index)), records)
         same_outcome(lambda lazy=lazy: ak.Array(lazy).x)
         same_outcome(lambda index=index: ak.Array(records)[index].x)
+
+
+def test_typetracers_have_no_data():
+    def form(operation):
+        first, records = (ak.Array(array.layout.to_typetracer(forget_length=True)) for array in (FIRST, RECORDS))
+        return operation(first, records).layout.form
+
+    index = np.arange(3)
+    for operation in (
+        lambda first, records: ak.concatenate([first, first], axis=1),
+        lambda first, records: ak.mean(first, axis=1),
+        lambda first, records: ak.where(first > 0, first, first),
+        lambda first, records: ak.to_packed(first[index] + 1),
+        lambda first, records: ak.cartesian([first, records[index]]),
+        lambda first, records: ak.flatten(records)[index],
+        lambda first, records: records[::-1].b,
+    ):
+        theirs = form(operation)
+        with few(), upsweep.awkward.kernels():
+            assert form(operation) == theirs
 
 
 # --------------------------------------------------------------------------------------------------------- ufuncs in pieces
@@ -691,5 +719,6 @@ def test_unregister_frees_what_was_kept(monkeypatch):
         array = ak.Array(REAL) * 2
         assert array.layout.data.base is not None
         del array
+        gc.collect()
         assert len(_memory.memory._idle) == 1
     assert _memory.memory._idle == []

@@ -12,7 +12,8 @@ PARENTS = "awkward_ListOffsetArray64_reduce_local_nextparents_64"
 
 def hooks(native):
     contents = ak.contents
-    numpy_like = type(ak._backends.numpy.NumpyBackend.instance().nplike)
+    numpy_backend = ak._backends.numpy.NumpyBackend.instance()
+    numpy_like = type(numpy_backend.nplike)
     carry = "self carry allow_lazy"
 
     def taken(name, index, data):
@@ -37,7 +38,7 @@ def hooks(native):
 
         def _carry(array, carry, allow_lazy):
             index = carry._data
-            if not allow_lazy or not is_index(index) or len(index) < MANY:
+            if not allow_lazy or array._backend is not numpy_backend or not is_index(index) or len(index) < MANY:
                 return theirs(array, carry, allow_lazy)
             positions = memory.empty(len(index), np.int64)
             if not native.call("awkward_upsweep_positions_64", positions, index, len(index), array._length):
@@ -53,7 +54,7 @@ def hooks(native):
             stops = taken("awkward_upsweep_take_64", index, offsets[1:]) if starts is not None else None
             if stops is None:
                 return theirs(array, carry, allow_lazy)
-            index = ak.index.Index64
+            index = ak.index.Index  # of the offsets' own type
             return contents.ListArray(index(starts), index(stops), array._content, parameters=array._parameters)
 
         return _carry
@@ -101,7 +102,13 @@ def hooks(native):
 
         def _broadcast_tooffsets64(lists, offsets):
             ends, content = offsets._data, lists._content
-            if lists._size != 1 or not is_index(ends) or len(ends) <= MANY or len(ends) - 1 != lists._length:
+            if (
+                lists._backend is not numpy_backend
+                or lists._size != 1
+                or not is_index(ends)
+                or len(ends) <= MANY
+                or len(ends) - 1 != lists._length
+            ):
                 return theirs(lists, offsets)
             n, elements = len(ends) - 1, int(ends[-1])
             if ends[0] != 0 or elements < 0:
