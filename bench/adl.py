@@ -180,6 +180,7 @@ def measure(query, ranges, events, rounds):
     for _ in range(rounds):
         for which, switch in enumerate((upsweep.awkward.unregister, upsweep.awkward.register)):
             switch()
+            query(events)  # so that pages are at hand: the first run after a switch gets new ones from the system
             ms, columns = timed(query, events)
             times[which].append(ms)
             filled[which] = histograms(columns, ranges)
