@@ -9,7 +9,7 @@ import warnings
 import pytest
 import upsweep.awkward
 from upsweep._libraries import library_path
-from upsweep.awkward import _hooks, _table
+from upsweep.awkward import _carries, _joins, _memory, _native, _table, _ufuncs
 
 TESTS_PER_DOT = 100
 calls = collections.Counter()  # by function of ours
@@ -68,7 +68,9 @@ def register():
         warnings.simplefilter("error")  # Awkward is another than the one that the kernels are for
         upsweep.awkward.register()
     registration = _table._registration
-    _hooks.CARRY_FROM = 1  # nearly all arrays in Awkward's tests are small
+    # Nearly all arrays in Awkward's tests are small.
+    _carries.MANY = _joins.MANY = _ufuncs.LARGE = _memory.LEAST = 0
+    _ufuncs.LEAST, _ufuncs.PAGE = 1, 16
     for key, function in registration._ours.items():
         registration._table[key] = counted(function.__name__, function)
     functions = registration._hooks.functions
@@ -80,7 +82,7 @@ def never_called(way):
     """Nothing may be tested by chance alone: functions of ours that the tests must have come to and have not."""
     if way == "library":
         return [] if calls else ["any kernel"]
-    return [name for name in _hooks.ARGUMENTS if not calls[name]] if way else []
+    return [name for name in _native.ARGUMENTS if not calls[name]] if way else []
 
 
 class Report:

@@ -226,14 +226,46 @@ def array_equal_of_library(theirs: Any) -> Any:
     return array_equal
 
 
-def methods() -> list[tuple[Any, str, Any, list[str]]]:
-    """Awkward's methods that have to do with GPUs alone: class, name, what makes ours of theirs, and their arguments."""
+def getitem_of_lists(theirs: Any) -> Any:
+    """array[mask], for both with the same offsets."""
+    from awkward.contents import ListOffsetArray, NumpyArray
+    from awkward.highlevel import Array
+
+    def _getitem(lists, where, *args, **named):
+        mask = where._layout if isinstance(where, Array) else where
+        if type(mask) is ListOffsetArray and type(mask._content) is NumpyArray:
+            selected = select(lists, mask)
+            if selected is not None:
+                return selected
+        return theirs(lists, where, *args, **named)
+
+    return _getitem
+
+
+def carry_of_numbers(theirs: Any) -> Any:
+    from awkward.contents import NumpyArray
+
+    def _carry(array, carry, allow_lazy):
+        taken = take(array._data, carry._data)
+        if taken is None:
+            return theirs(array, carry, allow_lazy)
+        return NumpyArray(taken, parameters=array._parameters, backend=array._backend)
+
+    return _carry
+
+
+def hooks(native: Any) -> list[tuple[Any, str, Any, str]]:
+    """As those of the other modules: for arrays of CuPy, where it is installed."""
+    if not is_there():
+        return []
     from awkward._backends.cupy import CupyBackend
     from awkward._nplikes.cupy import Cupy
-    from awkward.contents import ListArray
+    from awkward.contents import ListArray, ListOffsetArray, NumpyArray
 
     return [
-        (CupyBackend, "__getitem__", getitem_of_backend, ["self", "index"]),
-        (Cupy, "array_equal", array_equal_of_library, ["self", "x1", "x2", "equal_nan"]),
-        (ListArray, "_broadcast_tooffsets64", broadcast_of_lists, ["self", "offsets"]),
+        (CupyBackend, "__getitem__", getitem_of_backend, "self index"),
+        (Cupy, "array_equal", array_equal_of_library, "self x1 x2 equal_nan"),
+        (ListArray, "_broadcast_tooffsets64", broadcast_of_lists, "self offsets"),
+        (ListOffsetArray, "_getitem", getitem_of_lists, "self where named_axis"),
+        (NumpyArray, "_carry", carry_of_numbers, "self carry allow_lazy"),
     ]

@@ -3,8 +3,11 @@
 import inspect
 from typing import Any, NamedTuple
 
-from upsweep.awkward import _carries, _joins, _masks, _memory, _ufuncs
+from upsweep.awkward import _carries, _cuda, _joins, _masks, _memory, _ufuncs
 from upsweep.awkward._native import Native
+
+# Those for GPUs first: of two hooks of one function the last one comes first.
+PARTS = (_cuda, _masks, _carries, _ufuncs, _joins, _memory)
 
 
 class Hook(NamedTuple):
@@ -30,7 +33,7 @@ class Hooks:
     def __init__(self, library):
         native = Native(library)
         self.functions = native.functions
-        self._hooks = [Hook(*each) for part in (_masks, _carries, _ufuncs, _joins, _memory) for each in part.hooks(native)]
+        self._hooks = [Hook(*each) for part in PARTS for each in part.hooks(native)]
         self.changed = [hook.path for hook in self._hooks if not hook.is_known()]
         self._undo = []
 
@@ -44,7 +47,7 @@ class Hooks:
 
     def take_back(self):
         _memory.memory.keep(False)
-        for hook, theirs in self._undo:
+        for hook, theirs in reversed(self._undo):
             if theirs is None:
                 delattr(hook.owner, hook.name)  # it was inherited
             else:
