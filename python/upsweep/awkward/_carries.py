@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_carries.py: elements taken by position, by several threads and without the steps before: carries and projections.
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 from upsweep.awkward._memory import memory
 from upsweep.awkward._native import MANY, is_index, is_moved
 

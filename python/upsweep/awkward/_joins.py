@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_joins.py: several arrays made one, and means, in one pass each: concatenate, where, mean.
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 from upsweep.awkward._layouts import is_inner
 from upsweep.awkward._memory import memory
 from upsweep.awkward._native import MANY, addresses, is_index, is_moved

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_masks.py: array[mask] of lists, in one call instead of steps between kernels.
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 from upsweep.awkward._memory import memory
 from upsweep.awkward._native import are_same, is_moved
 

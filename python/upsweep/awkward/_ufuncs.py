@@ -5,9 +5,9 @@ import concurrent.futures
 import os
 import threading
 
+import awkward as ak
 import numpy as np
 
-import awkward as ak
 from upsweep._options import current
 from upsweep.awkward._memory import memory
 
