@@ -242,35 +242,71 @@ TEST(AwkwardReducers, ExtremaSkipNaN) {
 #undef CHECK
 }
 
+template <class T>
+std::int64_t place_of_greatest(const T* x, std::int64_t first, std::int64_t last) {
+  std::int64_t best = first < last ? first : -1;
+  for (std::int64_t j = first + 1; j < last; ++j) best = x[j] > x[best] ? j : best;
+  return best;
+}
+template <class T>
+T greatest(const T* x, std::int64_t first, std::int64_t last) {
+  T best = kLeast<T>;
+  for (std::int64_t j = first; j < last; ++j) best = x[j] > best ? x[j] : best;
+  return best;
+}
+
+template <class T, class Max, class Argmax>
+void check_extrema(Max max, Argmax argmax, const Offsets& offsets, const std::vector<T>& x, const std::string& name) {
+  const auto n = lists_in(offsets);
+  Guarded<T> most(n, 1);
+  Guarded<std::int64_t> at(n, 1);
+  EXPECT_EQ(text_of(max(most.data(), x.data(), offsets.data(), n, kLeast<T>)), "");
+  EXPECT_EQ(text_of(argmax(at.data(), x.data(), offsets.data(), nullptr, n)), "");
+  expect_same(at, folds<std::int64_t>(offsets, x.data(), place_of_greatest<T>), "argmax of " + name);
+  expect_same(most, folds<T>(offsets, x.data(), greatest<T>), "max of " + name);
+}
+
 // More lists than are looked at together, and NaN in the last of them alone.
 TEST(AwkwardReducers, ExtremaOfManyLists) {
+  const auto max = UPSWEEP_KERNEL(awkward_reduce_max_float64_float64_64);
+  const auto argmax = UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64);
   const Offsets offsets = offsets_of(Shape::few, 300000);
   auto x = content_of<double>(offsets);
   x[x.size() - 2] = std::numeric_limits<double>::quiet_NaN();
-  const auto n = lists_in(offsets);
-  Guarded<double> most(n, 1);
-  Guarded<std::int64_t> at(n, 1);
-  EXPECT_EQ(text_of(UPSWEEP_KERNEL(awkward_reduce_max_float64_float64_64)(most.data(), x.data(), offsets.data(), n,
-                                                                          kLeast<double>)),
-            "");
-  EXPECT_EQ(text_of(UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64)(at.data(), x.data(), offsets.data(), nullptr, n)),
-            "");
-  const auto position = [](const double* c, std::int64_t first, std::int64_t last) {
-    std::int64_t best = first < last ? first : -1;
-    for (std::int64_t j = first + 1; j < last; ++j) best = c[j] > c[best] ? j : best;
-    return best;
-  };
-  const auto value = [](const double* c, std::int64_t first, std::int64_t last) {
-    double best = kLeast<double>;
-    for (std::int64_t j = first; j < last; ++j) best = c[j] > best ? c[j] : best;
-    return best;
-  };
-  expect_same(at, folds<std::int64_t>(offsets, x.data(), position), "argmax");
-  expect_same(most, folds<double>(offsets, x.data(), value), "max");
+  check_extrema(max, argmax, offsets, x, "many lists");
   Offsets bad = offsets;
   bad[200001] = bad[200000] - 1;
-  expect_error(UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64)(at.data(), x.data(), bad.data(), nullptr, n),
+  Guarded<std::int64_t> at(lists_in(bad), 1);
+  expect_error(argmax(at.data(), x.data(), bad.data(), nullptr, lists_in(bad)),
                "offsets must be monotonically increasing", 200000);
+}
+
+// Among ranges of short lists, which have kernels of their own, some with longer ones.
+TEST(AwkwardReducers, ExtremaOfShortListsAndOthers) {
+  Offsets offsets = offsets_of(Shape::few, 100000);
+  std::int64_t more = 0;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    more += i == 20000 ? 24 : i == 40000 || i == 50000 ? 5000 : i == 99999 ? 40 : 0;
+    offsets[i] += more;
+  }
+#define CHECK(NAME, T)                                                   \
+  check_extrema(UPSWEEP_KERNEL(awkward_reduce_max_##NAME##_##NAME##_64), \
+                UPSWEEP_KERNEL(awkward_reduce_argmax_##NAME##_64), offsets, content_of<T>(offsets, true), #NAME);
+  UPSWEEP_AWKWARD_NUMBERS(CHECK)
+#undef CHECK
+}
+
+// Equal elements, all of them the identity, and zeros of either sign: the first one stays.
+TEST(AwkwardReducers, ExtremaOfEquals) {
+  const auto max = UPSWEEP_KERNEL(awkward_reduce_max_float64_float64_64);
+  const auto argmax = UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64);
+  const Offsets offsets = offsets_of(Shape::few, 1000);
+  for (const double value : {kLeast<double>, kGreatest<double>, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    check_extrema(max, argmax, offsets, std::vector(static_cast<std::size_t>(offsets.back()), value), "equals");
+  }
+  std::vector<double> zeros(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t j = 0; j < zeros.size(); ++j) zeros[j] = j % 3 == 0 ? -0.0 : 0.0;
+  check_extrema(max, argmax, offsets, zeros, "zeros");
 }
 
 // --------------------------------------------------------------------------------------------------------------- sorts

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "awkward/ranges.hpp"
+#include "cpu/list_kernels.hpp"
 #include "upsweep/segmented.hpp"
 
 namespace upsweep::awkward {
@@ -39,17 +40,16 @@ KernelError reduce(Out* to, const Content<In>& content, Op op) {
 /// Lists that are reduced, and then looked at for NaN while they are in the cache.
 constexpr std::int64_t kListsAtATime = 128 * 1024;
 
-/// Reduces the lists, some at a time, and calls look_again(first, count) for these.
+/// Reduces `lists` of them from `begin` on, some at a time, and calls look_again(first, count) for these.
 template <class In, class Out, class Op, class Look, class... Init>
-KernelError reduce_and_look(Out* to, const Content<In>& content, Op op, Look look_again, Init... init) {
-  return reduced(content, [&] {
-    for (std::int64_t first = 0; first < content.n; first += kListsAtATime) {
-      const std::int64_t count = std::min(kListsAtATime, content.n - first);
-      segmented_reduce(par, Lists::by_offsets(content.offsets + first, count), content.elements, content.end(),
-                       to + first, op, init...);
-      look_again(first, count);
-    }
-  });
+void reduce_and_look(Out* to, const Content<In>& content, std::int64_t begin, std::int64_t lists, Op op,
+                     Look look_again, Init... init) {
+  for (std::int64_t first = begin; first < begin + lists; first += kListsAtATime) {
+    const std::int64_t count = std::min(kListsAtATime, begin + lists - first);
+    segmented_reduce(par, Lists::by_offsets(content.offsets + first, count), content.elements, content.end(),
+                     to + first, op, init...);
+    look_again(first, count);
+  }
 }
 
 template <class T>
@@ -69,15 +69,57 @@ struct Less {
   bool operator()(T a, T b) const {
     return a < b;
   }
+  static const auto& kernels(const cpu::ListKernels& of) { return of.least; }
+  static const auto& places(const cpu::ListKernels& of) { return of.place_of_least; }
 };
 struct Greater {
   template <class T>
   bool operator()(T a, T b) const {
     return a > b;
   }
+  static const auto& kernels(const cpu::ListKernels& of) { return of.greatest; }
+  static const auto& places(const cpu::ListKernels& of) { return of.place_of_greatest; }
 };
 
-/// The minimum or maximum of each list and `identity`.
+/// Whether lists first … last - 1 are within the content, and short.
+template <class T>
+bool are_short(const Content<T>& content, std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t kLengths = 31;  // longer ones lie badly beside short ones
+  if (content.offsets[first] < 0 || content.offsets[last] > content.end()) return false;
+  std::int64_t bits = 0;
+  for (std::int64_t i = first; i < last; ++i) bits |= content.offsets[i + 1] - content.offsets[i];
+  return (bits & ~kLengths) == 0;
+}
+
+/// reduce_short(first, last) of ranges of short lists, and reduce_others(first, count) of what is between these.
+template <class T, class Short, class Others>
+void reduce_ranges(const Content<T>& content, Short reduce_short, Others reduce_others) {
+  const auto is_done = [&](std::int64_t first, std::int64_t last) {
+    if (!are_short(content, first, last)) return false;
+    reduce_short(first, last);
+    return true;
+  };
+  if (content.n <= kRange) {
+    if (!is_done(0, content.n)) reduce_others(0, content.n);
+    return;
+  }
+  std::vector<std::uint8_t> are_done(static_cast<std::size_t>(cpu::parts(content.n, kRange)));
+  for_ranges(content.n, [&](std::int64_t first, std::int64_t last) {
+    are_done[static_cast<std::size_t>(first / kRange)] = is_done(first, last) ? 1 : 0;
+  });
+  for (auto at = are_done.begin(); (at = std::find(at, are_done.end(), 0)) != are_done.end();) {
+    const auto end = std::find(at, are_done.end(), 1);
+    const std::int64_t first = (at - are_done.begin()) * kRange;
+    reduce_others(first, std::min((end - are_done.begin()) * kRange, content.n) - first);
+    at = end;
+  }
+}
+
+/// Elements of types that the kernels on short lists have.
+template <class T>
+constexpr bool kHasKernels = sizeof(T) >= 4;
+
+/// The least or greatest of each list and `identity`.
 template <class T, class Op, class Better>
 KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, T identity) {
   const auto skip_nan = [&](std::int64_t i) {
@@ -95,10 +137,23 @@ KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, 
       }
     });
   };
-  return reduce_and_look(to, content, op, look_again, identity);
+  const auto reduce_any = [&](std::int64_t first, std::int64_t count) {
+    reduce_and_look(to, content, first, count, op, look_again, identity);
+  };
+  return reduced(content, [&] {
+    if (!kHasKernels<T> || any_null(content.n, to, content.elements, content.offsets)) return reduce_any(0, content.n);
+    const auto kernel = Better::kernels(cpu::list_kernels(Isa::best))[cpu::at(type_of<T>())];
+    reduce_ranges(
+        content,
+        [&](std::int64_t first, std::int64_t last) {
+          const std::int64_t* const offsets = content.offsets + first;
+          kernel(nullptr, content.elements, content.end(), offsets, offsets + 1, last - first, &identity, to + first);
+        },
+        reduce_any);
+  });
 }
 
-/// Where in the content, not in its list, each list's first minimum or maximum is. Of a list that begins with NaN, that is it.
+/// Where in the content, not in its list, each list's first least or greatest is. Of a list that begins with NaN, that is it.
 template <class T, class Op, class Better>
 KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Better is_better) {
   const std::int64_t* const offsets = content.offsets;
@@ -120,7 +175,19 @@ KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Bett
       }
     });
   };
-  return reduce_and_look(to, content, op, look_again);
+  const auto reduce_any = [&](std::int64_t first, std::int64_t count) {
+    reduce_and_look(to, content, first, count, op, look_again);
+  };
+  return reduced(content, [&] {
+    if (!kHasKernels<T> || any_null(content.n, to, x, offsets)) return reduce_any(0, content.n);
+    const auto kernel = Better::places(cpu::list_kernels(Isa::best))[cpu::at(type_of<T>())];
+    reduce_ranges(
+        content,
+        [&](std::int64_t first, std::int64_t last) {
+          kernel(x, content.end(), offsets + first, offsets + first + 1, last - first, to + first);
+        },
+        reduce_any);
+  });
 }
 
 KernelError lengths(std::int64_t* to, const std::int64_t* offsets, std::int64_t n) {

@@ -195,19 +195,40 @@ UPSWEEP_INLINE void fetch(std::uintptr_t at, const Abreast<T>& lists) {
   }
 }
 
-/// step(j, column) for the vectors of the first, second, … elements of the lists.
-template <class T, class Step>
-UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Step step) {
+/// step(j, column) for the vectors of the first, second, … elements of the lists; before them begin(the first ones).
+template <class T, class Begin, class Step>
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Begin begin,
+                                    Step step) {
   auto ahead =
       reinterpret_cast<std::uintptr_t>(content + starts[0]) + static_cast<std::uintptr_t>(bytes_ahead(starts, lists));
   for (std::int64_t first = 0; first < lists.longest; first += kDepth, ahead += kDepth * kVectorBytes) {
     const Columns<T> columns = load_columns(content, starts, first);
     fetch(ahead, lists);
+    if (first == 0) begin(columns.at[0]);
     for (int j = 0; j < kDepth; ++j) step(static_cast<Lane<T>>(first + j), columns.at[j]);
   }
 }
+template <class T, class Step>
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Step step) {
+  for_each_column(content, starts, lists, [](const Vector<T>&) {}, step);
+}
 
-template <class T, class Op>
+/// b where it is less than a or greater, else a, also where b is NaN: what Awkward Array's minima and maxima are made of.
+template <bool kGreatest>
+struct PassingOverNaN {
+  template <class R>
+  UPSWEEP_INLINE R operator()(R a, R b) const {
+#if UPSWEEP_REGISTER_BYTES == 64
+    // The instructions give their second operand where one is NaN, or both are zero.
+    if constexpr (std::is_same_v<R, Register<float>>) return kGreatest ? _mm512_max_ps(b, a) : _mm512_min_ps(b, a);
+    if constexpr (std::is_same_v<R, Register<double>>) return kGreatest ? _mm512_max_pd(b, a) : _mm512_min_pd(b, a);
+#endif
+    return (kGreatest ? b > a : b < a) ? b : a;
+  }
+};
+
+/// Operation is a VectorOp or alike.
+template <class T, class Operation>
 struct FoldAbreast {
   static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
                     const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
@@ -227,7 +248,7 @@ struct FoldAbreast {
                                        Vector<T> total) {
     for_each_column(x, starts, lists, [&](Lane<T> j, const Vector<T>& column) {
       for (int r = 0; r < kRegisters; ++r) {
-        const Register<T> next = VectorOp<Op>{}(total.part[r], column.part[r]);
+        const Register<T> next = Operation{}(total.part[r], column.part[r]);
         total.part[r] = lists.lengths.part[r] > j ? next : total.part[r];
       }
     });
@@ -238,7 +259,7 @@ struct FoldAbreast {
                          T* out) {
     for (std::int64_t i = 0; i < lists; ++i) {
       Register<T> total{begin};  // the same code as the vectors'; one of an element's size would be kept in memory
-      for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = VectorOp<Op>{}(total, Register<T>{x[j]});
+      for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = Operation{}(total, Register<T>{x[j]});
       out[i] = total[0];
     }
   }
@@ -470,6 +491,54 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
   }
 }
 
+/// Where in the content the first smallest or greatest element of each list is; NaN are neither, but where a list begins with it.
+template <class T, bool kGreatest>
+struct PlaceAbreast {
+  static void lists(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
+                    std::int64_t lists, std::int64_t* out) {
+    const T* const x = static_cast<const T*>(content);
+    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
+      const Abreast<T> group(starts + i, stops + i);
+      put(positions(x, starts + i, group), starts + i, stops + i, out + i);
+    }
+    for (std::int64_t i = abreast; i < lists; ++i) {
+      std::int64_t best = starts[i];
+      for (std::int64_t j = best + 1; j < stops[i]; ++j) {
+        if (kGreatest ? x[j] > x[best] : x[j] < x[best]) best = j;
+      }
+      out[i] = starts[i] < stops[i] ? best : -1;
+    }
+  }
+
+ private:
+  /// In their lists.
+  UPSWEEP_INLINE static Vector<Lane<T>> positions(const T* x, const std::int64_t* starts, const Abreast<T>& lists) {
+    Vector<T> best{};
+    Vector<Lane<T>> at{};
+    for_each_column(
+        x, starts, lists, [&](const Vector<T>& column) { best = column; },
+        [&](Lane<T> j, const Vector<T>& column) {
+          const Vector<Lane<T>> here = splat(j);
+          for (int r = 0; r < kRegisters; ++r) {
+            const Register<T> next = column.part[r];
+            const auto is_better =
+                (kGreatest ? next > best.part[r] : next < best.part[r]) & (lists.lengths.part[r] > here.part[r]);
+            best.part[r] = is_better ? next : best.part[r];
+            at.part[r] = is_better ? here.part[r] : at.part[r];
+          }
+        });
+    return at;
+  }
+
+  UPSWEEP_INLINE static void put(const Vector<Lane<T>>& at, const std::int64_t* starts, const std::int64_t* stops,
+                                 std::int64_t* out) {
+    Lane<T> lane[std::size_t{kLanes<T>}];
+    store(lane, at);
+    for (int q = 0; q < kLanes<T>; ++q) out[q] = starts[q] < stops[q] ? starts[q] + lane[q] : -1;
+  }
+};
+
 // -------------------------------------------------------------------------------------------------------------- bounds
 
 template <class T>
@@ -676,12 +745,16 @@ constexpr void add_type(ListKernels& table) {
   if constexpr (is_list_bound(type_of<T>())) table.read_bounds[kType] = &read_bounds<T>;
   if constexpr (sizeof(T) >= 4) {
     for_each_operator<T>([&]<class Op>(Op) {
-      table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, Op>::lists;
+      table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, VectorOp<Op>>::lists;
       table.scan[kType][at(Op::kOperator)] = &ScanAbreast<T, Op>::lists;
       table.rows[kType][at(Op::kOperator)] = &Rows<T, Op>::fold;
     });
     table.argmin[kType] = &pick_lists<T, false>;
     table.argmax[kType] = &pick_lists<T, true>;
+    table.least[kType] = &FoldAbreast<T, PassingOverNaN<false>>::lists;
+    table.greatest[kType] = &FoldAbreast<T, PassingOverNaN<true>>::lists;
+    table.place_of_least[kType] = &PlaceAbreast<T, false>::lists;
+    table.place_of_greatest[kType] = &PlaceAbreast<T, true>::lists;
   }
 }
 

@@ -50,6 +50,12 @@ struct ListKernels {
   FoldRows rows[kTypeCount][kOperatorCount];   ///< the same
   PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes
   PickLists argmax[kTypeCount];
+  /// Of types of 4 and 8 bytes, as Awkward Array has them: the minima and maxima of lists and `init`, passing over NaN.
+  FoldLists least[kTypeCount];
+  FoldLists greatest[kTypeCount];
+  /// The same as places in the content, of equals the first; NaN where a list begins with it; -1 for an empty list.
+  PickLists place_of_least[kTypeCount];
+  PickLists place_of_greatest[kTypeCount];
   ReadBounds read_bounds[kTypeCount];  ///< empty but for is_list_bound
   /// Bounds less so many, but those of empty lists.
   void (*shift_bounds)(std::int64_t* from, std::int64_t* to, std::int64_t lists, std::int64_t by);
