@@ -4,6 +4,7 @@
 
 #include "awkward/kept.hpp"
 #include "awkward/ranges.hpp"
+#include "cpu/index_kernels.hpp"
 
 namespace upsweep::awkward {
 namespace {
@@ -54,8 +55,18 @@ void carry(std::int64_t* tocarry, Option option, std::int64_t n, NumberIs number
 }
 
 KernelError masked_carry(std::int64_t* tocarry, ByMask option, std::int64_t n) {
-  return run_on(
-      n, [&] { carry(tocarry, option, count_of(n), [](std::int64_t /*i*/, std::int64_t /*number*/) {}); }, option.mask);
+  const auto& kernels = cpu::index_kernels(Isa::best);
+  const auto range = [=](std::int64_t first, std::int64_t last) {
+    return cpu::MaskRange{option.mask, option.valid_when, first, last};
+  };
+  const auto call = [&] {
+    write_in_order(
+        count_of(n), [&](std::int64_t first, std::int64_t last) { return kernels.count(range(first, last)); },
+        [&](std::int64_t first, std::int64_t last, Place place) {
+          return kernels.positions(range(first, last), tocarry, place.at, place.end);
+        });
+  };
+  return run_on(n, call, option.mask);
 }
 
 KernelError masked_carry_and_numbers(std::int64_t* tocarry, std::int64_t* tonumbers, ByMask option, std::int64_t n) {

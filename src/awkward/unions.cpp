@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/unions.cpp: Awkward Array's kernels that make the tags and the index of unions, as concatenate() and where() do.
 #include "awkward/ranges.hpp"
+#include "cpu/index_kernels.hpp"
 
 namespace upsweep::awkward {
 namespace {
@@ -12,22 +13,22 @@ struct Union {
   Index* index;
 };
 
+template <class Tag, class Index>
+const auto& kernels() {
+  return std::get<cpu::UnionKernels<Tag, Index>>(cpu::index_kernels(Isa::best).unions);
+}
+
 /// to ← (to_which, from's index + base) where from's tag is from_which. What is left as it is is written too.
 template <class Tag, class Index>
 KernelError simplify_one(Union<std::int8_t, std::int64_t> to, Union<const Tag, const Index> from, std::int64_t to_which,
                          std::int64_t from_which, std::int64_t length, std::int64_t base) {
   const auto call = [&] {
-    const auto tag = static_cast<std::int8_t>(to_which);
+    const cpu::Retag how{.from = from_which, .to = static_cast<std::int8_t>(to_which), .base = base};
     for_ranges(length, [=](std::int64_t first, std::int64_t last) {
       write_to_pages(to.tags + first, last - first);
       write_to_pages(to.index + first, last - first);
-      for (std::int64_t i = first; i < last; ++i) {
-        // Masks instead of a choice, for which there would be a branch.
-        const std::int64_t mask = -static_cast<std::int64_t>(from.tags[i] == from_which);
-        const std::int64_t at = static_cast<std::int64_t>(from.index[i]) + base;
-        to.tags[i] = static_cast<std::int8_t>((tag & mask) | (to.tags[i] & ~mask));
-        to.index[i] = (at & mask) | (to.index[i] & ~mask);
-      }
+      kernels<Tag, Index>().retag(from.tags + first, from.index + first, last - first, how, to.tags + first,
+                                  to.index + first);
     });
   };
   return run_on(length, call, to.tags, to.index, from.tags, from.index);
@@ -59,58 +60,28 @@ class NestedFill {
   NestedFill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, const std::int64_t* counts)
       : to_(to), starts_(starts), tag_(tag), counts_(counts) {}
 
-  /// Whether each of the lists ends before the next one begins: then ranges of them do not meet.
-  [[nodiscard]] bool are_in_order(std::int64_t n) const {
-    const auto first_out_of_order = [this, n](std::int64_t first, std::int64_t last) {
-      bool is_good = true;
-      for (std::int64_t i = first; i < last; ++i) {
-        is_good &= counts_[i] >= 0 && (i + 1 == n || starts_[i] + counts_[i] <= starts_[i + 1]);
-      }
-      return is_good ? kNoIndex : first;
-    };
-    return first_bad_of_ranges(n, first_out_of_order) == kNoIndex;
+  /// How many elements these of n lists have; negative unless each list ends before the next one begins: then ranges of them
+  /// do not meet.
+  [[nodiscard]] std::int64_t count_in_order(std::int64_t first, std::int64_t last, std::int64_t n) const {
+    std::int64_t total = 0;
+    std::int64_t signs = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      total += counts_[i];
+      signs |= counts_[i];
+    }
+    for (std::int64_t i = first; i < std::min(last, n - 1); ++i) signs |= starts_[i + 1] - starts_[i] - counts_[i];
+    return signs < 0 ? -1 : total;
   }
   /// Their elements' numbers begin with `number`. What lies between them is left as it is. Returns the next number.
   std::int64_t fill(std::int64_t first, std::int64_t last, std::int64_t number, std::int64_t end) const {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t start = starts_[i];
-      const std::int64_t count = counts_[i];
-      if (count <= kWhole && start + kWhole <= end) {
-        fill_whole(start, number, count);
-      } else {
-        for (std::int64_t j = 0; j < count; ++j) {
-          to_.tags[start + j] = tag_;
-          to_.index[start + j] = static_cast<Index>(number + j);
-        }
-      }
-      starts_[i] = start + count;
-      number += std::max<std::int64_t>(count, 0);
-    }
-    return number;
+    return kernels<Tag, Index>().fill(to_.tags, to_.index, tag_, {starts_ + first, counts_ + first, last - first, end},
+                                      number);
   }
-  /// Where the elements of the list lie.
+  /// Where the elements of the list begin, and where they end.
   [[nodiscard]] std::int64_t start(std::int64_t i) const { return starts_[i]; }
-  [[nodiscard]] std::int64_t count(std::int64_t first, std::int64_t last) const {
-    std::int64_t total = 0;
-    for (std::int64_t i = first; i < last; ++i) total += counts_[i];
-    return total;
-  }
+  [[nodiscard]] std::int64_t end(std::int64_t i) const { return starts_[i] + counts_[i]; }
 
  private:
-  void fill_whole(std::int64_t start, std::int64_t number, std::int64_t count) const {
-    Tag* const tags = to_.tags + start;
-    Index* const index = to_.index + start;
-    const Tag* const other_tags = beyond<Tag>(count);
-    const Index* const others = beyond<Index>(count);
-    const auto from = static_cast<Index>(number);
-    for (std::int64_t lane = 0; lane < kWhole; ++lane) {
-      tags[lane] = static_cast<Tag>((tags[lane] & other_tags[lane]) | (tag_ & ~other_tags[lane]));
-    }
-    for (std::int64_t lane = 0; lane < kWhole; ++lane) {
-      index[lane] = (index[lane] & others[lane]) | ((from + static_cast<Index>(lane)) & ~others[lane]);
-    }
-  }
-
   Union<Tag, Index> to_;
   std::int64_t* starts_;
   Tag tag_;
@@ -122,25 +93,32 @@ KernelError nested_fill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, con
                         std::int64_t length) {
   const NestedFill<Tag, Index> lists(to, starts, tag, counts);
   const auto call = [&] {
-    if (length <= kRange || !lists.are_in_order(length)) {
+    if (length <= kRange) {
       lists.fill(0, length, 0, 0);
       return;
     }
     // Where ranges end in the union, before starts are moved on.
     std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::parts(length, kRange)));
     for (std::size_t range = 0; range < ends.size(); ++range) {
-      const std::int64_t last = std::min(length, (static_cast<std::int64_t>(range) + 1) * kRange) - 1;
-      ends[range] = lists.start(last) + lists.count(last, last + 1);
+      ends[range] = lists.end(std::min(length, (static_cast<std::int64_t>(range) + 1) * kRange) - 1);
     }
+    std::atomic<bool> are_in_order{true};  // it is read when the threads are done
     write_in_order(
-        length, [&](std::int64_t first, std::int64_t last) { return lists.count(first, last); },
+        length,
+        [&](std::int64_t first, std::int64_t last) {
+          const std::int64_t count = lists.count_in_order(first, last, length);
+          if (count < 0) are_in_order.store(false, std::memory_order_relaxed);
+          return count;
+        },
         [&](std::int64_t first, std::int64_t last, Place numbers) {
+          if (!are_in_order.load(std::memory_order_relaxed)) return numbers.at;
           const std::int64_t end = ends[static_cast<std::size_t>(first / kRange)];
           const std::int64_t begin = lists.start(first);
           write_to_pages(to.tags + begin, end - begin);
           write_to_pages(to.index + begin, end - begin);
           return lists.fill(first, last, numbers.at, end);
         });
+    if (!are_in_order) lists.fill(0, length, 0, 0);
   };
   return run_on(length, call, starts, counts);
 }

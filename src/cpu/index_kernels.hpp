@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/index_kernels.hpp: kernels on the tags and indices of unions, and on masks of bytes, compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "cpu/kernels.hpp"
+
+namespace upsweep::cpu {
+
+/// What becomes of elements of one tag.
+struct Retag {
+  std::int64_t from;
+  std::int8_t to;
+  std::int64_t base;  ///< is added to their index
+};
+
+/// Lists of elements that are numbered through: list i has counts[i], from starts[i] on.
+struct NumberedLists {
+  std::int64_t* starts;  ///< become where the lists end
+  const std::int64_t* counts;
+  std::int64_t count;
+  std::int64_t end;  ///< elements before this one, and after those of the lists before, may be written as they are
+};
+
+template <class Tag, class Index>
+struct UnionKernels {
+  /// (to_tags, to_index) ← (how.to, index + how.base) where the tag is how.from. The rest stays, but may be written as it is.
+  void (*retag)(const Tag* tags, const Index* index, std::int64_t n, Retag how, std::int8_t* to_tags,
+                std::int64_t* to_index);
+  /// Tags and index, which is `number`, number + 1, …, of the lists' elements. Returns the next number.
+  std::int64_t (*fill)(Tag* tags, Index* index, Tag tag, NumberedLists lists, std::int64_t number);
+};
+
+/// Bytes of a mask that count: those that are zero, or those that are not.
+struct MaskRange {
+  const std::int8_t* mask;
+  bool nonzero;
+  std::int64_t first;
+  std::int64_t last;
+};
+
+struct IndexKernels {
+  std::tuple<UnionKernels<std::int8_t, std::int32_t>, UnionKernels<std::int8_t, std::uint32_t>,
+             UnionKernels<std::int8_t, std::int64_t>, UnionKernels<std::int64_t, std::int64_t>>
+      unions;
+  std::int64_t (*count)(MaskRange range);
+  /// to[at], … ← their positions. Up to to[end] more may be written. Returns where it has ended.
+  std::int64_t (*positions)(MaskRange range, std::int64_t* to, std::int64_t at, std::int64_t end);
+};
+
+const IndexKernels& index_kernels_baseline() noexcept;
+const IndexKernels& index_kernels_avx2() noexcept;
+const IndexKernels& index_kernels_avx512() noexcept;
+
+/// Those of an instruction set that the CPU has.
+inline const IndexKernels& index_kernels(Isa isa) noexcept {
+  return table_for(isa, &index_kernels_baseline, &index_kernels_avx2, &index_kernels_avx512);
+}
+
+}  // namespace upsweep::cpu
