@@ -667,6 +667,34 @@ TEST(AwkwardCombinations, EveryTypeOfBounds) {
 #undef CHECK
 }
 
+// More lists than are counted together; in the second case one of them is too long to be counted with the others.
+TEST(AwkwardCombinations, PairsOfManyLists) {
+  const auto length = UPSWEEP_KERNEL(awkward_ListArray64_combinations_length_64);
+  for (const std::int64_t longest : {0, 70000}) {
+    Offsets bounds = offsets_of(Shape::few, 40000);
+    for (std::size_t i = 30000; i < bounds.size(); ++i) bounds[i] += longest;
+    for (const bool replacement : {false, true}) {
+      Offsets expected{0};
+      for (std::size_t i = 1; i < bounds.size(); ++i) {
+        const std::int64_t elements = bounds[i] - bounds[i - 1];
+        expected.push_back(expected.back() + elements * (elements + (replacement ? 1 : -1)) / 2);
+      }
+      std::int64_t total = -1;
+      Guarded<std::int64_t> offsets(std::ssize(bounds), 1);
+      EXPECT_EQ(
+          text_of(length(&total, offsets.data(), 2, replacement, bounds.data(), bounds.data() + 1, lists_in(bounds))),
+          "");
+      EXPECT_EQ(total, expected.back());
+      expect_same(offsets, expected, "offsets");
+    }
+    bounds[35001] = bounds[35000] - 1;
+    std::int64_t total = -1;
+    Guarded<std::int64_t> offsets(std::ssize(bounds), 1);
+    expect_error(length(&total, offsets.data(), 2, false, bounds.data(), bounds.data() + 1, lists_in(bounds)),
+                 "stops[i] < starts[i]", 35000);
+  }
+}
+
 TEST(AwkwardCombinations, OfListsOfOneSize) {
   Guarded<std::int64_t> left(6, 1);
   Guarded<std::int64_t> right(6, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/combinations.cpp: Awkward Array's kernels that count and write the choices of n elements of each list.
 #include "upsweep/combinations.hpp"
-#include "awkward/kernel.hpp"
+#include "awkward/ranges.hpp"
 
 namespace upsweep::awkward {
 namespace {
@@ -9,6 +9,41 @@ namespace {
 Answer overflow(const Error& error) {
   if (error.code() != Code::overflow) return {};
   return failure("combinations overflow int64", error.index());
+}
+
+/// The pairs of short lists, whose number cannot overflow. Whether all are.
+template <class T>
+bool count_pairs(std::int64_t* tooffsets, bool replacement, const T* starts, const T* stops, std::int64_t n) {
+  constexpr std::uint64_t kLengths = 0xFFFF;
+  constexpr std::uint64_t kNegative = std::uint64_t{1} << 63;
+  const auto length = [=](std::int64_t i) {
+    return static_cast<std::uint64_t>(stops[i]) - static_cast<std::uint64_t>(starts[i]);
+  };
+  const auto pairs = [=](std::int64_t i) {  // of 32 bits, as vectors multiply those
+    const auto elements = static_cast<std::uint32_t>(length(i));
+    return std::uint64_t{elements} * (replacement ? elements + 1 : elements - 1) / 2;
+  };
+  std::atomic<bool> are_short{true};  // it is read when the threads are done
+  const auto count = [&](std::int64_t first, std::int64_t last) {
+    std::uint64_t bits = 0;
+    std::uint64_t all = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      bits |= (length(i) & ~kLengths) | (static_cast<std::uint64_t>(starts[i]) & kNegative);
+      all += pairs(i);
+    }
+    if (bits == 0) return static_cast<std::int64_t>(all);
+    are_short.store(false, std::memory_order_relaxed);
+    return std::int64_t{0};
+  };
+  if (n <= kUncounted) (void)count(0, n);
+  if (!are_short) return false;
+  tooffsets[0] = 0;
+  write_in_order(n, count, [&](std::int64_t first, std::int64_t last, Place place) {
+    if (!are_short.load(std::memory_order_relaxed)) return place.at;
+    for (std::int64_t i = first; i < last; ++i) tooffsets[i + 1] = place.at += static_cast<std::int64_t>(pairs(i));
+    return place.at;
+  });
+  return are_short;
 }
 
 template <class T>
@@ -19,6 +54,11 @@ KernelError count(std::int64_t* total, std::int64_t* tooffsets, std::int64_t n, 
         const Lists lists = Lists::by_bounds(starts, stops, count_of(length));
         *total = tooffsets[0] = 0;
         if (lists.count == 0) return;  // n may be 0 then
+        const bool are_given = starts != nullptr && stops != nullptr;
+        if (n == 2 && are_given && count_pairs(tooffsets, replacement, starts, stops, lists.count)) {
+          *total = tooffsets[lists.count];
+          return;
+        }
         *total = combinations_offsets(par, lists, kNothing, n, replacement, tooffsets).total;
       },
       overflow);

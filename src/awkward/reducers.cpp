@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "awkward/ranges.hpp"
+#include "cpu/index_kernels.hpp"
 #include "cpu/list_kernels.hpp"
 #include "upsweep/segmented.hpp"
 
@@ -202,7 +203,7 @@ KernelError lengths(std::int64_t* to, const std::int64_t* offsets, std::int64_t 
 KernelError are_empty(std::int8_t* to, const std::int64_t* offsets, std::int64_t n) {
   const auto call = [&] {
     for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) to[i] = offsets[i + 1] > offsets[i] ? 0 : 1;
+      cpu::index_kernels(Isa::best).are_empty(offsets + first, last - first, to + first);
     });
   };
   return run_on(n, call, to, offsets);

@@ -164,13 +164,30 @@ std::int64_t positions(MaskRange range, std::int64_t* to, std::int64_t at, std::
   return at;
 }
 
+void are_empty(const std::int64_t* offsets, std::int64_t n, std::int8_t* to) {
+  std::int64_t i = 0;
+#if UPSWEEP_REGISTER_BYTES == 64
+  for (; i + 64 <= n; i += 64) {
+    std::uint64_t word = 0;
+    for (int j = 0; j < 64; j += kEight) {
+      const std::int64_t* const at = offsets + i + j;
+      const auto eight = _mm512_cmple_epi64_mask(_mm512_loadu_si512(at + 1), _mm512_loadu_si512(at));
+      word |= std::uint64_t{eight} << j;
+    }
+    _mm512_storeu_si512(to + i, _mm512_maskz_set1_epi8(word, 1));
+  }
+#endif
+  for (; i < n; ++i) to[i] = offsets[i + 1] > offsets[i] ? 0 : 1;
+}
+
 template <class Tag, class Index>
 constexpr UnionKernels<Tag, Index> kUnion{&retag<Tag, Index>, &fill<Tag, Index>};
 
 constexpr IndexKernels kTable{.unions = {kUnion<std::int8_t, std::int32_t>, kUnion<std::int8_t, std::uint32_t>,
                                          kUnion<std::int8_t, std::int64_t>, kUnion<std::int64_t, std::int64_t>},
                               .count = &count,
-                              .positions = &positions};
+                              .positions = &positions,
+                              .are_empty = &are_empty};
 
 }  // namespace
 

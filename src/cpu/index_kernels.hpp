@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/index_kernels.hpp: kernels on the tags and indices of unions, and on masks of bytes, compiled once per instruction set.
+// cpu/index_kernels.hpp: kernels on tags and indices of unions and on masks of bytes, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,8 @@ struct IndexKernels {
   std::int64_t (*count)(MaskRange range);
   /// to[at], … ← their positions. Up to to[end] more may be written. Returns where it has ended.
   std::int64_t (*positions)(MaskRange range, std::int64_t* to, std::int64_t at, std::int64_t end);
+  /// to[i] ← 1 of n lists that are empty, or end before they start, else 0.
+  void (*are_empty)(const std::int64_t* offsets, std::int64_t n, std::int8_t* to);
 };
 
 const IndexKernels& index_kernels_baseline() noexcept;
