@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/ranges.hpp: what kernels that are no call of the API are made of: ranges of lists or elements on several threads, in
-// any order or each writing where the one before it ends, and runs of positions written without a branch per list.
+// any order or each writing where the one before it ends, and runs of elements written without a branch per list.
 #pragma once
 
 #include <array>
@@ -96,28 +96,6 @@ template <class T>
 const T* beyond(std::int64_t n) {
   return kBeyond<T>.data() + kWhole - n;
 }
-
-/// first, first + step, …
-class Steps {
- public:
-  explicit Steps(std::int64_t step) : step_(step) {
-    for (std::int64_t lane = 0; lane < kWhole; ++lane) ahead_[static_cast<std::size_t>(lane)] = lane * step;
-  }
-  /// Writes `count` of them at the place, and moves it on.
-  void write(std::int64_t* to, Place& place, std::int64_t first, std::int64_t count) const {
-    std::int64_t* const out = to + place.at;
-    if (count <= kWhole && place.at + kWhole <= place.end) {
-      for (std::size_t lane = 0; lane < kWhole; ++lane) out[lane] = first + ahead_[lane];
-    } else {
-      for (std::int64_t j = 0; j < count; ++j) out[j] = first + j * step_;
-    }
-    place.at += count;
-  }
-
- private:
-  std::int64_t step_;
-  std::array<std::int64_t, kWhole> ahead_{};
-};
 
 template <class... T>
 bool any_null(std::int64_t n, const T*... arrays) {

@@ -2,49 +2,10 @@
 // awkward/slices.cpp: Awkward Array's kernels for slices of lists: ranges, one element of each, and slices that are lists.
 #include "awkward/kept.hpp"
 #include "awkward/ranges.hpp"
+#include "cpu/index_kernels.hpp"
 
 namespace upsweep::awkward {
 namespace {
-
-/// [start:stop:step] of a list. A step of 0 takes nothing.
-class Slice {
- public:
-  Slice(std::int64_t start, std::int64_t stop, std::int64_t step) : start_(start), stop_(stop), step_(step) {
-    if (start == kNothing) start_ = step > 0 ? 0 : kLast;
-  }
-  struct Taken {
-    std::int64_t first;
-    std::int64_t count;
-  };
-  /// What it takes of so many elements.
-  [[nodiscard]] Taken of(std::int64_t length) const {
-    if (step_ > 0) {
-      const std::int64_t first = bounded(start_, length, 0, length);
-      const std::int64_t last = stop_ == kNothing ? length : bounded(stop_, length, 0, length);
-      return {first, steps(std::max<std::int64_t>(last - first, 0), step_)};
-    }
-    if (step_ == 0) return {0, 0};
-    const std::int64_t first = bounded(start_, length, -1, length - 1);
-    const std::int64_t last = stop_ == kNothing ? -1 : bounded(stop_, length, -1, length - 1);
-    return {first, steps(std::max<std::int64_t>(first - last, 0), -step_)};
-  }
-  [[nodiscard]] std::int64_t step() const { return step_; }
-
- private:
-  static constexpr std::int64_t kLast = -1;  // of a list: as in Python
-
-  /// Negative ones count from the end.
-  static std::int64_t bounded(std::int64_t at, std::int64_t length, std::int64_t least, std::int64_t most) {
-    return std::min(std::max(at < 0 ? at + length : at, least), most);
-  }
-  static std::int64_t steps(std::int64_t distance, std::int64_t step) {
-    return step == 1 ? distance : distance / step + (distance % step != 0 ? 1 : 0);
-  }
-
-  std::int64_t start_;
-  std::int64_t stop_;
-  std::int64_t step_;
-};
 
 template <class T>
 struct Bounds {
@@ -56,10 +17,17 @@ struct Bounds {
 };
 
 template <class T>
-std::int64_t taken_of(const Bounds<T>& lists, const Slice& slice, std::int64_t first, std::int64_t last) {
-  std::int64_t total = 0;
-  for (std::int64_t i = first; i < last; ++i) total += slice.of(lists.size(i)).count;
-  return total;
+const auto& slice_kernels() {
+  return std::get<cpu::SliceKernels<T>>(cpu::index_kernels(Isa::best).slices);
+}
+
+/// Slices of ranges of lists.
+template <class T>
+auto sliced(Bounds<T> lists, std::int64_t start, std::int64_t stop, std::int64_t step) {
+  const cpu::Slice slice{start, stop, step, start != kNothing, stop != kNothing};
+  return [=](std::int64_t first, std::int64_t last) {
+    return cpu::SlicedLists<T>{lists.starts + first, lists.stops + first, last - first, slice};
+  };
 }
 
 template <class T>
@@ -67,9 +35,9 @@ KernelError range_length(std::int64_t* carrylength, Bounds<T> lists, std::int64_
                          std::int64_t stop, std::int64_t step) {
   if (carrylength == nullptr) return null_array();
   const auto call = [&] {
-    const Slice slice(start, stop, step);
+    const auto of = sliced(lists, start, stop, step);
     *carrylength = sum_of_ranges(
-        count_of(n), [&](std::int64_t first, std::int64_t last) { return taken_of(lists, slice, first, last); });
+        count_of(n), [&](std::int64_t first, std::int64_t last) { return slice_kernels<T>().count(of(first, last)); });
   };
   return run_on(n, call, lists.starts, lists.stops);
 }
@@ -79,18 +47,12 @@ KernelError range(T* tooffsets, std::int64_t* tocarry, Bounds<T> lists, std::int
                   std::int64_t stop, std::int64_t step) {
   if (tooffsets == nullptr) return null_array();
   const auto call = [&] {
-    const Slice slice(start, stop, step);
-    const Steps steps(step);
+    const auto of = sliced(lists, start, stop, step);
     tooffsets[0] = 0;
     write_in_order(
-        count_of(n), [&](std::int64_t first, std::int64_t last) { return taken_of(lists, slice, first, last); },
+        count_of(n), [&](std::int64_t first, std::int64_t last) { return slice_kernels<T>().count(of(first, last)); },
         [&](std::int64_t first, std::int64_t last, Place place) {
-          for (std::int64_t i = first; i < last; ++i) {
-            const Slice::Taken taken = slice.of(lists.size(i));
-            steps.write(tocarry, place, lists.start(i) + taken.first, taken.count);
-            tooffsets[i + 1] = static_cast<T>(place.at);
-          }
-          return place.at;
+          return slice_kernels<T>().write(of(first, last), tooffsets + first + 1, tocarry, place.at, place.end);
         });
   };
   return run_on(n, call, lists.starts, lists.stops);

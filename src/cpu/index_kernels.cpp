@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/index_kernels.cpp: tags, indices and masks of bytes without a branch per element or list; per instruction set.
+// cpu/index_kernels.cpp: tags, indices, slices and masks without a branch per element or list; per instruction set.
 #include "cpu/index_kernels.hpp"
 
 #include <cstring>
@@ -115,6 +115,95 @@ std::int64_t fill(Tag* tags, Index* index, Tag tag, NumberedLists lists, std::in
   return number;
 }
 
+// -------------------------------------------------------------------------------------------------------------- slices
+
+UPSWEEP_INLINE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+UPSWEEP_INLINE std::int64_t greatest(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+/// Of the elements 0 … length - 1 of a list; kStep: 1 or -1, or 0 for another.
+template <int kStep>
+struct Taken {
+  std::int64_t first;
+  std::int64_t count;
+
+  UPSWEEP_INLINE Taken(const Slice& slice, std::int64_t length) {
+    const std::int64_t step = kStep != 0 ? kStep : slice.step;
+    // Where there is nothing to begin or to end with: a step before the first one.
+    const std::int64_t least_at = step > 0 ? 0 : -1;
+    const std::int64_t most_at = step > 0 ? length : length - 1;
+    const std::int64_t start = slice.has_start ? slice.start : step > 0 ? 0 : -1;
+    first = bounded(start, length, least_at, most_at);
+    const std::int64_t no_stop = step > 0 ? length : -1;
+    const std::int64_t last = slice.has_stop ? bounded(slice.stop, length, least_at, most_at) : no_stop;
+    const std::int64_t distance = greatest(step > 0 ? last - first : first - last, 0);
+    if constexpr (kStep != 0) {
+      count = distance;
+    } else {
+      const std::int64_t size = step > 0 ? step : -step;
+      count = step == 0 ? 0 : distance / size + (distance % size != 0 ? 1 : 0);
+    }
+  }
+
+ private:
+  /// Negative ones count from the end.
+  UPSWEEP_INLINE static std::int64_t bounded(std::int64_t at, std::int64_t length, std::int64_t least_at,
+                                             std::int64_t most_at) {
+    return least(greatest(at < 0 ? at + length : at, least_at), most_at);
+  }
+};
+
+template <int kStep, class T>
+UPSWEEP_INLINE Taken<kStep> taken_of(const SlicedLists<T>& lists, std::int64_t i) {
+  return {lists.slice, static_cast<std::int64_t>(lists.stops[i]) - static_cast<std::int64_t>(lists.starts[i])};
+}
+
+template <int kStep, class T>
+std::int64_t count_taken(const SlicedLists<T>& lists) {
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < lists.n; ++i) total += taken_of<kStep>(lists, i).count;
+  return total;
+}
+
+template <int kStep, class T>
+std::int64_t write_taken(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end) {
+  constexpr std::int64_t kLists = 256;  // whose numbers stay in the core's first cache
+  std::int64_t firsts[kLists];
+  std::int64_t counts[kLists];
+  const std::int64_t step = kStep != 0 ? kStep : lists.slice.step;
+  const Eight<std::int64_t> steps = kSteps<std::int64_t> * step;
+  for (std::int64_t begin = 0; begin < lists.n; begin += kLists) {
+    const std::int64_t some = least(kLists, lists.n - begin);
+    for (std::int64_t i = 0; i < some; ++i) {
+      const Taken<kStep> taken = taken_of<kStep>(lists, begin + i);
+      firsts[i] = static_cast<std::int64_t>(lists.starts[begin + i]) + taken.first;
+      counts[i] = taken.count;
+    }
+    for (std::int64_t i = 0; i < some; ++i) {
+      if (counts[i] <= kEight && at + kEight <= end) {  // whole: its end is no branch to mispredict
+        *reinterpret_cast<EightOf<std::int64_t>::Unaligned*>(to + at) = steps + firsts[i];
+      } else {
+        for (std::int64_t j = 0; j < counts[i]; ++j) to[at + j] = firsts[i] + j * step;
+      }
+      at += counts[i];
+      ends[begin + i] = static_cast<T>(at);
+    }
+  }
+  return at;
+}
+
+template <class T>
+std::int64_t count_slices(const SlicedLists<T>& lists) {
+  return lists.slice.step == 1    ? count_taken<1>(lists)
+         : lists.slice.step == -1 ? count_taken<-1>(lists)
+                                  : count_taken<0>(lists);
+}
+template <class T>
+std::int64_t write_slices(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end) {
+  return lists.slice.step == 1    ? write_taken<1>(lists, ends, to, at, end)
+         : lists.slice.step == -1 ? write_taken<-1>(lists, ends, to, at, end)
+                                  : write_taken<0>(lists, ends, to, at, end);
+}
+
 // --------------------------------------------------------------------------------------------------------------- masks
 
 UPSWEEP_INLINE bool is_counted(const MaskRange& range, std::int64_t i) { return (range.mask[i] != 0) == range.nonzero; }
@@ -183,8 +272,12 @@ void are_empty(const std::int64_t* offsets, std::int64_t n, std::int8_t* to) {
 template <class Tag, class Index>
 constexpr UnionKernels<Tag, Index> kUnion{&retag<Tag, Index>, &fill<Tag, Index>};
 
+template <class T>
+constexpr SliceKernels<T> kSlices{&count_slices<T>, &write_slices<T>};
+
 constexpr IndexKernels kTable{.unions = {kUnion<std::int8_t, std::int32_t>, kUnion<std::int8_t, std::uint32_t>,
                                          kUnion<std::int8_t, std::int64_t>, kUnion<std::int64_t, std::int64_t>},
+                              .slices = {kSlices<std::int32_t>, kSlices<std::uint32_t>, kSlices<std::int64_t>},
                               .count = &count,
                               .positions = &positions,
                               .are_empty = &are_empty};

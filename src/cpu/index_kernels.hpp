@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/index_kernels.hpp: kernels on tags and indices of unions and on masks of bytes, compiled once per instruction set.
+// cpu/index_kernels.hpp: kernels on tags and indices of unions, slices of lists and masks of bytes, once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,37 @@ struct MaskRange {
   std::int64_t last;
 };
 
+/// [start:stop:step] of lists, as in Python.
+struct Slice {
+  std::int64_t start;
+  std::int64_t stop;
+  std::int64_t step;  ///< 0 takes nothing
+  bool has_start;
+  bool has_stop;
+};
+
+/// n lists, and what is taken of each.
+template <class T>
+struct SlicedLists {
+  const T* starts;
+  const T* stops;
+  std::int64_t n;
+  Slice slice;
+};
+
+template <class T>
+struct SliceKernels {
+  /// How many elements are taken.
+  std::int64_t (*count)(const SlicedLists<T>& lists);
+  /// to[at], … ← where these lie; ends[i] ← where those of list i end. Up to to[end] more may be written. Returns the last end.
+  std::int64_t (*write)(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end);
+};
+
 struct IndexKernels {
   std::tuple<UnionKernels<std::int8_t, std::int32_t>, UnionKernels<std::int8_t, std::uint32_t>,
              UnionKernels<std::int8_t, std::int64_t>, UnionKernels<std::int64_t, std::int64_t>>
       unions;
+  std::tuple<SliceKernels<std::int32_t>, SliceKernels<std::uint32_t>, SliceKernels<std::int64_t>> slices;
   std::int64_t (*count)(MaskRange range);
   /// to[at], … ← their positions. Up to to[end] more may be written. Returns where it has ended.
   std::int64_t (*positions)(MaskRange range, std::int64_t* to, std::int64_t at, std::int64_t end);
