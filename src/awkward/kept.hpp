@@ -10,13 +10,21 @@
 
 namespace upsweep::awkward {
 
+/// Whether none of lists first … last - 1 ends before it starts, without a comparison per list.
+template <class T>
+bool are_ordered(const T* offsets, std::int64_t first, std::int64_t last) {
+  std::int64_t signs = 0;
+  for (std::int64_t i = first; i < last; ++i) {
+    signs |= static_cast<std::int64_t>(offsets[i + 1]) - static_cast<std::int64_t>(offsets[i]);
+  }
+  return signs >= 0;
+}
+
 /// The first of n lists that ends before it starts, or kNoIndex.
 template <class T>
 std::int64_t first_decrease(const T* offsets, std::int64_t n) {
   return first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
-    bool is_good = true;
-    for (std::int64_t i = first; i < last; ++i) is_good &= offsets[i] <= offsets[i + 1];
-    if (is_good) return kNoIndex;
+    if (are_ordered(offsets, first, last)) return kNoIndex;
     for (std::int64_t i = first;; ++i) {
       if (offsets[i + 1] < offsets[i]) return i;
     }

@@ -202,6 +202,14 @@ Answer slice_error(Bounds<std::int64_t> slice, std::int64_t i, std::int64_t miss
   return failure("jagged slice's starts[i] < 0", i);
 }
 
+/// How many of an index are not negative.
+std::int64_t count_given(const std::int64_t* index, std::int64_t first, std::int64_t last) {
+  constexpr int kSign = 63;
+  std::uint64_t missing = 0;
+  for (std::int64_t j = first; j < last; ++j) missing += static_cast<std::uint64_t>(index[j]) >> kSign;
+  return std::max<std::int64_t>(last - first, 0) - static_cast<std::int64_t>(missing);
+}
+
 KernelError valid_count(std::int64_t* numvalid, Bounds<std::int64_t> slice, std::int64_t n, const std::int64_t* missing,
                         std::int64_t missing_length) {
   if (numvalid == nullptr || any_null(n, slice.starts, slice.stops)) return null_array();
@@ -209,20 +217,22 @@ KernelError valid_count(std::int64_t* numvalid, Bounds<std::int64_t> slice, std:
   const auto call = [&] {
     std::atomic<std::int64_t> total{0};
     bad = first_bad_of_ranges(count_of(n), [&, slice](std::int64_t first, std::int64_t last) {
-      bool are_adjacent = true;
       const auto is_bad = [=](std::int64_t i) {
         const std::int64_t size = slice.size(i);
         return size < 0 || (size > 0 && (slice.stops[i] > missing_length || slice.starts[i] < 0));
       };
+      std::int64_t signs = 0;  // negative where one may be bad
       for (std::int64_t i = first; i < last; ++i) {
+        signs |= slice.size(i) | slice.starts[i] | (missing_length - slice.stops[i]);
+      }
+      for (std::int64_t i = first; signs < 0 && i < last; ++i) {
         if (is_bad(i)) return i;
       }
-      for (std::int64_t i = first; i + 1 < last; ++i) are_adjacent &= slice.stops[i] == slice.starts[i + 1];
+      std::int64_t gaps = 0;
+      for (std::int64_t i = first; i + 1 < last; ++i) gaps |= slice.stops[i] ^ slice.starts[i + 1];
       std::int64_t count = 0;
-      const auto add = [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t j = begin; j < end; ++j) count += missing[j] >= 0 ? 1 : 0;
-      };
-      if (are_adjacent) {
+      const auto add = [&](std::int64_t begin, std::int64_t end) { count += count_given(missing, begin, end); };
+      if (gaps == 0) {
         if (first < last) add(slice.starts[first], slice.stops[last - 1]);
       } else {
         for (std::int64_t i = first; i < last; ++i) add(slice.starts[i], slice.stops[i]);
@@ -261,13 +271,12 @@ KernelError shrink(std::int64_t* tocarry, std::int64_t* tosmall, std::int64_t* t
     }
     const std::int64_t* const offsets = slice.starts;
     const std::int64_t begin = n > 0 ? offsets[0] : 0;
-    const auto is_there = [=](std::int64_t j) { return missing[j] >= 0; };
     write_in_order(
         count_of(n),
-        [=](std::int64_t first, std::int64_t last) { return count_if(offsets[first], offsets[last], is_there); },
+        [=](std::int64_t first, std::int64_t last) { return count_given(missing, offsets[first], offsets[last]); },
         [=](std::int64_t first, std::int64_t last, Place place) {
           return walk_lists(
-              offsets, first, last, place.at, is_there,
+              offsets, first, last, place.at, [=](std::int64_t j) { return missing[j] >= 0; },
               [=](std::int64_t j, std::int64_t number, bool is_kept) {
                 if (is_written(number, is_kept, place)) tocarry[number] = j;
               },
