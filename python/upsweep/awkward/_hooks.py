@@ -34,7 +34,7 @@ class Hooks:
         native = Native(library)
         self.functions = native.functions
         self._hooks = [Hook(*each) for part in PARTS for each in part.hooks(native)]
-        self.changed = [hook.path for hook in self._hooks if not hook.is_known()]
+        self.changed = list(dict.fromkeys(hook.path for hook in self._hooks if not hook.is_known()))  # some have two hooks
         self._undo = []
 
     def put(self):
