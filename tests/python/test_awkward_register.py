@@ -534,6 +534,16 @@ def test_positions_out_of_range():
         same_outcome(lambda index=index: ak.Array(records)[index].x)
 
 
+def test_records_without_fields():
+    index = np.array([2, 0, 1, 1])
+    for records in (ak.contents.RecordArray([], [], length=3), ak.contents.RecordArray([], None, length=3)):
+        same_outcome(lambda records=records: ak.Array(records)[index])
+        same_outcome(lambda records=records: ak.to_packed(ak.Array(records)[index]))
+        same_outcome(lambda records=records: ak.to_numpy(ak.Array(records)))
+    unknown = ak.contents.RecordArray([], [], length=ak._nplikes.shape.unknown_length)
+    same_outcome(lambda: unknown._carry(ak.index.Index64(index), True).form)
+
+
 def test_typetracers_have_no_data():
     def form(operation):
         first, records = (ak.Array(array.layout.to_typetracer(forget_length=True)) for array in (FIRST, RECORDS))
@@ -693,6 +703,13 @@ def test_memory_of_other_sizes_and_types(memory):
     assert small.ctypes.data != large, "more than twice as much is kept for others"
     assert memory.empty(10, np.float64).base is None
     assert memory.empty(2000, object).base is None
+
+
+def test_elements_of_no_bytes_have_no_memory(memory, monkeypatch):
+    monkeypatch.setattr(_memory, "LEAST", 0)
+    empty = memory.empty(2000, np.dtype([]))
+    assert empty.base is None and empty.shape == (2000,)
+    assert memory.empty(0, np.int64).base is None
 
 
 def test_memory_of_threads(memory):

@@ -37,11 +37,14 @@ def hooks(native):
         """Records stay where they are: their positions are checked and copied."""
 
         def _carry(array, carry, allow_lazy):
-            index = carry._data
-            if not allow_lazy or array._backend is not numpy_backend or not is_index(index) or len(index) < MANY:
+            index, length = carry._data, array._length
+            # Records read from Arrow without fields may not know how many they are.
+            if not allow_lazy or array._backend is not numpy_backend or not isinstance(length, (int, np.integer)):
+                return theirs(array, carry, allow_lazy)
+            if not is_index(index) or len(index) < MANY:
                 return theirs(array, carry, allow_lazy)
             positions = memory.empty(len(index), np.int64)
-            if not native.call("awkward_upsweep_positions_64", positions, index, len(index), array._length):
+            if not native.call("awkward_upsweep_positions_64", positions, index, len(index), length):
                 return theirs(array, carry, allow_lazy)
             return contents.IndexedArray(ak.index.Index64(positions), array, parameters=None)
 

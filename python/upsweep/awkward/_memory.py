@@ -22,7 +22,7 @@ class Memory:
         """np.empty of one dimension: what it is a view of gives the memory back when the last view of it is gone."""
         dtype = np.dtype(dtype)
         size = int(length) * dtype.itemsize
-        if not self.keeps or size < LEAST or dtype.hasobject:
+        if not self.keeps or not size or size < LEAST or dtype.hasobject:
             return np.empty(length, dtype)
         block = self._found(size)
         if block is None:
