@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _options
+from ._arrays import NUMPY
 
 _SHOWN_ROWS = 20
 
@@ -320,7 +321,7 @@ def _array(values: Any, what: str) -> Any:
         raise ValueError(f"{what}: an array of one dimension is needed, not of {values.ndim}")
     if values.dtype.kind in "OUT":  # text
         return values.tolist()
-    return np.ascontiguousarray(values.view(np.ndarray), values.dtype.newbyteorder("="))
+    return NUMPY.contiguous(values.view(np.ndarray).astype(values.dtype.newbyteorder("="), copy=False))
 
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:

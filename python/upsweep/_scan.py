@@ -221,7 +221,7 @@ def _outer_length_inner(shape: tuple[int, ...], along: int) -> tuple[int, int, i
 
 def _scan_columns(data: Any, target: Any, along: int, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
     where = _options.place(-1, 0, overflow)
-    flat_in, flat_out = np.ascontiguousarray(data).reshape(-1), target.reshape(-1)
+    flat_in, flat_out = NUMPY.contiguous(data).reshape(-1), target.reshape(-1)
     _core.scan_along(where, op, exclusive, initial, _outer_length_inner(data.shape, along), flat_in, flat_out)
 
 
@@ -312,7 +312,7 @@ def reduce(
 def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: int, result: Any) -> None:
     if _goes_by_columns(xp, data, along):
         shape = _outer_length_inner(data.shape, along)
-        _core.reduce_along(where, op, initial, shape, np.ascontiguousarray(data).reshape(-1), result)
+        _core.reduce_along(where, op, initial, shape, NUMPY.contiguous(data).reshape(-1), result)
         return
     rows = xp.contiguous(xp.moveaxis(data, along, -1))
     lists = (math.prod(rows.shape[:-1]), rows.shape[-1])

@@ -32,7 +32,7 @@ def _items(items: Any) -> np.ndarray:
         raise TypeError(f"items: integers are needed, not {array.dtype}: scale decimals first")
     if array.dtype == "uint64" and array.data.max(initial=0) > np.iinfo(np.int64).max:
         raise OverflowError("items: one of them exceeds the largest int64")
-    return np.ascontiguousarray(array.data, np.int64)
+    return array.xp.contiguous(array.data.astype(np.int64, copy=False))
 
 
 def subset_sum(

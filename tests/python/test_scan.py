@@ -157,6 +157,11 @@ def test_arrays_that_are_not_aligned():
     assert upsweep.reduce(x) == 14
     assert np.array_equal(upsweep.segmented_reduce(x, np.array([0, 2, 5])), [4, 10])
     assert np.array_equal(upsweep.select(x > 2, x), [3, 4, 5])
+    columns = x[:4].reshape(2, 2)
+    assert np.array_equal(upsweep.cumulative_sum(columns, axis=0), [[3, 1], [7, 2]])
+    assert np.array_equal(upsweep.reduce(columns, axis=0), [7, 2])
+    assert upsweep.subset_sum(x, 10).reachable
+    assert upsweep.query("SELECT SUM(x) AS sum FROM t WHERE x > 2", t={"x": x}).to_dict() == {"sum": [12]}
     assert upsweep.cumulative_sum(x, out=x) is x
     assert np.array_equal(x, [3, 4, 8, 9, 14])
 
