@@ -136,8 +136,8 @@ def scan(
 
     Notes
     -----
-    float32 is added in float32, in blocks: the error grows with the logarithm of the length, not with the length. The same bits
-    on every run, with any number of threads.
+    float32 is added in float32, in blocks: past some 65,536 elements the error hardly grows any more. The same bits on every run,
+    with any number of threads.
 
     Examples
     --------
