@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -214,11 +215,30 @@ def take_in(value: Any, name: str) -> Array:
         return _from_dlpack(value, library, name)
     if has_capsules(value):
         return take_in(_numbers_of(value, name), name)
-    if isinstance(value, (Sequence, int, float)) and not isinstance(value, (str, bytes)):
-        return Array(_native(np.asarray(value), name), NUMPY)
-    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return Array(_native(np.asarray(value), name), NUMPY)
+    is_sequence = isinstance(value, (Sequence, int, float)) and not isinstance(value, (str, bytes))
+    if is_sequence or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        try:
+            array = np.asarray(value)
+        except ValueError as error:  # lists of several lengths
+            raise TypeError(f"{name}: no array: {error}") from None
+        return Array(_native(array, name), NUMPY)
     raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
+
+
+def take_out(out: Any, name: str = "out") -> Array:
+    """`out` as an Array of its own memory. TypeError for what has none that could be written."""
+    library = type(out).__module__.partition(".")[0]
+    if isinstance(out, np.ndarray):
+        if not out.dtype.isnative:
+            raise TypeError(f"{name}: byte-swapped arrays are not written: give one in native byte order")
+    elif library in ("pyarrow", "polars", "pandas"):
+        raise TypeError(f"{name}: {library}'s arrays are not written: give an array of NumPy's")
+    elif not (library in ("cupy", "torch") or hasattr(out, "__cuda_array_interface__") or hasattr(out, "__dlpack__")):
+        try:
+            out = np.asarray(memoryview(out))
+        except TypeError:
+            raise TypeError(f"{name}: an array that can be written is needed, not {type(out).__name__}") from None
+    return take_in(out, name)
 
 
 def has_capsules(value: Any) -> bool:
@@ -237,7 +257,7 @@ def _numbers_of(value: Any, name: str) -> Any:
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.hasobject:
-        raise TypeError(f"{name}: an array of Python objects: give it a type first (x.astype(float))")
+        raise TypeError(f"{name}: an array of Python objects is not supported: one of numbers is needed, without None")
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))
     return array
@@ -261,25 +281,55 @@ def _from_torch(tensor: Any, name: str) -> Array:
 
 def _from_columns(value: Any, name: str, library: str) -> Array:
     module = sys.modules[library]
-    if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "type")):
+    if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "null_count")):
         raise TypeError(f"{name}: {library}'s {type(value).__name__} is no array: give a column (upsweep.query takes tables)")
     if library == "pandas":
         return _from_pandas(value, name, module)
     nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
     if nulls:
-        raise ValueError(f"{name}: {nulls} nulls: fill them first, or give valid= to what takes it")
+        raise ValueError(f"{name}: {nulls} nulls: fill them first, as only segmented_reduce and segmented_scan skip them")
     if library == "polars":
-        return Array(_native(value.to_numpy(allow_copy=True), name), NUMPY, lambda result: module.Series(value.name, result))
+        return _from_polars(value, name, module)
     if isinstance(value, module.ChunkedArray):
         value = value.combine_chunks()
-    return Array(_native(value.to_numpy(zero_copy_only=False), name), NUMPY, module.array)
+    elements = _of_numbers(value.to_numpy(zero_copy_only=False), name, value.type)
+    return Array(elements, NUMPY, lambda result: module.array(result, value.type if _is_time(result, elements) else None))
+
+
+def _of_numbers(elements: np.ndarray, name: str, kind: Any) -> np.ndarray:
+    """The elements, unless NumPy has them as objects or text only: they are refused by the name of their own type."""
+    if elements.dtype.kind in "OSUT":
+        raise TypeError(f"{name}: {kind} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+    return _native(elements, name)
+
+
+def _is_time(result: np.ndarray, elements: np.ndarray) -> bool:
+    """Whether these are the elements' own dates or times, whose type says more than NumPy's: a time zone."""
+    return result.dtype == elements.dtype and elements.dtype.kind in "mM"
+
+
+def _from_polars(value: Any, name: str, polars: Any) -> Array:
+    try:
+        elements = value.to_numpy(allow_copy=True)
+    except polars.exceptions.PolarsError as error:
+        raise TypeError(f"{name}: {value.dtype} is not supported: {error}") from None
+    elements = _of_numbers(elements, name, value.dtype)
+
+    def back(result: np.ndarray) -> Any:
+        series = polars.Series(value.name, result)
+        zone = getattr(value.dtype, "time_zone", None)
+        if zone is None or not _is_time(result, elements):
+            return series
+        return series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+    return Array(elements, NUMPY, back)
 
 
 def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
     nulls = 0 if isinstance(value.dtype, np.dtype) else int(value.isna().sum())
     if nulls:  # as NaN, integers would become floats
-        raise ValueError(f"{name}: {nulls} nulls: fill them first, or give valid= to what takes it")
-    elements, label = _native(value.to_numpy(copy=False), name), getattr(value, "name", None)
+        raise ValueError(f"{name}: {nulls} nulls: fill them first")
+    elements, label = _of_numbers(value.to_numpy(copy=False), name, value.dtype), getattr(value, "name", None)
     return Array(elements, NUMPY, lambda result: pandas.Series(result, name=label), getattr(value, "index", None))
 
 
@@ -333,6 +383,8 @@ def number_type(array: Array, name: str) -> str:
     """The array's type, one that upsweep computes with; TypeError for any other."""
     dtype = array.dtype
     if dtype not in NUMBERS and dtype != "bool":
+        if dtype.startswith(("str", "bytes")):
+            dtype = "text"
         raise TypeError(f"{name}: {dtype} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
     return dtype
 
@@ -342,13 +394,37 @@ def flat(array: Array) -> Any:
     return array.xp.elements(array.xp.contiguous(array.data).reshape(-1))
 
 
-def result_type(dtype: Any) -> str:
-    """The name of a dtype given as NumPy's, a library's or a string. TypeError where there is no such number."""
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype given as NumPy's, a library's or a string."""
     name = str(dtype).removeprefix("torch.") if not isinstance(dtype, type) else np.dtype(dtype).name
     try:
-        name = np.dtype(name).name
+        return np.dtype(name).name
     except TypeError:
-        pass
+        return name
+
+
+def result_type(dtype: Any) -> str:
+    """The name of a dtype. TypeError where there is no such number."""
+    name = dtype_name(dtype)
     if name not in NUMBERS:
         raise TypeError(f"dtype: {name} is not supported: integers of 8 to 64 bits, float32 and float64 are")
     return name
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, NumPy's too."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name}: True or False is needed, not {value!r}")
+
+
+def whole(value: Any, name: str, least: int = -(2**63), most: int = 2**63 - 1) -> int:
+    """An integer of that range. TypeError for anything else, ValueError and OverflowError for one outside."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: an integer is needed, not {value!r}")
+    number = operator.index(value)
+    if number > most:
+        raise OverflowError(f"{name}: {number} exceeds {most}")
+    if number < least:
+        raise ValueError(f"{name}: {least} or more is needed, not {number}")
+    return number

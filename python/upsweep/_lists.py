@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import BOUNDS, NUMPY, Array, Namespace, has_capsules, take_in
+from ._arrays import BOUNDS, NUMPY, Array, Namespace, has_capsules, take_in, whole
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -17,14 +17,15 @@ UNKNOWN_LENGTH = 1 << 62
 class Lists:
     """Lists as upsweep._core takes them: by offsets, by starts and stops, or all of one size."""
 
-    __slots__ = ("bounds", "count", "give", "valid", "xp")
+    __slots__ = ("arrays", "bounds", "count", "give", "valid", "xp")
 
-    def __init__(self, bounds: Any, count: int, xp: Namespace, give: Any, valid: Any = None):
+    def __init__(self, bounds: Any, count: int, xp: Namespace, give: Any, arrays: tuple[Any, ...] = ()):
         self.bounds = bounds
+        self.arrays = arrays  # that the bounds are in, as their library has them
         self.count = count
         self.xp = xp
         self.give = give
-        self.valid = valid
+        self.valid: Any = None
 
 
 class Ragged:
@@ -37,6 +38,11 @@ class Ragged:
         self.lists = lists
         self.valid = valid
 
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The arrays that a call reads."""
+        return (self.content.data, *self.lists.arrays)
+
 
 def take_in_lists(lists: Any, length: int | None = None) -> Lists:
     """Offsets; a tuple (starts, stops); or an integer, the size of every list of a content of that length."""
@@ -45,21 +51,22 @@ def take_in_lists(lists: Any, length: int | None = None) -> Lists:
     if isinstance(lists, tuple):
         if len(lists) != 2:
             raise ValueError(f"lists: a tuple of starts and stops is needed, not of {len(lists)} arrays")
-        first, last = (_bounds(array, name) for array, name in zip(lists, ("starts", "stops")))
+        first, last = (take_in_bounds(array, name) for array, name in zip(lists, ("starts", "stops")))
         if first.xp.device != last.xp.device:
             raise ValueError("stops: they must be where the starts are, on the same device")
         pair = (first.xp.elements(first.data), last.xp.elements(last.data))
-        return Lists(pair, first.data.shape[0], first.xp, first.give)
+        return Lists(pair, first.data.shape[0], first.xp, first.give, (first.data, last.data))
     if isinstance(lists, (int, np.integer)):
-        return _of_size(int(lists), length)
-    offsets = _bounds(lists, "offsets")
+        return _of_size(whole(lists, "size of lists", 1), length)
+    offsets = take_in_bounds(lists, "offsets")
     count = offsets.data.shape[0] - 1
     if count < 0:
         raise ValueError("offsets: at least one is needed, and one more than there are lists")
-    return Lists(offsets.xp.elements(offsets.data), count, offsets.xp, offsets.give)
+    return Lists(offsets.xp.elements(offsets.data), count, offsets.xp, offsets.give, (offsets.data,))
 
 
-def _bounds(value: Any, name: str) -> Array:
+def take_in_bounds(value: Any, name: str) -> Array:
+    """An array of integers as bounds of lists are, its elements side by side."""
     array = take_in(value, name)
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
@@ -71,8 +78,6 @@ def _bounds(value: Any, name: str) -> Array:
 
 
 def _of_size(size: int, length: int | None) -> Lists:
-    if size < 1:
-        raise ValueError(f"lists: a size of 1 or more is needed, not {size}")
     if length is None:
         raise ValueError("lists: a size alone does not say how many lists there are: give offsets")
     if length % size:
@@ -85,11 +90,14 @@ def take_in_ragged(content: Any, lists: Any, valid: Any = None) -> Ragged:
     lists_valid = None
     if lists is None:
         content, lists, lists_valid = _of_list_array(content)
-    elements, element_valid = take_in_nullable(content, "content")
+    elements, nulls = take_in_nullable(content, "content")
     if elements.data.ndim != 1:
         raise ValueError(f"content: one dimension is needed, not {elements.data.ndim}")
+    element_valid = nulls.bits() if nulls is not None else None
     if valid is not None:
         element_valid = mask(valid, elements, "valid")
+        if nulls is not None:
+            element_valid = nulls.valid_and(element_valid)
     return Ragged(elements, in_place_of(elements, lists, lists_valid), element_valid)
 
 
@@ -119,7 +127,10 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
         value = value.combine_chunks()
     if not hasattr(value, "values") or not hasattr(value, "buffers"):
         raise TypeError(f"lists: where the lists lie is missing, and {type(value).__name__} is no list array of Arrow")
-    valid = _arrow_valid(value)
+    valid = Nulls(value).bits() if value.null_count else None
+    if hasattr(value, "sizes"):  # a list view: lists in any order
+        starts = value.offsets.to_numpy()
+        return value.values, (starts, starts + value.sizes.to_numpy()), valid
     if hasattr(value.type, "list_size"):
         size, count = value.type.list_size, len(value)
         starts = (np.arange(count, dtype=np.int64) + value.offset) * size
@@ -127,14 +138,25 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     return value.values, value.offsets, valid
 
 
-def _arrow_valid(value: Any) -> Any:
-    bitmap = value.buffers()[0] if value.null_count else None
-    if bitmap is None:
-        return None
-    return _core.Bits(np.frombuffer(bitmap, np.uint8), len(value), value.offset)
+class Nulls:
+    """Which elements of an array of Arrow are not null, where some are."""
+
+    def __init__(self, array: Any):
+        self._bitmap = np.frombuffer(array.buffers()[0], np.uint8)
+        self._first, self._length = array.offset, len(array)
+
+    def bits(self) -> _core.Bits:
+        return _core.Bits(self._bitmap, self._length, self._first)
+
+    def valid_and(self, valid: np.ndarray) -> np.ndarray:
+        """The elements that are not null, and valid by these booleans too."""
+        if len(valid) != self._length:
+            raise ValueError(f"valid: {len(valid)} booleans, but the content has {self._length} elements")
+        own = np.unpackbits(self._bitmap, count=self._first + self._length, bitorder="little")[self._first :]
+        return own.view(np.bool_) & valid.astype(np.bool_, copy=False)
 
 
-def take_in_nullable(value: Any, name: str) -> tuple[Array, Any]:
+def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
     """An Array, and which of its elements are not null: an array of pyarrow or Polars may have such."""
     if type(value).__module__.partition(".")[0] == "polars" and value.null_count():
         value = value.to_arrow()
@@ -145,12 +167,12 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Any]:
     import pyarrow
 
     if pyarrow.types.is_boolean(value.type):
-        return take_in(value.fill_null(False), name), _arrow_valid(value)
+        return take_in(value.fill_null(False), name), Nulls(value)
     if not (pyarrow.types.is_integer(value.type) or pyarrow.types.is_floating(value.type)):
         raise TypeError(f"{name}: {value.type} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
     kind = pyarrow.array([], value.type).to_numpy().dtype  # to_pandas_dtype() needs pandas
     elements = np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
-    return Array(elements, NUMPY, pyarrow.array), _arrow_valid(value)
+    return Array(elements, NUMPY, pyarrow.array), Nulls(value)
 
 
 def mask(value: Any, like: Array, name: str) -> Any:

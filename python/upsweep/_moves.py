@@ -6,9 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, _options
-from ._arrays import BOUNDS, MOVED_SIZES, Array, take_in
-from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_lists
+from ._arrays import MOVED_SIZES, Array, flag, take_in, take_out, whole
+from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._segments import _give, _result
+
+# NumPy has no words for more bytes than an int64 counts.
+MOST_ELEMENTS = 1 << 58
 
 
 def _columns(contents: tuple[Any, ...]) -> list[Array]:
@@ -33,7 +36,7 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
         raise ValueError(f"out: {len(columns)} arrays are needed, one for each content, not {len(given)}")
     results = []
     for array, column in zip(given, columns):
-        taken = take_in(array, "out")
+        taken = take_out(array)
         if taken.dtype != column.dtype or taken.data.ndim != 1 or not taken.xp.is_contiguous(taken.data):
             raise TypeError(f"out: a contiguous array of {column.dtype} of one dimension is needed")
         if taken.data.shape[0] < length:
@@ -180,10 +183,8 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
     if (lists is None) != (index_lists is None):
         raise TypeError("take: lists and index_lists come together")
     like = columns[0]
-    at = take_in(indices, "indices")
-    if at.data.ndim != 1 or at.dtype not in BOUNDS:
-        raise TypeError(f"indices: {', '.join(BOUNDS)} of one dimension are supported, not {at.dtype} of {at.data.ndim}")
-    positions = at.xp.elements(at.xp.contiguous(at.data))
+    at = take_in_bounds(indices, "indices")
+    positions = at.xp.elements(at.data)
     if lists is None:
         outputs = _outputs(columns, at.data.shape[0], out)
         _core.take(_place_of(like), positions, _pairs(columns, outputs))
@@ -248,14 +249,6 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
 # -------------------------------------------------------------------------------------------- lengths, offsets, positions
 
 
-def _bound_array(value: Any, name: str) -> Array:
-    array = take_in(value, name)
-    if array.data.ndim != 1 or array.dtype not in BOUNDS:
-        raise TypeError(f"{name}: {', '.join(BOUNDS)} of one dimension are supported, not {array.dtype}")
-    array.data = array.xp.contiguous(array.data)
-    return array
-
-
 def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
     """The offsets of lists of such lengths, packed one after the other.
 
@@ -282,8 +275,8 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
     >>> upsweep.lengths_to_offsets(numpy.array([2, 0, 3]))
     array([0, 2, 2, 5])
     """
-    each = _bound_array(lengths, "lengths")
-    result, given = _result(each, (each.data.shape[0] + 1,), "int64", out)
+    each = take_in_bounds(lengths, "lengths")
+    result, given = _result(each, (each.data.shape[0] + 1,), "int64", out, [each.data])
     _core.lengths_to_offsets(_place_of(each), each.xp.elements(each.data), None, each.xp.elements(result))
     return _give(each, result, given, out)
 
@@ -315,17 +308,21 @@ def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
     >>> upsweep.parents_to_offsets(numpy.array([0, 0, 2]), 3)
     array([0, 2, 2, 3])
     """
-    each = _bound_array(parents, "parents")
-    result, given = _result(each, (lists + 1,), "int64", out)
-    _core.parents_to_offsets(_place_of(each), each.xp.elements(each.data), lists, each.xp.elements(result))
+    each = take_in_bounds(parents, "parents")
+    count = whole(lists, "lists", 0)
+    result, given = _result(each, (count + 1,), "int64", out, [each.data])
+    _core.parents_to_offsets(_place_of(each), each.xp.elements(each.data), count, each.xp.elements(result))
     return _give(each, result, given, out)
 
 
 def _of_offsets(lists: Any) -> tuple[Lists, Array, int]:
     """Lists by offsets, their Array, and how many elements they have."""
-    offsets = _bound_array(lists, "offsets")
+    offsets = take_in_bounds(lists, "offsets")
     of = take_in_lists(offsets.data)
-    return of, offsets, int(offsets.data[-1]) - int(offsets.data[0])
+    total = int(offsets.data[-1]) - int(offsets.data[0])
+    if total > MOST_ELEMENTS:
+        raise MemoryError(f"offsets: {total} elements are more than there is memory for")
+    return of, offsets, max(total, 0)
 
 
 def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
@@ -353,7 +350,7 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
     array([0, 0, 2])
     """
     of, like, total = _of_offsets(offsets)
-    result, given = _result(like, (max(total, 0),), "int64", out)
+    result, given = _result(like, (total,), "int64", out, [like.data])
     _core.offsets_to_parents(_place_of(like), of.bounds, like.xp.elements(result))
     return _give(like, result, given, out)
 
@@ -370,7 +367,7 @@ def local_index(offsets: Any, /, *, out: Any = None) -> Any:
     array([0, 1, 0])
     """
     of, like, total = _of_offsets(offsets)
-    result, given = _result(like, (max(total, 0),), "int64", out)
+    result, given = _result(like, (total,), "int64", out, [like.data])
     _core.local_index(_place_of(like), of.bounds, like.xp.elements(result))
     return _give(like, result, given, out)
 
@@ -402,11 +399,11 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     array([7.5, 7.5, 9.5])
     """
     (each,) = _columns((values,))
-    of, _, total = _of_offsets(offsets)
+    of, bounds, total = _of_offsets(offsets)
     if out is None:
-        result, given = each.xp.like(each.data, (max(total, 0),)), None
+        result, given = each.xp.like(each.data, (total,)), None
     else:
-        result, given = _result(each, (max(total, 0),), each.dtype, out)
+        result, given = _result(each, (total,), each.dtype, out, [each.data, bounds.data])
     _core.broadcast(_place_of(each), of.bounds, each.xp.elements(each.data), each.xp.elements(result))
     return _give(each, result, given, out)
 
@@ -440,8 +437,8 @@ def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
     array([0, 5, 9])
     """
     of, like, _ = _of_offsets(outer)
-    within, _, _ = _of_offsets(inner)
-    result, given = _result(like, (of.count + 1,), "int64", out)
+    within, bounds, _ = _of_offsets(inner)
+    result, given = _result(like, (of.count + 1,), "int64", out, [like.data, bounds.data])
     _core.flatten(_place_of(like), of.bounds, within.bounds, like.xp.elements(result))
     return _give(like, result, given, out)
 
@@ -481,6 +478,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tup
     (array([0, 3, 3, 4]), array([0, 0, 1, 3]), array([1, 2, 2, 4]))
     """
     of = take_in_lists(lists)
+    n, replacement = whole(n, "n", 1), flag(replacement, "replacement")
     where = _options.place(of.xp.device, of.xp.stream)
     offsets = of.xp.empty(of.count + 1, "int64")
     at = of.xp.elements(offsets)

@@ -193,6 +193,8 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
     total  count
        21      2
     """
+    if not isinstance(sql, str):
+        raise TypeError(f"sql: text is needed, not {type(sql).__name__}")
     native = _module()
     statement = native.Statement(sql)
     name = statement.path or statement.table
@@ -229,6 +231,8 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
         return tables[found[0]]
     if found:
         statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
+    if wanted == "device":
+        statement.refuse_table("'device' is an option of query: give the table another name")
     if tables:
         statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
     statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
@@ -244,7 +248,9 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if library == "polars" and type(source).__name__ == "LazyFrame":
         raise TypeError(f"{name}: a LazyFrame has no rows yet: call .collect() first")
     if library == "pyarrow" and hasattr(source, "scanner"):
-        return _stream(source.scanner(columns=_wanted(source.schema.names, statement)).to_reader(), name, True), None
+        columns = _wanted(source.schema.names, statement)
+        reader = source.scanner(columns=columns).to_reader()
+        return _stream(reader, name, True), lambda: _stream(source.scanner().to_reader(), name, True)
     if library == "pyarrow" and hasattr(source, "to_reader"):
         if not hasattr(source, "select"):
             return _stream(source.to_reader(), name, True), None
@@ -252,7 +258,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if library == "polars" and hasattr(source, "get_columns"):
         return _stream(source.select(_wanted(source.columns, statement)), name), lambda: _stream(source, name)
     if library == "pandas" and hasattr(source, "columns"):
-        return _stream(_pandas(source, statement), name), lambda: _stream(source, name)
+        return _stream(_pandas(source, statement), name), lambda: _stream(source.reset_index(drop=True), name)
     if hasattr(source, "__arrow_c_stream__"):
         return _stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
     raise TypeError(
@@ -263,7 +269,11 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
 def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
     """Of a table's columns those that the query may name; one at least, as without any a table has no rows."""
     names = set(statement.names())
-    return [column for column in columns if column in names or column.lower() in names] or list(columns[:1])
+    wanted = [column for column in columns if column in names or column.lower() in names] or list(columns[:1])
+    for column in wanted:
+        if wanted.count(column) > 1:
+            raise ValueError(f"{wanted.count(column)} columns are called {column!r}: rename them")
+    return wanted
 
 
 def _stream(source: Any, name: str, one_pass: bool = False) -> Any:
@@ -291,6 +301,9 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
     for column in columns:
         if not isinstance(column, str):
             raise TypeError(f"{name}: the names of columns are str, not {type(column).__name__}")
+        values = columns[column]
+        if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
+            raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
     wanted = {column: _array(columns[column], f"{name}.{column}") for column in _wanted(list(columns), statement)}
     lengths = {column: len(values) for column, values in columns.items()}
     for column, length in lengths.items():
@@ -303,7 +316,13 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         arrays = [_array_column(column, values) for column, values in wanted.items()]
         return _module().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
     pyarrow = _pyarrow(f"{name}: a column that is no array of NumPy's of numbers or dates")
-    return _stream(pyarrow.table(wanted), name)
+    arrays = {}
+    for column, values in wanted.items():
+        try:
+            arrays[column] = pyarrow.array(values) if isinstance(values, (list, tuple)) else values
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            raise TypeError(f"{name}.{column}: no column: {error}") from None
+    return _stream(pyarrow.table(arrays), name)
 
 
 def _array(values: Any, what: str) -> Any:
@@ -312,6 +331,8 @@ def _array(values: Any, what: str) -> Any:
         raise TypeError(f"{what}: a masked array: fill it first (x.filled(0)), or give a pyarrow array with nulls")
     if isinstance(values, (list, tuple)):
         made = np.asarray(values) if values else np.empty(0)
+        if made.dtype.kind in "fO" and values and all(type(value) is int for value in values):
+            made = _large_integers(values, what)
         if made.dtype.kind not in "iufb":
             return values
         values = made
@@ -322,6 +343,14 @@ def _array(values: Any, what: str) -> Any:
     if values.dtype.kind in "OUT":  # text
         return values.tolist()
     return NUMPY.contiguous(values.view(np.ndarray).astype(values.dtype.newbyteorder("="), copy=False))
+
+
+def _large_integers(values: Sequence[int], what: str) -> np.ndarray:
+    """Integers of which NumPy would make floats or objects."""
+    try:
+        return np.array(values, np.uint64)
+    except OverflowError:
+        raise OverflowError(f"{what}: integers that fit neither int64 nor uint64, all of them") from None
 
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from . import _core, _options
-from ._arrays import BOUNDS, NUMPY, Array, flat, number_type, result_type, take_in
+from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_type, take_in, take_out, whole
+from ._lists import take_in_bounds
 
 OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
 
@@ -25,6 +27,7 @@ def _axis(axis: int | None, ndim: int, name: str) -> int:
         if ndim == 1:
             return 0
         raise ValueError(f"{name}: x has {ndim} dimensions: say along which axis=")
+    axis = whole(axis, "axis")
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis: {axis} is out of range for an array of {ndim} dimensions")
     return axis % ndim
@@ -33,7 +36,7 @@ def _axis(axis: int | None, ndim: int, name: str) -> int:
 def default_type(dtype: str, op: str) -> str:
     """The type of a result: of sums and products the widest of its kind, else the elements' own."""
     if op not in ("add", "mul"):
-        return "uint8" if dtype == "bool" else dtype
+        return dtype
     if dtype.startswith("float"):
         return dtype
     return "uint64" if dtype.startswith("uint") else "int64"
@@ -41,14 +44,27 @@ def default_type(dtype: str, op: str) -> str:
 
 def type_of_result(x: Array, op: str, dtype: Any, out: Array | None) -> str:
     """What is asked for, else `out`'s type, else the default."""
+    usual = default_type(x.dtype, op)
     if dtype is not None:
-        wanted = result_type(dtype)
+        wanted = usual if dtype_name(dtype) == usual else result_type(dtype)
         if out is not None and out.dtype != wanted:
             raise TypeError(f"out: dtype is {wanted}, but out's is {out.dtype}")
-        return wanted
-    if out is not None:
-        return number_type(out, "out")
-    return default_type(x.dtype, op)
+    else:
+        wanted = number_type(out, "out") if out is not None else usual
+    if wanted == "bool" and usual != "bool":
+        raise TypeError(f"out: {x.dtype} elements folded by {op} are not bool")
+    if x.dtype.startswith("float") and not wanted.startswith("float"):
+        raise TypeError(
+            f"{'out' if dtype is None else 'dtype'}: {x.dtype} elements are not folded into {wanted}: convert them first"
+        )
+    return wanted
+
+
+def beginning(initial: Any, op: str, dtype: str) -> np.ndarray | None:
+    """What a fold begins with; of booleans, which the core takes for bytes, their own identity."""
+    if initial is None and dtype == "bool" and op in ("min", "and"):
+        initial = True
+    return one(initial, dtype, "initial")
 
 
 def one(value: Any, dtype: str, name: str) -> np.ndarray | None:
@@ -58,25 +74,34 @@ def one(value: Any, dtype: str, name: str) -> np.ndarray | None:
     array = np.asarray(value)
     if array.size != 1:
         raise ValueError(f"{name}: one value is needed, not {array.size}")
-    if array.dtype.kind == "f" and not dtype.startswith("float"):
-        raise TypeError(f"{name}: {value!r} is not of the result's type, {dtype}")
-    if array.dtype.kind not in "iufb":
+    number = array.reshape(()).item()
+    if not isinstance(number, (bool, int, float)):
         raise TypeError(f"{name}: {value!r} is not a number")
-    info = None if dtype.startswith("float") else np.iinfo(dtype)
-    if info is not None and not info.min <= int(array.reshape(())) <= info.max:
+    if dtype.startswith("float"):
+        return _one_float(number, dtype, name)
+    if isinstance(number, float):
+        raise TypeError(f"{name}: {value!r} is not of the result's type, {dtype}")
+    least, most = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not least <= number <= most:
         raise OverflowError(f"{name}: {value!r} does not fit {dtype}")
-    return array.astype(dtype).reshape(1)
+    return np.array([number], dtype)
+
+
+def _one_float(number: float, dtype: str, name: str) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        array = np.array([float(number)]).astype(dtype)
+    if np.isinf(array[0]) and not math.isinf(number):
+        raise OverflowError(f"{name}: {number!r} does not fit {dtype}")
+    return array
 
 
 def checked_out(out: Any, like: Array, shape: tuple[int, ...]) -> Array | None:
     """`out` as an Array where it can take a result of that shape, in memory of the input's kind."""
     if out is None:
         return None
-    given = take_in(out, "out")
+    given = take_out(out)
     if given.xp.device != like.xp.device:
         raise ValueError("out: it must be where the input is, on the same device")
-    if given.xp is NUMPY and given.data.base is None and given.data is not out and isinstance(out, np.ndarray):
-        raise TypeError("out: byte-swapped arrays are not written: give one in native byte order")
     if tuple(given.data.shape) != tuple(shape):
         raise ValueError(f"out: shape {tuple(given.data.shape)}, but the result's is {tuple(shape)}")
     if not given.xp.is_writable(given.data):
@@ -147,13 +172,13 @@ def scan(
     >>> upsweep.scan(numpy.array([3, 1, 4, 1, 5]), exclusive=True, initial=10)
     array([10, 13, 14, 18, 19])
     """
-    return _scan(x, _operator(op), exclusive, initial, axis, dtype, overflow, out, "scan")
+    return _scan(x, _operator(op), flag(exclusive, "exclusive"), initial, axis, dtype, overflow, out, "scan")
 
 
 def _cumulative(op: str, x: Any, axis: Any, dtype: Any, include_initial: bool, out: Any, overflow: Any) -> Any:
     """What upsweep._core.cumulative_sum and cumulative_prod do not do themselves."""
     name = "cumulative_sum" if op == "add" else "cumulative_prod"
-    if not include_initial:
+    if not flag(include_initial, "include_initial"):
         return _scan(x, op, False, None, axis, dtype, overflow, out, name)
     return _with_initial(take_in(x, "x"), op, axis, dtype, overflow, out, name)
 
@@ -170,7 +195,12 @@ def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str
     if given is not None and x.xp.overlap(source, result):
         source = x.xp.contiguous(source) + 0  # the first prefix would overwrite the first element
     moved[0] = 0 if op == "add" else 1
-    _scan(source, op, False, None, along, wanted, overflow, x.xp.moveaxis(moved[1:], 0, along), name)
+    try:
+        _scan(source, op, False, None, along, wanted, overflow, x.xp.moveaxis(moved[1:], 0, along), name)
+    except OverflowError as error:
+        place = list(np.unravel_index(error.index, source.shape))
+        place[along] += 1
+        raise _at(int(np.ravel_multi_index(place, shape)), error) from None
     return out if out is not None else x.give(result)
 
 
@@ -182,13 +212,11 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
     along = _axis(axis, x.data.ndim, name)
     given = checked_out(out, x, x.data.shape)
     wanted = type_of_result(x, op, dtype, given)
-    if x.dtype.startswith("float") and not wanted.startswith("float"):
-        raise TypeError(f"dtype: {x.dtype} elements are not scanned into {wanted}: convert them first")
     xp = x.xp
     direct = given is not None and xp.is_contiguous(given.data)
     if direct and xp.overlap(x.data, given.data) and not xp.same_memory(x.data, given.data):
         direct = False
-    first = one(initial, wanted, "initial")
+    first = beginning(initial, op, wanted)
     if _goes_by_columns(xp, x.data, along):
         target = given.data if direct else xp.empty(x.data.shape, wanted)
         _scan_columns(x.data, target, along, op, exclusive, first, overflow)
@@ -198,7 +226,14 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         direct = direct and ends
         source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
         target = given.data if direct else xp.empty(source.shape, wanted)
-        _scan_last(xp, source, target, op, exclusive, first, overflow)
+        try:
+            _scan_last(xp, source, target, op, exclusive, first, overflow)
+        except OverflowError as error:
+            if ends:
+                raise
+            place = np.unravel_index(error.index, source.shape)
+            place = (*place[:along], place[-1], *place[along:-1])
+            raise _at(int(np.ravel_multi_index(place, x.data.shape)), error) from None
         result = target if ends else xp.moveaxis(target, -1, along)
     if direct:
         return out
@@ -206,6 +241,14 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         given.data[...] = result
         return out
     return x.give(result, beside=True)
+
+
+def _at(index: int, error: OverflowError, what: str = "element") -> OverflowError:
+    """The error of `what`, whose index counts something else, as that of an element of the whole result."""
+    found = re.sub(rf"^.*{what} {error.index} (of the result )?", f"element {index} of the result ", str(error), count=1)
+    raised = OverflowError(found)
+    raised.index, raised.code = index, error.code
+    return raised
 
 
 def _goes_by_columns(xp: Any, data: Any, along: int) -> bool:
@@ -235,8 +278,19 @@ def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, init
     rows = math.prod(source.shape[:-1])
     if rows == 1 and (initial is None or xp.device < 0):
         _core.scan(where, op, exclusive, initial, flat_in, flat_out)
-    else:
+        return
+    try:
         _core.segmented_scan(where, op, exclusive, (rows, length), None, flat_in, None, initial, flat_out)
+    except OverflowError as error:
+        if xp is not NUMPY:
+            raise
+        begin = error.index * length
+        row = slice(begin, begin + length)
+        try:  # once more, to find the element
+            _core.scan(where, op, exclusive, initial, flat_in[row], flat_out[row])
+        except OverflowError as found:
+            raise _at(begin + found.index, found) from None
+        raise
 
 
 def reduce(
@@ -289,9 +343,9 @@ def reduce(
     shape = () if along is None else (*data.shape[:along], *data.shape[along + 1 :])
     given = checked_out(out, given_x, shape)
     wanted = type_of_result(given_x, op, dtype, given)
-    first = one(initial, wanted, "initial")
-    if op in ("min", "max") and first is None and (data.size if along is None else data.shape[along]) == 0:
+    if op in ("min", "max") and initial is None and (data.size if along is None else data.shape[along]) == 0:
         raise ValueError(f"x: the {op}imum of no elements: give initial=")
+    first = beginning(initial, op, wanted)
     where = _options.place(xp.device, xp.stream, overflow)
     if along is None:
         value = np.empty(1, wanted)
@@ -316,7 +370,10 @@ def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: 
         return
     rows = xp.contiguous(xp.moveaxis(data, along, -1))
     lists = (math.prod(rows.shape[:-1]), rows.shape[-1])
-    _core.segmented_reduce(where, op, lists, None, xp.elements(rows.reshape(-1)), None, initial, result)
+    try:
+        _core.segmented_reduce(where, op, lists, None, xp.elements(rows.reshape(-1)), None, initial, result)
+    except OverflowError as error:
+        raise _at(error.index, error, "the sum of list") from None
 
 
 def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
@@ -350,12 +407,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
     >>> upsweep.compact_offsets(numpy.array([0, 5, 7]), numpy.array([2, 5, 10]))
     array([0, 2, 2, 5])
     """
-    first, last = take_in(starts, "starts"), take_in(stops, "stops")
-    for array, name in ((first, "starts"), (last, "stops")):
-        if array.data.ndim != 1:
-            raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
-        if array.dtype not in BOUNDS:
-            raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {array.dtype}")
+    first, last = take_in_bounds(starts, "starts"), take_in_bounds(stops, "stops")
     xp = first.xp
     given = checked_out(out, first, (first.data.shape[0] + 1,))
     if given is not None and given.dtype != "int64":
@@ -363,7 +415,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
     direct = given is not None and xp.is_contiguous(given.data)
     result = given.data if direct else xp.empty(first.data.shape[0] + 1, "int64")
     where = _options.place(xp.device, xp.stream)
-    _core.compact_offsets(where, flat(first), flat(last), xp.elements(result), strict)
+    _core.compact_offsets(where, flat(first), flat(last), xp.elements(result), flag(strict, "strict"))
     if given is None:
         return first.give(result)
     if not direct:

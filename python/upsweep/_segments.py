@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import Array, number_type, take_in
+from ._arrays import Array, dtype_name, flag, number_type, take_in, take_out
 from ._lists import Ragged, take_in_ragged
-from ._scan import OPERATORS, checked_out, one, type_of_result
+from ._scan import OPERATORS, beginning, checked_out, type_of_result
 
 REDUCERS = {"any": "bool", "all": "bool", "count": "int64", "count_nonzero": "int64", "argmin": "int64", "argmax": "int64"}
 
 
-def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Any, Array | None]:
-    """Where a call writes: into `out` where it lies side by side, else into a new array."""
+def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any, inputs: Sequence[Any]) -> tuple[Any, Array | None]:
+    """Where a call writes: into `out` where it lies side by side and apart from the inputs, else into a new array."""
     given = checked_out(out, like, shape)
     if given is not None:
         if given.dtype != dtype:
             raise TypeError(f"out: {dtype} is needed, not {given.dtype}")
-        if like.xp.is_contiguous(given.data) and not like.xp.overlap(given.data, like.data):
+        if like.xp.is_contiguous(given.data) and not any(like.xp.overlap(given.data, array) for array in inputs):
             return given.data, given
     return like.xp.empty(shape, dtype), given
 
@@ -41,14 +42,16 @@ def _elements(ragged: Ragged) -> Any:
     return xp.elements(xp.contiguous(ragged.content.data))
 
 
-def _reduced_type(content: Array, op: str, dtype: Any, out: Any) -> str:
+def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any) -> str:
     if op in REDUCERS:
-        if dtype is not None and str(dtype) != REDUCERS[op]:
+        if dtype is not None and dtype_name(dtype) != REDUCERS[op]:
             raise TypeError(f"dtype: results of {op} are {REDUCERS[op]}")
+        if initial is not None:
+            raise TypeError(f"initial: {op} begins with nothing")
         return REDUCERS[op]
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join((*OPERATORS, *REDUCERS))}, not {op!r}")
-    return type_of_result(content, op, dtype, take_in(out, "out") if out is not None else None)
+    return type_of_result(content, op, dtype, take_out(out) if out is not None else None)
 
 
 def segmented_reduce(
@@ -75,7 +78,7 @@ def segmented_reduce(
     op : str
         "add", "mul", "min", "max", "and", "or", "xor"; "any", "all", "count", "count_nonzero", "argmin", "argmax".
     initial : scalar, optional
-        What the fold of every list begins with.
+        What the fold of every list by an operator begins with.
     dtype : optional
         The type of the results, as `scan` has it; of "any" and "all" bool, of counts and positions int64.
     valid : array of bool, of shape (m,), optional
@@ -117,11 +120,12 @@ def segmented_reduce(
     """
     ragged = take_in_ragged(content, lists, valid)
     number_type(ragged.content, "content")
-    wanted = _reduced_type(ragged.content, op, dtype, out)
-    result, given = _result(ragged.content, (ragged.lists.count,), wanted, out)
+    wanted = _reduced_type(ragged.content, op, initial, dtype, out)
+    first = None if op in REDUCERS else beginning(initial, op, wanted)
+    result, given = _result(ragged.content, (ragged.lists.count,), wanted, out, ragged.inputs)
     _core.segmented_reduce(
         _where(ragged, overflow), op, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
-        one(initial, wanted, "initial"), ragged.content.xp.elements(result),
+        first, ragged.content.xp.elements(result),
     )  # fmt: skip
     return _give(ragged.content, result, given, out)
 
@@ -165,12 +169,12 @@ def segmented_scan(
     number_type(ragged.content, "content")
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
-    wanted = type_of_result(ragged.content, op, dtype, take_in(out, "out") if out is not None else None)
-    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out)
+    wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None)
+    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)
     _clear_outside(ragged, result)
     _core.segmented_scan(
-        _where(ragged, overflow), op, exclusive, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
-        one(initial, wanted, "initial"), ragged.content.xp.elements(result),
+        _where(ragged, overflow), op, flag(exclusive, "exclusive"), ragged.lists.bounds, ragged.lists.valid, _elements(ragged),
+        ragged.valid, beginning(initial, op, wanted), ragged.content.xp.elements(result),
     )  # fmt: skip
     return _give(ragged.content, result, given, out, beside=True)
 
@@ -190,11 +194,11 @@ def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, 
     if ragged.valid is not None:
         raise ValueError("content: nulls have no place in an order: fill them first")
     wanted = "int64" if positions else ragged.content.dtype
-    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out)
+    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)
     _clear_outside(ragged, result)
     _core.segmented_sort(
-        _where(ragged), positions, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), descending, nan_first,
-        ragged.content.xp.elements(result),
+        _where(ragged), positions, ragged.lists.bounds, ragged.lists.valid, _elements(ragged),
+        flag(descending, "descending"), flag(nan_first, "nan_first"), ragged.content.xp.elements(result),
     )  # fmt: skip
     return _give(ragged.content, result, given, out)
 

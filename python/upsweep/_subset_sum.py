@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, _options
-from ._arrays import take_in
+from ._arrays import flag, take_in, whole
 
 
 class SubsetSum(NamedTuple):
@@ -72,7 +72,9 @@ def subset_sum(
     Raises
     ------
     ValueError
-        An item less than 1, with its `index`; a negative target.
+        An item less than 1, with its `index`; a negative target; `ways` with `below` or `above`.
+    NotImplementedError
+        `ways` on a GPU.
     TypeError
         Items that are no integers: scale decimals first.
     MemoryError
@@ -88,9 +90,14 @@ def subset_sum(
     [array([0, 2, 5]), array([2, 4])]
     """
     values = _items(items)
-    where = _options.place(-1 if device is None else device)
+    where = _options.place(-1 if device is None else whole(device, "device", 0))
+    target, below, above = whole(target, "target", 0), whole(below, "below", 0), whole(above, "above", 0)
     if ways is not None:
-        found, _ = _core.find_subsets(where, values, target, ways)
+        if below or above:
+            raise ValueError("ways: of sums equal to the target: leave below and above out")
+        if device is not None:
+            raise NotImplementedError("ways: several are found on the CPU only: leave device out")
+        found, _ = _core.find_subsets(where, values, target, whole(ways, "ways", 0))
         return [np.array(each, np.int64) for each in found]
-    reachable, total, indices, rung = _core.find_subset(where, values, target, witness, below, above)
+    reachable, total, indices, rung = _core.find_subset(where, values, target, flag(witness, "witness"), below, above)
     return SubsetSum(reachable, total, np.array(indices, np.int64), rung)

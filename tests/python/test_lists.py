@@ -194,6 +194,18 @@ def test_subset_sums():
     assert found.reachable and found.sum == 9 and sum([3, 34, 4, 12, 5, 2][i] for i in found.indices) == 9
     assert not upsweep.subset_sum([2, 4], 5).reachable
     assert [list(way) for way in upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9, ways=5)] == [[0, 2, 5], [2, 4]]
+    for wrong, error, message in (
+        ({"ways": 1, "below": 1}, ValueError, "leave below and above out"),
+        ({"ways": 1, "device": 0}, NotImplementedError, "leave device out"),
+        ({"device": -7}, ValueError, "device: 0 or more"),
+        ({"ways": 1.5}, TypeError, "ways: an integer"),
+        ({"witness": "no"}, TypeError, "witness: True or False"),
+    ):
+        with pytest.raises(error, match=message):
+            upsweep.subset_sum([5, 7], 8, **wrong)
+    for target, error in ((2.0, TypeError), (None, TypeError), (2**63, OverflowError), (-1, ValueError)):
+        with pytest.raises(error, match="target"):
+            upsweep.subset_sum([5, 7], target)
     with pytest.raises(ValueError) as raised:
         upsweep.subset_sum([1, 0], 1)
     assert raised.value.index == 1
@@ -209,3 +221,90 @@ def test_ladders():
         upsweep.ladder("scan", settings={"lists": "fixed3"})
     with pytest.raises(ValueError):
         upsweep.ladder("nonsense")
+
+
+# ------------------------------------------------------------------------------------------------ what lies where, and of which type
+
+
+def test_outputs_that_overlap_an_input():
+    inner, outer = np.array([1, 3, 5, 7, 9]), np.array([0, 0, 1, 2, 4])
+    assert upsweep.flatten(outer, inner, out=inner) is inner and inner.tolist() == [1, 1, 3, 5, 9]
+    n = 3000
+    bounds = np.r_[0, np.full(n - 1, n // 2), n]
+    expected = upsweep.broadcast(np.arange(n), bounds.copy())
+    assert np.array_equal(upsweep.broadcast(np.arange(n), bounds, out=bounds[:n]), expected)
+    bounds = np.array([1, 2, 9])
+    with pytest.raises(ValueError, match="list 1"):
+        upsweep.segmented_scan(np.array([1, 1]), bounds, out=bounds[:2])
+    assert bounds.tolist() == [1, 2, 9], "nothing is written to where the lists lie before they are read"
+    m = 15_000
+    bounds = np.minimum(np.arange(m + 1) * 3, m)
+    content = np.arange(m)[::-1] + 2**45
+    expected = upsweep.segmented_sort(content, bounds.copy())
+    assert np.array_equal(upsweep.segmented_sort(content, bounds, out=bounds[:m]), expected)
+
+
+def test_list_views_of_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    for kind in (pyarrow.list_view(pyarrow.int64()), pyarrow.large_list_view(pyarrow.int64())):
+        lists = pyarrow.array([[1, 2], [3], None, [4, 5, 6]], kind)
+        assert upsweep.segmented_reduce(lists).to_pylist() == [3, 3, 0, 15]
+        assert upsweep.segmented_reduce(lists[1:]).to_pylist() == [3, 0, 15]
+
+
+def test_valid_joins_the_nulls_of_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    content = pyarrow.array([9, 7, None, 9, 1])[1:]
+    offsets, valid = np.array([0, 2, 4]), np.array([True, True, False, True])
+    assert upsweep.segmented_reduce(content, offsets, valid=valid).to_pylist() == [7, 1]
+    assert upsweep.segmented_reduce(content, offsets, op="count", valid=valid).to_pylist() == [1, 1]
+    with pytest.raises(ValueError, match="valid: 3 booleans"):
+        upsweep.segmented_reduce(content, offsets, valid=valid[:3])
+
+
+def test_reducers_have_types_of_their_own_and_no_beginning():
+    x, offsets = np.array([1, 0, 3]), np.array([0, 1, 3])
+    for dtype in ("int64", np.int64, "i8", np.dtype("int64")):
+        assert upsweep.segmented_reduce(x, offsets, op="count", dtype=dtype).tolist() == [1, 2]
+    assert upsweep.segmented_reduce(x, offsets, op="any", dtype=bool).tolist() == [True, True]
+    for op, initial in (("count", 10), ("any", True), ("argmin", 0)):
+        with pytest.raises(TypeError, match="initial"):
+            upsweep.segmented_reduce(x, offsets, op=op, initial=initial)
+
+
+def test_no_lists_given_as_python_lists():
+    assert upsweep.lengths_to_offsets([]).tolist() == [0]
+    assert upsweep.compact_offsets([], []).tolist() == [0]
+    assert upsweep.take([], np.array([1, 2])).tolist() == []
+    assert upsweep.parents_to_offsets([], 2).tolist() == [0, 0, 0]
+    with pytest.raises(MemoryError):
+        upsweep.offsets_to_parents([0, 2**62])
+    for wrong in (True, "2", 1.5, None):
+        with pytest.raises(TypeError, match="lists"):
+            upsweep.parents_to_offsets([0], wrong)
+    with pytest.raises(ValueError, match="lists: 0 or more"):
+        upsweep.parents_to_offsets([0], -5)
+    with pytest.raises(TypeError, match="n: an integer"):
+        upsweep.combinations(np.array([0, 2]), 2.0)
+
+
+def test_moved_dates_keep_their_type():
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    for kind in (pyarrow.timestamp("s", "Europe/Paris"), pyarrow.date64(), pyarrow.timestamp("us"), pyarrow.duration("ms")):
+        dates = pyarrow.array([0, 86_400_000], pyarrow.int64()).cast(kind)
+        taken = upsweep.take(np.array([1]), dates)
+        assert taken.type == kind and taken.to_pylist() == dates[1:].to_pylist()
+    series = polars.Series("t", [0, 10**6]).cast(polars.Datetime("us", "Europe/Paris"))
+    taken = upsweep.take(np.array([1]), series)
+    assert taken.dtype == series.dtype and taken.to_list() == series[1:].to_list()
+    for text in (pyarrow.array(["a"]), polars.Series(["a"])):
+        with pytest.raises(TypeError, match="(?i)str.* is not supported"):
+            upsweep.cumulative_sum(text)
+
+
+def test_outputs_of_moves_are_the_callers_memory():
+    mask, x = np.array([True] * 3), np.array([1, 2, 3])
+    with pytest.raises(TypeError, match="byte-swapped"):
+        upsweep.select(mask, x, out=np.zeros(3, ">i8"))
+    with pytest.raises(TypeError, match="not list"):
+        upsweep.take(x - 1, x, out=[[0, 0, 0]])

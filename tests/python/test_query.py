@@ -629,3 +629,46 @@ def test_only_what_is_needed_is_imported():
 def test_docstrings():
     results = doctest.testmod(upsweep._query)
     assert results.attempted >= 3 and results.failed == 0
+
+
+# ---------------------------------------------------------------------------------------------- tables that are not quite tables
+
+
+def test_columns_are_named_where_they_are_wrong():
+    for column, error, message in (
+        (5, TypeError, "t.x: an array or list is needed, not int"),
+        (None, TypeError, "t.x: .* not NoneType"),
+        ("abc", TypeError, "t.x: .* not str"),
+        ([1, "a"], TypeError, "t.x: no column"),
+        ([2**63, -1], OverflowError, "t.x: integers that fit neither"),
+        ([2**64, 1], OverflowError, "t.x: integers that fit neither"),
+    ):
+        with pytest.raises(error, match=message):
+            upsweep.query("SELECT SUM(x) FROM t", t={"x": column})
+    assert upsweep.query("SELECT SUM(x) AS s FROM t", t={"x": [2**63, 1]}).rows() == [(2**63 + 1,)]
+    with pytest.raises(TypeError, match="sql: text"):
+        upsweep.query(None)
+    with pytest.raises(ValueError, match="option of query"):
+        upsweep.query("SELECT SUM(x) FROM device")
+
+
+def test_unknown_columns_are_told_with_all_that_there_are(tmp_path):
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    frame = pandas.DataFrame({"x": [1], "g": [2]}, index=pandas.Index([5], name="i"))
+    table = pyarrow.table({"x": [1], "g": [2]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    for source in (frame, table, pyarrow.dataset.dataset(tmp_path / "t.parquet")):
+        for unknown in ("i", "zz"):
+            with pytest.raises(ValueError, match=rf"no column '{unknown}'; its columns are: x, g\b"):
+                upsweep.query(f"SELECT SUM({unknown}) FROM t", t=source)
+
+
+def test_columns_of_one_name():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table([[1], [2], [3]], names=["x", "x", "y"])
+    with pytest.raises(ValueError, match="2 columns are called 'x'"):
+        upsweep.query("SELECT SUM(x) FROM t", t=table)
+    assert upsweep.query("SELECT SUM(y) AS s FROM t", t=table).rows() == [(3,)]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_scan.py: scans, reductions and offsets from Python, compared with NumPy's.
+import array
+
 import numpy as np
 import pytest
 import upsweep
@@ -138,7 +140,7 @@ def test_float32_sums_are_added_in_blocks():
         (np.array([1, 2], object), "objects"),
         (np.array([1j]), "complex128"),
         (np.array([1], "float16"), "float16"),
-        (np.array(["a"]), "str"),
+        (np.array(["a"]), "text"),
         (np.array(["2026-01-01"], "M8[D]"), "datetime64"),
         ("text", "str"),
         (None, "NoneType"),
@@ -192,3 +194,101 @@ def test_offsets():
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="length|elements"):
         upsweep.compact_offsets([0, 1], [1])
+
+
+# ------------------------------------------------------------------------------------------------ what may be written, and how
+
+
+@pytest.mark.parametrize(
+    "out, message",
+    [
+        ([0, 0, 0], "not list"),
+        (0, "not int"),
+        (np.zeros(3, ">i8"), "byte-swapped"),
+        (np.zeros(3, bool), "bool"),
+        (b"12345678" * 3, "read-only|shape"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(out, message):
+    for function in (upsweep.scan, upsweep.cumulative_sum):
+        with pytest.raises((TypeError, ValueError), match=message):
+            function([1, 2, 3], out=out)
+
+
+def test_buffers_are_written():
+    out = array.array("q", [0, 0, 0])
+    assert upsweep.scan([1, 2, 3], out=out) is out
+    assert list(out) == [1, 3, 6]
+
+
+def test_folds_of_booleans():
+    x = np.array([[True, False], [True, True]])
+    assert np.array_equal(upsweep.scan(x, op="min", axis=0), np.logical_and.accumulate(x, axis=0))
+    assert upsweep.scan(x, op="or", axis=1).dtype == np.bool_
+    exclusive = upsweep.scan(x[0], op="and", exclusive=True)
+    assert exclusive.dtype == np.bool_ and exclusive.view("u1").tolist() == [1, 1]
+    assert upsweep.reduce(x, op="and") is np.False_ and upsweep.reduce(x, op="max") is np.True_
+    least = upsweep.segmented_reduce(x[0], np.array([0, 0, 2]), op="min")
+    assert least.dtype == np.bool_ and least.view("u1").tolist() == [1, 0]
+    out = np.zeros(2, bool)
+    assert upsweep.reduce(x, op="or", axis=0, out=out) is out and out.tolist() == [True, True]
+    assert upsweep.reduce(x, op="and", initial=False) is np.False_
+    with pytest.raises(OverflowError, match="initial"):
+        upsweep.reduce(x, op="or", initial=2)
+    for wrong in (np.array([5, 6]), np.array([0.5])):
+        with pytest.raises(TypeError, match="out: .* not bool"):
+            upsweep.reduce(wrong, op="max", out=np.array(False))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_index_of_an_overflow_is_that_of_the_result(axis, order):
+    x = np.zeros((3, 4, 5), np.int64, order=order)
+    x[1, :, :], x[2, 2, 3] = 2**61, 2**62
+    sums = np.cumsum(x.astype(object), axis=axis)
+    bad = [i for i, value in enumerate(sums.ravel()) if value >= 2**63]
+    if bad:
+        with pytest.raises(OverflowError, match="of the result") as raised:
+            upsweep.scan(x, axis=axis)
+        assert raised.value.index in bad and f"element {raised.value.index} " in str(raised.value)
+    with_zero = np.concatenate([np.zeros_like(sums.take([0], axis)), sums], axis)
+    bad = [i for i, value in enumerate(with_zero.ravel()) if value >= 2**63]
+    if bad:
+        with pytest.raises(OverflowError) as raised:
+            upsweep.cumulative_sum(x, axis=axis, include_initial=True)
+        assert raised.value.index in bad
+    totals = x.astype(object).sum(axis)
+    bad = [i for i, value in enumerate(totals.ravel()) if value >= 2**63]
+    if bad:
+        with pytest.raises(OverflowError, match=f"element {bad[0]} of the result does not fit") as raised:
+            upsweep.reduce(x, axis=axis)
+        assert raised.value.index == bad[0]
+
+
+def test_what_a_fold_begins_with():
+    assert upsweep.scan(np.array([1.5]), initial=2**64).tolist() == [2.0**64 + 1.5]
+    with pytest.raises(OverflowError, match="initial"):
+        upsweep.scan(np.array([1], "f4"), initial=1e300)
+    with pytest.raises(OverflowError, match="initial"):
+        upsweep.scan(np.array([1]), initial=2**64)
+    assert upsweep.scan(np.array([1], "f4"), initial=np.inf).tolist() == [np.inf]
+    with pytest.raises(TypeError, match="initial: 'a' is not a number"):
+        upsweep.scan(np.array([1]), initial="a")
+
+
+def test_arguments_are_named_where_they_are_wrong():
+    x = np.array([[1.5, 2.0], [3.0, 4.0]])
+    for wrong, message in (
+        (lambda: upsweep.scan(x, axis=1.0), "axis: an integer"),
+        (lambda: upsweep.scan(x, axis=(0, 1)), "axis: an integer"),
+        (lambda: upsweep.scan(x, axis=0, exclusive="yes"), "exclusive: True or False"),
+        (lambda: upsweep.scan(x, axis=0, dtype="int64"), "dtype: float64 elements"),
+        (lambda: upsweep.reduce(x, dtype="int64"), "dtype: float64 elements"),
+        (lambda: upsweep.segmented_reduce(x[0], 1, dtype="int64"), "dtype: float64 elements"),
+        (lambda: upsweep.compact_offsets([1], [2], strict="no"), "strict"),
+        (lambda: upsweep.scan([[1], [2, 3]]), "x: no array"),
+        (lambda: upsweep.scan([1, None]), "x: an array of Python objects"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            wrong()
+    assert upsweep.scan(x[0], exclusive=np.True_).tolist() == [0, 1.5]
