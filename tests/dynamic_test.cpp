@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/visit.hpp"
+#include "cpu/kernels.hpp"
 #include "rungs.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/ladder.hpp"
@@ -408,6 +409,87 @@ TEST(DynamicAlong, TheFirstOutputThatDoesNotFitIsNamed) {
     EXPECT_EQ(overflow_of([&] { dynamic::scan_along(checked, {}, axis, from, {wide.data(), n, Type::int64}); }),
               kNoIndex);
   }
+}
+
+/// Of checked sums along the middle axis the first that does not fit, by Int128 over all of them.
+template <class In, class Out>
+void check_first_overflow(std::int64_t inner, std::int64_t bad_row, Out init) {
+  const dynamic::Axis axis{2, 5, inner};
+  const auto n = static_cast<std::size_t>(10 * inner);
+  std::vector<In> in(n, In{1});
+  in[static_cast<std::size_t>((5 + bad_row) * inner + inner / 2)] = std::numeric_limits<In>::min();
+  for (const bool exclusive : {false, true}) {
+    for (const bool reduces : {false, true}) {
+      std::int64_t expected = kNoIndex;
+      for (std::int64_t o = 0; o < 2; ++o) {
+        for (std::int64_t j = 0; j < inner; ++j) {
+          cpu::Int128 sum = init;
+          const auto look = [&](std::int64_t at) {
+            if (sum >= 0 && sum <= static_cast<cpu::Int128>(std::numeric_limits<Out>::max())) return;
+            expected = expected == kNoIndex ? at : std::min(expected, at);
+          };
+          for (std::int64_t i = 0; i < 5; ++i) {
+            const std::int64_t at = (o * 5 + i) * inner + j;
+            if (!reduces && exclusive) look(at);
+            sum += in[static_cast<std::size_t>(at)];
+            if (!reduces && !exclusive) look(at);
+          }
+          if (reduces) look(o * inner + j);
+        }
+      }
+      std::vector<Out> out(n);
+      const dynamic::ConstArray from{in.data(), 10 * inner, type_of<In>()};
+      std::int64_t found = kNoIndex;
+      const Policy checked{.threads = 2, .overflow = Overflow::checked};
+      try {
+        if (reduces) {
+          dynamic::reduce_along(checked, Operator::add, axis, from, {out.data(), 2 * inner, type_of<Out>()}, &init);
+        } else {
+          dynamic::scan_along(checked, {Operator::add, exclusive}, axis, from, {out.data(), 10 * inner, type_of<Out>()},
+                              &init);
+        }
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::overflow);
+        found = error.index();
+      }
+      EXPECT_EQ(found, expected) << name(type_of<In>()) << " to " << name(type_of<Out>()) << ", bad row " << bad_row
+                                 << (exclusive ? ", exclusive" : "") << (reduces ? ", reduced" : "");
+    }
+  }
+}
+
+TEST(DynamicAlong, NegativeSumsDoNotFitUnsignedTypes) {
+  const auto each = [](auto check) {
+    check(std::int8_t{});
+    check(std::int16_t{});
+    check(std::int32_t{});
+    check(std::int64_t{});
+  };
+  each([&](auto in) {
+    each([&](auto out) {
+      using In = decltype(in);
+      using Out = std::make_unsigned_t<decltype(out)>;
+      for (const std::int64_t inner : {1, 2, 100}) {
+        for (const std::int64_t row : {0, 2, 4}) {
+          check_first_overflow<In, Out>(inner, row, Out{0});
+          check_first_overflow<In, Out>(inner, row, Out{130});
+          check_first_overflow<In, Out>(inner, row, std::numeric_limits<Out>::max());
+        }
+      }
+    });
+  });
+}
+
+TEST(DynamicAlong, RefusesArraysThatOverlap) {
+  std::vector<double> x(18);
+  const dynamic::Axis axis{2, 3, 2};
+  const dynamic::ConstArray from{x.data(), 12, Type::float64};
+  EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, axis, from, {x.data() + 2, 12, Type::float64}); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, axis, from, {x.data(), 12, Type::float32}); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::reduce_along(par, Operator::add, axis, from, {x.data() + 4, 4, Type::float64}); }),
+            Code::invalid_argument);
 }
 
 TEST(DynamicAlong, RefusesWhatDoesNotFitTogether) {

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/apart.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/list_kernels.hpp"
@@ -50,11 +51,13 @@ struct Columns {
 };
 
 /// How large the sum of all |elements| may be for every prefix to fit.
-Int128 room_for(Type type, const void* init) {
-  return visit_type(type, [&]<class Out>(std::type_identity<Out>) -> Int128 {
+Int128 room_for(const AlongCall& call) {
+  return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> Int128 {
     if constexpr (std::is_integral_v<Out>) {
-      const Int128 begin = *static_cast<const Out*>(init);
-      return std::numeric_limits<Out>::max() - (begin < 0 ? -begin : begin);
+      using Limits = std::numeric_limits<Out>;
+      const Int128 begin = *static_cast<const Out*>(call.init);
+      const Int128 above = Limits::max() - begin;
+      return is_signed(call.in_type) ? std::min(above, begin - Limits::min()) : above;
     }
     return 0;
   });
@@ -62,9 +65,8 @@ Int128 room_for(Type type, const void* init) {
 
 /// Whether, by the types alone, all sums fit.
 bool always_fits(const AlongCall& call) {
-  if (is_signed(call.in_type) && !is_signed(call.out_type)) return false;
   const int bits = 8 * size_of(call.in_type) - (is_signed(call.in_type) ? 1 : 0);
-  return (Int128{1} << bits) * call.axis.length <= room_for(call.out_type, call.init);
+  return (Int128{1} << bits) * call.axis.length <= room_for(call);
 }
 
 /// The first output of these columns that does not fit, or kNoIndex.
@@ -107,7 +109,7 @@ class Worker {
         computed_(cpu::computed_in(call.out_type)),
         fold_(cpu::list_kernels(Isa::best).rows[cpu::at(computed_)][cpu::at(call.op)]),
         is_checked_(cpu::is_checked(call, policy) && !always_fits(call)),
-        room_(is_checked_ ? room_for(call.out_type, call.init) : 0),
+        room_(is_checked_ ? room_for(call) : 0),
         row_bytes_(most_columns * size_of(computed_)),
         memory_(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(5 * row_bytes_))),
         identity_(cpu::identity_of(computed_, call.op)) {
@@ -275,6 +277,9 @@ void scan_along(const Policy& policy, const ScanOptions& options, const Axis& ax
   const Element first = first_element(options.op, out.type, init);
   AlongCall call = along_call(options.op, axis, in, out, first);
   detail::require_equal_lengths(in.length, out.length);
+  if (!detail::same_or_apart(in.data, call.n * call.in_size, out.data, call.n * call.out_size)) {
+    throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+  }
   call.exclusive = options.exclusive;
   run(policy, call);
 }
@@ -283,6 +288,10 @@ void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArra
   const Element first = first_element(op, out.type, init);
   AlongCall call = along_call(op, axis, in, out, first);
   detail::require_equal_lengths(out.length, axis.outer * axis.inner);
+  CallArrays arrays;
+  arrays.read(in.data, in.length, call.in_size);
+  arrays.write(out.data, out.length, call.out_size);
+  arrays.require_apart();
   call.reduces = true;
   run(policy, call);
 }
