@@ -233,5 +233,11 @@ TEST(ByKeyApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { reduce_by_key(par, keys, three, two, two); }), Code::invalid_argument) << "outputs are one";
 }
 
+TEST(ByKeyApi, OffsetsOfRunsDoNotTakeThePlaceOfKeys) {
+  std::vector<std::int64_t> keys{1, 1, 2, 3};
+  EXPECT_EQ(code_of([&] { (void)key_offsets(par, keys, keys); }), Code::invalid_argument);
+  EXPECT_EQ(keys, (std::vector<std::int64_t>{1, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace upsweep

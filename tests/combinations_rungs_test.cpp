@@ -331,5 +331,25 @@ TEST(CombinationsApi, NoListsNoTuplesAndNoOffsets) {
   EXPECT_EQ(std::vector(second, second + 2), (std::vector<std::int64_t>{1, 3}));
 }
 
+TEST(CombinationErrors, OutputsThatOverlap) {
+  Positions lists{0, 3, 0, 0};
+  Positions offsets(2);
+  Positions first(3);
+  Positions second(3);
+  const Lists of = Lists::by_offsets(lists.data(), 1);
+  const auto pairs = [&](const auto& policy, std::int64_t* to_offsets, std::int64_t* a, std::int64_t* b) {
+    std::int64_t* const out[] = {a, b};
+    return code_of([&] { combinations(policy, of, 3, 2, false, to_offsets, out, 3); });
+  };
+  EXPECT_EQ(pairs(par, offsets.data(), first.data(), second.data()), Code::ok);
+  EXPECT_EQ(pairs(par, offsets.data(), first.data(), first.data()), Code::invalid_argument) << "outputs are one";
+  EXPECT_EQ(pairs(par, offsets.data(), lists.data() + 1, second.data()), Code::invalid_argument) << "the lists";
+  EXPECT_EQ(pairs(par, lists.data(), first.data(), second.data()), Code::invalid_argument) << "offsets are the lists'";
+  EXPECT_EQ(pairs(par, second.data(), first.data(), second.data()), Code::invalid_argument) << "offsets are positions";
+  EXPECT_EQ(pairs(gpu::Policy{}, offsets.data(), first.data(), first.data()), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { combinations_offsets(par, of, 3, 2, false, lists.data()); }), Code::invalid_argument);
+  EXPECT_EQ(lists, (Positions{0, 3, 0, 0}));
+}
+
 }  // namespace
 }  // namespace upsweep

@@ -621,5 +621,30 @@ TEST(ListConversions, SayWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace({}, kMost, 3); }), Code::invalid_argument);
 }
 
+TEST(ListConversions, RefuseOutputsThatOverlapInputs) {
+  Positions outer{0, 0, 1, 2, 4};
+  Positions inner{1, 3, 5, 7, 9};
+  const Positions outer_before = outer;
+  const Positions inner_before = inner;
+  const auto is_refused = [](auto call) { return code_of(call) == Code::invalid_argument; };
+  const Lists lists(outer);
+  for (std::int64_t* const out : {outer.data(), inner.data(), inner.data() + 4, outer.data() + 1}) {
+    EXPECT_TRUE(is_refused([&] { flatten(par, lists, Lists(inner), out); }));
+    EXPECT_TRUE(is_refused([&] { flatten(gpu::Policy{}, lists, Lists(inner), out); }));
+  }
+  EXPECT_TRUE(is_refused([&] { (void)lengths_to_offsets(par, inner.data(), 4, inner.data()); }));
+  EXPECT_TRUE(is_refused([&] { (void)lengths_to_offsets(gpu::Policy{}, inner.data(), 4, inner.data()); }));
+  EXPECT_TRUE(is_refused([&] { parents_to_offsets(par, outer.data(), 4, 4, outer.data()); }));
+  EXPECT_TRUE(is_refused([&] { parents_to_offsets(gpu::Policy{}, outer.data(), 4, 4, outer.data()); }));
+  EXPECT_TRUE(is_refused([&] { (void)broadcast_to_offsets(par, lists, inner.data(), 9, inner.data(), 5); }));
+  EXPECT_TRUE(is_refused([&] { (void)broadcast_to_offsets(par, lists, inner.data(), 9, outer.data(), 5); }));
+  EXPECT_TRUE(is_refused([&] { (void)broadcast_to_offsets(gpu::Policy{}, lists, inner.data(), 9, outer.data(), 5); }));
+  EXPECT_EQ(outer, outer_before);
+  EXPECT_EQ(inner, inner_before);
+  Positions out(5);
+  flatten(par, lists, Lists(inner), out.data());
+  EXPECT_EQ(out, (Positions{1, 1, 3, 5, 9}));
+}
+
 }  // namespace
 }  // namespace upsweep

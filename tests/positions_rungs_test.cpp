@@ -183,5 +183,21 @@ TEST(PositionsApi, SaysWhatIsWrong) {
   EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "as many as no memory has bounds for";
 }
 
+TEST(PositionsApi, RefusesOutputsThatOverlapInputs) {
+  Offsets offsets{0, 2, 2, 5, 0, 0, 0};
+  Offsets values{7, 8, 9, 0, 0};
+  Offsets out(5);
+  const Lists lists = Lists::by_offsets(offsets.data(), 3);
+  EXPECT_EQ(code_of([&] { (void)local_index(par, lists, offsets.data(), 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)local_index(par, lists, offsets.data() + 2, 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)offsets_to_parents(par, lists, offsets.data(), 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)broadcast(par, lists, out.data(), 8, offsets.data(), 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)broadcast(par, lists, values.data(), 8, values.data(), 5); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)broadcast(gpu::Policy{}, lists, values.data(), 8, values.data(), 5); }),
+            Code::invalid_argument);
+  EXPECT_EQ(broadcast(par, lists, values.data(), 8, out.data(), 5), 5);
+  EXPECT_EQ(out, (Offsets{7, 7, 9, 9, 9}));
+}
+
 }  // namespace
 }  // namespace upsweep

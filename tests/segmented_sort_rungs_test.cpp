@@ -434,5 +434,27 @@ TEST(SortApi, NothingAtAllAndBooleans) {
   EXPECT_TRUE(std::equal(std::begin(positions), std::end(positions), std::begin(expected_positions)));
 }
 
+TEST(SortErrors, OutputsThatOverlapTheBounds) {
+  // As many lists as a plan takes in several units, with their bounds where the output goes.
+  constexpr std::int64_t kElements = 15'000;
+  const std::vector<std::int64_t> content(kElements, std::int64_t{1} << 45);
+  Offsets offsets(kElements + 1);
+  for (std::int64_t i = 0; i <= kElements; ++i) offsets[static_cast<std::size_t>(i)] = std::min(3 * i, kElements);
+  const Offsets before = offsets;
+  for (const auto& rung : tests::cpu_rungs("segmented-sort")) {
+    const Policy policy = par.with_rung(rung.id);
+    EXPECT_EQ(
+        code_of([&] { segmented_sort(policy, Lists(offsets), content.data(), kElements, offsets.data(), kElements); }),
+        Code::invalid_argument)
+        << rung.id;
+    EXPECT_EQ(code_of([&] {
+                segmented_argsort(policy, Lists(offsets), content.data(), kElements, offsets.data(), kElements);
+              }),
+              Code::invalid_argument)
+        << rung.id;
+  }
+  EXPECT_EQ(offsets, before);
+}
+
 }  // namespace
 }  // namespace upsweep

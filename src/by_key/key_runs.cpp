@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
@@ -137,6 +138,13 @@ void require_room(std::int64_t runs, std::int64_t room, const char* what) {
                                          std::to_string(room) + " have too little room");
 }
 
+void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t room) {
+  CallArrays arrays;
+  arrays.read(keys.data, keys.length, size_of(keys.type));
+  arrays.write(offsets, room, sizeof(std::int64_t));
+  arrays.require_apart();
+}
+
 KeyRuns::KeyRuns(const Policy& policy, const detail::Keys& keys)
     : count_(with_runs(policy, keys, [&](const auto& runs) {
         offsets_ = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(runs.count() + 1));
@@ -168,6 +176,7 @@ std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, s
   require_no_rung(policy.rung);
   return by_key::with_runs(policy, keys, [&](const auto& runs) {
     require_array(offsets, room, "offsets");
+    by_key::require_apart(keys, offsets, room);
     by_key::require_room(runs.count(), room - 1, "offsets");
     runs.write(offsets);
     return runs.count();

@@ -235,6 +235,7 @@ std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& ke
                                        std::int64_t room) {
   by_key::require_keys(policy, keys);
   require_array(offsets, room, "offsets");
+  by_key::require_apart(keys, offsets, room);
   const by_key::MarkedRuns runs(policy, keys);
   by_key::require_room(runs.count(), room - 1, "offsets");
   gpu::require_device_memory(offsets, policy.device, "offsets");

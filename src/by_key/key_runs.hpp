@@ -23,6 +23,9 @@ UPSWEEP_HOST_DEVICE constexpr bool differ(T a, T b) {
 /// Throws unequal_lengths where `what` has room for fewer runs than there are.
 void require_room(std::int64_t runs, std::int64_t room, const char* what);
 
+/// Throws for offsets that would be written to where the keys are.
+void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t room);
+
 /// The runs of keys in host memory.
 class KeyRuns {
  public:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "combinations/rung.hpp"
+#include "core/apart.hpp"
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
 #include "cuda/list_call.hpp"
@@ -166,6 +167,17 @@ void require_out(const Call& call) {
   for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");
 }
 
+/// Throws for an output that overlaps an input, or another output.
+void require_apart(const Call& call) {
+  CallArrays arrays;
+  for (const detail::ListsOf& input : call.inputs) arrays.read(input.lists);
+  if (call.offsets != nullptr) arrays.write(call.offsets, list_count(call) + 1, sizeof(std::int64_t));
+  for (std::int64_t d = 0; call.out != nullptr && d < call.n; ++d) {
+    arrays.write(call.out[d], call.room, sizeof(std::int64_t));
+  }
+  arrays.require_apart();
+}
+
 // ---- On a GPU.
 
 /// Throws for an array of the call that is not the device's.
@@ -217,6 +229,7 @@ static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
 std::string_view detail::run_combinations(const Policy& policy, CombinationsCall& call) try {
   require_policy(policy);
   combining::require_arrays(call);
+  combining::require_apart(call);
   const auto& rung = combining::choose(call, policy);
   const combining::Plan plan =
       combining::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
@@ -236,6 +249,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
 
 std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
   combining::require_arrays(call);
+  combining::require_apart(call);
   if (call.out != nullptr) combining::require_out(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");

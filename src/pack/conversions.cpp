@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/adjacent_lists.hpp"
+#include "core/apart.hpp"
 #include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
 #include "cpu/list_runs.hpp"
@@ -50,6 +51,15 @@ void throw_bad_level(std::int64_t list, std::int64_t start, std::int64_t stop, s
 namespace {
 
 constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
+
+/// Throws for positions that are written to where something is read. read(arrays): that adds what is.
+template <class Read>
+void require_apart(const std::int64_t* out, std::int64_t count, Read read) {
+  CallArrays arrays;
+  read(arrays);
+  arrays.write(out, count, kPositionBytes);
+  arrays.require_apart();
+}
 
 void require(const Policy& policy) {
   require_policy(policy);
@@ -133,6 +143,10 @@ std::int64_t detail::run_lengths_to_offsets(const Policy& policy, Type type, con
   require_array(lengths, n, "lengths");
   require_mask(valid, n, "the validity of the lists");
   require_array(offsets, 1, "offsets");
+  packing::require_apart(offsets, n + 1, [&](CallArrays& arrays) {
+    arrays.read(lengths, n, size_of(type));
+    arrays.read(valid);
+  });
   return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
     const auto* given = static_cast<const T*>(lengths);
     const std::int64_t bad = packing::with_memory([&] {
@@ -150,6 +164,10 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
   require_adjacent(outer, "outer lists");
   require_adjacent(inner, "inner lists");
   require_array(offsets, 1, "offsets");
+  packing::require_apart(offsets, outer.count + 1, [&](CallArrays& arrays) {
+    arrays.read(outer);
+    arrays.read(inner);
+  });
   const auto bad_list = [&](const auto& of_outer, const auto& of_inner) {
     const auto is_inner = [&](std::int64_t i) { return i >= 0 && i <= inner.count; };
     constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
@@ -191,6 +209,10 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
   require_lists(lists, content);
   require_array(offsets, 1, "offsets");
   require_array(positions, capacity, "positions");
+  packing::require_apart(positions, capacity, [&](CallArrays& arrays) {
+    arrays.read(lists);
+    arrays.read(offsets, lists.count + 1, packing::kPositionBytes);
+  });
   // A call of pack without columns: what its content is, and what may be wrong with it, is the same.
   PackCall call;
   call.lists = lists;
@@ -230,6 +252,7 @@ void detail::run_parents_to_offsets(const Policy& policy, Type type, const void*
   require_array(parents, elements, "parents");
   if (n < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
   require_array(offsets, 1, "offsets");
+  packing::require_apart(offsets, n + 1, [&](CallArrays& arrays) { arrays.read(parents, elements, size_of(type)); });
   visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
     const auto* given = static_cast<const T*>(parents);
     offsets[0] = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/apart.hpp"
 #include "core/no_ladder.hpp"
 #include "cuda/list_call.hpp"
 #include "pack/conversions.hpp"
@@ -51,6 +52,23 @@ void require_call(const ConversionCall& call) {
   }
   const bool writes_offsets = takes_arrays(call.kind) || call.kind == Kind::flatten;
   detail::require_array(call.out, writes_offsets ? 1 : call.capacity, writes_offsets ? "offsets" : "output");
+}
+
+/// How many positions or offsets are written, at most.
+std::int64_t outputs_of(const ConversionCall& call) {
+  if (call.kind == Kind::broadcast_to_offsets) return call.capacity;
+  return (call.kind == Kind::parents_to_offsets ? call.capacity : call.lists.count) + 1;
+}
+
+/// Throws for an output that overlaps an input.
+void require_apart(const ConversionCall& call) {
+  constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
+  CallArrays arrays;
+  arrays.read(call.lists);
+  arrays.read(call.inner);
+  if (call.offsets != nullptr) arrays.read(call.offsets, call.lists.count + 1, kPositionBytes);
+  arrays.write(call.out, outputs_of(call), kPositionBytes);
+  arrays.require_apart();
 }
 
 void require_device_arrays(const ConversionCall& call, int device) {
@@ -103,6 +121,7 @@ ConversionCall prepared(ConversionCall call) {
 std::int64_t detail::run_conversion(const gpu::Policy& policy, ConversionCall call) {
   require_no_rung(policy.rung);
   packing::require_call(call);
+  packing::require_apart(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
   const gpu::CurrentDevice current(policy.device);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/adjacent_lists.hpp"
+#include "core/apart.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "positions/rung.hpp"
@@ -40,6 +41,11 @@ Call require_call(Call call) {
   if (lists.has_size && lists.size == 0 && lists.count > 0 && !lists.valid.is_given()) lists.count = 0;
   require_adjacent(lists);
   detail::require_array(call.out, call.capacity, "output");
+  CallArrays arrays;
+  arrays.read(lists);
+  if (call.kind == Kind::broadcast) arrays.read(call.values, lists.count, size);
+  arrays.write(call.out, call.capacity, size);
+  arrays.require_apart();
   return call;
 }
 

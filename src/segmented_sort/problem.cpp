@@ -134,6 +134,7 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
 std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortCall& call) try {
   require_policy(policy);
   list_sorting::require_arrays(call);
+  list_sorting::require_apart_from_bounds(call);
   const auto& rung = list_sorting::choose(call, policy);
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
   const list_sorting::Plan plan = list_sorting::make_plan(call, threads);
