@@ -4,11 +4,15 @@
 
 #include <nanobind/nanobind.h>
 
+#include "upsweep/error.hpp"
+
 namespace upsweep::python {
 
 // Of every module.
 /// Errors of the library become Python's own.
 void define_errors(nanobind::module_& module);
+/// Has Python raise it.
+void raise(const Error& error);
 /// Throws Error interrupted where a signal's handler has raised something, which then stands. Called without the
 /// interpreter's lock, by the thread that Python has called from.
 void look_at_signals();

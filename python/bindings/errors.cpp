@@ -46,6 +46,8 @@ PyObject* exception_of(Code code) {
   }
 }
 
+}  // namespace
+
 void raise(const Error& error) {
   // What a signal's handler has raised stands: the library was interrupted because of it.
   if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
@@ -56,8 +58,6 @@ void raise(const Error& error) {
   exception.attr("index") = error.index() == kNoIndex ? nb::none() : nb::object(nb::int_(error.index()));
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
-
-}  // namespace
 
 void define_errors(nb::module_& /*module*/) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*payload*/) {

@@ -49,7 +49,7 @@ std::string_view segmented_reduce(const Place& place, std::string_view op, nb::h
   });
 }
 
-std::string_view segmented_scan(const Place& place, std::string_view op, bool exclusive, nb::handle lists,
+std::string_view segmented_scan(const Place& place, std::string_view op, Truth exclusive, nb::handle lists,
                                 nb::handle lists_valid, nb::handle content, nb::handle valid, nb::handle initial,
                                 nb::handle out) {
   const Lists of = lists_of(lists, lists_valid);
@@ -65,7 +65,7 @@ std::string_view segmented_scan(const Place& place, std::string_view op, bool ex
 
 /// `positions`: what is written is where the elements lie, not these themselves.
 std::string_view segmented_sort(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
-                                nb::handle content, bool descending, bool nan_first, nb::handle out) {
+                                nb::handle content, Truth descending, Truth nan_first, nb::handle out) {
   const Lists of = lists_of(lists, lists_valid);
   const dynamic::ConstArray from = input(content, "content");
   const dynamic::Array to = output(out, "out");

@@ -222,7 +222,7 @@ std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& ro
 }
 
 /// Without `out` their number and offsets alone.
-std::int64_t combinations(const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, bool replacement,
+std::int64_t combinations(const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
                           nb::handle offsets, const nb::list& out) {
   const Lists of = lists_of(lists, nb::none());
   auto* const to = offsets_for(offsets, of.count);

@@ -47,4 +47,25 @@ struct Place {
   }
 };
 
+/// An argument that is true or false, whatever it is: `numpy.True_` and 1 too.
+struct Truth {
+  bool value = false;
+  operator bool() const { return value; }  // NOLINT(google-explicit-constructor): it is one
+};
+
 }  // namespace upsweep::python
+
+template <>
+struct nanobind::detail::type_caster<upsweep::python::Truth> {
+  NB_TYPE_CASTER(upsweep::python::Truth, const_name("bool"))
+
+  bool from_python(handle source, std::uint8_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
+    const int truth = PyObject_IsTrue(source.ptr());
+    if (truth < 0) PyErr_Clear();
+    value.value = truth > 0;
+    return truth >= 0;
+  }
+  static handle from_cpp(upsweep::python::Truth truth, rv_policy /*policy*/, cleanup_list* /*cleanup*/) noexcept {
+    return handle(truth.value ? Py_True : Py_False).inc_ref();
+  }
+};

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/scan.cpp: scans, reductions and offsets, in pieces between which Ctrl-C is looked at.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -94,7 +98,7 @@ std::string_view scan_on(const gpu::Policy& policy, const dynamic::ScanOptions& 
   return dynamic::scan(policy, options, in, out, carry);
 }
 
-std::string_view scan(const Place& place, std::string_view op, bool exclusive, nb::handle initial, nb::handle in,
+std::string_view scan(const Place& place, std::string_view op, Truth exclusive, nb::handle initial, nb::handle in,
                       nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
   const dynamic::Array to = output(out, "out");
@@ -104,7 +108,7 @@ std::string_view scan(const Place& place, std::string_view op, bool exclusive, n
 }
 
 /// Along the middle axis of arrays of outer x length x inner elements in the host's memory.
-void scan_along(const Place& place, std::string_view op, bool exclusive, nb::handle initial,
+void scan_along(const Place& place, std::string_view op, Truth exclusive, nb::handle initial,
                 std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
   const dynamic::Array to = output(out, "out");
@@ -154,7 +158,7 @@ std::string_view reduce(const Place& place, std::string_view op, nb::handle init
 }
 
 std::string_view compact_offsets(const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets,
-                                 bool strict) {
+                                 Truth strict) {
   const dynamic::ConstArray first = input(starts, "starts");
   const dynamic::ConstArray last = input(stops, "stops");
   auto* const out = output_of<std::int64_t>(offsets, "out");
@@ -170,8 +174,27 @@ std::string_view compact_offsets(const Place& place, nb::handle starts, nb::hand
 
 // ------------------------------------------------------------------------------------------------------- cumulative sums
 
-/// How many blocks of `upsweep.options` are entered, in whatever thread.
-std::atomic<int> options_entered = 0;
+/// Reads the context variable of `upsweep.options`; null until a block of it is entered, in whatever thread: most programs
+/// never do, and it takes as long as ten elements.
+std::atomic<PyObject*> read_options{nullptr};
+/// What it holds outside of all blocks.
+std::atomic<PyObject*> no_options{nullptr};
+
+void look_at_options(nb::object read, nb::object none) {
+  if (read_options.load(std::memory_order_acquire) != nullptr) return;
+  // They are never given back: another thread may be about to read them.
+  no_options.store(none.release().ptr(), std::memory_order_relaxed);
+  read_options.store(read.release().ptr(), std::memory_order_release);
+}
+
+/// Whether this thread or task is in a block of `upsweep.options`.
+bool is_in_options() {
+  PyObject* const read = read_options.load(std::memory_order_acquire);
+  if (read == nullptr) return false;
+  const nb::object now = nb::steal(PyObject_CallNoArgs(read));
+  if (!now.is_valid()) throw nb::python_error();
+  return now.ptr() != no_options.load(std::memory_order_relaxed);
+}
 
 /// Whether the arrays are one, or lie apart.
 bool same_or_apart(const Elements& in, const Elements& out) {
@@ -199,23 +222,89 @@ nb::object cumulative_of_plain(Operator op, nb::handle x, nb::handle given, bool
   return out;
 }
 
-nb::object cumulative(Operator op, nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial,
-                      nb::handle out, nb::handle overflow) {
-  if (axis.is_none() && dtype.is_none() && overflow.is_none() && !include_initial &&
-      options_entered.load(std::memory_order_relaxed) == 0) {
-    if (nb::object result = cumulative_of_plain(op, x, out, true); result.is_valid()) return result;
+/// What may be given by name, in this order.
+constexpr const char* kKeywords[] = {"axis", "dtype", "include_initial", "out", "overflow"};
+constexpr std::size_t kKeywordCount = std::size(kKeywords);
+/// The same as Python's strings, which live as long as the process.
+std::array<PyObject*, kKeywordCount> keywords;
+
+struct CumulativeArguments {
+  nb::handle x;
+  std::array<nb::handle, kKeywordCount> named;
+
+  [[nodiscard]] nb::handle axis() const { return named[0]; }
+  [[nodiscard]] nb::handle dtype() const { return named[1]; }
+  [[nodiscard]] nb::handle include_initial() const { return named[2]; }
+  [[nodiscard]] nb::handle out() const { return named[3]; }
+  [[nodiscard]] nb::handle overflow() const { return named[4]; }
+};
+
+std::size_t keyword_at(nb::handle given, const std::string& function) {
+  for (std::size_t i = 0; i < kKeywordCount; ++i) {
+    if (given.ptr() == keywords[i] || PyUnicode_Compare(given.ptr(), keywords[i]) == 0) return i;
+  }
+  const std::string text = function + "() has no argument '" + nb::cast<std::string>(given) + "'";
+  throw nb::type_error(text.c_str());
+}
+
+/// Of a call by CPython's vectorcall protocol: `count` values, then those of the names.
+CumulativeArguments arguments_of(const std::string& function, PyObject* const* values, Py_ssize_t count,
+                                 PyObject* names) {
+  if (count != 1) {
+    const std::string text = function + "() takes one array by position, not " + std::to_string(count);
+    throw nb::type_error(text.c_str());
+  }
+  CumulativeArguments arguments{.x = values[0], .named = {}};
+  arguments.named.fill(Py_None);
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
+  for (Py_ssize_t i = 0; i < named; ++i)
+    arguments.named[keyword_at(PyTuple_GetItem(names, i), function)] = values[1 + i];
+  return arguments;
+}
+
+bool is_true(nb::handle value) {
+  if (value.is_none() || value.ptr() == Py_False) return false;
+  const int truth = PyObject_IsTrue(value.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+nb::object cumulative(Operator op, const CumulativeArguments& given) {
+  const bool include_initial = is_true(given.include_initial());
+  if (given.axis().is_none() && given.dtype().is_none() && given.overflow().is_none() && !include_initial &&
+      !is_in_options()) {
+    if (nb::object result = cumulative_of_plain(op, given.x, given.out(), true); result.is_valid()) return result;
   }
   return nb::module_::import_("upsweep._scan")
-      .attr("_cumulative")(name(op), x, axis, dtype, include_initial, out, overflow);
+      .attr("_cumulative")(name(op), given.x, given.axis(), given.dtype(), include_initial, given.out(),
+                           given.overflow());
 }
 
+/// A function of Python's own kind: pickled by its name, with a signature that `inspect` reads, an array that has no name,
+/// and called faster than nanobind's. What it throws Python raises.
 template <Operator kOp>
-nb::object cumulative_by(nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial, nb::handle out,
-                         nb::handle overflow) {
-  return cumulative(kOp, x, axis, dtype, include_initial, out, overflow);
+PyObject* cumulative_by(PyObject* /*module*/, PyObject* const* values, Py_ssize_t count, PyObject* names) noexcept try {
+  const char* const function = kOp == Operator::add ? "cumulative_sum" : "cumulative_prod";
+  return cumulative(kOp, arguments_of(function, values, count, names)).release().ptr();
+} catch (nb::python_error& error) {
+  error.restore();
+  return nullptr;
+} catch (const nb::builtin_exception& error) {
+  PyErr_SetString(PyExc_TypeError, error.what());
+  return nullptr;
+} catch (const Error& error) {
+  raise(error);
+  return nullptr;
+} catch (const std::exception& error) {
+  PyErr_SetString(PyExc_RuntimeError, error.what());
+  return nullptr;
 }
 
-constexpr const char* kCumulativeSum = R"(The sum of each element and all before it, as the Array API has it.
+constexpr const char* kCumulativeSum =
+    R"(cumulative_sum($module, x, /, *, axis=None, dtype=None, include_initial=False, out=None, overflow=None)
+--
+
+The sum of each element and all before it, as the Array API has it.
 
 Parameters
 ----------
@@ -247,7 +336,11 @@ array([ 3,  4,  8,  9, 14])
 array([0, 3, 4, 8])
 )";
 
-constexpr const char* kCumulativeProd = R"(The product of each element and all before it, as the Array API has it.
+constexpr const char* kCumulativeProd =
+    R"(cumulative_prod($module, x, /, *, axis=None, dtype=None, include_initial=False, out=None, overflow=None)
+--
+
+The product of each element and all before it, as the Array API has it.
 
 Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, and the initial element is 1.
 
@@ -258,17 +351,24 @@ Examples
 array([ 3,  3, 12, 12, 60])
 )";
 
+PyMethodDef method(const char* name, decltype(&cumulative_by<Operator::add>) call, const char* doc) {
+  // What takes its arguments in another way is called by the flags.
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+void define_cumulative(nb::module_& module) {
+  static PyMethodDef methods[] = {method("cumulative_sum", &cumulative_by<Operator::add>, kCumulativeSum),
+                                  method("cumulative_prod", &cumulative_by<Operator::mul>, kCumulativeProd),
+                                  {}};
+  for (std::size_t i = 0; i < kKeywordCount; ++i) keywords[i] = PyUnicode_InternFromString(kKeywords[i]);
+  if (PyModule_AddFunctions(module.ptr(), methods) != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 void define_scans(nb::module_& module) {
-  const auto define = [&](const char* function, auto call, const char* doc) {
-    module.def(function, call, nb::arg("x"), nb::kw_only(), nb::arg("axis").none() = nb::none(),
-               nb::arg("dtype").none() = nb::none(), nb::arg("include_initial") = false,
-               nb::arg("out").none() = nb::none(), nb::arg("overflow").none() = nb::none(), doc);
-  };
-  define("cumulative_sum", &cumulative_by<Operator::add>, kCumulativeSum);
-  define("cumulative_prod", &cumulative_by<Operator::mul>, kCumulativeProd);
-  module.def("count_options", [](int more) { options_entered.fetch_add(more, std::memory_order_relaxed); });
+  define_cumulative(module);
+  module.def("look_at_options", &look_at_options);
   module.def("scan", &scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("initial").none(),
              nb::arg("x"), nb::arg("out"));
   module.def("reduce", &reduce, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),

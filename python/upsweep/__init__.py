@@ -24,6 +24,10 @@ from ._scan import compact_offsets, reduce, scan
 from ._segments import reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
 from ._subset_sum import subset_sum
 
+for _function in (cumulative_prod, cumulative_sum):
+    _function.__module__ = __name__  # by which it is pickled
+del _function
+
 __all__ = [
     "__version__",
     "broadcast",

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import contextvars
-from typing import NamedTuple, Self
+import operator
+from typing import Any, NamedTuple, Self
 
 from . import _core
 
@@ -13,11 +14,14 @@ class Settings(NamedTuple):
     threads: int = 0
     rung: str = ""
     overflow: str | None = None
+    blocks: tuple[options, ...] = ()  # that have been entered, the outermost first
 
 
-_current: contextvars.ContextVar[Settings] = contextvars.ContextVar("upsweep_options", default=Settings())
+_PLAIN = Settings()
+_current: contextvars.ContextVar[Settings] = contextvars.ContextVar("upsweep_options", default=_PLAIN)
 
 OVERFLOWS = ("checked", "wrap")
+_MOST_THREADS = 2**31 - 1
 
 
 def check_overflow(overflow: str | None) -> str | None:
@@ -25,6 +29,24 @@ def check_overflow(overflow: str | None) -> str | None:
     if overflow is not None and overflow not in OVERFLOWS:
         raise ValueError(f'overflow: "checked" or "wrap", not {overflow!r}')
     return overflow
+
+
+def _check_threads(threads: Any) -> int | None:
+    if threads is None:
+        return None
+    try:
+        number = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"threads: an integer is needed, not {threads!r}") from None
+    if not 0 <= number <= _MOST_THREADS:
+        raise ValueError(f"threads: 0 (every core) to {_MOST_THREADS}, not {number}")
+    return number
+
+
+def _check_rung(rung: Any) -> str | None:
+    if rung is not None and not isinstance(rung, str):
+        raise TypeError(f"rung: the name of a rung is needed, not {rung!r}")
+    return rung
 
 
 class options:
@@ -50,23 +72,27 @@ class options:
     """
 
     def __init__(self, *, threads: int | None = None, rung: str | None = None, overflow: str | None = None):
-        if threads is not None and threads < 0:
-            raise ValueError(f"threads: 0 (every core) or more, not {threads}")
-        self._changes = {
-            name: value
-            for name, value in (("threads", threads), ("rung", rung), ("overflow", check_overflow(overflow)))
-            if value is not None
-        }
-        self._tokens: list[contextvars.Token[Settings]] = []
+        given = {"threads": _check_threads(threads), "rung": _check_rung(rung), "overflow": check_overflow(overflow)}
+        self._changes = {name: value for name, value in given.items() if value is not None}
 
     def __enter__(self) -> Self:
-        self._tokens.append(_current.set(_current.get()._replace(**self._changes)))
-        _core.count_options(1)
+        _core.look_at_options(_current.get, _PLAIN)
+        _set_blocks((*_current.get().blocks, self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _core.count_options(-1)
-        _current.reset(self._tokens.pop())
+        blocks = _current.get().blocks
+        last = max((i for i, block in enumerate(blocks) if block is self), default=None)
+        if last is None:
+            raise RuntimeError("options: this thread or task has not entered the block that it leaves")
+        _set_blocks(blocks[:last] + blocks[last + 1 :])
+
+
+def _set_blocks(blocks: tuple[options, ...]) -> None:
+    settings = _PLAIN
+    for block in blocks:
+        settings = settings._replace(**block._changes)
+    _current.set(settings._replace(blocks=blocks) if blocks else _PLAIN)
 
 
 def current() -> Settings:

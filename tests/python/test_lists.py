@@ -308,3 +308,26 @@ def test_outputs_of_moves_are_the_callers_memory():
         upsweep.select(mask, x, out=np.zeros(3, ">i8"))
     with pytest.raises(TypeError, match="not list"):
         upsweep.take(x - 1, x, out=[[0, 0, 0]])
+
+
+def test_outputs_that_overlap_where_the_lists_lie():
+    m = 15_000
+    bounds = np.minimum(np.arange(m + 1) * 3, m)
+    before = bounds.copy()
+    for function in (upsweep.segmented_sort, upsweep.segmented_argsort):
+        with pytest.raises(ValueError, match="overlap"):
+            function(np.full(m, 2**45), bounds, out=bounds[:m])
+    offsets = np.r_[0, np.full(m - 1, m // 2), m]
+    try:  # or it is done in memory of its own
+        spread = upsweep.broadcast(np.arange(m), offsets, out=offsets[:m])
+    except ValueError as error:
+        assert "overlap" in str(error)
+    else:
+        assert np.array_equal(spread, np.repeat([0, m - 1], m // 2))
+    inner = np.array([1, 3, 5, 7, 9])
+    try:
+        assert np.array_equal(upsweep.flatten(np.array([0, 0, 1, 2, 4]), inner, out=inner), [1, 1, 3, 5, 9])
+    except ValueError as error:
+        assert "overlap" in str(error)
+        assert np.array_equal(inner, [1, 3, 5, 7, 9])
+    assert np.array_equal(bounds, before)

@@ -292,3 +292,21 @@ def test_arguments_are_named_where_they_are_wrong():
         with pytest.raises(TypeError, match=message):
             wrong()
     assert upsweep.scan(x[0], exclusive=np.True_).tolist() == [0, 1.5]
+
+
+@pytest.mark.parametrize("to", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("of", ["int8", "int16", "int32", "int64"])
+def test_negative_sums_along_an_axis_do_not_fit_unsigned_types(of, to):
+    x = np.array([[3, 4, -5], [-4, 0, 9], [5, -5, 1]], of)
+
+    def index(call, **options):
+        with pytest.raises(OverflowError, match=f"does not fit {to}") as caught:
+            call(x, axis=0, dtype=to, **options)
+        return caught.value.index
+
+    assert index(upsweep.scan) == 2
+    assert index(upsweep.scan, initial=4) == 2
+    assert index(upsweep.scan, exclusive=True) == 3 + 2
+    assert index(upsweep.reduce, op="add") == 1
+    assert np.array_equal(upsweep.scan(x, axis=0, dtype=to, initial=9), np.cumsum(x, 0) + 9)
+    assert np.array_equal(upsweep.scan(abs(x), axis=0, dtype=to), np.cumsum(abs(x), 0))
