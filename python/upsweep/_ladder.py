@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import numbers
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core, _options
@@ -116,6 +119,8 @@ def ladder(
     >>> upsweep.ladder("scan", sizes=[1000], types=["int32"])[0]["status"]
     'verified'
     """
+    if problem is not None and not isinstance(problem, str):
+        raise TypeError(f'problem: a name such as "scan" is needed, not {problem!r}')
     if problem is None:
         return Records(
             [{"problem": each["name"], **rung} for each in _core.problems() for rung in each["rungs"]],
@@ -126,16 +131,58 @@ def ladder(
     current = _options.current()
     rows = _core.climb(
         problem,
-        list(sizes),
-        [result_type(each) for each in types],
-        dict(settings or {}),
+        [_integer(each, "sizes", 0) for each in _several(sizes, "sizes")],
+        [_element_type(each) for each in _several(types, "types")],
+        _settings(settings),
         current.rung,
-        max_seconds,
+        _seconds(max_seconds),
         device == "cpu",
         device == "cuda",
         [current.threads],
     )
     return Records(rows, _COLUMNS)
+
+
+def _several(values: Any, name: str) -> Iterable[Any]:
+    if isinstance(values, (str, bytes, type)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}: a sequence is needed, not {values!r}")
+    return values
+
+
+def _integer(value: Any, name: str, least: int = -(2**63)) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: integers are needed, not {value!r}") from None
+    if not least <= number < 2**63:
+        raise ValueError(f"{name}: {number} is out of range, from {least} to {2**63 - 1}")
+    return number
+
+
+def _element_type(dtype: Any) -> str:
+    try:
+        return result_type(dtype)
+    except TypeError as error:
+        raise TypeError(f"types: {str(error).removeprefix('dtype: ')}") from None
+
+
+def _settings(settings: Any) -> dict[str, int | str]:
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(f"settings: a mapping from names to values is needed, not {settings!r}")
+    checked: dict[str, int | str] = {}
+    for name, value in (settings or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"settings: the name of a setting is a word, not {name!r}")
+        checked[name] = value if isinstance(value, str) else _integer(value, f"settings: {name}")
+    return checked
+
+
+def _seconds(seconds: Any) -> float:
+    if not isinstance(seconds, numbers.Real):
+        raise TypeError(f"max_seconds: a number is needed, not {seconds!r}")
+    if math.isnan(seconds) or seconds < 0:
+        raise ValueError(f"max_seconds: 0 or more, not {seconds!r}")
+    return float(seconds)
 
 
 def devices() -> list[dict[str, Any]]:

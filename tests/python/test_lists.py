@@ -331,3 +331,39 @@ def test_outputs_that_overlap_where_the_lists_lie():
         assert "overlap" in str(error)
         assert np.array_equal(inner, [1, 3, 5, 7, 9])
     assert np.array_equal(bounds, before)
+
+
+@pytest.mark.parametrize(
+    "given, error, message",
+    [
+        ({"sizes": [-1]}, ValueError, "^sizes: -1"),
+        ({"sizes": [2**63]}, ValueError, "^sizes: "),
+        ({"sizes": [1.5]}, TypeError, "^sizes: .* 1.5"),
+        ({"sizes": 5}, TypeError, "^sizes: .* 5"),
+        ({"sizes": "12"}, TypeError, "^sizes: "),
+        ({"types": "int32"}, TypeError, "^types: .*int32"),
+        ({"types": np.int32}, TypeError, "^types: "),
+        ({"types": ["complex64"]}, TypeError, "^types: complex64"),
+        ({"max_seconds": "x"}, TypeError, "^max_seconds: .*'x'"),
+        ({"max_seconds": float("nan")}, ValueError, "^max_seconds: "),
+        ({"max_seconds": -1}, ValueError, "^max_seconds: "),
+        ({"settings": {1: "x"}}, TypeError, "^settings: .* 1"),
+        ({"settings": 5}, TypeError, "^settings: "),
+        ({"settings": {"lists": 2.5}}, TypeError, "^settings: lists: .* 2.5"),
+        ({"settings": {"lists": 2**70}}, ValueError, "^settings: lists: "),
+        ({"settings": {"lists": 3}}, ValueError, "lists"),
+        ({"device": "tpu"}, ValueError, "^device: "),
+    ],
+)
+def test_what_a_ladder_refuses(given, error, message):
+    with pytest.raises(error, match=message):
+        upsweep.ladder("segmented", **{"sizes": [1000], "types": ["int32"], **given})
+
+
+def test_problems_of_a_ladder_are_words():
+    with pytest.raises(TypeError, match="^problem: .* 5"):
+        upsweep.ladder(5)
+    with pytest.raises(TypeError, match="^settings: z: .* 1.5"):
+        upsweep.ladder("aggregate", sizes=[1000], settings={"z": 1.5})
+    sizes = upsweep.ladder("scan", sizes=np.array([10, 20]), types=(np.int32,), max_seconds=np.float32(1))
+    assert {(row["n"], row["type"]) for row in sizes} == {(10, "int32"), (20, "int32")}
