@@ -256,6 +256,41 @@ TEST(DynamicLists, SortSelectAndPack) {
   }
 }
 
+TEST(DynamicLists, FoldAndScanRunsOfEqualKeysByTheirLadder) {
+  const std::int16_t keys[] = {2, 2, 5, 5, 5, 2};
+  const std::int32_t values[] = {1, 2, 3, 4, 5, 6};
+  const dynamic::ConstArray of{keys, 6, Type::int16};
+  const dynamic::ConstArray from{values, 6, Type::int32};
+  for (const std::string_view rung : {"cpu.serial", "cpu.runs"}) {
+    const Policy policy = par.with_rung(rung);
+    std::int16_t firsts[3] = {};
+    std::int64_t sums[3] = {};
+    const std::int64_t init = 100;
+    const auto reduced = dynamic::reduce_by_key(policy, Operator::add, of, from, {firsts, 3, Type::int16},
+                                                {sums, 3, Type::int64}, &init);
+    EXPECT_EQ(reduced.runs, 3);
+    EXPECT_EQ(reduced.rung, rung);
+    EXPECT_EQ(std::vector(firsts, firsts + 3), (std::vector<std::int16_t>{2, 5, 2}));
+    EXPECT_EQ(std::vector(sums, sums + 3), (std::vector<std::int64_t>{103, 112, 106}));
+    std::int64_t scanned[6] = {};
+    const dynamic::Array to{scanned, 6, Type::int64};
+    EXPECT_EQ(dynamic::scan_by_key(policy, {Operator::max, false}, of, from, to), rung);
+    EXPECT_EQ(std::vector(scanned, scanned + 6), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(dynamic::scan_by_key(policy, {Operator::add, true}, of, from, to, &init), rung);
+    EXPECT_EQ(std::vector(scanned, scanned + 6), (std::vector<std::int64_t>{100, 101, 100, 103, 107, 100}));
+  }
+  std::int16_t firsts[3] = {};
+  std::int32_t sums[3] = {};
+  const auto reduce = [&](dynamic::ConstArray some, dynamic::Array to_keys) {
+    return code_of(
+        [&] { (void)dynamic::reduce_by_key(par, Operator::add, of, some, to_keys, {sums, 3, Type::int32}); });
+  };
+  EXPECT_EQ(reduce(from, {firsts, 3, Type::int16}), Code::ok);
+  EXPECT_EQ(reduce({values, 5, Type::int32}, {firsts, 3, Type::int16}), Code::unequal_lengths);
+  EXPECT_EQ(reduce(from, {firsts, 3, Type::uint16}), Code::invalid_argument) << "keys of another type";
+  EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "too little room";
+}
+
 TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
   const std::vector<double> in{1, 2};
   const std::vector<std::int64_t> offsets{0, 2};

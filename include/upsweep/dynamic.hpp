@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/segmented_call.hpp"
@@ -142,6 +143,18 @@ std::string_view segmented_sort(const gpu::Policy& policy, const Lists& lists, C
                                 const SortOptions& options = {});
 std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options = {});
+
+/// out_keys[r], out[r] = the key of run r, init ⊕ its values; both have room for the runs, out_keys is of the keys' type. On a
+/// device too: see by_key.hpp.
+ReducedByKey reduce_by_key(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
+                           Array out, const void* init = nullptr);
+ReducedByKey reduce_by_key(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
+                           Array out, const void* init = nullptr);
+/// out[j] = init ⊕ the values of j's run up to value j, without that one where exclusive.
+std::string_view scan_by_key(const Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
+                             Array out, const void* init = nullptr);
+std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
+                             Array out, const void* init = nullptr);
 
 /// A column for select() and pack(). Throws invalid_argument where both are not of one type.
 [[nodiscard]] ContentColumn content_column(ConstArray content, Array out);

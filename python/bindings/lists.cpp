@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/lists.cpp: what is computed of each list: reductions, scans, sorts.
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,9 +77,40 @@ std::string_view segmented_sort(const Place& place, bool positions, nb::handle l
   });
 }
 
+// -------------------------------------------------------------------------------------------------------- runs of equal keys
+
+/// Returns how many runs there are.
+std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle keys, nb::handle values,
+                           nb::handle initial, nb::handle out_keys, nb::handle out) {
+  const dynamic::ConstArray of = input(keys, "keys");
+  const dynamic::ConstArray from = input(values, "values");
+  const dynamic::Array to_keys = output(out_keys, "out_keys");
+  const dynamic::Array to = output(out, "out");
+  const Operator named = operator_named(op);
+  const void* const init = initial_of(initial, to.type);
+  return place.run(of.length, [&](const auto& policy) {
+    return dynamic::reduce_by_key(policy, named, of, from, to_keys, to, init).runs;
+  });
+}
+
+std::string_view scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::handle keys,
+                             nb::handle values, nb::handle initial, nb::handle out) {
+  const dynamic::ConstArray of = input(keys, "keys");
+  const dynamic::ConstArray from = input(values, "values");
+  const dynamic::Array to = output(out, "out");
+  const dynamic::ScanOptions options{operator_named(op), exclusive};
+  const void* const init = initial_of(initial, to.type);
+  return place.run(of.length,
+                   [&](const auto& policy) { return dynamic::scan_by_key(policy, options, of, from, to, init); });
+}
+
 }  // namespace
 
 void define_lists(nb::module_& module) {
+  module.def("reduce_by_key", &reduce_by_key, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
+             nb::arg("initial").none(), nb::arg("out_keys"), nb::arg("out"));
+  module.def("scan_by_key", &scan_by_key, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("keys"),
+             nb::arg("values"), nb::arg("initial").none(), nb::arg("out"));
   module.def("segmented_reduce", &segmented_reduce, nb::arg("place"), nb::arg("op"), nb::arg("lists"),
              nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
              nb::arg("out"));

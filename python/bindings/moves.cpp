@@ -273,10 +273,16 @@ std::int64_t write_runs(const gpu::Policy& policy, const T* keys, std::int64_t n
   return upsweep::key_offsets(policy, keys, n, offsets, room);
 }
 
+/// The place without its rung, which is one of what is then done with the runs: finding them has no ladder.
+Place without_rung(Place place) {
+  place.rung.clear();
+  return place;
+}
+
 std::int64_t count_key_runs(const Place& place, nb::handle keys) {
   const dynamic::ConstArray of = input(keys, "keys");
   return visit_elements(of, [&](const auto* each) {
-    return place.run(of.length, [&](const auto& policy) { return count_runs(policy, each, of.length); });
+    return without_rung(place).run(of.length, [&](const auto& policy) { return count_runs(policy, each, of.length); });
   });
 }
 
@@ -285,7 +291,8 @@ std::int64_t key_offsets(const Place& place, nb::handle keys, nb::handle offsets
   auto* const out = output_of<std::int64_t>(offsets, "offsets");
   const std::int64_t room = output(offsets, "offsets").length;
   return visit_elements(of, [&](const auto* each) {
-    return place.run(of.length, [&](const auto& policy) { return write_runs(policy, each, of.length, out, room); });
+    return without_rung(place).run(of.length,
+                                   [&](const auto& policy) { return write_runs(policy, each, of.length, out, room); });
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/visit.hpp"
 #include "dynamic/calls.hpp"
+#include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 #include "upsweep/error.hpp"
@@ -88,6 +89,39 @@ std::string_view run_sort(const AnyPolicy& policy, const Lists& lists, ConstArra
   return detail::run_segmented_sort(policy, call);
 }
 
+template <class AnyPolicy>
+ReducedByKey run_reduction_by_key(const AnyPolicy& policy, Operator op, ConstArray keys, ConstArray values,
+                                  Array out_keys, Array out, const void* init) {
+  require_element(keys.type, "keys");
+  require_type(out_keys.type, keys.type, "keys of runs");
+  detail::require_equal_lengths(keys.length, values.length);
+  detail::SegmentedCall reduction;
+  describe_fold(reduction, op, values, out.type);
+  const Element first = first_element(op, out.type, init);
+  reduction.out = out.data;
+  reduction.init = first.bytes;
+  return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type},
+                                     .reduction = &reduction,
+                                     .out_keys = out_keys.data,
+                                     .keys_room = out_keys.length,
+                                     .room = out.length});
+}
+
+template <class AnyPolicy>
+std::string_view run_scan_by_key(const AnyPolicy& policy, const ScanOptions& options, ConstArray keys,
+                                 ConstArray values, Array out, const void* init) {
+  require_element(keys.type, "keys");
+  detail::require_equal_lengths(keys.length, values.length);
+  detail::require_equal_lengths(values.length, out.length);
+  detail::SegmentedScanCall scan;
+  describe_fold(scan, options.op, values, out.type);
+  const Element first = first_element(options.op, out.type, init);
+  scan.out = out.data;
+  scan.init = first.bytes;
+  scan.exclusive = options.exclusive;
+  return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type}, .scan = &scan}).rung;
+}
+
 }  // namespace
 
 Lists lists_of_offsets(ConstArray offsets) {
@@ -156,6 +190,26 @@ std::string_view segmented_argsort(const Policy& policy, const Lists& lists, Con
 std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options) {
   return run_sort(policy, lists, content, out, Sorts::positions, options);
+}
+
+ReducedByKey reduce_by_key(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
+                           Array out, const void* init) {
+  return run_reduction_by_key(policy, op, keys, values, out_keys, out, init);
+}
+
+ReducedByKey reduce_by_key(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
+                           Array out, const void* init) {
+  return run_reduction_by_key(policy, op, keys, values, out_keys, out, init);
+}
+
+std::string_view scan_by_key(const Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
+                             Array out, const void* init) {
+  return run_scan_by_key(policy, options, keys, values, out, init);
+}
+
+std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
+                             Array out, const void* init) {
+  return run_scan_by_key(policy, options, keys, values, out, init);
 }
 
 ContentColumn content_column(ConstArray content, Array out) {
