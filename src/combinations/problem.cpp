@@ -167,13 +167,14 @@ void require_out(const Call& call) {
   for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");
 }
 
-/// Throws for an output that overlaps an input, or another output.
-void require_apart(const Call& call) {
+/// Throws for an output that overlaps an input, or another output, of which so many elements are written at most: of more
+/// room there need not be memory.
+void require_apart(const Call& call, std::int64_t tuples) {
   CallArrays arrays;
   for (const detail::ListsOf& input : call.inputs) arrays.read(input.lists);
   if (call.offsets != nullptr) arrays.write(call.offsets, list_count(call) + 1, sizeof(std::int64_t));
   for (std::int64_t d = 0; call.out != nullptr && d < call.n; ++d) {
-    arrays.write(call.out[d], call.room, sizeof(std::int64_t));
+    arrays.write(call.out[d], tuples, sizeof(std::int64_t));
   }
   arrays.require_apart();
 }
@@ -229,7 +230,6 @@ static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
 std::string_view detail::run_combinations(const Policy& policy, CombinationsCall& call) try {
   require_policy(policy);
   combining::require_arrays(call);
-  combining::require_apart(call);
   const auto& rung = combining::choose(call, policy);
   const combining::Plan plan =
       combining::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
@@ -239,6 +239,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
     if (call.room < call.total) combining::throw_no_room(call);
     combining::require_out(call);
   }
+  combining::require_apart(call, call.total);
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
   if (!status.ok()) throw_status(status, rung.info.id);
@@ -249,7 +250,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
 
 std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
   combining::require_arrays(call);
-  combining::require_apart(call);
+  combining::require_apart(call, call.room);
   if (call.out != nullptr) combining::require_out(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");

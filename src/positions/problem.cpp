@@ -41,12 +41,16 @@ Call require_call(Call call) {
   if (lists.has_size && lists.size == 0 && lists.count > 0 && !lists.valid.is_given()) lists.count = 0;
   require_adjacent(lists);
   detail::require_array(call.out, call.capacity, "output");
-  CallArrays arrays;
-  arrays.read(lists);
-  if (call.kind == Kind::broadcast) arrays.read(call.values, lists.count, size);
-  arrays.write(call.out, call.capacity, size);
-  arrays.require_apart();
   return call;
+}
+
+/// Throws for an output, of as many elements as it has room for, that overlaps an input.
+void require_apart(const Call& call) {
+  CallArrays arrays;
+  arrays.read(call.lists);
+  if (call.kind == Kind::broadcast) arrays.read(call.values, call.lists.count, call.element_size);
+  arrays.write(call.out, call.capacity, call.element_size);
+  arrays.require_apart();
 }
 
 /// Throws stop_before_start for the first list of decreasing offsets, if there is one.
@@ -101,7 +105,8 @@ detail::PositionsResult detail::run_positions(const Policy& policy, const Positi
   require_policy(policy);
   PositionsCall call = positions::require_call(asked);
   const auto& rung = positions::choose(call, policy);
-  call.capacity = positions::total_of(call);
+  call.capacity = positions::total_of(call);  // more is not written, and need not be there
+  positions::require_apart(call);
   const Status status = rung.run(call, policy);
   if (status.code == Code::stop_before_start) {
     visit_offsets(call.lists, [&](const auto& offsets) { positions::require_order(offsets, call.lists.count); });
@@ -112,6 +117,7 @@ detail::PositionsResult detail::run_positions(const Policy& policy, const Positi
 
 detail::PositionsResult detail::run_positions(const gpu::Policy& policy, const PositionsCall& asked) {
   PositionsCall call = positions::require_call(asked);
+  positions::require_apart(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
   gpu::CallOnDevice on_device(policy, call, &positions::choose, gpu::Fetches::result);
