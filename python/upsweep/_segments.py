@@ -261,25 +261,30 @@ def segmented_argsort(
 # ---------------------------------------------------------------------------------------------------- runs of equal keys
 
 
-def _runs(keys: Any) -> tuple[Array, Any, int]:
-    """The keys, the offsets of their runs, and how many runs there are."""
+def _keys(keys: Any) -> Array:
     taken = take_in(keys, "keys")
     number_type(taken, "keys")
     if taken.data.ndim != 1:
         raise ValueError(f"keys: one dimension is needed, not {taken.data.ndim}")
     taken.data = taken.xp.contiguous(taken.data)
-    where = _options.place(taken.xp.device, taken.xp.stream)
-    elements = taken.xp.elements(taken.data)
-    count = _core.count_key_runs(where, elements)
-    offsets = taken.xp.empty(count + 1, "int64")
-    _core.key_offsets(where, elements, taken.xp.elements(offsets))
-    return taken, offsets, count
+    return taken
+
+
+def _offsets_of_runs(keys: Array, count: int) -> Any:
+    offsets = keys.xp.empty(count + 1, "int64")
+    where = _options.place(keys.xp.device, keys.xp.stream)
+    _core.key_offsets(where, keys.xp.elements(keys.data), keys.xp.elements(offsets))
+    return offsets
 
 
 def _require_as_many(keys: Array, values: Any) -> Array:
     taken = take_in(values, "values")
     if tuple(taken.data.shape) != tuple(keys.data.shape):
         raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
+    number_type(taken, "values")
+    if taken.xp.device != keys.xp.device:
+        raise ValueError("values: they must be where the keys are, on the same device")
+    taken.data = taken.xp.contiguous(taken.data)
     return taken
 
 
@@ -314,13 +319,23 @@ def reduce_by_key(
     >>> upsweep.reduce_by_key(numpy.array([2, 2, 5]), numpy.array([10, 20, 30]))
     (array([2, 5]), array([30, 30]))
     """
-    taken, offsets, count = _runs(keys)
-    _require_as_many(taken, values)
-    folded = segmented_reduce(values, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow)
-    firsts = taken.xp.like(taken.data, (count,))
-    where = _options.place(taken.xp.device, taken.xp.stream)
-    _core.take(where, taken.xp.elements(offsets[:-1]), [(taken.xp.elements(taken.data), taken.xp.elements(firsts))])
-    return taken.give(firsts), folded
+    taken = _keys(keys)
+    given = _require_as_many(taken, values)
+    xp = taken.xp
+    wanted = _reduced_type(given, op, initial, dtype, None)
+    where = _options.place(xp.device, xp.stream, overflow)
+    count = _core.count_key_runs(where, xp.elements(taken.data))
+    firsts = xp.like(taken.data, (count,))
+    if op in REDUCERS:  # which are those of lists
+        offsets = _offsets_of_runs(taken, count)
+        _core.take(where, xp.elements(offsets[:-1]), [(xp.elements(taken.data), xp.elements(firsts))])
+        return taken.give(firsts), segmented_reduce(values, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow)
+    folded = given.xp.empty((count,), wanted)
+    _core.reduce_by_key(
+        where, op, xp.elements(taken.data), xp.elements(given.data), beginning(initial, op, wanted), xp.elements(firsts),
+        xp.elements(folded),
+    )  # fmt: skip
+    return taken.give(firsts), given.give(folded)
 
 
 def scan_by_key(
@@ -349,6 +364,15 @@ def scan_by_key(
     >>> upsweep.scan_by_key(numpy.array([2, 2, 5]), numpy.array([10, 20, 30]))
     array([10, 30, 30])
     """
-    taken, offsets, _ = _runs(keys)
-    _require_as_many(taken, values)
-    return segmented_scan(values, offsets, op=op, exclusive=exclusive, initial=initial, dtype=dtype, overflow=overflow, out=out)
+    taken = _keys(keys)
+    given = _require_as_many(taken, values)
+    if op not in OPERATORS:
+        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None)
+    result, place = _result(given, given.data.shape, wanted, out, [taken.data, given.data])
+    where = _options.place(taken.xp.device, taken.xp.stream, overflow)
+    _core.scan_by_key(
+        where, op, flag(exclusive, "exclusive"), taken.xp.elements(taken.data), given.xp.elements(given.data), beginning(initial, op, wanted),
+        given.xp.elements(result),
+    )  # fmt: skip
+    return _give(given, result, place, out, beside=True)

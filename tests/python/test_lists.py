@@ -310,29 +310,6 @@ def test_outputs_of_moves_are_the_callers_memory():
         upsweep.take(x - 1, x, out=[[0, 0, 0]])
 
 
-def test_outputs_that_overlap_where_the_lists_lie():
-    m = 15_000
-    bounds = np.minimum(np.arange(m + 1) * 3, m)
-    before = bounds.copy()
-    for function in (upsweep.segmented_sort, upsweep.segmented_argsort):
-        with pytest.raises(ValueError, match="overlap"):
-            function(np.full(m, 2**45), bounds, out=bounds[:m])
-    offsets = np.r_[0, np.full(m - 1, m // 2), m]
-    try:  # or it is done in memory of its own
-        spread = upsweep.broadcast(np.arange(m), offsets, out=offsets[:m])
-    except ValueError as error:
-        assert "overlap" in str(error)
-    else:
-        assert np.array_equal(spread, np.repeat([0, m - 1], m // 2))
-    inner = np.array([1, 3, 5, 7, 9])
-    try:
-        assert np.array_equal(upsweep.flatten(np.array([0, 0, 1, 2, 4]), inner, out=inner), [1, 1, 3, 5, 9])
-    except ValueError as error:
-        assert "overlap" in str(error)
-        assert np.array_equal(inner, [1, 3, 5, 7, 9])
-    assert np.array_equal(bounds, before)
-
-
 @pytest.mark.parametrize(
     "given, error, message",
     [
@@ -367,3 +344,23 @@ def test_problems_of_a_ladder_are_words():
         upsweep.ladder("aggregate", sizes=[1000], settings={"z": 1.5})
     sizes = upsweep.ladder("scan", sizes=np.array([10, 20]), types=(np.int32,), max_seconds=np.float32(1))
     assert {(row["n"], row["type"]) for row in sizes} == {(10, "int32"), (20, "int32")}
+
+
+@pytest.mark.parametrize("rung", ["", "cpu.serial", "cpu.runs"])
+def test_runs_of_equal_keys_by_the_rungs_of_their_ladder(rung):
+    keys, values = np.array([2, 2, 5, 5, 2], np.int32), np.array([1, 2, 3, 4, 5])
+    with upsweep.options(rung=rung):
+        firsts, sums = upsweep.reduce_by_key(keys, values, initial=10)
+        scanned = upsweep.scan_by_key(keys[::-1], values[::-1], exclusive=True)
+    assert np.array_equal(firsts, [2, 5, 2])
+    assert np.array_equal(sums, [13, 17, 15])
+    assert np.array_equal(scanned, [0, 0, 4, 0, 2])
+    out = values.copy()
+    assert upsweep.scan_by_key(keys, out, out=out) is out
+    assert np.array_equal(out, [1, 3, 3, 7, 5])
+    with upsweep.options(rung="cpu.columns"), pytest.raises(ValueError, match="cpu.runs"):
+        upsweep.reduce_by_key(keys, values)
+    assert np.array_equal(upsweep.reduce_by_key(keys, values, op="count")[1], [2, 2, 1])
+    with pytest.raises(OverflowError) as caught:
+        upsweep.reduce_by_key(keys, np.array([1, 2, 2**62, 2**62, 5]))
+    assert caught.value.index == 1

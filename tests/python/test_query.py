@@ -654,13 +654,12 @@ def test_columns_are_named_where_they_are_wrong():
 
 def test_unknown_columns_are_told_with_all_that_there_are(tmp_path):
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    import pyarrow.dataset
-    import pyarrow.parquet
+    dataset, parquet = pytest.importorskip("pyarrow.dataset"), pytest.importorskip("pyarrow.parquet")
 
     frame = pandas.DataFrame({"x": [1], "g": [2]}, index=pandas.Index([5], name="i"))
     table = pyarrow.table({"x": [1], "g": [2]})
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    for source in (frame, table, pyarrow.dataset.dataset(tmp_path / "t.parquet")):
+    parquet.write_table(table, tmp_path / "t.parquet")
+    for source in (frame, table, dataset.dataset(tmp_path / "t.parquet")):
         for unknown in ("i", "zz"):
             with pytest.raises(ValueError, match=rf"no column '{unknown}'; its columns are: x, g\b"):
                 upsweep.query(f"SELECT SUM({unknown}) FROM t", t=source)
