@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -615,6 +616,21 @@ TEST(Dynamic, CNamesEveryProblemAndRung) {
     ++problem;
   }
   EXPECT_EQ(upsweep_problem(problem), nullptr);
+}
+
+TEST(Dynamic, StagedScansInPlaceAndHandsOn) {
+  if (gpu::devices().empty()) GTEST_SKIP() << "no GPU";
+  dynamic::Staged staged;
+  std::vector<std::int64_t> values(1000);
+  std::iota(values.begin(), values.end(), 1);
+  dynamic::Carry carry(Type::int64);
+  const dynamic::ScanOptions options{.op = Operator::add, .exclusive = true};
+  (void)staged.scan(Overflow::checked, options, {values.data(), 1000, Type::int64}, {values.data(), 1000, Type::int64},
+                    carry);
+  EXPECT_EQ(values.back(), 999 * 500);
+  std::int64_t total = 0;
+  carry.value(&total);
+  EXPECT_EQ(total, 1000 * 1001 / 2);
 }
 
 TEST(Dynamic, StagedNeedsAGpu) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dynamic/staged.cpp: calls on the host's arrays by way of gpu::Staging, and the carry from one piece to the next.
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -26,13 +28,11 @@ T extreme_of(Operator op, ConstArray in, const gpu::Policy& policy) {
   return value;
 }
 
-/// The carry where `last`, the last output, has been computed elsewhere.
-void advance(Carry& carry, const ScanOptions& options, ConstArray in, const void* last) {
+/// The carry where `last`, the last output, has been computed elsewhere, of an input that ends with `element`.
+void advance(Carry& carry, const ScanOptions& options, ConstArray element, const void* last) {
   carry = Carry::of(carry.type(), last);
-  if (!options.exclusive) return;
-  // The last output does not hold the last element yet.
-  const auto* const element = static_cast<const std::byte*>(in.data) + (in.length - 1) * size_of(in.type);
-  (void)dynamic::reduce(seq, options.op, {element, 1, in.type}, carry);
+  // An exclusive scan's last output does not hold the last element yet.
+  if (options.exclusive) (void)dynamic::reduce(seq, options.op, element, carry);
 }
 
 }  // namespace
@@ -84,8 +84,14 @@ std::string_view Staged::scan(Overflow overflow, const ScanOptions& options, Con
   const std::string_view ran =
       state_->run([&](const gpu::Policy& where) { return dynamic::scan(where, options, in_there, out_there, carry); });
   if (in.length == 0) return ran;
+  // In place, outputs take the place of the last element.
+  std::array<std::byte, sizeof(std::int64_t)> element{};
+  const std::int64_t size = size_of(in.type);
+  std::memcpy(element.data(), static_cast<const std::byte*>(in.data) + (in.length - 1) * size,
+              static_cast<std::size_t>(size));
   staging.download(out.data, 1, out_bytes);
-  advance(carry, options, in, static_cast<const std::byte*>(out.data) + out_bytes - size_of(out.type));
+  advance(carry, options, {element.data(), 1, in.type},
+          static_cast<const std::byte*>(out.data) + out_bytes - size_of(out.type));
   return ran;
 }
 
