@@ -27,7 +27,8 @@ def main():
     library = ctypes.CDLL(sys.argv[1])
     kernels = {kernel.__name__: kernel for kernel in awkward_cpp.cpu_kernels.kernel.values()}
     with open(PACKAGE / "upsweep/awkward/_signatures.py", "w") as file:
-        file.write(f'{HEAD}\nAWKWARD_CPP = "{importlib.metadata.version("awkward-cpp")}"\n\nSIGNATURES = {{\n')
+        versions = {name: importlib.metadata.version(name) for name in ("awkward", "awkward-cpp")}
+        file.write(f'{HEAD}\nAWKWARD = "{versions["awkward"]}"\nAWKWARD_CPP = "{versions["awkward-cpp"]}"\n\nSIGNATURES = {{\n')
         for name in sorted(kernels):
             left = name.startswith(THEIRS) and name not in OURS_OF_THESE
             if hasattr(library, name) and not left:

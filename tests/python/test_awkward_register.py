@@ -207,16 +207,80 @@ def test_leaves_methods_whose_arguments_have_changed(monkeypatch, register_in):
         pass
 
     monkeypatch.setattr(ak.contents.NumpyArray, "_carry", _carry)
-    (message,) = register_in(dict(AWKWARDS), "58")
-    assert "1 kernels have changed there, and stay Awkward's (NumpyArray._carry)" in message
+    (message,) = register_in(dict(AWKWARDS), "57")
+    assert message.startswith(
+        "functions of awkward are not those that upsweep was tested with (NumpyArray._carry): kernels on the"
+    )
     assert ak.contents.NumpyArray._carry is _carry
     assert "_getitem" not in vars(ak.contents.ListOffsetArray)
 
 
 def test_leaves_functions_that_are_gone(monkeypatch, register_in):
     monkeypatch.delattr(ak.operations, "ak_mean")
-    (message,) = register_in(dict(AWKWARDS), "58")
-    assert "1 kernels have changed there, and stay Awkward's (awkward.operations._impl)" in message
+    (message,) = register_in(dict(AWKWARDS), "57")
+    assert "tested with (awkward.operations._impl)" in message
+
+
+def test_puts_no_hooks_in_another_awkward(monkeypatch, register_in):
+    carry = ak.contents.NumpyArray._carry
+    monkeypatch.setattr(ak, "__version__", "2.99.0")
+    table = dict(AWKWARDS)
+    (message,) = register_in(table, "57")
+    assert message.startswith(
+        "upsweep was tested with awkward 2.14.0, and not with 2.99.0: kernels on the CPU alone are upsweep's"
+    )
+    assert ak.contents.NumpyArray._carry is carry and not _memory.memory.keeps
+    assert table[SUM] is not AWKWARDS[SUM]
+
+
+def test_warns_of_the_callers_line_and_again_where_that_is_an_error(monkeypatch):
+    monkeypatch.setattr(ak, "__version__", "2.99.0")
+
+    def register():
+        upsweep.awkward.register()
+
+    def context():
+        with upsweep.awkward.kernels():
+            pass
+
+    for call in (register, context):
+        monkeypatch.setattr(_table, "_registration", _table.Registration())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(2):
+                with pytest.raises(RuntimeWarning, match=r"2\.99\.0"):
+                    call()
+        assert not upsweep.awkward.registered() and cpu_kernels.kernel == AWKWARDS
+        with pytest.warns(RuntimeWarning) as caught:
+            call()
+        line = call.__code__.co_firstlineno + 1
+        assert [(each.filename, each.lineno) for each in caught] == [(__file__, line)]
+        upsweep.awkward.unregister()
+
+
+def test_leaves_what_another_has_put_in_the_place_of_ours(monkeypatch):
+    owner, awkwards = ak.contents.NumpyArray, ak.contents.NumpyArray._carry
+    monkeypatch.setattr(owner, "_carry", awkwards)  # what is put back after the test, and here:
+    monkeypatch.setitem(cpu_kernels.kernel, SUM, AWKWARDS[SUM])
+    upsweep.awkward.register()
+    ours, calls = owner._carry, []
+
+    def patch(*arguments):
+        calls.append(arguments)
+        return ours(*arguments)
+
+    def kernel(*arguments):
+        return AWKWARDS[SUM](*arguments)
+
+    owner._carry = patch
+    cpu_kernels.kernel[SUM] = kernel
+    for _ in range(2):
+        upsweep.awkward.unregister()
+        assert owner._carry is patch and cpu_kernels.kernel[SUM] is kernel
+        assert ak.Array([1.0, 2.0])[np.array([1])].tolist() == [2.0] and len(calls) > 0
+        upsweep.awkward.register()
+        assert owner._carry is not patch and cpu_kernels.kernel[SUM] is not kernel
+    upsweep.awkward.unregister()
 
 
 @pytest.mark.parametrize("table", [{}, {SUM: object()}])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from upsweep.awkward import _carries, _cuda, _joins, _masks, _memory, _ufuncs
 from upsweep.awkward._native import Native
+from upsweep.awkward._signatures import AWKWARD
 
 # Those for GPUs first: of two hooks of one function the last one comes first.
 PARTS = (_cuda, _masks, _carries, _ufuncs, _joins, _memory)
@@ -28,26 +29,31 @@ class Hook(NamedTuple):
 
 
 class Hooks:
-    """All hooks: where a newer Awkward has changed one of its functions, none is put."""
+    """All hooks: none is put in another version of Awkward than was tested, nor where one of its functions has changed."""
 
-    def __init__(self, library):
+    def __init__(self, library, version):
         native = Native(library)
         self.functions = native.functions
-        self._hooks = [Hook(*each) for part in PARTS for each in part.hooks(native)]
+        self.tested = version == AWKWARD
+        self._hooks = [Hook(*each) for part in PARTS for each in part.hooks(native)] if self.tested else []
         self.changed = list(dict.fromkeys(hook.path for hook in self._hooks if not hook.is_known()))  # some have two hooks
         self._undo = []
 
     def put(self):
-        if self._undo or self.changed:
+        if self._undo or self.changed or not self.tested:
             return
         for hook in self._hooks:
-            self._undo.append((hook, vars(hook.owner).get(hook.name)))
+            theirs = vars(hook.owner).get(hook.name)
             setattr(hook.owner, hook.name, hook.make(getattr(hook.owner, hook.name)))
+            self._undo.append((hook, theirs, vars(hook.owner)[hook.name]))
         _memory.memory.keep(True)
 
     def take_back(self):
+        """What another has put in the place of ours since stays there; where it calls ours, that goes on doing its work."""
         _memory.memory.keep(False)
-        for hook, theirs in reversed(self._undo):
+        for hook, theirs, ours in reversed(self._undo):
+            if vars(hook.owner).get(hook.name) is not ours:
+                continue
             if theirs is None:
                 delattr(hook.owner, hook.name)  # it was inherited
             else:

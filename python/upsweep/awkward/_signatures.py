@@ -2,6 +2,7 @@
 # upsweep/awkward/_signatures.py: the kernels that stand in for Awkward's, and what they were built for: their arguments by
 # ctypes' codes, pointers with `*`. Written by tools/awkward_signatures.py.
 
+AWKWARD = "2.14.0"
 AWKWARD_CPP = "57"
 
 SIGNATURES = {

@@ -3,12 +3,15 @@
 import contextlib
 import ctypes
 import importlib.metadata
+import sys
 import threading
 import warnings
 
+import awkward as ak
+
 from upsweep._libraries import library_path
 from upsweep.awkward._hooks import Hooks
-from upsweep.awkward._signatures import AWKWARD_CPP, SIGNATURES
+from upsweep.awkward._signatures import AWKWARD, AWKWARD_CPP, SIGNATURES
 
 # Awkward looks kernels up on each call, so that an entry that is replaced counts from the next call on.
 
@@ -60,14 +63,37 @@ def stand_ins(table, library):
     return ours, sorted(changed) + sorted(missing)
 
 
-def warn_of_changes(version, ours, changed):
+def warn(text):
+    """A RuntimeWarning of the line that called this package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level)
+
+
+def some_of(names):
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+def warn_of_kernels(version, ours, changed):
     if version == AWKWARD_CPP and not changed:
         return
     text = f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}, and has not been tested with {version}"
+    if version == AWKWARD_CPP:
+        text = f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}"
     if changed:
-        names = ", ".join(changed[:3]) + (", …" if len(changed) > 3 else "")
-        text += f": {len(changed)} kernels have changed there, and stay Awkward's ({names}); {len(ours)} are upsweep's"
-    warnings.warn(text, RuntimeWarning, stacklevel=4)
+        text += (
+            f": {len(changed)} kernels have changed there, and stay Awkward's ({some_of(changed)}); {len(ours)} are upsweep's"
+        )
+    warn(text)
+
+
+def warn_of_hooks(version, hooks):
+    rest = "kernels on the CPU alone are upsweep's, and all that awkward does between them, and on GPUs, is its own"
+    if not hooks.tested:
+        warn(f"upsweep was tested with awkward {AWKWARD}, and not with {version}: {rest}")
+    elif hooks.changed:
+        warn(f"functions of awkward are not those that upsweep was tested with ({some_of(hooks.changed)}): {rest}")
 
 
 class Registration:
@@ -78,7 +104,7 @@ class Registration:
         self._lock = threading.RLock()
         self._table = None  # Awkward's
         self._ours = {}
-        self._theirs = {}
+        self._theirs = {}  # what ours have replaced
         self._hooks = None
         self._for_good = False
         self._contexts = 0
@@ -88,21 +114,34 @@ class Registration:
             return
         table = awkward_table()
         library = ctypes.CDLL(str(library_path("upsweep-awkward")))
-        self._ours, changed = stand_ins(table, library)
-        self._theirs = {key: table[key] for key in self._ours}
-        self._hooks = Hooks(library)
-        self._table = table
-        warn_of_changes(importlib.metadata.version("awkward-cpp"), self._ours, changed + self._hooks.changed)
+        ours, changed = stand_ins(table, library)
+        hooks = Hooks(library, ak.__version__)
+        # Where warnings are errors nothing is registered, the next time neither.
+        warn_of_kernels(importlib.metadata.version("awkward-cpp"), ours, changed)
+        warn_of_hooks(ak.__version__, hooks)
+        self._table, self._ours, self._hooks = table, ours, hooks
+
+    def _put(self):
+        if not self._theirs:
+            self._theirs = {key: self._table[key] for key in self._ours}
+            self._table.update(self._ours)
+        self._hooks.put()
+
+    def _take_back(self):
+        """What another has put in the place of ours since stays there."""
+        for key, theirs in self._theirs.items():
+            if self._table.get(key) is self._ours[key]:
+                self._table[key] = theirs
+        self._theirs = {}
+        self._hooks.take_back()
 
     def _update(self, for_good, contexts):
         """Callers hold the lock."""
         if for_good or contexts > 0:
             self._load()
-            self._table.update(self._ours)
-            self._hooks.put()
+            self._put()
         elif self._table is not None:
-            self._table.update(self._theirs)
-            self._hooks.take_back()
+            self._take_back()
         self._for_good, self._contexts = for_good, contexts
 
     def register(self):
@@ -136,7 +175,8 @@ def register():
     is installed, it does so for arrays on a GPU, too.
 
     Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with:
-    kernels that have other arguments there stay Awkward's.
+    kernels that have other arguments there stay Awkward's; and of such an awkward: what it does between kernels, and on GPUs,
+    stays its own.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.register()
@@ -148,7 +188,8 @@ def register():
 
 
 def unregister():
-    """Takes register() back: Awkward Array uses its own kernels, but for as long as a kernels() is open."""
+    """Takes register() back: Awkward Array uses its own kernels, but for as long as a kernels() is open. What another has put in the
+    place of upsweep's since stays there; where that calls upsweep's, these go on doing their work."""
     _registration.unregister()
 
 
