@@ -4,6 +4,9 @@ import contextlib
 import ctypes
 import doctest
 import gc
+import itertools
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -606,6 +609,79 @@ def test_records_without_fields():
         same_outcome(lambda records=records: ak.to_numpy(ak.Array(records)))
     unknown = ak.contents.RecordArray([], [], length=ak._nplikes.shape.unknown_length)
     same_outcome(lambda: unknown._carry(ak.index.Index64(index), True).form)
+
+
+MANY = 20_000
+
+
+def one_each(content):
+    """Records of one field, one in each list."""
+    records = ak.contents.RecordArray([content], ["x"], length=MANY)
+    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(np.arange(MANY + 1)), records))
+
+
+def records_of_types():
+    empty = ak.contents.RecordArray([ak.contents.EmptyArray()], ["x"], length=0)
+    types = {name: ak.contents.NumpyArray(np.arange(MANY).astype(name)) for name in ("i8", "i2", "u2", "f4", "?", "M8[s]")}
+    return {
+        "nothing": ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(np.zeros(MANY + 1, np.int64)), empty)),
+        "words": one_each(ak.Array(["q"] * MANY).layout),
+        "options": one_each(ak.contents.ByteMaskedArray(ak.index.Index8(np.arange(MANY) % 2), types["i8"], True)),
+        "unions": one_each(ak.concatenate([np.arange(9), ["a"] * (MANY - 9)]).layout),
+        **{name: one_each(content) for name, content in types.items()},
+    }
+
+
+RECORDS_OF = records_of_types()
+
+
+@pytest.mark.parametrize("first", RECORDS_OF)
+def test_concatenates_records_of_any_three_types(first):
+    for others in itertools.permutations(RECORDS_OF.keys() - {first}, 2):
+        arrays = [RECORDS_OF[name] for name in (first, *others)]
+        theirs = outcome(lambda arrays=arrays: ak.concatenate(arrays, axis=1))
+        with upsweep.awkward.kernels():
+            assert outcome(lambda arrays=arrays: ak.concatenate(arrays, axis=1)) == theirs, others
+
+
+def test_unions_of_wrong_arguments():
+    numbers = [ak.contents.NumpyArray(np.arange(3.0)), ak.contents.NumpyArray(np.arange(2.0))]
+    tags, index = np.array([0, 1, 0], np.int8), np.array([0, 0, 1])
+    indices = ak.index.Index8(tags), ak.index.Index64(index)
+    for union in (ak.contents.UnionArray, OtherUnion):
+        for arguments in (
+            lambda: (*indices, []),
+            lambda: (*indices, iter(numbers)),
+            lambda: (*indices, tuple(numbers)),
+            lambda: (*indices, None),
+            lambda: (*indices, [1, 2]),
+            lambda: (tags, index, numbers),
+            lambda: (indices[0], index, numbers),
+            lambda: (*indices, numbers),
+            lambda: (*indices, [numbers[0], ak.contents.EmptyArray()]),
+            lambda: (*indices, [numbers[0], ak.Array(["a", "b"]).layout]),
+        ):
+
+            def result(union=union, arguments=arguments):
+                try:
+                    return repr(union.simplified(*arguments()))
+                except (AttributeError, IndexError, TypeError, ValueError) as error:
+                    return type(error), str(error)
+
+            theirs = result()
+            with few(), upsweep.awkward.kernels():
+                assert result() == theirs
+
+
+class OtherUnion(ak.contents.UnionArray):
+    pass
+
+
+def test_means_tell_of_underflow():
+    tiny = ak.unflatten(np.full(3 * MANY, 5e-324), 3)[: MANY - 1]
+    tiny = ak.concatenate([tiny, ak.Array([[1e-308, 1e-308, 7e-309]])])
+    with upsweep.awkward.kernels(), np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        ak.mean(tiny, axis=1)
 
 
 def test_typetracers_have_no_data():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_joins.py: several arrays made one, and means, in one pass each: concatenate, where, mean.
+import itertools
+
 import awkward as ak
 import numpy as np
 
@@ -14,8 +16,8 @@ def hooks(native):
     def concatenate(theirs):
         def _impl(arrays, axis, mergebool, highlevel, behavior, attrs):
             if axis == 1 and type(arrays) in (list, tuple) and len(arrays) > 1 and behavior is None and attrs is None:
-                layouts = [lists_of(array) for array in arrays]
-                if None not in layouts:
+                layouts = list(itertools.takewhile(lambda each: each is not None, map(lists_of, arrays)))
+                if len(layouts) == len(arrays):
                     joined = joined_lists(native, layouts, mergebool)
                     if joined is not None:
                         return ak.Array(joined) if highlevel else joined
@@ -27,11 +29,13 @@ def hooks(native):
         def simplified(
             cls, tags, index, contents, *, parameters=None, mergebool=False, mergecastable="same_kind", dropunused=False
         ):
-            if parameters is None and not dropunused:
-                chosen = chosen_numbers(native, tags._data, index._data, contents)
+            is_plain = cls is ak.contents.UnionArray and parameters is None and not dropunused
+            if is_plain and type(contents) in (list, tuple) and len(contents) > 0:
+                chosen = chosen_numbers(native, tags, index, contents)
                 if chosen is not None:
                     return chosen
-            return theirs(
+            return theirs.__func__(
+                cls,
                 tags,
                 index,
                 contents,
@@ -46,7 +50,8 @@ def hooks(native):
     def mean(theirs):
         def _impl(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs):
             if weight is None and is_inner(axis) and not (keepdims or mask_identity) and behavior is None and attrs is None:
-                lists = lists_of(x)
+                # Ours tells of no underflow.
+                lists = lists_of(x) if np.geterr()["under"] == "ignore" else None
                 if lists is not None and has_numbers(lists):
                     means = mean_of_lists(native, lists)
                     if means is not None:
@@ -101,53 +106,65 @@ def has_numbers(lists):
     return are_numbers(lists._content) and lists._content._data.dtype.kind in "biuf"
 
 
+def are_of_one_type(contents):
+    """Whether contents are numbers of one type."""
+    return all(are_numbers(each) and each._data.dtype == contents[0]._data.dtype for each in contents)
+
+
 def joined_lists(native, layouts, mergebool):
     """The lists of several arrays, each after those before it: of numbers of one type, or of records that can be merged."""
-    first, *others = (lists._content for lists in layouts)
+    inner = [lists._content for lists in layouts]
     if len({lists.length for lists in layouts}) != 1:
         return None
-    if are_numbers(first):
-        if not all(are_numbers(each) and each._data.dtype == first._data.dtype for each in others):
-            return None
-    elif type(first) is not ak.contents.RecordArray or not all(
-        type(each) is ak.contents.RecordArray and first._mergeable_next(each, mergebool, "same_kind") for each in others
-    ):
+    have_numbers = are_of_one_type(inner)
+    if not have_numbers and not all(type(each) is ak.contents.RecordArray for each in inner):
         return None
     flat = [lists._offsets_and_flattened(axis=1, depth=1) for lists in layouts]
     offsets = [each._data for each, _ in flat]
     elements = [content for _, content in flat]
     if not all(is_index(each) for each in offsets):
         return None
-    if are_numbers(first):
+    if have_numbers:
         if not all(are_numbers(each) for each in elements):
             return None
-        data, size, dtype = [each._data for each in elements], first._data.itemsize, first._data.dtype
+        records, data, size, dtype = None, [each._data for each in elements], inner[0]._data.itemsize, inner[0]._data.dtype
     else:
-        data, size, dtype = [], 0, np.dtype(np.int64)
+        records, data, size, dtype = merged_records(elements, mergebool), [], 0, np.dtype(np.int64)
+        if records is None:
+            return None
     lengths = np.array([each.length for each in elements], np.int64)
     joined = memory.empty(len(offsets[0]), np.int64)
     out = memory.empty(sum(int(each[-1]) for each in offsets), dtype)
     sources = (addresses(offsets), addresses(data), lengths, len(offsets), len(joined) - 1)
     if not native.call("awkward_upsweep_concatenate_64", joined, out, *sources, size):
         return None
-    content = ak.contents.NumpyArray(out) if size else records(elements, out)
-    return None if content is None else ak.contents.ListOffsetArray(ak.index.Index64(joined), content)
+    # Records stay where they are: `out` has their positions.
+    content = ak.contents.NumpyArray(out) if size else ak.contents.IndexedArray(ak.index.Index64(out), records)
+    return ak.contents.ListOffsetArray(ak.index.Index64(joined), content)
 
 
-def records(arrays, positions):
-    """Records stay where they are, in all arrays one after the other."""
-    merged = arrays[0]._mergemany(arrays[1:])
-    if type(merged) is not ak.contents.RecordArray:
-        return None
-    return ak.contents.IndexedArray(ak.index.Index64(positions), merged)
+def merged_records(arrays, mergebool):
+    """The records of several arrays, one array after the other; None where they become a union or an option.
+
+    Each is merged with what those before it have become, as Awkward does: types that can be merged with a third one may not be so
+    with each other, and of three types NumPy may find another common one at once than one after the other."""
+    merged, *others = arrays
+    for each in others:
+        are_records = type(merged) is ak.contents.RecordArray and type(each) is ak.contents.RecordArray
+        if not are_records or not merged._mergeable_next(each, mergebool, "same_kind"):
+            return None
+        merged = merged._mergemany([each])
+    return merged if type(merged) is ak.contents.RecordArray else None
 
 
 def chosen_numbers(native, tags, index, arrays):
     """A union of numbers of one type: its elements."""
-    first = arrays[0]
+    if not (isinstance(tags, ak.index.Index) and isinstance(index, ak.index.Index)):
+        return None
+    tags, index = tags._data, index._data
     if not (type(tags) is np.ndarray and tags.dtype == np.int8 and is_index(index)) or not MANY <= len(tags) <= len(index):
         return None
-    if not all(are_numbers(each) and each._data.dtype == first._data.dtype for each in arrays):
+    if not are_of_one_type(arrays):
         return None
     data = [each._data for each in arrays]
     lengths = np.array([len(each) for each in data], np.int64)
