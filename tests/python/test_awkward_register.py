@@ -735,7 +735,7 @@ def in_pieces(monkeypatch):
 
     def spy(ufunc, *args):
         done.append(ufunc.__name__)
-        apply(ufunc, *args)
+        return apply(ufunc, *args)
 
     monkeypatch.setattr(_ufuncs, "_apply", spy)
     return done
@@ -778,6 +778,111 @@ def test_ufuncs_warn_once(in_pieces):
 def test_ufuncs_raise_what_the_caller_wants_raised():
     with upsweep.awkward.kernels(), np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="in sqrt"):
         np.sqrt(ak.Array(ROOTS))
+
+
+DIVISORS = np.ones(3_000_000)
+DIVISORS[[10, -10]] = 0.0
+DIVIDENDS = np.ones(3_000_000)
+DIVIDENDS[10] = 0.0
+
+
+def test_ufuncs_tell_of_errors_in_numpys_order(in_pieces):
+    x, y, told = ak.Array(DIVIDENDS), ak.Array(DIVISORS), []
+
+    def note(*error):
+        told.append(error)
+
+    with upsweep.awkward.kernels():
+        for _ in range(20):
+            with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+                x / y
+            told.clear()
+            with np.errstate(all="call", call=note):
+                x / y
+            assert told == [("divide by zero", 9), ("invalid value", 9)]
+            told.clear()
+            with np.errstate(divide="ignore", invalid="call", call=note):
+                x / y
+            assert told == [("invalid value", 9)]
+    assert in_pieces == ["divide"] * 60
+
+
+def test_ufuncs_warn_where_awkward_does(in_pieces):
+    def warned(*filters):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            for action, module in filters:
+                warnings.filterwarnings(action, module=module)
+            with np.errstate(all="warn"):
+                for _ in range(2):
+                    ak.Array(DIVIDENDS) / ak.Array(DIVISORS)
+        return [(each.category, str(each.message), each.filename, each.lineno) for each in caught]
+
+    always = warned(("always", ""))
+    assert len(always) == 4 and len(warned(("default", ""))) == 2
+    with upsweep.awkward.kernels():
+        assert warned(("always", "")) == always
+        assert warned(("default", "")) == always[:2]
+        assert warned(("always", ""), ("ignore", "awkward")) == []
+    assert in_pieces == ["divide"] * 6
+
+
+def in_another_process(code):
+    result = subprocess.run([sys.executable, "-c", PREAMBLE + code], check=False, capture_output=True, text=True, timeout=100)
+    return result.stdout, result.stderr
+
+
+PREAMBLE = """
+import atexit, concurrent.futures, resource, threading, time
+import awkward as ak, numpy as np, upsweep, upsweep.awkward
+upsweep.awkward.register()
+x = ak.Array(np.arange(500_000.0))
+options = upsweep.options(threads=4)
+options.__enter__()
+"""
+
+
+def test_ufuncs_when_python_ends():
+    code = """
+def work():
+    time.sleep(0.3)
+    print(ak.sum(x + 1))
+atexit.register(work)
+threading.Thread(target=work).start()
+"""
+    assert in_another_process(code) == ("125000250000.0\n" * 2, "")
+
+
+@pytest.mark.parametrize("are_there", [0, 1, 2])
+def test_ufuncs_where_there_are_no_more_threads(are_there):
+    code = f"""
+start, left = threading.Thread.start, [{are_there}]
+def refused(thread):
+    if left[0] == 0:
+        raise RuntimeError("can't start new thread")
+    left[0] -= 1
+    start(thread)
+threading.Thread.start = refused
+for _ in range(30):
+    print(ak.sum(x + 1))
+    left = [{are_there}]
+"""
+    assert in_another_process(code) == ("125000250000.0\n" * 30, "")
+
+
+def test_ufuncs_raise_what_a_helper_raises():
+    caller = threading.get_ident()
+
+    helpers = threading.Event()
+
+    def work():
+        if threading.get_ident() != caller:
+            helpers.set()
+            raise MemoryError("a helper has none")
+        helpers.wait(60)
+
+    with pytest.raises(MemoryError, match="a helper has none"):
+        _ufuncs.Pool().run(work, 2)
 
 
 def test_ufuncs_of_threads(in_pieces):

@@ -30,12 +30,27 @@ class Pool:
         os.register_at_fork(after_in_child=self.__init__)
 
     def run(self, work, threads):
-        """work() on so many threads, the caller's one of them: it returns when none is at it."""
-        helpers = [self._started(threads - 1).submit(work) for _ in range(threads - 1)]
+        """work() on up to so many threads, the caller's one of them: it returns when none is at it."""
+        helpers = [concurrent.futures.Future() for _ in range(threads - 1)]
+        if helpers:
+            self._start(helpers, work)
         work()
         for helper in helpers:
             if not helper.cancel():  # one that has not begun has nothing left to do
                 helper.result()
+
+    def _start(self, helpers, work):
+        """Each helper does the work on a thread of its own; where the system has no more threads, or Python is about to end, those
+        that there are do it."""
+        executor = None
+        try:
+            executor = self._started(len(helpers))
+            for helper in helpers:
+                executor.submit(_help, helper, work)
+        except RuntimeError:
+            with self._lock:
+                if self._executor is executor:
+                    self._executor = None  # it would keep what it could not start, and the arrays with that
 
     def _started(self, threads):
         with self._lock:
@@ -43,6 +58,14 @@ class Pool:
                 self._executor = concurrent.futures.ThreadPoolExecutor(threads, thread_name_prefix="upsweep")
                 self._threads = threads
             return self._executor
+
+
+def _help(helper, work):
+    if helper.set_running_or_notify_cancel():
+        try:
+            helper.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - the caller raises it
+            helper.set_exception(error)
 
 
 _pool = Pool()
@@ -56,7 +79,7 @@ def hooks(native):
             if method == "__call__" and not kwargs:
                 for x in args:
                     if type(x) is np.ndarray and x.size >= LARGE:
-                        result = in_pieces(ufunc, args, x.shape)
+                        result = in_pieces(ufunc, args, x.shape, lambda parts: theirs(self, ufunc, method, parts, kwargs))
                         if result is not None:
                             return result
                         break
@@ -67,8 +90,9 @@ def hooks(native):
     return [(numpy_like, "apply_ufunc", make, "self ufunc method args kwargs")]
 
 
-def in_pieces(ufunc, args, shape):
-    """ufunc(*args) as Awkward calls it: arguments have the types that the ufunc is for. None where that is not for us."""
+def in_pieces(ufunc, args, shape, theirs):
+    """ufunc(*args) as Awkward calls it: arguments have the types that the ufunc is for. None where that is not for us. Errors are
+    told of by theirs(parts), Awkward's own call on parts of the arguments."""
     threads = current().threads or len(os.sched_getaffinity(0))
     if threads < 2 or len(shape) != 1 or type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc.signature is not None:
         return None
@@ -80,8 +104,16 @@ def in_pieces(ufunc, args, shape):
         return None
     wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
     out = memory.empty(shape[0], types[-1])
-    _apply(ufunc, wholes, types, out, threads)
+    told = _apply(ufunc, wholes, types, out, threads)
+    # NumPy gives the caller's function all errors, those that are ignored, too.
+    if any(np.geterr()[kind] != "ignore" for kind in told):
+        theirs([_parts(x, told.values()) for x in args])
     return out
+
+
+def _parts(x, pieces):
+    """The elements of an argument that are in these pieces."""
+    return np.concatenate([x[begin:end] for begin, end in sorted(set(pieces))]) if np.ndim(x) else x
 
 
 def _type_of(x, shape):
@@ -96,24 +128,22 @@ def _type_of(x, shape):
 
 
 def _apply(ufunc, wholes, types, out, threads):
+    """Returns the kinds of errors, and for each a piece that has it."""
     pieces = collections.deque(_pieces(out, threads))
-    told = {}  # kind of error → a piece that has it
-
-    def apply(begin, end):
-        parts = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
-        ufunc(*parts, out=out[begin:end])
+    told = {}
 
     def work():
         while True:
             try:
-                piece = pieces.popleft()
+                piece = begin, end = pieces.popleft()
             except IndexError:
                 return
             with np.errstate(all="call", call=lambda error, _, piece=piece: told.setdefault(ERRORS[error], piece)):
-                apply(*piece)
+                parts = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
+                ufunc(*parts, out=out[begin:end])
 
     _pool.run(work, threads)
-    _tell(told, lambda piece: apply(*piece))
+    return told
 
 
 def _pieces(out, threads):
@@ -126,13 +156,3 @@ def _pieces(out, threads):
         step = max(LEAST, -(-size // (4 * threads)))
         ends = list(range(step, size, step))
     return zip([0, *ends], [*ends, size])
-
-
-def _tell(told, again):
-    """Errors that the caller is to know of: a piece that has one is done again as the caller has it, who is told once."""
-    told = {kind: piece for kind, piece in told.items() if np.geterr()[kind] != "ignore"}
-    while told:
-        kind = next(iter(told))
-        others = {other: "ignore" for other in ERRORS.values() if other != kind}
-        with np.errstate(**others):
-            again(told.pop(kind))
