@@ -975,6 +975,55 @@ def test_memory_of_threads(memory):
     assert not differ and not memory._used
 
 
+@pytest.mark.parametrize("length", [10, 1200])
+def test_memory_that_is_kept_is_freed_where_there_is_none(memory, monkeypatch, length):
+    empty = np.empty
+
+    def empty_where_nothing_is_kept(*arguments):
+        if memory._idle:
+            raise MemoryError
+        return empty(*arguments)
+
+    keep_some(memory)
+    monkeypatch.setattr(_memory.np, "empty", empty_where_nothing_is_kept)
+    array = memory.empty(length, np.int64)
+    assert len(array) == length and memory._idle == []
+
+
+def keep_some(memory):
+    array = memory.empty(500, np.int64)
+    del array
+    assert memory._idle
+
+
+def test_awkwards_own_arrays_have_the_memory_that_is_kept(memory, monkeypatch):
+    monkeypatch.setattr(_memory, "memory", memory)
+    numpy_like = ak._backends.numpy.NumpyBackend.instance().nplike
+    with upsweep.awkward.kernels():
+        keep_some(memory)
+        with pytest.raises(MemoryError, match=r"\(1048576, 1073741824\) and data type float64"):
+            numpy_like.empty((2**20, 2**30), dtype=np.float64)
+        assert memory._idle == []
+        with pytest.raises(MemoryError, match=r"\(1125899906842624,\) and data type float64"):
+            numpy_like.empty(2**50, dtype=np.float64)
+
+
+def test_memory_that_is_kept_is_a_small_part_of_what_there_is(monkeypatch, tmp_path):
+    (tmp_path / "max").write_text("max\n")
+    (tmp_path / "limit").write_text(f"{160 * 1024 * 1024}\n")
+    files = (tmp_path / "max", tmp_path / "limit", tmp_path / "none")
+    assert _memory.memory_there_is() > 160 * 1024 * 1024
+    monkeypatch.setattr(_memory, "LIMITS_OF_CONTAINERS", files)
+    assert _memory.memory_there_is() == 160 * 1024 * 1024
+    monkeypatch.setattr(_memory, "LEAST", 1000)
+    memory = _memory.Memory()
+    memory.keep(True)
+    for elements, kept in ((9, 1), (11, 0)):
+        array = memory.empty(elements * 2**20, np.uint8)
+        del array
+        assert len(memory._idle) == kept
+
+
 def test_unregister_frees_what_was_kept(monkeypatch):
     monkeypatch.setattr(_memory, "LEAST", 1000)
     with upsweep.awkward.kernels():
