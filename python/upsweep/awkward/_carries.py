@@ -10,6 +10,11 @@ SIZES = "awkward_RegularArray_getitem_next_range_spreadadvanced_64"
 PARENTS = "awkward_ListOffsetArray64_reduce_local_nextparents_64"
 
 
+def are_few(index):
+    """Whether this is left to Awkward: that it may be so is asked at every step of operations on short arrays."""
+    return type(index) is not np.ndarray or len(index) < MANY
+
+
 def hooks(native):
     contents = ak.contents
     numpy_backend = ak._backends.numpy.NumpyBackend.instance()
@@ -17,8 +22,8 @@ def hooks(native):
     carry = "self carry allow_lazy"
 
     def taken(name, index, data):
-        """The elements of `data` at these positions; None where the function has not done it."""
-        if not (is_index(index) and is_moved(data)) or len(index) < MANY:
+        """The elements of `data` at these positions, which are many; None where the function has not done it."""
+        if not (is_index(index) and is_moved(data)):
             return None
         out = memory.empty(len(index), data.dtype)
         return out if native.call(name, out, index, len(index), data, len(data), data.itemsize) else None
@@ -26,6 +31,8 @@ def hooks(native):
     def carry_numbers(theirs):
         def _carry(array, carry, allow_lazy):
             index = carry._data
+            if are_few(index):
+                return theirs(array, carry, allow_lazy)
             out = taken("awkward_upsweep_take_64", index, array._data)
             if out is None:
                 return theirs(array, carry, allow_lazy)
@@ -38,10 +45,12 @@ def hooks(native):
 
         def _carry(array, carry, allow_lazy):
             index, length = carry._data, array._length
+            if are_few(index):
+                return theirs(array, carry, allow_lazy)
             # Records read from Arrow without fields may not know how many they are.
             if not allow_lazy or array._backend is not numpy_backend or not isinstance(length, (int, np.integer)):
                 return theirs(array, carry, allow_lazy)
-            if not is_index(index) or len(index) < MANY:
+            if not is_index(index):
                 return theirs(array, carry, allow_lazy)
             positions = memory.empty(len(index), np.int64)
             if not native.call("awkward_upsweep_positions_64", positions, index, len(index), length):
@@ -52,8 +61,11 @@ def hooks(native):
 
     def carry_offsets(theirs):
         def _carry(array, carry, allow_lazy):
-            index, offsets = carry._data, array._offsets._data
-            starts = taken("awkward_upsweep_take_64", index, offsets[:-1]) if is_index(index) else None
+            index = carry._data
+            if are_few(index):
+                return theirs(array, carry, allow_lazy)
+            offsets = array._offsets._data
+            starts = taken("awkward_upsweep_take_64", index, offsets[:-1])
             stops = taken("awkward_upsweep_take_64", index, offsets[1:]) if starts is not None else None
             if stops is None:
                 return theirs(array, carry, allow_lazy)
@@ -67,7 +79,7 @@ def hooks(native):
 
         def project(array, mask=None):
             numbers = array._content
-            if mask is not None or type(numbers) is not contents.NumpyArray or array._parameters:
+            if mask is not None or type(numbers) is not contents.NumpyArray or array._parameters or are_few(array._index._data):
                 return theirs(array, mask)
             out = taken("awkward_upsweep_project_64", array._index._data, numbers._data)
             if out is None:

@@ -228,16 +228,18 @@ def array_equal_of_library(theirs: Any) -> Any:
 
 def getitem_of_lists(theirs: Any) -> Any:
     """array[mask], for both with the same offsets."""
+    from awkward._namedaxis import NamedAxis
     from awkward.contents import ListOffsetArray, NumpyArray
     from awkward.highlevel import Array
 
-    def _getitem(lists, where, *args, **named):
-        mask = where._layout if isinstance(where, Array) else where
-        if type(mask) is ListOffsetArray and type(mask._content) is NumpyArray:
+    def _getitem(lists, where, named_axis=NamedAxis):
+        # isinstance() of a class that is an ABC takes as long as all else here.
+        mask = getattr(where, "_layout", where)
+        if type(mask) is ListOffsetArray and type(mask._content) is NumpyArray and (mask is where or isinstance(where, Array)):
             selected = select(lists, mask)
             if selected is not None:
                 return selected
-        return theirs(lists, where, *args, **named)
+        return theirs(lists, where, named_axis)
 
     return _getitem
 

@@ -8,16 +8,23 @@ from upsweep.awkward._native import are_same, is_moved
 
 
 def hooks(native):
-    def make(theirs):
-        contents, high_level = ak.contents, ak.highlevel.Array
+    from awkward._namedaxis import NamedAxis
 
-        def _getitem(lists, where, *args, **named):
-            mask = where._layout if isinstance(where, high_level) else where
-            if type(mask) is contents.ListOffsetArray and type(mask._content) is contents.NumpyArray:
+    def make(theirs):
+        list_array, numpy_array, high_level = ak.contents.ListOffsetArray, ak.contents.NumpyArray, ak.highlevel.Array
+
+        def _getitem(lists, where, named_axis=NamedAxis):
+            # isinstance() of a class that is an ABC takes as long as all else here.
+            mask = getattr(where, "_layout", where)
+            if (
+                type(mask) is list_array
+                and type(mask._content) is numpy_array
+                and (mask is where or isinstance(where, high_level))
+            ):
                 selected = select(native, lists, mask)
                 if selected is not None:
                     return selected
-            return theirs(lists, where, *args, **named)
+            return theirs(lists, where, named_axis)
 
         return _getitem
 
