@@ -1013,11 +1013,11 @@ def test_memory_that_is_kept_is_a_small_part_of_what_there_is(monkeypatch, tmp_p
     (tmp_path / "limit").write_text(f"{160 * 1024 * 1024}\n")
     files = (tmp_path / "max", tmp_path / "limit", tmp_path / "none")
     assert _memory.memory_there_is() > 160 * 1024 * 1024
-    monkeypatch.setattr(_memory, "LIMITS_OF_CONTAINERS", files)
-    assert _memory.memory_there_is() == 160 * 1024 * 1024
     monkeypatch.setattr(_memory, "LEAST", 1000)
     memory = _memory.Memory()
     memory.keep(True)
+    monkeypatch.setattr(_memory, "LIMITS_OF_CONTAINERS", files)
+    assert _memory.memory_there_is() == 160 * 1024 * 1024
     for elements, kept in ((9, 1), (11, 0)):
         array = memory.empty(elements * 2**20, np.uint8)
         del array

@@ -33,13 +33,16 @@ def memory_of_container(files):
     return min(sizes)
 
 
+def most_to_keep():
+    return min(KEPT, int(memory_there_is() * SHARE))
+
+
 class Memory:
     def __init__(self):
         self._lock = threading.RLock()  # arrays may be freed while one is made
         self._idle = []
         self._used = {}  # by the id of a weak reference to an array: that, and the array's memory
         self.keeps = False
-        self._most = KEPT
 
     def empty(self, length, dtype):
         """np.empty of one dimension: what it is a view of gives the memory back when the last view of it is gone."""
@@ -65,10 +68,11 @@ class Memory:
 
     def keep(self, keeps):
         """Whether memory is kept; what is kept is freed where not."""
-        most = min(KEPT, int(memory_there_is() * SHARE)) if keeps else 0
         with self._lock:
-            self.keeps, self._most = keeps, most
-        if not keeps:
+            self.keeps = keeps
+        if keeps:
+            most_to_keep()  # the first time this reads files: not where an array is freed
+        else:
             self.free()
 
     def free(self):
@@ -89,10 +93,11 @@ class Memory:
 
     def _give_back(self, reference):
         _, block = self._used.pop(id(reference))
+        most = most_to_keep() if self.keeps else 0
         with self._lock:
             self._idle.append(block)
             # The oldest are of no use to what is computed now.
-            while self._idle and (not self.keeps or sum(map(len, self._idle)) > self._most):
+            while self._idle and (not self.keeps or sum(map(len, self._idle)) > most):
                 self._idle.pop(0)
 
 
