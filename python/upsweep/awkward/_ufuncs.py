@@ -102,7 +102,11 @@ def in_pieces(ufunc, args, shape, theirs):
     types = ufunc.resolve_dtypes((*known, None))
     if any(kind.hasobject or kind.kind not in "biufc" for kind in types):
         return None
-    wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
+    try:
+        with np.errstate(all="raise"):
+            wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
+    except FloatingPointError:  # a number that its type cannot hold, of which Awkward tells
+        return None
     out = memory.empty(shape[0], types[-1])
     told = _apply(ufunc, wholes, types, out, threads)
     # NumPy gives the caller's function all errors, those that are ignored, too.
