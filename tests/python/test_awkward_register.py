@@ -834,12 +834,14 @@ def in_another_process(code):
 
 
 PREAMBLE = """
-import atexit, concurrent.futures, resource, threading, time
+import atexit, threading, time
 import awkward as ak, numpy as np, upsweep, upsweep.awkward
 upsweep.awkward.register()
 x = ak.Array(np.arange(500_000.0))
-options = upsweep.options(threads=4)
-options.__enter__()
+
+def add():
+    with upsweep.options(threads=4):
+        print(ak.sum(x + 1))
 """
 
 
@@ -847,7 +849,7 @@ def test_ufuncs_when_python_ends():
     code = """
 def work():
     time.sleep(0.3)
-    print(ak.sum(x + 1))
+    add()
 atexit.register(work)
 threading.Thread(target=work).start()
 """
@@ -865,7 +867,7 @@ def refused(thread):
     start(thread)
 threading.Thread.start = refused
 for _ in range(30):
-    print(ak.sum(x + 1))
+    add()
     left = [{are_there}]
 """
     assert in_another_process(code) == ("125000250000.0\n" * 30, "")
