@@ -100,8 +100,13 @@ def current() -> Settings:
     return _current.get()
 
 
+def checks(device: int, overflow: str | None) -> bool:
+    """Whether sums that do not fit are errors: on a GPU, whose calls do not wait, only where it is asked for."""
+    mode = check_overflow(overflow) or current().overflow or ("wrap" if device >= 0 else "checked")
+    return mode == "checked"
+
+
 def place(device: int = -1, stream: int = 0, overflow: str | None = None) -> _core.Place:
-    """Where and how a call runs: on a GPU, whose calls do not wait, sums wrap around unless it is asked for otherwise."""
+    """Where and how a call runs."""
     settings = current()
-    mode = check_overflow(overflow) or settings.overflow or ("wrap" if device >= 0 else "checked")
-    return _core.Place(settings.threads, settings.rung, mode == "checked", device, stream)
+    return _core.Place(settings.threads, settings.rung, checks(device, overflow), device, stream)

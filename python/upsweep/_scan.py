@@ -88,11 +88,11 @@ def one(value: Any, dtype: str, name: str) -> np.ndarray | None:
 
 
 def _one_float(number: float, dtype: str, name: str) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        array = np.array([float(number)]).astype(dtype)
-    if np.isinf(array[0]) and not math.isinf(number):
-        raise OverflowError(f"{name}: {number!r} does not fit {dtype}")
-    return array
+    try:
+        with np.errstate(over="raise"):
+            return np.array([float(number)]).astype(dtype)
+    except (OverflowError, FloatingPointError):
+        raise OverflowError(f"{name}: {number!r} does not fit {dtype}") from None
 
 
 def checked_out(out: Any, like: Array, shape: tuple[int, ...]) -> Array | None:
@@ -223,7 +223,9 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         result = target
     else:
         ends = along == x.data.ndim - 1
-        direct = direct and ends
+        # Rows that were overwritten could not be gone through again for the element that does not fit.
+        is_lost = direct and x.data.ndim > 1 and xp.same_memory(x.data, given.data) and _options.checks(xp.device, overflow)
+        direct = direct and ends and not is_lost
         source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
         target = given.data if direct else xp.empty(source.shape, wanted)
         try:

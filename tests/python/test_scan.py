@@ -265,6 +265,22 @@ def test_the_index_of_an_overflow_is_that_of_the_result(axis, order):
         assert raised.value.index == bad[0]
 
 
+@pytest.mark.parametrize("n", [3, 100, 3000, 40_000])
+def test_the_index_of_an_overflow_in_place(n):
+    for at in (0, n // 2, n - 1):
+        x = np.full((3, n), 1000)
+        x[1, at] = 2**63 - 1000 * min(n - 1, at + n // 3)  # where the sum is 2**63
+        bad = [i for i, value in enumerate(np.cumsum(x[1].astype(object))) if value >= 2**63]
+        for axis, values in ((1, x), (0, np.ascontiguousarray(x.T))):
+            expected = n + bad[0] if axis else bad[0] * 3 + 1
+            with pytest.raises(OverflowError) as raised:
+                upsweep.scan(values, axis=axis, out=values)
+            assert raised.value.index == expected
+        wrapped = x.copy()
+        assert upsweep.scan(wrapped, axis=1, overflow="wrap", out=wrapped) is wrapped
+        assert np.array_equal(wrapped, np.cumsum(x, axis=1))
+
+
 def test_what_a_fold_begins_with():
     assert upsweep.scan(np.array([1.5]), initial=2**64).tolist() == [2.0**64 + 1.5]
     with pytest.raises(OverflowError, match="initial"):
