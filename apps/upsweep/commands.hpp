@@ -105,6 +105,15 @@ struct LadderOptions {
   std::map<std::string, std::string> settings;  ///< of one problem alone, by their names
 };
 
+struct BenchOptions {
+  std::vector<std::string> problems;
+  std::optional<std::string> output;
+  bool quick = false;
+  std::string sizes;
+  std::string threads;
+  double max_seconds = 5;
+};
+
 /// What --op of `segment` can be: "add, mul, …, argsort".
 std::string segment_names();
 
@@ -118,6 +127,7 @@ int run_pack(const Common& common, const PackOptions& options);
 int run_query(const Common& common, const QueryOptions& options);
 int run_subset_sum(const Common& common, const SubsetSumOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
+int run_bench(const Common& common, const BenchOptions& options);
 int run_devices(const Common& common);
 
 }  // namespace upsweep::command

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "climb_options.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/number_lines.hpp"
@@ -25,60 +26,6 @@ namespace upsweep::command {
 namespace {
 
 // ---------------------------------------------------------------------------------------------------------- options
-
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    parts.emplace_back(list.substr(0, comma));
-    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
-  }
-  return parts;
-}
-
-std::vector<Type> parse_types(const std::string& text, const ProblemInfo& problem) {
-  std::vector<Type> types;
-  if (!text.empty() && problem.types.empty()) refuse("--types: the {} ladder has no choice of types", problem.name);
-  for (const auto& word : split(text)) {
-    const auto type = parse_type(word);
-    if (!type || std::find(problem.types.begin(), problem.types.end(), *type) == problem.types.end()) {
-      refuse("--types: the {} ladder does not run on '{}'", problem.name, word);
-    }
-    types.push_back(*type);
-  }
-  return types;
-}
-
-std::vector<int> parse_threads(const std::string& text) {
-  const std::vector<std::string> words = text.empty() ? std::vector<std::string>{""} : split(text);
-  std::vector<int> counts;
-  counts.reserve(words.size());
-  for (const auto& word : words) {
-    counts.push_back(static_cast<int>(parse_count(word, "--threads", 0, std::numeric_limits<int>::max())));
-  }
-  return counts;
-}
-
-/// The greatest of the counts; 0, which is all that there are, exceeds every other.
-int most_threads(const std::vector<int>& counts) {
-  const bool all = std::ranges::find(counts, 0) != counts.end();
-  return all ? 0 : *std::ranges::max_element(counts);
-}
-
-Setting parse_choice(const SettingInfo& info, const std::string& text) {
-  const auto found = std::find(info.choices.begin(), info.choices.end(), text);
-  if (found != info.choices.end()) return {found - info.choices.begin()};
-  refuse("--{} '{}' is not one of {}", info.name, text, fmt::join(info.choices, ", "));
-}
-
-Setting parse_setting(const SettingInfo& info, const std::string& text) {
-  if (!info.choices.empty()) return parse_choice(info, text);
-  io::Decimal amount;
-  if (info.decimal && io::parse_decimal(text, amount) == io::NumberFault::none && amount.digits >= info.least) {
-    return {amount.digits, amount.scale};
-  }
-  return {parse_count(text, fmt::format("--{}", info.name), info.least, info.most)};
-}
 
 /// What is given of a setting, or nothing.
 std::string given(const LadderOptions& options, const SettingInfo& info) {
@@ -204,9 +151,7 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
 ClimbRequest request_of(const Common& common, const LadderOptions& options, const ProblemInfo& problem,
                         std::vector<int> threads) {
   ClimbRequest request{.problem = problem.name, .rung = common.rung, .max_seconds = options.max_seconds};
-  for (const auto& size : split(options.sizes)) {
-    request.sizes.push_back(parse_count(size, "--sizes", 1, std::int64_t{1} << 40));
-  }
+  request.sizes = parse_sizes(options.sizes);
   request.types = parse_types(options.types, problem);
   bool needs_gpu = false;
   for (const SettingInfo& info : problem.settings) {
@@ -253,11 +198,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   } else {
     print(climb_text(groups));
   }
-  const auto has_failed = [](const Group& group) {
-    return std::any_of(group.rows.begin(), group.rows.end(),
-                       [](const Row& row) { return row.status == RowStatus::failed; });
-  };
-  return std::any_of(groups.begin(), groups.end(), has_failed) ? 1 : 0;
+  return has_failed(groups) ? 1 : 0;
 }
 
 }  // namespace upsweep::command

@@ -323,6 +323,7 @@ Json row_json(Counts counts, const Group& group, const Row& row) {
   json["status"] = word(row.status);
   json["reason"] = or_null(row.reason);
   json["median_s"] = timed ? Json(row.median_s) : Json();
+  json["samples_s"] = row.samples_s;
   json["bytes"] = row.bytes;
   json["gbps"] = timed ? Json(bytes_per_second(row) / 1e9) : Json();
   json["fraction_of_copy"] = if_positive(is_compared ? fraction(row, group.copy_bytes_per_s) : 0);
@@ -358,12 +359,16 @@ Json group_json(const Group& group) {
   add_place(json, group);
   json["copy_gbps"] = group.copy_bytes_per_s / 1e9;
   json["read_gbps"] = group.read_bytes_per_s / 1e9;
+  json["copy_samples_s"] = group.copy_samples_s;
+  json["read_samples_s"] = group.read_samples_s;
   json["inlined_s"] = group.inlined_s;
   json["api_s"] = group.api_s;
   json["api_rung"] = group.api_rung;
   for (const Fact& fact : group.facts) json[std::string(fact.first)] = fact_json(fact);
   return json;
 }
+
+}  // namespace
 
 Json machine_json() {
   const Machine& here = machine();
@@ -372,6 +377,8 @@ Json machine_json() {
   for (const auto& gpu : gpu::devices()) json["gpus"].push_back(gpu_json(gpu));
   return json;
 }
+
+namespace {
 
 std::size_t longest_id(const ProblemInfo& problem, Backend backend) {
   std::size_t longest = 0;

@@ -14,6 +14,8 @@ namespace upsweep::command {
 
 /// A GPU as its driver describes it.
 Json gpu_json(const gpu::Device& gpu);
+/// Its cores, caches and GPUs.
+Json machine_json();
 
 std::string ladders_text();
 Json ladders_json();

@@ -204,6 +204,19 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
   }
 }
 
+void declare_bench(CLI::App& command, BenchOptions& o) {
+  std::vector<std::string_view> names;
+  for (const ProblemInfo& problem : problems()) names.push_back(problem.name);
+  command.add_option("PROBLEM", o.problems, fmt::format("{} (default: all)", fmt::join(names, ", ")));
+  command.add_option("-o,--output", o.output, "write RESULTS.json; begun again after it was stopped, it goes on")
+      ->required();
+  command.add_flag("--quick", o.quick, "a minute's worth: one study of each problem, up to 2^20 elements");
+  command.add_option("--sizes", o.sizes, "these lengths, such as 2^10,1e6, instead of each study's own");
+  command.add_option("--threads", o.threads, "counts such as 1,2,4 (default: one, two, four … and every core)");
+  command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
+      ->check(CLI::Validator(require_seconds, "S"));
+}
+
 std::string commands_of(const CLI::App& app) {
   std::string names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -312,6 +325,7 @@ int run(int argc, char** argv, Common& common) {
   add("query", "SQL aggregates over a file", declare_query, run_query);
   add("subset-sum", "which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
+  add("bench", "measure the ladders, and write down every figure", declare_bench, run_bench);
   CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its memory rates");
   add_common(*devices, common);
   devices->callback([&] { status = run_devices(common); });

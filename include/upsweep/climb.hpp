@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,8 +45,9 @@ struct ClimbRequest {
   std::vector<Type> types = {};          ///< empty: the usual ones
   std::vector<Column> input = {};  ///< one for each of the problem's inputs; then `sizes` and `types` are not used
   std::map<std::string_view, Setting> settings = {};
-  std::string rung;        ///< only this one; empty: all
-  double max_seconds = 5;  ///< a rung that is estimated to take longer is skipped
+  std::string rung;            ///< only this one; empty: all
+  double max_seconds = 5;      ///< a rung that is estimated to take longer is skipped
+  double round_seconds = 0.3;  ///< that the rounds of a rung take, if there are so many
   bool on_cpu = true;
   bool on_gpu = false;
   std::vector<int> threads = {0};  ///< the counts that the CPU's rungs are run with; 0: every core
@@ -81,6 +83,7 @@ struct Row {
   int threads = 0;          ///< that it ran on; 0 on a GPU
   double bytes = 0;         ///< what the problem must read and write at least; 0: not measured against memory
   double median_s = 0;
+  std::vector<double> samples_s = {};       ///< of each round, in their order; rounds are those of the group's copies
   std::optional<double> checked_s = {};     ///< the same with overflow checks
   std::optional<double> graph_s = {};       ///< on a GPU: of one of many calls in a CUDA graph
   std::optional<double> warm_s = {};        ///< on a GPU: on arrays that stay in its cache
@@ -111,12 +114,30 @@ struct Group {
   std::vector<Fact> facts = {};
   double copy_bytes_per_s = 0;  ///< read plus written
   double read_bytes_per_s = 0;
+  std::vector<double> copy_samples_s = {};
+  std::vector<double> read_samples_s = {};
   double first_s = 0;    ///< of the first rung that was timed, with the fewest threads: what the others are compared to
   double inlined_s = 0;  ///< the serial loop, inlined in the caller; 0: not timed
   double api_s = 0;      ///< the public function, with no rung named
   std::string api_rung = {};
   std::vector<Row> rows = {};
 };
+
+/// What of a problem is worth measuring: climbs of each of these types and sizes.
+struct Study {
+  struct Value {
+    std::string_view setting;
+    std::string_view value;
+  };
+  std::string_view name;                     ///< what it is about, "sizes", or the document that measured the same
+  std::span<const std::int64_t> sizes = {};  ///< empty: the problem's usual instances
+  std::span<const Type> types = {};          ///< empty: the problem's usual ones
+  std::span<const Value> settings = {};
+  bool scales = false;  ///< with one thread, two, four … and all
+};
+
+/// The studies of a problem. Throws Error invalid_argument, naming the problems there are.
+[[nodiscard]] std::span<const Study> studies(std::string_view problem);
 
 /// Reported before every step of a long climb, for a progress line.
 using ClimbProgress = std::function<void(const std::string& what)>;

@@ -165,6 +165,9 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
 
 }  // namespace
 
+constexpr Study kStudies[] = {
+    {.name = "balkesen2012"}, {.name = "sizes", .sizes = kSweep}, {.name = "threads", .sizes = kLarge, .scales = true}};
+
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                     return {.name = "aggregate",
                                             .rungs = rungs(),
@@ -172,6 +175,7 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_sizes = kLineitemRows,
                                             .settings = kSettings};
                                   },
-                                  .visit_instances = visit_instances};
+                                  .visit_instances = visit_instances,
+                                  .studies = kStudies};
 
 }  // namespace upsweep::aggregate

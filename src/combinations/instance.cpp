@@ -121,6 +121,7 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_sizes = kUsualSizes,
                                             .settings = kSettings};
                                   },
-                                  .visit_instances = visit_instances};
+                                  .visit_instances = visit_instances,
+                                  .studies = kListStudies};
 
 }  // namespace upsweep::combining

@@ -208,6 +208,11 @@ double median_of(const std::vector<Contender>& all, std::string_view name) {
   return found == nullptr ? 0 : found->median();
 }
 
+std::vector<double> samples_of(const std::vector<Contender>& all, std::string_view name) {
+  const Contender* const found = find(all, name);
+  return found == nullptr ? std::vector<double>() : found->samples;
+}
+
 std::string checked(std::string_view rung) { return std::string(rung) + " checked"; }
 
 /// The limits, the API and every rung that was verified.
@@ -238,6 +243,8 @@ void take_figures(Instance& instance, Place& place, const std::vector<Contender>
   Group& group = instance.group;
   const double copy = median_of(timed, "copy");
   const double read = median_of(timed, "read");
+  group.copy_samples_s = samples_of(timed, "copy");
+  group.read_samples_s = samples_of(timed, "read");
   const double first_input = static_cast<double>(instance.arrays()[0].bytes);
   const double read_bytes = group.is_pinned ? first_input : group.limit_bytes / (group.reads_only ? 1 : 2);
   if (copy > 0) group.copy_bytes_per_s = group.limit_bytes / copy;
@@ -248,6 +255,7 @@ void take_figures(Instance& instance, Place& place, const std::vector<Contender>
     const Contender* const own = find(timed, row.rung.id);
     if (own == nullptr) continue;
     row.median_s = own->median();
+    row.samples_s = own->samples;
     if (const Contender* with_checks = find(timed, checked(row.rung.id))) row.checked_s = with_checks->median();
     place.add_details(row, own->run);
   }
@@ -262,10 +270,12 @@ void Climber::time(Instance& instance, const Ascent& ascent) const {
   for (const Peer& peer : peers) all.push_back({.name = std::string(peer.row.rung.id), .run = peer.run});
   progress_("timing " + std::to_string(all.size()) + " contenders on " + std::to_string(instance.group.n) +
             with(ascent.threads));
-  time_in_turn(all, place.clock(), kBudget);
+  time_in_turn(all, place.clock(), request_.round_seconds);
   take_figures(instance, place, all);
   for (Peer& peer : peers) {
     peer.row.median_s = median_of(all, peer.row.rung.id) / peer.share;
+    peer.row.samples_s = samples_of(all, peer.row.rung.id);
+    for (double& sample : peer.row.samples_s) sample /= peer.share;
     peer.row.threads = threads_of(peer.row.rung, ascent.threads);
     instance.group.rows.push_back(std::move(peer.row));
   }

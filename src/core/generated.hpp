@@ -21,6 +21,11 @@ inline constexpr Type kNumberTypes[] = {Type::int8,   Type::int16,  Type::int32,
                                         Type::uint16, Type::uint32, Type::uint64, Type::float32, Type::float64};
 inline constexpr Type kUsualNumberTypes[] = {Type::int32, Type::float32, Type::int64, Type::float64};
 inline constexpr std::int64_t kUsualSizes[] = {1'000, 1'000'000, 10'000'000};
+/// From what fits a core's cache to what fits none.
+inline constexpr std::int64_t kSweep[] = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
+                                          1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28};
+inline constexpr std::int64_t kLarge[] = {1 << 26};
+inline constexpr Type kInt32AndFloat64[] = {Type::int32, Type::float64};
 inline constexpr InputInfo kOneColumn[] = {{.name = "COLUMN"}};
 
 /// Small whole numbers: sums of 10^8 do not overflow in 32 bits, and float sums are exact in any order.

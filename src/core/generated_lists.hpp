@@ -37,6 +37,21 @@ inline constexpr std::string_view kListPatterns[] = {"poisson", "fixed3", "fixed
 inline constexpr SettingInfo kListSetting{
     .name = "lists", .help = "the lengths of generated lists (default: poisson, of mean 3)", .choices = kListPatterns};
 
+/// What of a problem of lists is worth measuring: lengths of content, lengths of lists, threads.
+inline constexpr std::int64_t kManyElements[] = {1 << 24};
+inline constexpr Study::Value kFixed3[] = {{"lists", "fixed3"}};
+inline constexpr Study::Value kFixed32[] = {{"lists", "fixed32"}};
+inline constexpr Study::Value kFixed1000[] = {{"lists", "fixed1000"}};
+inline constexpr Study::Value kPareto[] = {{"lists", "pareto"}};
+inline constexpr Study::Value kGiants[] = {{"lists", "giants"}};
+inline constexpr Study kListStudies[] = {{.name = "sizes", .sizes = kSweep},
+                                         {.name = "lists", .sizes = kManyElements, .settings = kFixed3},
+                                         {.name = "lists", .sizes = kManyElements, .settings = kFixed32},
+                                         {.name = "lists", .sizes = kManyElements, .settings = kFixed1000},
+                                         {.name = "lists", .sizes = kManyElements, .settings = kPareto},
+                                         {.name = "lists", .sizes = kManyElements, .settings = kGiants},
+                                         {.name = "threads", .sizes = kManyElements, .scales = true}};
+
 /// The pattern that the request asks for.
 inline ListPattern list_pattern(const ClimbRequest& request) {
   return static_cast<ListPattern>(setting(request, kListSetting.name).value_or(Setting{}).value);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,7 @@ struct Problem {
   /// Makes the instances that a request asks for, one after the other, as they may be large. Throws Error.
   using Visit = std::function<void(Instance&)>;
   void (*visit_instances)(const ClimbRequest& request, Backend backend, const Visit& visit);
+  std::span<const Study> studies;
 };
 
 /// climb(), of a problem that may be in no list.

@@ -88,4 +88,6 @@ const ProblemInfo& problem(std::string_view name) { return problems()[position(n
 
 const Problem& declaration(std::string_view name) { return *kProblems[position(name)]; }
 
+std::span<const Study> studies(std::string_view problem) { return declaration(problem).studies; }
+
 }  // namespace upsweep

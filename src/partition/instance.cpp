@@ -109,6 +109,8 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 
 }  // namespace
 
+constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep}, {.name = "threads", .sizes = kLarge, .scales = true}};
+
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                     return {.name = "partition",
                                             .rungs = rungs(),
@@ -118,6 +120,7 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_sizes = kUsualSizes,
                                             .settings = kSettings};
                                   },
-                                  .visit_instances = visit_instances};
+                                  .visit_instances = visit_instances,
+                                  .studies = kStudies};
 
 }  // namespace upsweep::partitioning

@@ -126,6 +126,7 @@ extern constexpr Problem kProblem{
       return {
           .name = "positions", .rungs = rungs(), .inputs = kInputs, .usual_sizes = kUsualSizes, .settings = kSettings};
     },
-    .visit_instances = visit_instances};
+    .visit_instances = visit_instances,
+    .studies = kListStudies};
 
 }  // namespace upsweep::positions

@@ -145,6 +145,17 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 
 }  // namespace
 
+/// Every 25th length of the figures in the report that moves compact_offsets to CUDA: 10 to 575,010.
+constexpr auto kDas = [] {
+  std::array<std::int64_t, 24> sizes{};
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = 10 + 25'000 * static_cast<std::int64_t>(i);
+  return sizes;
+}();
+constexpr Type kInt64[] = {Type::int64};
+constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep},
+                              {.name = "das2020", .sizes = kDas, .types = kInt64},
+                              {.name = "threads", .sizes = kLarge, .types = kInt64, .scales = true}};
+
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                     return {.name = "ragged",
                                             .rungs = rungs(),
@@ -153,6 +164,7 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_types = kUsualTypes,
                                             .usual_sizes = kUsualSizes};
                                   },
-                                  .visit_instances = visit_instances};
+                                  .visit_instances = visit_instances,
+                                  .studies = kStudies};
 
 }  // namespace upsweep::ragged

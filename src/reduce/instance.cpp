@@ -67,7 +67,12 @@ class ReduceInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
+constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep, .types = kInt32AndFloat64},
+                              {.name = "types", .sizes = kLarge},
+                              {.name = "threads", .sizes = kLarge, .types = kInt32AndFloat64, .scales = true}};
+
 extern constexpr Problem kProblem{.info = [] { return column_problem("reduce", rungs()); },
-                                  .visit_instances = visit_columns<ReduceInstance>};
+                                  .visit_instances = visit_columns<ReduceInstance>,
+                                  .studies = kStudies};
 
 }  // namespace upsweep::reduction

@@ -57,7 +57,16 @@ class ScanInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
+// The lengths of the report that moves compact_offsets to CUDA by a scan.
+constexpr std::int64_t kBiswas[] = {1, 10, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+constexpr Type kInt32[] = {Type::int32};
+constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep, .types = kInt32AndFloat64},
+                              {.name = "biswas2020", .sizes = kBiswas, .types = kInt32},
+                              {.name = "types", .sizes = kLarge},
+                              {.name = "threads", .sizes = kLarge, .types = kInt32AndFloat64, .scales = true}};
+
 extern constexpr Problem kProblem{.info = [] { return column_problem("scan", rungs()); },
-                                  .visit_instances = visit_columns<ScanInstance>};
+                                  .visit_instances = visit_columns<ScanInstance>,
+                                  .studies = kStudies};
 
 }  // namespace upsweep::scan

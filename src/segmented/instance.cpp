@@ -92,6 +92,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
 }  // namespace
 
 extern constexpr Problem kProblem{.info = [] { return list_problem("segmented", rungs()); },
-                                  .visit_instances = visit_lists<SumsInstance>};
+                                  .visit_instances = visit_lists<SumsInstance>,
+                                  .studies = kListStudies};
 
 }  // namespace upsweep::segmented

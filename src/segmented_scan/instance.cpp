@@ -113,6 +113,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
 }  // namespace
 
 extern constexpr Problem kProblem{.info = [] { return list_problem("segmented-scan", rungs()); },
-                                  .visit_instances = visit_lists<RunningSumsInstance>};
+                                  .visit_instances = visit_lists<RunningSumsInstance>,
+                                  .studies = kListStudies};
 
 }  // namespace upsweep::segmented_scan

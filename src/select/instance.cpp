@@ -203,6 +203,7 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .usual_sizes = kSizes,
                                             .settings = kSettings};
                                   },
-                                  .visit_instances = visit_instances};
+                                  .visit_instances = visit_instances,
+                                  .studies = kListStudies};
 
 }  // namespace upsweep::selection

@@ -406,12 +406,16 @@ constexpr SettingInfo kSettings[] = {
     {.name = "largest", .help = "generated items are 1 to M (default: 10000000)", .least = 1, .most = kMost},
     {.name = "per-thread", .help = "sums per thread of cuda.agglomerated (default: 8)", .least = 1, .most = 1024}};
 
+// A dense instance, one for lists, and that of "Subset sum on a GPU".
+constexpr Study kStudies[] = {{.name = "aubanel2021"}, {.name = "threads", .scales = true}};
+
 }  // namespace
 
 extern constexpr Problem kProblem{
     .info = []() -> ProblemInfo {
       return {.name = "subset-sum", .rungs = rungs(), .inputs = kInputs, .settings = kSettings};
     },
-    .visit_instances = visit_instances};
+    .visit_instances = visit_instances,
+    .studies = kStudies};
 
 }  // namespace upsweep::subset_sum

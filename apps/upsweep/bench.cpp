@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/bench.cpp: `upsweep bench`: the studies of every problem climbed cell by cell, into one file that says all of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "climb_options.hpp"
+#include "commands.hpp"
+#include "io/output_file.hpp"
+#include "ladder_report.hpp"
+#include "output.hpp"
+#include "upsweep/climb.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/machine.hpp"
+#include "values.hpp"
+
+namespace upsweep::command {
+namespace {
+
+// ------------------------------------------------------------------------------------------------------------ the cells
+
+constexpr std::int64_t kQuickLength = std::int64_t{1} << 20;
+constexpr double kQuickRounds = 0.01;
+constexpr double kQuickMost = 0.5;
+
+/// One climb: what can be lost when the command is stopped.
+struct Cell {
+  const ProblemInfo* problem;
+  const Study* study;
+  ClimbRequest request;
+  std::string name;  ///< "scan/sizes/int32/1024"
+
+  /// How long it may take, in arbitrary units: filling, verifying and timing go with the length.
+  [[nodiscard]] double weight() const {
+    const double n = request.sizes.empty() ? 1e8 : static_cast<double>(request.sizes[0]);
+    return static_cast<double>(request.threads.size()) * (1 + n / 1e7);
+  }
+};
+
+/// One, two, four … and as many as there are.
+std::vector<int> doubling_threads() {
+  std::vector<int> counts;
+  for (int count = 1; count < machine().threads; count *= 2) counts.push_back(count);
+  counts.push_back(machine().threads);
+  return counts;
+}
+
+class Plan {
+ public:
+  Plan(const Common& common, const BenchOptions& options)
+      : common_(common),
+        options_(options),
+        sizes_(parse_sizes(options.sizes)),
+        counts_(options.threads.empty() ? doubling_threads() : parse_threads(options.threads)) {
+    if (!common.rung.empty()) refuse("bench measures whole ladders: one rung is `upsweep ladder PROBLEM --rung ID`");
+    for (const ProblemInfo& info : problems()) {
+      if (options.problems.empty() || std::ranges::find(options.problems, info.name) != options.problems.end()) {
+        add(info);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
+  [[nodiscard]] const std::vector<int>& counts() const { return counts_; }
+
+ private:
+  void add(const ProblemInfo& info) {
+    for (const Study& study : studies(info.name)) {
+      if (options_.quick && &study != studies(info.name).data()) return;
+      for (const Type type : types_of(info, study)) {
+        for (const std::int64_t size : sizes_of(study)) add(info, study, type, size);
+      }
+    }
+  }
+
+  /// A type for each cell; where the problem has none of its own, any.
+  [[nodiscard]] std::vector<Type> types_of(const ProblemInfo& info, const Study& study) const {
+    std::vector<Type> types(study.types.begin(), study.types.end());
+    if (types.empty()) types.assign(info.usual_types.begin(), info.usual_types.end());
+    if (types.empty()) types.push_back(Type::int64);
+    if (options_.quick) types.resize(1);
+    return types;
+  }
+
+  /// 0: the problem's usual instances.
+  [[nodiscard]] std::vector<std::int64_t> sizes_of(const Study& study) const {
+    if (study.sizes.empty()) return {0};
+    if (!sizes_.empty()) return sizes_;
+    if (!options_.quick) return {study.sizes.begin(), study.sizes.end()};
+    std::vector<std::int64_t> sizes;
+    for (const std::int64_t size : study.sizes) {
+      if (size == std::int64_t{1} << 12 || size == kQuickLength) sizes.push_back(size);
+    }
+    return sizes;
+  }
+
+  void add(const ProblemInfo& info, const Study& study, Type type, std::int64_t size) {
+    ClimbRequest request{.problem = info.name, .max_seconds = options_.max_seconds};
+    std::string name = fmt::format("{}/{}", info.name, study.name);
+    for (const auto& [setting, value] : study.settings) {
+      const auto known = std::ranges::find(info.settings, setting, &SettingInfo::name);
+      request.settings[setting] = parse_setting(*known, std::string(value));
+      name += fmt::format("/{}={}", setting, value);
+    }
+    if (!info.types.empty()) {
+      request.types = {type};
+      name += fmt::format("/{}", upsweep::name(type));
+    }
+    if (size > 0) {
+      request.sizes = {size};
+      name += fmt::format("/{}", size);
+    }
+    request.threads = study.scales ? counts_ : std::vector<int>{most_threads(counts_)};
+    if (options_.quick) {
+      request.round_seconds = kQuickRounds;
+      request.max_seconds = std::min(request.max_seconds, kQuickMost);
+    }
+    request.on_cpu = common_.device != "cuda";
+    request.on_gpu = common_.device == "cuda" || (common_.device == "auto" && !gpu::devices().empty());
+    if (study.scales) request.on_gpu = false;
+    cells_.push_back({&info, &study, std::move(request), std::move(name)});
+  }
+
+  const Common& common_;
+  const BenchOptions& options_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<int> counts_;
+  std::vector<Cell> cells_;
+};
+
+// ---------------------------------------------------------------------------------------------------------- the results
+
+/// What has been measured, in a file beside the results' own until it is whole.
+class Results {
+ public:
+  /// Goes on with what an earlier call has left there. Throws where that is of another machine or method.
+  Results(std::string path, Json about) : path_(std::move(path)), all_(std::move(about)) {
+    all_["cells"] = Json::array();
+    all_["rows"] = Json::array();
+    all_["groups"] = Json::array();
+    all_["failures"] = Json::array();
+    const io::OutputFile writable(path_, false);  // or it is known before anything is measured
+    if (std::filesystem::exists(partial())) {
+      resume();
+    } else {
+      write(partial());
+    }
+  }
+
+  [[nodiscard]] bool has(const Cell& cell) const {
+    const Json& cells = all_["cells"];
+    return std::find(cells.begin(), cells.end(), cell.name) != cells.end();
+  }
+  [[nodiscard]] const Json& all() const { return all_; }
+  [[nodiscard]] std::size_t resumed() const { return resumed_; }
+
+  void add(const Cell& cell, const std::vector<Group>& groups) {
+    Json climbed = climb_json(cell.problem->name, groups);
+    for (const char* part : {"rows", "groups"}) {
+      for (Json& one : climbed[part]) {
+        Json placed{{"problem", cell.problem->name}, {"study", cell.study->name}};
+        placed.update(one);
+        all_[part].push_back(std::move(placed));
+      }
+    }
+    finish(cell);
+  }
+  void add_failure(const Cell& cell, const Error& error) {
+    all_["failures"].push_back({{"cell", cell.name},
+                                {"problem", cell.problem->name},
+                                {"study", cell.study->name},
+                                {"code", word(error.code())},
+                                {"message", error.what()}});
+    finish(cell);
+  }
+
+  /// Under their own name.
+  void close() {
+    write(path_);
+    std::filesystem::remove(partial());
+  }
+
+ private:
+  [[nodiscard]] std::string partial() const { return path_ + ".partial"; }
+
+  void finish(const Cell& cell) {
+    all_["cells"].push_back(cell.name);
+    write(partial());
+  }
+
+  void write(const std::string& path) const {
+    io::OutputFile file(path, false);
+    const std::string text = json_text(all_) + "\n";
+    file.write(text.data(), std::ssize(text));
+    file.close();
+  }
+
+  void resume() {
+    std::ifstream file(partial());
+    Json before = Json::parse(file, nullptr, false);
+    const auto has = [&](const char* part) {
+      return before.is_object() && before.contains(part) && before[part].is_array();
+    };
+    if (!has("cells") || !has("rows") || !has("groups") || !has("failures")) {
+      throw Error(Code::malformed,
+                  fmt::format("{}: no results of upsweep bench: remove it, or name another -o", partial()));
+    }
+    for (const char* part : {"schema", "upsweep", "machine", "method"}) {
+      if (before[part] == all_[part]) continue;
+      throw Error(Code::invalid_argument,
+                  fmt::format("{} was begun with another {}: go on as it was begun, or remove it", partial(), part));
+    }
+    resumed_ = before["cells"].size();
+    all_ = std::move(before);
+  }
+
+  std::string path_;
+  Json all_;
+  std::size_t resumed_ = 0;
+};
+
+Json about(const Common& common, const BenchOptions& options, const Plan& plan) {
+  return {{"schema", 1},
+          {"upsweep", UPSWEEP_VERSION},
+          {"machine", machine_json()},
+          {"method",
+           {{"device", common.device},
+            {"quick", options.quick},
+            {"sizes", options.sizes},
+            {"threads", plan.counts()},
+            {"max_seconds", options.max_seconds},
+            {"clock", "steady_clock; events on a GPU"},
+            {"rounds", "all rungs and a copy in turn, after one that is not counted; the median of up to 31"}}}};
+}
+
+// ------------------------------------------------------------------------------------------------------------ the measuring
+
+/// "[=====>    ] 12/240 scan/sizes/int32/1024, 3:10 left".
+std::string bar_text(double share, std::size_t done, std::size_t total, double seconds, const std::string& what) {
+  constexpr int kWidth = 16;
+  const int filled = static_cast<int>(share * kWidth);
+  std::string text = fmt::format("[{:=<{}}{:{}}] {}/{}", "", filled, "", kWidth - filled, done, total);
+  if (share > 0) {
+    const auto left = static_cast<std::int64_t>(std::ceil(seconds / share * (1 - share)));
+    text += fmt::format(", {}:{:02} left", left / 60, left % 60);
+  }
+  return text + ", " + what;
+}
+
+void measure(const Plan& plan, Results& results, bool quiet) {
+  double total = 0;
+  std::vector<const Cell*> left;
+  for (const Cell& cell : plan.cells()) {
+    if (results.has(cell)) continue;
+    left.push_back(&cell);
+    total += cell.weight();
+  }
+  Progress progress(quiet);
+  const Stopwatch watch;
+  double done = 0;
+  const auto climbed = [](const Cell& cell,
+                          const ClimbProgress& say) -> std::pair<std::vector<Group>, std::optional<Error>> {
+    try {
+      return {climb(cell.request, say), std::nullopt};
+    } catch (const Error& error) {
+      return {{}, error};
+    }
+  };
+  for (const Cell* cell : left) {
+    const auto say = [&](const std::string& what) {
+      progress.say(bar_text(done / total, results.all()["cells"].size(), plan.cells().size(), watch.seconds(),
+                            fmt::format("{}: {}", cell->problem->name, what)));
+    };
+    const auto [groups, error] = climbed(*cell, say);
+    if (error) {
+      results.add_failure(*cell, *error);
+    } else {
+      results.add(*cell, groups);
+    }
+    done += cell->weight();
+  }
+}
+
+std::string summary(const Json& all, const std::string& path, std::size_t resumed) {
+  std::map<std::string, int> counts;
+  for (const Json& row : all["rows"]) ++counts[row["status"].get<std::string>()];
+  std::string text = fmt::format("{}: {} measurements, {} rungs skipped, {} wrong\n", path, counts["verified"],
+                                 counts["skipped"], counts["failed"]);
+  if (resumed > 0) text += fmt::format("  {} of {} cells were there from before\n", resumed, all["cells"].size());
+  for (const Json& row : all["rows"]) {
+    if (row["status"] != "failed") continue;
+    text += fmt::format("  {} {}: {}\n", row["problem"].get<std::string>(), row["rung"].get<std::string>(),
+                        printable(row["reason"].get<std::string>()));
+  }
+  for (const Json& failure : all["failures"]) {
+    text += fmt::format("  {} failed: {}\n", failure["cell"].get<std::string>(),
+                        printable(failure["message"].get<std::string>()));
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_bench(const Common& common, const BenchOptions& options) {
+  (void)common.policy();  // refuses a device that is not there
+  for (const std::string& name : options.problems) (void)problem(name);
+  if (*options.output == "-") refuse("-o: a file is needed, as a measurement that was stopped goes on there");
+  const Plan plan(common, options);
+  Results results(*options.output, about(common, options, plan));
+  measure(plan, results, common.quiet);
+  results.close();
+  const Json& all = results.all();
+  if (common.json) {
+    print_json(all);
+  } else if (!common.quiet) {
+    print(summary(all, *options.output, results.resumed()));
+  }
+  const auto is_wrong = [](const Json& row) { return row["status"] == "failed"; };
+  return !all["failures"].empty() || std::any_of(all["rows"].begin(), all["rows"].end(), is_wrong) ? 1 : 0;
+}
+
+}  // namespace upsweep::command
