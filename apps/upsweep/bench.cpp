@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench_compare.hpp"
 #include "climb_options.hpp"
 #include "commands.hpp"
 #include "io/output_file.hpp"
@@ -309,9 +310,24 @@ std::string summary(const Json& all, const std::string& path, std::size_t resume
   return text;
 }
 
+int run_comparison(const Common& common, const BenchOptions& options) {
+  if (!options.problems.empty() || options.quick || !options.sizes.empty() || !options.threads.empty()) {
+    refuse("--compare measures nothing: leave the problems and the other options out");
+  }
+  const Comparison found = compare(load_results(options.compare[0]), load_results(options.compare[1]));
+  if (common.json) {
+    print_json(comparison_json(found));
+  } else {
+    print(comparison_text(found));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_bench(const Common& common, const BenchOptions& options) {
+  if (!options.compare.empty()) return run_comparison(common, options);
+  if (!options.output) refuse("-o RESULTS.json is needed, or --compare BEFORE.json AFTER.json");
   (void)common.policy();  // refuses a device that is not there
   for (const std::string& name : options.problems) (void)problem(name);
   if (*options.output == "-") refuse("-o: a file is needed, as a measurement that was stopped goes on there");

@@ -108,6 +108,7 @@ struct LadderOptions {
 struct BenchOptions {
   std::vector<std::string> problems;
   std::optional<std::string> output;
+  std::vector<std::string> compare;  ///< two files of results; nothing is measured then
   bool quick = false;
   std::string sizes;
   std::string threads;

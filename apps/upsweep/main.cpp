@@ -208,8 +208,11 @@ void declare_bench(CLI::App& command, BenchOptions& o) {
   std::vector<std::string_view> names;
   for (const ProblemInfo& problem : problems()) names.push_back(problem.name);
   command.add_option("PROBLEM", o.problems, fmt::format("{} (default: all)", fmt::join(names, ", ")));
-  command.add_option("-o,--output", o.output, "write RESULTS.json; begun again after it was stopped, it goes on")
-      ->required();
+  CLI::Option* const output =
+      command.add_option("-o,--output", o.output, "write RESULTS.json; begun again after it was stopped, it goes on");
+  command.add_option("--compare", o.compare, "BEFORE.json AFTER.json: what got faster or slower beyond the noise")
+      ->expected(2)
+      ->excludes(output);
   command.add_flag("--quick", o.quick, "a minute's worth: one study of each problem, up to 2^20 elements");
   command.add_option("--sizes", o.sizes, "these lengths, such as 2^10,1e6, instead of each study's own");
   command.add_option("--threads", o.threads, "counts such as 1,2,4 (default: one, two, four … and every core)");

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_bench.py: `upsweep bench`: what it measures and writes down, goes on with, and refuses; never how fast.
+import itertools
 import json
+import pathlib
 import statistics
 import subprocess
 import time
@@ -118,3 +120,109 @@ def test_bad_requests(upsweep):
     upsweep.fails("invalid_argument", "bench", "scan", "-o", "-")
     upsweep.fails("not_found", "bench", "scan", "-o", "nowhere/r.json")
     upsweep.fails("is_directory", "bench", "scan", "-o", ".")
+
+
+# ----------------------------------------------------------------------------------------------------------- comparing
+
+# One build three times over, on two cores that a compiler used as well; every third sample.
+RECORDED = pathlib.Path(__file__).parent / "recorded"
+REPEATS = [json.loads((RECORDED / f"{i}.json").read_text()) for i in (1, 2, 3)]
+PAIRS = list(itertools.permutations(range(3), 2))
+
+
+def compared(upsweep, before, after):
+    for name, part in (("before.json", before), ("after.json", after)):
+        upsweep.write(name, json.dumps(part))
+    found = upsweep.json("bench", "--compare", "before.json", "after.json")
+    text = upsweep.text("bench", "--compare", "before.json", "after.json")
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    return [each for each in found["changes"] if each["verdict"] != "same"], text
+
+
+def times(repeat, factor, wanted):
+    rows = [
+        dict(row, samples_s=[factor * sample for sample in row["samples_s"]]) if wanted(row) else row for row in repeat["rows"]
+    ]
+    return dict(repeat, rows=rows)
+
+
+@pytest.mark.parametrize("before, after", PAIRS)
+def test_repeats_of_a_build_are_the_same(upsweep, before, after):
+    changes, text = compared(upsweep, REPEATS[before], REPEATS[after])
+    assert changes == [] and text.startswith("no rung is faster or slower beyond the noise\n")
+
+
+@pytest.mark.parametrize("before, after", [(0, 1), (1, 2), (2, 0)])
+def test_every_rung_that_is_slower_by_a_tenth_is_found(upsweep, before, after):
+    rungs = {(row["problem"], row["rung"]) for row in REPEATS[0]["rows"]}
+    assert len(rungs) == 12
+    for problem, rung in sorted(rungs):
+        slower = times(REPEATS[after], 1.1, lambda row: (row["problem"], row["rung"]) == (problem, rung))  # noqa: B023
+        changes, text = compared(upsweep, REPEATS[before], slower)
+        assert [(each["problem"], each["rung"], each["verdict"]) for each in changes] == [(problem, rung, "slower")], changes
+        assert changes[0]["n"] is None and 1.05 < changes[0]["ratio"] < 1.15 and "% slower" in text
+
+
+def test_a_rung_too_noisy_to_judge_is_said_to_be(upsweep):
+    scattered = REPEATS[1]
+    for i, n in enumerate(sorted({row["n"] for row in scattered["rows"]})):
+        factor = (0.6, 1, 1.6)[i % 3]
+        scattered = times(scattered, factor, lambda row: row["rung"] == "cpu.columns" and row["n"] == n)  # noqa: B023
+    changes, text = compared(upsweep, REPEATS[0], scattered)
+    assert [each for each in changes if each["n"] is None] == []
+    assert "too noisy to find a tenth:\n  segmented cpu.columns " in text
+
+
+def test_a_rung_that_is_faster_is_found(upsweep):
+    faster = times(REPEATS[1], 0.8, lambda row: row["rung"] == "cpu.lookahead")
+    changes, text = compared(upsweep, REPEATS[0], faster)
+    assert [(each["rung"], each["verdict"]) for each in changes] == [("cpu.lookahead", "faster")]
+    assert "% faster" in text
+
+
+def test_one_size_that_is_slower_is_found(upsweep):
+    slower = times(REPEATS[1], 1.3, lambda row: row["rung"] == "cpu.simd" and row["n"] == 16384)
+    changes, _ = compared(upsweep, REPEATS[0], slower)
+    assert [(each["rung"], each["n"], each["verdict"]) for each in changes] == [("cpu.simd", 16384, "slower")]
+
+
+def test_a_machine_that_is_slower_hides_what_is_no_more_than_that(upsweep):
+    slower = times(REPEATS[1], 1.15, lambda row: True)
+    groups = [
+        {**group, **{key: [1.15 * s for s in group[key]] for key in ("copy_samples_s", "read_samples_s")}}
+        for group in slower["groups"]
+    ]
+    changes, text = compared(upsweep, REPEATS[0], dict(slower, groups=groups))
+    assert changes == [] and "copies: 1.15 times as long" in text.replace("1.14", "1.15")
+
+
+def test_measurements_without_their_like_are_counted(upsweep):
+    fewer = dict(REPEATS[1], rows=[row for row in REPEATS[1]["rows"] if row["problem"] == "scan"])
+    _, text = compared(upsweep, REPEATS[0], fewer)
+    lost = sum(row["problem"] == "segmented" for row in REPEATS[0]["rows"])
+    assert f"measured before alone: {lost}, after alone: 1" in text and "segmented" not in text
+    none = dict(REPEATS[1], rows=[])
+    upsweep.write("none.json", json.dumps(none))
+    upsweep.fails("invalid_argument", "bench", "--compare", "before.json", "none.json")
+
+
+def test_results_that_cannot_be_compared(upsweep):
+    good = upsweep.write("good.json", json.dumps(REPEATS[0]))
+    for name, content, code, says in (
+        ("cut.json", json.dumps(REPEATS[0])[:-1000], "malformed", "cut short"),
+        ("newer.json", json.dumps(dict(REPEATS[0], schema=2)), "malformed", "schema 2"),
+        ("list.json", "[]", "malformed", "no results"),
+        ("ladder.json", '{"schema": 1, "rows": []}', "malformed", "no results"),
+        ("rows.json", json.dumps(dict(REPEATS[0], rows=[{"rung": 3}])), "malformed", "without what is compared"),
+        ("groups.json", json.dumps(dict(REPEATS[0], groups=[3])), "malformed", "without what is compared"),
+        ("zero.json", json.dumps(times(REPEATS[0], 0, lambda row: True)), "malformed", "without what is compared"),
+        ("other.json", json.dumps(dict(REPEATS[0], machine={"cpu": "Z80", "threads": 1})), "invalid_argument", "Z80, 1 threads"),
+    ):
+        upsweep.write(name, content)
+        for pair in ((good, name), (name, good)):
+            error = upsweep.fails(code, "bench", "--compare", *pair)
+            assert says in error["message"], error
+    upsweep.fails("not_found", "bench", "--compare", good, "nowhere.json")
+    upsweep.fails("invalid_argument", "bench", "--compare", good)
+    upsweep.fails("invalid_argument", "bench", "--compare", good, good, "-o", "r.json")
+    upsweep.fails("invalid_argument", "bench", "--compare", good, good, "--quick")

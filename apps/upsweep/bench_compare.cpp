@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/bench_compare.cpp: the ratios of medians of a rung, over all that was measured of it, and how far they scatter.
+//
+// Single measurements of the same build differ by tens of percent on a machine that others use, but not all of a rung's at once:
+// the median of their ratios is compared with how far the ratios scatter, and with what the machine's own copies did.
+#include "bench_compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "output.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+namespace {
+
+// A median of k values of standard deviation s has one of 1.25 s / sqrt(k); s is 1.48 times the median deviation.
+constexpr double kOfMedian = 1.2533;
+constexpr double kOfDeviation = 1.4826;
+// Recorded repeats of one build, on a machine in use, stay below these; a rung that is slower by a tenth does not.
+constexpr double kSureOfRung = 5;
+constexpr double kLeastOfRung = 0.05;
+constexpr double kSureOfSize = 6;
+constexpr double kLeastOfSize = 0.07;
+constexpr int kFewest = 3;
+
+using Rung = std::tuple<std::string, std::string, std::string>;  // problem, rung, device
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+double deviation(const std::vector<double>& values) {
+  const double center = median(values);
+  std::vector<double> away;
+  away.reserve(values.size());
+  for (const double value : values) away.push_back(std::abs(value - center));
+  return kOfDeviation * median(away);
+}
+
+/// What is measured: the same in both files.
+std::string key_of(const Json& row) {
+  std::string key;
+  for (const char* field : {"problem", "study", "rung", "device", "type", "n", "threads", "input", "host_resident"}) {
+    key += row.contains(field) ? row[field].dump() : "null";
+  }
+  return key;
+}
+
+struct Measurement {
+  Rung rung;
+  std::int64_t n = 0;
+  double seconds = 0;
+};
+
+using Measurements = std::map<std::string, Measurement>;
+
+Measurements measurements(const Json& results) {
+  Measurements all;
+  for (const Json& row : results["rows"]) {
+    if (row["status"] != "verified" || row["samples_s"].empty()) continue;
+    all[key_of(row)] = {{row["problem"], row["rung"], row["device"]}, row["n"], median(row["samples_s"])};
+  }
+  return all;
+}
+
+/// The machine's own copies and reads, beside every ladder.
+std::map<std::string, double> limits(const Json& results) {
+  std::map<std::string, double> all;
+  for (const Json& group : results["groups"]) {
+    for (const char* samples : {"copy_samples_s", "read_samples_s"}) {
+      if (!group[samples].empty()) all[key_of(group) + samples] = median(group[samples]);
+    }
+  }
+  return all;
+}
+
+double copy_ratio(const Json& before, const Json& after) {
+  const auto old_limits = limits(before);
+  std::vector<double> ratios;
+  for (const auto& [key, seconds] : limits(after)) {
+    if (const auto found = old_limits.find(key); found != old_limits.end()) {
+      ratios.push_back(std::log(seconds / found->second));
+    }
+  }
+  return std::exp(median(ratios));
+}
+
+Change change_of(const Rung& rung, std::int64_t n, const std::vector<double>& ratios, double limit) {
+  return {.problem = std::get<0>(rung),
+          .rung = std::get<1>(rung),
+          .device = std::get<2>(rung),
+          .n = n,
+          .measurements = static_cast<int>(ratios.size()),
+          .ratio = std::exp(median(ratios)),
+          .limit = limit};
+}
+
+void require_same_machine(const Json& before, const Json& after) {
+  if (before["machine"] == after["machine"]) return;
+  const auto name = [](const Json& results) {
+    const Json& machine = results["machine"];
+    const Json cpu = machine.value("cpu", Json("unknown"));
+    return fmt::format("{}, {} threads", cpu.is_string() ? cpu.get<std::string>() : cpu.dump(),
+                       machine.value("threads", Json(0)).dump());
+  };
+  throw Error(Code::invalid_argument, fmt::format("the results are of two machines: {}; and {}. Compare those of one",
+                                                  name(before), name(after)));
+}
+
+/// Whether every row and group has what is compared.
+bool is_complete(const Json& results) {
+  const auto has = [](const Json& one, std::initializer_list<const char*> strings, const char* samples) {
+    if (!one.is_object()) return false;
+    for (const char* field : strings) {
+      if (!one.contains(field) || !one[field].is_string()) return false;
+    }
+    if (!one.contains("n") || !one["n"].is_number_integer() || !one.contains(samples)) return false;
+    return one[samples].is_array() && std::ranges::all_of(one[samples], [](const Json& sample) {
+             return sample.is_number() && sample.get<double>() > 0;
+           });
+  };
+  return std::ranges::all_of(
+             results["rows"],
+             [&](const Json& row) { return has(row, {"problem", "rung", "device", "status"}, "samples_s"); }) &&
+         std::ranges::all_of(results["groups"], [&](const Json& group) {
+           return has(group, {"problem", "device"}, "copy_samples_s") && has(group, {}, "read_samples_s");
+         });
+}
+
+std::string percent(double ratio) {
+  return ratio > 1 ? fmt::format("{:.0f} % slower", (ratio - 1) * 100)
+                   : fmt::format("{:.0f} % faster", (1 / ratio - 1) * 100);
+}
+
+std::string change_text(const Change& change) {
+  const std::string size = change.n == 0 ? "all sizes" : grouped(change.n);
+  return fmt::format("  {:<40}{:>11} {:>12} (noise {:.0f} %)\n", change.problem + " " + change.rung, size,
+                     percent(change.ratio), std::expm1(change.limit) * 100);
+}
+
+Json change_json(const Change& change) {
+  return {{"problem", change.problem},
+          {"rung", change.rung},
+          {"device", change.device},
+          {"n", change.n == 0 ? Json() : Json(change.n)},
+          {"measurements", change.measurements},
+          {"ratio", change.ratio},
+          {"noise_ratio", std::exp(change.limit)},
+          {"verdict", change.is_noise()  ? "same"
+                      : change.ratio > 1 ? "slower"
+                                         : "faster"}};
+}
+
+}  // namespace
+
+bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
+
+Json load_results(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(Code::not_found, fmt::format("{}: cannot be opened", path));
+  Json results = Json::parse(file, nullptr, false);
+  if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: no JSON, or it is cut short", path));
+  const auto has_array = [&](const char* part) { return results.contains(part) && results[part].is_array(); };
+  if (!results.is_object() || !has_array("rows") || !has_array("groups") || !has_array("cells")) {
+    throw Error(Code::malformed, fmt::format("{}: no results of upsweep bench", path));
+  }
+  if (results["schema"] != 1) {
+    throw Error(Code::malformed, fmt::format("{}: results of schema {}; this upsweep reads schema 1", path,
+                                             results.value("schema", Json()).dump()));
+  }
+  if (!results.contains("machine") || !results["machine"].is_object() || !is_complete(results)) {
+    throw Error(Code::malformed, fmt::format("{}: results without what is compared: machine, rungs, samples", path));
+  }
+  return results;
+}
+
+Comparison compare(const Json& before, const Json& after) {
+  require_same_machine(before, after);
+  Comparison found{.copy_ratio = copy_ratio(before, after)};
+  const Measurements old_ones = measurements(before);
+  const Measurements new_ones = measurements(after);
+  std::map<Rung, std::vector<double>> by_rung;
+  std::map<std::pair<Rung, std::int64_t>, std::vector<double>> by_size;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<double>> of_size;  // of all rungs of a problem
+  for (const auto& [key, now] : new_ones) {
+    const auto then = old_ones.find(key);
+    if (then == old_ones.end()) {
+      ++found.only_after;
+      continue;
+    }
+    const double ratio = std::log(now.seconds / then->second.seconds);
+    by_rung[now.rung].push_back(ratio);
+    by_size[{now.rung, now.n}].push_back(ratio);
+    of_size[{std::get<0>(now.rung), now.n}].push_back(ratio);
+  }
+  const int both = static_cast<int>(new_ones.size()) - found.only_after;
+  found.only_before = static_cast<int>(old_ones.size()) - both;
+  if (both == 0)
+    throw Error(Code::invalid_argument, "nothing was measured in both: the same problems and sizes are needed");
+  const double machine = std::abs(std::log(found.copy_ratio));
+  const auto limit = [&](double least, double sure, double scatter, std::size_t count) {
+    return std::max(least, sure * kOfMedian * scatter / std::sqrt(static_cast<double>(count))) + machine;
+  };
+  std::map<Rung, bool> has_changed;
+  for (const auto& [rung, ratios] : by_rung) {
+    found.rungs.push_back(
+        change_of(rung, 0, ratios, limit(kLeastOfRung, kSureOfRung, deviation(ratios), ratios.size())));
+    has_changed[rung] = !found.rungs.back().is_noise();
+  }
+  for (const auto& [at, ratios] : by_size) {
+    const auto& [rung, n] = at;
+    if (has_changed[rung] || ratios.size() < kFewest) continue;
+    const double scatter = std::max(deviation(ratios), deviation(of_size[{std::get<0>(rung), n}]));
+    const Change change = change_of(rung, n, ratios, limit(kLeastOfSize, kSureOfSize, scatter, ratios.size()));
+    if (!change.is_noise()) found.sizes.push_back(change);
+  }
+  return found;
+}
+
+std::string comparison_text(const Comparison& found) {
+  std::string changed;
+  std::string noisy;
+  int same = 0;
+  for (const Change& rung : found.rungs) {
+    if (!rung.is_noise()) {
+      changed += change_text(rung);
+    } else if (std::expm1(rung.limit) > 0.1) {
+      noisy += fmt::format("  {:<40}{:>24} (noise {:.0f} %)\n", rung.problem + " " + rung.rung, "",
+                           std::expm1(rung.limit) * 100);
+    } else {
+      ++same;
+    }
+  }
+  for (const Change& size : found.sizes) changed += change_text(size);
+  std::string text = changed.empty() ? "no rung is faster or slower beyond the noise\n" : changed;
+  if (!noisy.empty()) text += "\ntoo noisy to find a tenth:\n" + noisy;
+  text += fmt::format("\n{} rungs the same; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
+  if (found.only_before + found.only_after > 0) {
+    text += fmt::format("measured before alone: {}, after alone: {}\n", found.only_before, found.only_after);
+  }
+  return text;
+}
+
+Json comparison_json(const Comparison& found) {
+  Json json{{"copy_ratio", found.copy_ratio},
+            {"only_before", found.only_before},
+            {"only_after", found.only_after},
+            {"changes", Json::array()}};
+  for (const auto* changes : {&found.rungs, &found.sizes}) {
+    for (const Change& change : *changes) json["changes"].push_back(change_json(change));
+  }
+  return json;
+}
+
+}  // namespace upsweep::command

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/bench_compare.hpp: what got faster or slower between two files of `upsweep bench`, beyond the noise.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "values.hpp"
+
+namespace upsweep::command {
+
+/// A rung whose times are others, at all of its sizes or at one.
+struct Change {
+  std::string problem;
+  std::string rung;
+  std::string device;  ///< "cpu", or a GPU
+  std::int64_t n = 0;  ///< 0: all sizes
+  int measurements = 0;
+  double ratio = 1;  ///< the median of the times after over those before
+  double limit = 0;  ///< of |ln ratio|: what is within is noise
+
+  [[nodiscard]] bool is_noise() const;
+};
+
+struct Comparison {
+  std::vector<Change> rungs;  ///< each at all sizes, changed or not
+  std::vector<Change> sizes;  ///< rungs that have changed at these sizes alone
+  double copy_ratio = 1;      ///< of the machine's own copies and reads
+  int only_before = 0;        ///< measurements without their like
+  int only_after = 0;
+};
+
+/// A file of results of this version. Throws upsweep::Error: malformed, and what opening a file does.
+Json load_results(const std::string& path);
+
+/// Throws Error invalid_argument where the machines are others, or nothing was measured in both.
+Comparison compare(const Json& before, const Json& after);
+
+std::string comparison_text(const Comparison& found);
+Json comparison_json(const Comparison& found);
+
+}  // namespace upsweep::command
