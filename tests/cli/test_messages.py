@@ -5,7 +5,7 @@ import pty
 
 import pytest
 
-COMMANDS = ["scan", "reduce", "offsets", "segment", "select", "pack", "query", "subset-sum", "ladder", "devices", "version", "help"]
+COMMANDS = ["scan", "reduce", "offsets", "segment", "select", "pack", "query", "subset-sum", "ladder", "bench", "devices", "version", "help"]
 
 
 def message(upsweep, *args, word="invalid_argument"):
