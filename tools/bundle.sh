@@ -37,7 +37,7 @@ is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
 find $build/tests -maxdepth 1 -name 'test_*' -type f -executable | while IFS= read -r program; do
   if is_wanted "${program##*/test_}"; then cp -t "$new/tests" "$program"; fi
 done
-if is_wanted cli; then cp tests/run_pytest.py "$new/tests/" && cp tests/cli/*.py "$new/tests/cli/"; fi
+if is_wanted cli; then cp tests/run_pytest.py "$new/tests/" && cp -r tests/cli/*.py tests/cli/recorded "$new/tests/cli/"; fi
 [ -n "$(find "$new/tests" -type f)" ] || fail "no test has one of these words in its name: $parts"
 cp tools/bundle_test.sh "$new/test"
 cp LICENSE "$new/"
