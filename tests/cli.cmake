@@ -6,9 +6,10 @@ if(NOT UPSWEEP_SANITIZER)
   upsweep_warnings(few_threads)
   set(UPSWEEP_FEW_THREADS "UPSWEEP_FEW_THREADS=$<TARGET_FILE:few_threads>")
 endif()
-foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random subset_sum ladder bench streams threads device)
+foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random subset_sum ladder guest bench streams threads device)
   upsweep_script_test(cli_${name} LABELS cli
     COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS}
+            CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER}
             ${upsweep_test_python} ${CMAKE_CURRENT_LIST_DIR}/run_pytest.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
 endforeach()
 if(TEST cli_device)

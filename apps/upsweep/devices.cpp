@@ -19,29 +19,6 @@ std::string_view cuda_word() {
   return gpu::devices().empty() ? "built, no device" : "built";
 }
 
-/// The link of every GPU.
-std::vector<gpu::LinkTimes> measure_links() {
-  std::vector<gpu::LinkTimes> all(gpu::devices().size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (gpu::devices()[i].error.empty()) all[i] = gpu::measure_link(static_cast<int>(i));
-  }
-  return all;
-}
-
-Json link_json(const gpu::LinkTimes& link) {
-  const auto gbps = [&](double seconds) { return static_cast<double>(link.bytes) / seconds / 1e9; };
-  return {{"bytes", link.bytes},
-          {"allocation_s", link.allocation_s},
-          {"to_device_pageable_s", link.to_device_pageable_s},
-          {"to_device_pinned_s", link.to_device_pinned_s},
-          {"to_host_pageable_s", link.to_host_pageable_s},
-          {"to_host_pinned_s", link.to_host_pinned_s},
-          {"to_device_pageable_gbps", gbps(link.to_device_pageable_s)},
-          {"to_device_pinned_gbps", gbps(link.to_device_pinned_s)},
-          {"to_host_pageable_gbps", gbps(link.to_host_pageable_s)},
-          {"to_host_pinned_gbps", gbps(link.to_host_pinned_s)}};
-}
-
 std::string link_text(const gpu::LinkTimes& link) {
   const auto copy = [&](double seconds) {
     return fmt::format("{} ({})", duration(seconds), rate(static_cast<double>(link.bytes) / seconds));

@@ -41,6 +41,15 @@ bool is_beside_its_copy(Counts counts, const Group& group, const Row& row) {
   return counts.size() == 1 || row.threads == group.threads;
 }
 
+/// "step", "library" or "guest".
+std::string_view kind_of(const RungInfo& rung) {
+  if (rung.id.starts_with("guest.")) return "guest";
+  return rung.kind == Kind::library ? "library" : "step";
+}
+
+/// What a row that was timed says of itself.
+std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" ? "verified" : kind_of(rung); }
+
 // ------------------------------------------------------------------------------------------------------------- text
 
 /// Columns of a rung's id. Those of GPUs are longer.
@@ -65,8 +74,12 @@ std::string times_text(double factor) {
 
 std::string row_text(const Group& group, const Row& row) {
   const int width = id_width(group);
-  if (!is_timed(row)) return fmt::format("  {:<{}}{}: {}\n", row.rung.id, width, word(row.status), row.reason);
-  const std::string_view status = row.rung.kind == Kind::library ? "library" : "verified";
+  if (!is_timed(row)) {
+    return within_80_columns(fmt::format("  {:<{}}{}: {}", row.rung.id, width, word(row.status), row.reason),
+                             static_cast<std::size_t>(width) + 2) +
+           "\n";
+  }
+  const std::string_view status = mark_of(row.rung);
   if (row.staged) {
     return fmt::format("  {:<{}}{:>10}{:>12}{:>12}  {}\n", row.rung.id, width, duration(row.staged->total_s),
                        duration(row.staged->transfer_s), duration(row.staged->kernel_s), status);
@@ -228,12 +241,13 @@ std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
   std::string others;
   for (const auto& [group, row] : rung) {
     if (!is_timed(*row)) {
-      others += fmt::format("    {}: {}: {}\n", threads_text(row->threads), word(row->status), row->reason);
+      others += within_80_columns(
+                    fmt::format("    {}: {}: {}", threads_text(row->threads), word(row->status), row->reason), 6) +
+                "\n";
       continue;
     }
     const double of_limit = is_beside_its_copy(counts, *group, *row) ? fraction(*row, limit_rate(*group)) : 0;
-    scaling.add(row->threads, row->median_s, of_limit_text(of_limit),
-                info.kind == Kind::library ? "library" : "verified");
+    scaling.add(row->threads, row->median_s, of_limit_text(of_limit), mark_of(info));
   }
   if (!scaling.text().empty()) return scaling.text() + others;
   const auto failed =
@@ -316,8 +330,7 @@ void add_place(Json& json, const Group& group) {
 Json row_json(Counts counts, const Group& group, const Row& row) {
   const bool timed = is_timed(row);
   const bool is_compared = timed && is_beside_its_copy(counts, group, row);
-  Json json{
-      {"rung", row.rung.id}, {"idea", row.rung.idea}, {"kind", row.rung.kind == Kind::library ? "library" : "step"}};
+  Json json{{"rung", row.rung.id}, {"idea", row.rung.idea}, {"kind", kind_of(row.rung)}};
   add_place(json, group);
   if (group.device.empty()) json["threads"] = row.threads;
   json["status"] = word(row.status);
@@ -341,6 +354,10 @@ Json row_json(Counts counts, const Group& group, const Row& row) {
     json["total_s"] = row.staged->total_s;
     json["transfer_s"] = row.staged->transfer_s;
     json["kernel_s"] = row.staged->kernel_s;
+    for (const Span& span : row.staged->timeline) {
+      json["timeline"].push_back(
+          {{"what", span.what}, {"stream", span.stream}, {"begin_s", span.begin_s}, {"end_s", span.end_s}});
+    }
   }
   for (const Fact& fact : group.facts) json[std::string(fact.first)] = fact_json(fact);
   for (const Variant& way : row.variants) {
@@ -350,6 +367,16 @@ Json row_json(Counts counts, const Group& group, const Row& row) {
                                 {"blocks_per_multiprocessor", way.blocks},
                                 {"occupancy", way.occupancy},
                                 {"median_s", way.median_s}});
+  }
+  for (const Kernel& kernel : row.kernels) {
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"launches", kernel.launches},
+                               {"blocks", kernel.blocks},
+                               {"threads_per_block", kernel.threads},
+                               {"registers", kernel.registers},
+                               {"shared_bytes", kernel.shared_bytes},
+                               {"blocks_per_multiprocessor", kernel.resident_blocks},
+                               {"occupancy", kernel.occupancy}});
   }
   return json;
 }
@@ -389,6 +416,28 @@ std::size_t longest_id(const ProblemInfo& problem, Backend backend) {
 }
 
 }  // namespace
+
+std::vector<gpu::LinkTimes> measure_links() {
+  std::vector<gpu::LinkTimes> all(gpu::devices().size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (gpu::devices()[i].error.empty()) all[i] = gpu::measure_link(static_cast<int>(i));
+  }
+  return all;
+}
+
+Json link_json(const gpu::LinkTimes& link) {
+  const auto gbps = [&](double seconds) { return static_cast<double>(link.bytes) / seconds / 1e9; };
+  return {{"bytes", link.bytes},
+          {"allocation_s", link.allocation_s},
+          {"to_device_pageable_s", link.to_device_pageable_s},
+          {"to_device_pinned_s", link.to_device_pinned_s},
+          {"to_host_pageable_s", link.to_host_pageable_s},
+          {"to_host_pinned_s", link.to_host_pinned_s},
+          {"to_device_pageable_gbps", gbps(link.to_device_pageable_s)},
+          {"to_device_pinned_gbps", gbps(link.to_device_pinned_s)},
+          {"to_host_pageable_gbps", gbps(link.to_host_pageable_s)},
+          {"to_host_pinned_gbps", gbps(link.to_host_pinned_s)}};
+}
 
 Json gpu_json(const gpu::Device& gpu) {
   return {{"name", gpu.name},

@@ -14,6 +14,9 @@ namespace upsweep::command {
 
 /// A GPU as its driver describes it.
 Json gpu_json(const gpu::Device& gpu);
+/// The link of every GPU that can be used, measured now, and what was measured.
+std::vector<gpu::LinkTimes> measure_links();
+Json link_json(const gpu::LinkTimes& link);
 /// Its cores, caches and GPUs.
 Json machine_json();
 

@@ -190,6 +190,9 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
       "every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
+  command.add_option("--with", o.guest,
+                     "a rung of your own beside the others: a shared library with a function of upsweep/rung.h (scan, "
+                     "reduce, ragged, segmented, aggregate, subset-sum)");
   std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may have one setting
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) having[setting.name].push_back(problem.name);

@@ -33,11 +33,21 @@ std::size_t end_of_text(std::string_view message) {
   return line == std::string_view::npos ? message.size() : line;
 }
 
+int output = STDOUT_FILENO;  // what print() writes to
+
 }  // namespace
+
+void keep_standard_output() {
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (own < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw Error(Code::unwritable, fmt::format("standard output: {}", std::strerror(errno)));
+  }
+  output = own;
+}
 
 void print(std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t written = ::write(output, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
@@ -76,6 +86,17 @@ void remark(std::string_view message) noexcept {
 }
 
 std::string printable(std::string_view text) { return io::printable(text, text.size()); }
+
+std::string within_80_columns(std::string text, std::size_t indent) {
+  constexpr std::size_t kWidth = 80;
+  for (std::size_t line = 0; text.size() - line > kWidth;) {
+    const std::size_t space = text.rfind(' ', line + kWidth);
+    if (space == std::string::npos || space <= line + indent) break;
+    text.replace(space, 1, "\n" + std::string(indent, ' '));
+    line = space + 1;
+  }
+  return text;
+}
 
 Progress::Progress(bool quiet)
     : on_(!quiet && isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kFirstAfter) {}

@@ -23,6 +23,9 @@ template <class... Arguments>
 /// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
 void print(std::string_view text);
 
+/// Keeps standard output for print(): what a library of the user's prints goes to standard error from now on.
+void keep_standard_output();
+
 /// Puts something that cannot be used in the place of a standard stream that is closed: else the next file to be opened
 /// would take its number, and messages would end up in that file.
 void hold_standard_streams() noexcept;
@@ -36,6 +39,9 @@ void remark(std::string_view message) noexcept;
 
 /// Text from a file, on one line, with escapes for what a terminal would not show but obey.
 std::string printable(std::string_view text);
+
+/// A line broken between words where it would be longer than 80 columns; the lines that follow are indented.
+std::string within_80_columns(std::string text, std::size_t indent);
 
 /// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.
 class Progress {

@@ -51,6 +51,7 @@ struct ClimbRequest {
   bool on_cpu = true;
   bool on_gpu = false;
   std::vector<int> threads = {0};  ///< the counts that the CPU's rungs are run with; 0: every core
+  std::string guest = {};          ///< a shared library with one more rung, by upsweep/rung.h; empty: none
 };
 
 enum class RowStatus : std::uint8_t { verified, failed, skipped };
@@ -68,11 +69,32 @@ struct Variant {
   double median_s = 0;
 };
 
+/// From when to when a stream copied, or computed, a part of the input, in seconds from the start of the run.
+struct Span {
+  std::string_view what;  ///< "send", "compute" or "fetch"
+  int stream = 0;
+  double begin_s = 0;
+  double end_s = 0;
+};
+
 /// A run that begins with the input in the host's memory.
 struct Staged {
   double total_s = 0;     ///< by the host's clock
   double transfer_s = 0;  ///< to the device and back; of overlapping parts, until the last input is there
   double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping parts, what is left of the total
+  std::vector<Span> timeline = {};  ///< of the last run
+};
+
+/// A kernel that a run launches, and what the runtime says about it.
+struct Kernel {
+  std::string name;
+  int launches = 0;  ///< in one run, with these blocks
+  std::int64_t blocks = 0;
+  int threads = 0;                ///< of a block
+  int registers = 0;              ///< per thread
+  std::int64_t shared_bytes = 0;  ///< per block
+  int resident_blocks = 0;        ///< on a multiprocessor at a time
+  double occupancy = 0;           ///< of its warps
 };
 
 /// A rung at one type and size.
@@ -90,6 +112,7 @@ struct Row {
   std::optional<double> warm_graph_s = {};  ///< the same in a CUDA graph
   std::optional<Staged> staged = {};
   std::vector<Variant> variants = {};
+  std::vector<Kernel> kernels = {};  ///< on a GPU: of one run, where it can be captured
 };
 
 /// A figure of one problem alone, by its name.

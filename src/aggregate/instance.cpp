@@ -9,6 +9,7 @@
 
 #include "aggregate/reference.hpp"
 #include "aggregate/rung.hpp"
+#include "core/guest.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/machine.hpp"
 
@@ -103,13 +104,21 @@ std::string_view AggregateInstance::run(const gpu::Policy& policy, Arrays at, st
   });
 }
 
+void AggregateInstance::run_guest(int threads, Arrays at, std::int64_t n) {
+  with_columns(at, [&](const auto*... columns) {
+    guest->call<decltype(upsweep_rung_aggregate)>(columns..., n, limit_, static_cast<std::int64_t*>(at[3]), threads);
+  });
+}
+
 gpu::WorkspaceSize AggregateInstance::workspace(const gpu::Policy& policy) const {
   return gpu::select_sum_workspace(policy, table_.rows);
 }
 
 bool AggregateInstance::takes(const RungInfo& rung) const { return rung.host_memory == group.is_pinned; }
 
-std::string AggregateInstance::wrong(const RungInfo&) { return sum_ == expected_ ? "" : "wrong value"; }
+std::string AggregateInstance::wrong(const RungInfo&) {
+  return sum_ == expected_ ? "" : "wrong value: " + unlike(expected_, sum_);
+}
 
 bool AggregateInstance::run_inlined() {
   std::uint64_t total = 0;
@@ -123,10 +132,11 @@ bool AggregateInstance::run_inlined() {
 }
 
 void AggregateInstance::add_details(Row& row, const gpu::Policy& policy, Arrays at) {
-  if (row.rung.id != "cuda.occupancy") return;
+  if (!row.rung.host_adds) return;
   const auto call =
       with_columns(at, [&](const auto*... columns) { return detail::aggregate_call(columns..., table_.rows, limit_); });
-  time_occupancy(row, policy, call, expected_);
+  note_kernels(row, policy, call);
+  if (row.rung.id == "cuda.occupancy") time_occupancy(row, policy, call, expected_);
 }
 
 namespace {
@@ -165,8 +175,15 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
 
 }  // namespace
 
-constexpr Study kStudies[] = {
-    {.name = "balkesen2012"}, {.name = "sizes", .sizes = kSweep}, {.name = "threads", .sizes = kLarge, .scales = true}};
+constexpr Study::Value kPageable[] = {{"transfer", "pageable"}};
+constexpr Study::Value kPinned[] = {{"transfer", "pinned"}};
+constexpr Study::Value kStreams[] = {{"transfer", "streams"}};
+constexpr Study kStudies[] = {{.name = "balkesen2012"},
+                              {.name = "balkesen2012-pageable", .settings = kPageable},
+                              {.name = "balkesen2012-pinned", .settings = kPinned},
+                              {.name = "balkesen2012-streams", .settings = kStreams},
+                              {.name = "sizes", .sizes = kSweep},
+                              {.name = "threads", .sizes = kLarge, .scales = true}};
 
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                     return {.name = "aggregate",

@@ -40,6 +40,7 @@ class AggregateInstance : public Instance {
   [[nodiscard]] std::vector<HostArray> arrays() override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override;
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override;
+  void run_guest(int threads, Arrays at, std::int64_t n) override;
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override;
   [[nodiscard]] bool takes(const RungInfo& rung) const override;
   [[nodiscard]] std::string wrong(const RungInfo& rung) override;
@@ -68,6 +69,9 @@ inline constexpr std::string_view kTransfers[] = {"pageable", "pinned", "streams
 
 /// Every run of this one begins with the columns in the host's memory. Throws not_built.
 std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Transfer transfer);
+
+/// Notes which kernels a rung launches whose sum the host finishes, on columns that are on the device.
+void note_kernels(Row& row, const gpu::Policy& policy, const detail::AggregateCall& call);
 
 /// Times every way to launch cuda.occupancy on columns that are on the device, and verifies that each has that sum.
 void time_occupancy(Row& row, const gpu::Policy& policy, const detail::AggregateCall& call, std::int64_t sum);

@@ -20,6 +20,7 @@
 #include "aggregate/occupancy.hpp"
 #include "aggregate/rung.hpp"
 #include "cuda/device_call.hpp"
+#include "cuda/kernel_facts.hpp"
 #include "cuda/timing.hpp"
 #include "upsweep/aggregate.hpp"
 
@@ -49,6 +50,7 @@ class SentInstance final : public AggregateInstance {
     std::int64_t count = 0;
     AggregateCall call;
     std::optional<gpu::DeviceCall> memory;
+    gpu::Event begun;
     gpu::Event copied;
     gpu::Event computed;
     gpu::Event fetched;
@@ -58,6 +60,7 @@ class SentInstance final : public AggregateInstance {
   const Rung& prepare(const RungInfo& rung);
   void send(const Part& part, cudaStream_t stream) const;
   Staged run_once(const Rung& rung);
+  [[nodiscard]] std::vector<Span> timeline() const;
 
   Transfer transfer_;
   gpu::DeviceBytes key_;
@@ -145,6 +148,7 @@ Staged SentInstance::run_once(const Rung& rung) {
     for (const auto& part : parts_) {
       const cudaStream_t stream = part->memory->launch().stream;
       // ---- Send.
+      part->begun.record(stream);
       if (!rung.info.host_memory) send(*part, stream);
       part->copied.record(stream);
       // ---- Compute.
@@ -176,6 +180,24 @@ Staged SentInstance::run_once(const Rung& rung) {
   return staged;
 }
 
+/// Of the run that is over. The link sends one part at a time, whatever the streams: a part begins when the one before it is
+/// sent and its own stream is free.
+std::vector<Span> SentInstance::timeline() const {
+  std::vector<Span> spans;
+  double sent = 0;
+  for (int p = 0; p < parts(); ++p) {
+    const Part& part = *parts_[static_cast<std::size_t>(p)];
+    const double copied = part.copied.seconds_since(begin_);
+    const double computed = part.computed.seconds_since(begin_);
+    const int stream = p % kStreams;
+    spans.push_back({"send", stream, std::max(sent, part.begun.seconds_since(begin_)), copied});
+    spans.push_back({"compute", stream, copied, computed});
+    spans.push_back({"fetch", stream, computed, part.fetched.seconds_since(begin_)});
+    sent = copied;
+  }
+  return spans;
+}
+
 bool SentInstance::measure(Row& row, const ClimbRequest&) {
   if (row.rung.host_memory && transfer_ != Transfer::pinned) {
     row.reason = transfer_ == Transfer::pageable ? "takes pinned memory" : "sends nothing: see pinned";
@@ -201,7 +223,7 @@ bool SentInstance::measure(Row& row, const ClimbRequest&) {
     kernel.push_back(staged.kernel_s);
   }
   row.status = RowStatus::verified;
-  row.staged = Staged{median(total), median(transfer), median(kernel)};
+  row.staged = Staged{median(total), median(transfer), median(kernel), timeline()};
   row.median_s = row.staged->total_s;
   return true;
 }
@@ -212,7 +234,16 @@ std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Trans
   return std::make_unique<SentInstance>(table, limit, transfer);
 }
 
-// ------------------------------------------------------------------------------------- the ways to launch a kernel
+// ------------------------------------------------------------------------------------- the kernels, and ways to launch one
+
+void note_kernels(Row& row, const gpu::Policy& policy, const AggregateCall& asked) {
+  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
+  AggregateCall call = asked;
+  call.launch = &memory.launch();
+  call.waits = true;
+  const Rung& rung = choose(call, {.rung = row.rung.id});
+  row.kernels = gpu::kernels_of(policy.stream, [&] { (void)rung.run(call, {}); });
+}
 
 void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& asked, std::int64_t sum) {
   const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
@@ -249,6 +280,7 @@ void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& as
 namespace upsweep::aggregate {
 
 std::unique_ptr<Instance> sent_instance(Table&, std::uint32_t, Transfer) { gpu::refuse(); }
+void note_kernels(Row&, const gpu::Policy&, const detail::AggregateCall&) {}
 void time_occupancy(Row&, const gpu::Policy&, const detail::AggregateCall&, std::int64_t) {}
 
 }  // namespace upsweep::aggregate

@@ -122,6 +122,6 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                             .settings = kSettings};
                                   },
                                   .visit_instances = visit_instances,
-                                  .studies = kListStudies};
+                                  .studies = kShortListStudies};
 
 }  // namespace upsweep::combining

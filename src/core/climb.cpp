@@ -10,16 +10,20 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/guest.hpp"
 #include "core/ladder.hpp"
+#include "core/memory.hpp"
 #include "core/place.hpp"
 #include "core/problem.hpp"
 #include "core/problems.hpp"
 #include "cpu/parallel.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep {
 namespace {
@@ -46,13 +50,14 @@ class Climber {
  public:
   /// `threads`: the counts in ascending order.
   Climber(const ClimbRequest& request, const ClimbProgress& progress, const ProblemInfo& problem, Backend backend,
-          std::vector<int> threads, PlaceOf place_of)
+          std::vector<int> threads, PlaceOf place_of, std::map<Type, Error> refusals)
       : request_(request),
         progress_(progress),
         problem_(problem),
         backend_(backend),
         threads_(std::move(threads)),
-        place_of_(std::move(place_of)) {}
+        place_of_(std::move(place_of)),
+        refusals_(std::move(refusals)) {}
 
   std::vector<Group> climb(Instance& instance);
 
@@ -69,6 +74,11 @@ class Climber {
     return threads_.size() == 1 ? "" : " with " + threads_text(threads);
   }
   std::string estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const;
+  void require_memory(Instance& instance) const;
+  void require_trials(const Instance& instance) const {
+    const auto refusal = refusals_.find(instance.group.type);
+    if (refusal != refusals_.end()) throw Error(refusal->second);
+  }
   void verify(Row& row, Instance& instance, Place& place, bool is_first) const;
   void verify(const RungInfo& rung, Instance& instance, std::vector<Ascent>& ascents, bool is_first) const;
   std::vector<Contender> contenders(Instance& instance, Place& place, bool is_lowest) const;
@@ -80,6 +90,7 @@ class Climber {
   Backend backend_;
   std::vector<int> threads_;
   PlaceOf place_of_;
+  std::map<Type, Error> refusals_;  // of the guest
 };
 
 int Climber::threads_of(const RungInfo& rung, int asked) const {
@@ -124,6 +135,7 @@ void Climber::verify(Row& row, Instance& instance, Place& place, bool is_first) 
   progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance.group.n) + with(row.threads));
   try {
     if (is_first && instance.measure(row, request_)) return;
+    if (is_guest(row.rung)) require_trials(instance);
     if (is_first) row.reason = estimated_beyond(row.rung, instance, place);
     if (!row.reason.empty()) return;
     place.poison();
@@ -231,7 +243,7 @@ std::vector<Contender> Climber::contenders(Instance& instance, Place& place, boo
   for (const Row& row : group.rows) {
     if (row.status != RowStatus::verified) continue;
     all.push_back({.name = std::string(row.rung.id), .run = place.runner(row.rung.id, Overflow::wrap)});
-    if (!on_cpu || !instance.is_checkable() || row.rung.kind == Kind::library) continue;
+    if (!on_cpu || !instance.is_checkable() || row.rung.kind == Kind::library || is_guest(row.rung)) continue;
     auto run = place.runner(row.rung.id, Overflow::checked);
     if (succeeds(run)) all.push_back({.name = checked(row.rung.id), .run = std::move(run)});
   }
@@ -293,9 +305,23 @@ Ascent Climber::ascent(Instance& instance, int threads) const {
   return made;
 }
 
+/// Generated arrays take no memory until they are filled: what does not fit is known before the system ends the command.
+void Climber::require_memory(Instance& instance) const {
+  double needed = backend_ == Backend::cpu ? instance.group.limit_bytes : 0;  // both ends of the copy
+  for (const HostArray& array : instance.arrays()) {
+    const bool is_there = !array.is_output && !request_.input.empty();  // a column, read before
+    if (!is_there) needed += static_cast<double>(array.bytes);
+  }
+  const auto there = static_cast<double>(available_memory());
+  if (needed <= there) return;
+  throw Error(Code::out_of_memory, instance.group.title + ": needs " + bytes_text(needed) + " of memory, " +
+                                       bytes_text(there) + " are free");
+}
+
 bool is_timed(const Row& row) { return row.status == RowStatus::verified && row.median_s > 0; }
 
 std::vector<Group> Climber::climb(Instance& instance) {
+  require_memory(instance);
   std::vector<Ascent> ascents;
   ascents.reserve(threads_.size());
   for (const int threads : threads_) ascents.push_back(ascent(instance, threads));
@@ -344,6 +370,13 @@ const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& prob
               "the " + std::string(problem.name) + " ladder has no rung '" + request.rung + "'; it has: " + ids);
 }
 
+void require_guest_runs(const ClimbRequest& request, const RungInfo& guest) {
+  if (!request.on_cpu) throw Error(Code::invalid_argument, "--with: a rung of one's own runs on the CPU alone");
+  if (request.rung.empty() || request.rung == guest.id) return;
+  throw Error(Code::invalid_argument,
+              "--rung " + request.rung + " leaves out the rung of --with, which is " + std::string(guest.id));
+}
+
 }  // namespace
 
 std::string_view word(RowStatus status) {
@@ -364,16 +397,23 @@ std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progr
 }
 
 std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, const ClimbProgress& progress) {
-  const ProblemInfo info = problem.info();
+  ProblemInfo info = problem.info();
+  const Guest* const guest = request.guest.empty() ? nullptr : &Guest::load(request.guest, info.name);
+  if (guest != nullptr) info.rungs.push_back(guest->info());
   const RungInfo* const wanted = wanted_rung(request, info);
+  if (guest != nullptr) require_guest_runs(request, guest->info());
   std::vector<Group> groups;
   const auto climb_on = [&](Backend backend, const std::vector<int>& threads, const PlaceOf& place_of) {
     const auto runs_here = [&](const RungInfo& rung) {
       return rung.backend() == backend && (wanted == nullptr || wanted->id == rung.id);
     };
     if (std::none_of(info.rungs.begin(), info.rungs.end(), runs_here)) return;
-    Climber climber(request, progress, info, backend, threads, place_of);
+    const bool tries = guest != nullptr && backend == Backend::cpu && (wanted == nullptr || is_guest(*wanted));
+    // Before anything is timed: a guest whose threads have been started cannot be tried in a child.
+    auto refusals = tries ? try_guest(*guest, request, problem, progress) : std::map<Type, Error>();
+    Climber climber(request, progress, info, backend, threads, place_of, std::move(refusals));
     problem.visit_instances(request, backend, [&](Instance& instance) {
+      instance.guest = guest;
       if (instance.group.limit_bytes == 0) instance.group.limit_bytes = instance.group.bytes;
       std::ranges::move(climber.climb(instance), std::back_inserter(groups));
     });

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/float_mode.hpp"
+
 namespace upsweep {
 namespace {
 
@@ -35,6 +37,7 @@ struct Timed {
 }  // namespace
 
 double HostClock::seconds_of(const std::function<void()>& run) {
+  const KeptFloatMode kept;
   const double begin = now();
   run();
   return now() - begin;

@@ -52,6 +52,11 @@ inline constexpr Study kListStudies[] = {{.name = "sizes", .sizes = kSweep},
                                          {.name = "lists", .sizes = kManyElements, .settings = kGiants},
                                          {.name = "threads", .sizes = kManyElements, .scales = true}};
 
+/// Those of what grows with the square of lists: none that are long.
+inline constexpr Study kShortListStudies[] = {{.name = "sizes", .sizes = kSweep},
+                                              {.name = "lists", .sizes = kManyElements, .settings = kFixed3},
+                                              {.name = "threads", .sizes = kManyElements, .scales = true}};
+
 /// The pattern that the request asks for.
 inline ListPattern list_pattern(const ClimbRequest& request) {
   return static_cast<ListPattern>(setting(request, kListSetting.name).value_or(Setting{}).value);

@@ -3,8 +3,11 @@
 #include <cstring>
 #include <utility>
 
+#include "core/float_mode.hpp"
+#include "core/guest.hpp"
 #include "core/place.hpp"
 #include "cpu/pages.hpp"
+#include "cpu/parallel.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep {
@@ -14,7 +17,7 @@ namespace {
 constexpr std::int64_t kCopyPastCaches = std::int64_t{8} << 20;
 
 void fill_bytes(void* memory, std::int64_t bytes) {
-  if (bytes > 0) std::memset(memory, 0xA5, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memset(memory, kPoison, static_cast<std::size_t>(bytes));
 }
 
 class HostPlace final : public Place {
@@ -33,15 +36,22 @@ class HostPlace final : public Place {
   }
   void fetch() override {}
   std::string_view run(std::string_view rung, std::int64_t n) override {
-    return instance_.run(policy(rung), at_.data(), n);
+    const KeptFloatMode kept;
+    return run(policy(rung), n);
   }
   std::function<void()> runner(std::string_view rung, Overflow overflow) override {
-    return [this, by = policy(rung).with_overflow(overflow)] { instance_.run(by, at_.data(), instance_.group.n); };
+    return [this, by = policy(rung).with_overflow(overflow)] { run(by, instance_.group.n); };
   }
   std::vector<Contender> limits() override;
   [[nodiscard]] Clock& clock() override { return clock_; }
 
  private:
+  std::string_view run(const Policy& by, std::int64_t n) {
+    const Guest* const guest = instance_.guest;
+    if (guest == nullptr || by.rung != guest->info().id) return instance_.run(by, at_.data(), n);
+    instance_.run_guest(cpu::worker_count(threads_), at_.data(), n);
+    return guest->info().id;
+  }
   [[nodiscard]] Policy policy(std::string_view rung) const { return par.with_threads(threads_).with_rung(rung); }
 
   Instance& instance_;

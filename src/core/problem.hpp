@@ -2,6 +2,9 @@
 // core/problem.hpp: a problem as its folder declares it, and an instance of one: data, calls, verification, bytes moved.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +19,11 @@
 #include "upsweep/policy.hpp"
 
 namespace upsweep {
+
+class Guest;
+
+/// Whether the rung is the user's own. Its floats may be added up in any order.
+inline bool is_guest(const RungInfo& rung) { return rung.id.starts_with("guest."); }
 
 /// An array of an instance in host memory; one on a device has as many bytes.
 struct HostArray {
@@ -41,6 +49,8 @@ class Instance {
 
   /// What is known of it before it runs.
   Group group;
+  /// A rung of the user's own that is climbed beside the others; null: none.
+  const Guest* guest = nullptr;
 
   /// The problem's arrays, inputs before outputs.
   [[nodiscard]] virtual std::vector<HostArray> arrays() = 0;
@@ -51,6 +61,10 @@ class Instance {
   /// One call on the first n elements, on the host's arrays or on a device's. Returns the rung; throws Error.
   virtual std::string_view run(const Policy& policy, Arrays at, std::int64_t n) = 0;
   virtual std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) = 0;
+  /// The same by the guest, on the host's arrays: of problems that take one (core/guest.hpp).
+  virtual void run_guest(int /*threads*/, Arrays, std::int64_t /*n*/) {
+    throw Error(Code::unsupported, "no guest runs on this problem");
+  }
   [[nodiscard]] virtual gpu::WorkspaceSize workspace(const gpu::Policy&) const { return {}; }
   /// Whether the rung can be run on these arrays at all.
   [[nodiscard]] virtual bool takes(const RungInfo& rung) const { return !rung.host_memory; }
@@ -107,6 +121,31 @@ inline std::optional<Setting> setting(const ClimbRequest& request, std::string_v
 /// "wrong from index 7", or "" for kNoIndex.
 inline std::string wrong_at(std::int64_t index) {
   return index == kNoIndex ? "" : "wrong from index " + std::to_string(index);
+}
+
+/// A number with as many digits as tell it from any other.
+template <class T>
+std::string number_text(T value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+/// What outputs are overwritten with before a rung is verified.
+inline constexpr unsigned char kPoison = 0xA5;
+
+/// "21 expected, 15 found".
+template <class T>
+std::string unlike(T expected, T found) {
+  std::array<unsigned char, sizeof(T)> untouched{};
+  untouched.fill(kPoison);
+  const bool is_written = sizeof(T) < 4 || std::bit_cast<decltype(untouched)>(found) != untouched;
+  return number_text(expected) + " expected, " + (is_written ? number_text(found) + " found" : "nothing written");
+}
+
+/// "wrong from index 7: 21 expected, 15 found".
+template <class T>
+std::string wrong_at(std::int64_t index, T expected, T found) {
+  return wrong_at(index) + ": " + unlike(expected, found);
 }
 
 /// "estimated 1.5 s": why something was not run.

@@ -11,6 +11,7 @@
 #include "core/place.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
+#include "cuda/kernel_facts.hpp"
 #include "cuda/memory_pool.hpp"
 #include "cuda/timing.hpp"
 #include "upsweep/machine.hpp"
@@ -193,6 +194,7 @@ std::vector<Contender> DevicePlace::limits() {
 void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
   instance_.add_details(row, policy(row.rung.id), at().data());
   const bool waits = instance_.waits(row.rung) || row.rung.host_adds;
+  if (!waits) row.kernels = gpu::kernels_of(stream_.get(), run);
   if (waits || row.median_s > kGraphSeconds || instance_.group.is_pinned) return;
   row.graph_s = seconds_in_graph(clock_, [&] {
     clock_.next();

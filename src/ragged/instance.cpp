@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/generated.hpp"
+#include "core/guest.hpp"
 #include "ragged/reference.hpp"
 #include "ragged/rung.hpp"
 #include "upsweep/ragged.hpp"
@@ -71,13 +72,24 @@ class OffsetsInstance final : public Instance {
     return compact_offsets_async(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
                                  static_cast<gpu::OffsetsStatus*>(at[3]));
   }
+  void run_guest(int threads, Arrays at, std::int64_t n) override {
+    status_ = {.first_bad = kNoIndex, .total = 0, .code = Code::ok};
+    guest->call<decltype(upsweep_rung_ragged)>(kCType<T>, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
+                                               threads);
+  }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::offsets_workspace<T>(policy, group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     void* const at[] = {starts_.data(), stops_.data()};
-    return wrong_at(first_wrong(starts(at), stops(at), group.n, offsets_.data()));
+    const std::int64_t wrong = first_wrong(starts(at), stops(at), group.n, offsets_.data());
+    if (wrong == kNoIndex) return "";
+    std::int64_t expected = 0;
+    for (std::int64_t i = 0; i < wrong; ++i) {
+      expected += static_cast<std::int64_t>(stops(at)[i]) - static_cast<std::int64_t>(starts(at)[i]);
+    }
+    return wrong_at(wrong, expected, offsets_[wrong]);
   }
   bool run_inlined() override {
     void* const at[] = {starts_.data(), stops_.data()};

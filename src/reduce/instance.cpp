@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/generated.hpp"
+#include "core/guest.hpp"
 #include "reduce/rung.hpp"
 #include "scan/reference.hpp"
 #include "upsweep/reduce.hpp"
@@ -38,16 +39,21 @@ class ReduceInstance final : public ColumnInstance<T> {
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     return reduce_async(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1]), T{});
   }
+  void run_guest(int threads, Arrays at, std::int64_t n) override {
+    this->guest->template call<decltype(upsweep_rung_reduce)>(kCType<T>, at[0], n, at[1], threads);
+  }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::reduce_workspace<T, T>(policy, group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if constexpr (std::is_floating_point_v<T>) {
       if (!this->is_exact_) {
-        return scan::is_close(close_, value_, rung.float_bound.factor(group.n, group.n)) ? "" : "wrong value";
+        const bool is_right = scan::is_close(close_, value_, rung.float_bound.factor(group.n, group.n));
+        return is_right ? "" : wrong_value(static_cast<T>(close_.value()));
       }
     }
-    return value_ == sum() ? "" : "wrong value";
+    const T expected = sum();
+    return value_ == expected ? "" : wrong_value(expected);
   }
   bool run_inlined() override {
     value_ = sum();
@@ -55,6 +61,7 @@ class ReduceInstance final : public ColumnInstance<T> {
   }
 
  private:
+  [[nodiscard]] std::string wrong_value(T expected) const { return "wrong value: " + unlike(expected, value_); }
   [[nodiscard]] T sum() const {
     T total{};
     for (std::int64_t i = 0; i < group.n; ++i) total = add(total, in_.data()[i]);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/generated.hpp"
+#include "core/guest.hpp"
 #include "scan/reference.hpp"
 #include "scan/rung.hpp"
 #include "upsweep/scan.hpp"
@@ -31,16 +32,22 @@ class ScanInstance final : public ColumnInstance<T> {
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     return inclusive_scan(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1])).rung;
   }
+  void run_guest(int threads, Arrays at, std::int64_t n) override {
+    this->guest->template call<decltype(upsweep_rung_scan)>(kCType<T>, at[0], n, at[1], threads);
+  }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::scan_workspace<T, T>(policy, group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if constexpr (std::is_floating_point_v<T>) {
       if (!this->is_exact_) {
-        return wrong_at(first_beyond(SumReference(), in_.data(), out_.data(), group.n, false, rung.float_bound));
+        const std::int64_t wrong =
+            first_beyond(SumReference(), in_.data(), out_.data(), group.n, false, rung.float_bound);
+        return wrong == kNoIndex ? "" : wrong_at(wrong, true_sum(wrong), out_[wrong]);
       }
     }
-    return wrong_at(first_wrong(ExactReference<T, Add>(add), in_.data(), out_.data(), group.n, false));
+    const std::int64_t wrong = first_wrong(ExactReference<T, Add>(add), in_.data(), out_.data(), group.n, false);
+    return wrong == kNoIndex ? "" : wrong_at(wrong, exact_sum(wrong), out_[wrong]);
   }
   bool run_inlined() override {
     T total{};
@@ -52,6 +59,18 @@ class ScanInstance final : public ColumnInstance<T> {
   }
 
  private:
+  /// What output i must be, or be close to.
+  [[nodiscard]] T exact_sum(std::int64_t i) const {
+    ExactReference<T, Add> reference(add);
+    for (std::int64_t j = 0; j <= i; ++j) reference.next(in_.data()[j]);
+    return reference.total();
+  }
+  [[nodiscard]] T true_sum(std::int64_t i) const {
+    SumReference reference;
+    for (std::int64_t j = 0; j <= i; ++j) reference.next(static_cast<long double>(in_.data()[j]));
+    return static_cast<T>(reference.value());
+  }
+
   cpu::Pages<T> out_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/guest.hpp"
 #include "core/list_instance.hpp"
 #include "scan/reference.hpp"
 #include "segmented/reference.hpp"
@@ -38,13 +39,23 @@ class SumsInstance final : public ListInstance<T, Bound> {
     return segmented_reduce_async(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
                                   static_cast<T*>(at[2]), static_cast<gpu::ListsStatus*>(at[3]));
   }
+  void run_guest(int threads, Arrays at, std::int64_t n) override {
+    status_ = {.first_bad = kNoIndex, .code = Code::ok};
+    if constexpr (!std::is_same_v<Bound, std::int64_t>) throw Error(Code::unsupported, "takes offsets of int64 only");
+    this->guest->template call<decltype(upsweep_rung_segmented)>(
+        kCType<T>, at[0], static_cast<const std::int64_t*>(at[1]), this->lists_within(at, n).count, at[2], threads);
+  }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::segmented_workspace<T, T>(policy, Lists::by_offsets(this->offsets_.data(), lists_), this->group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     const bool is_rounded = std::is_floating_point_v<T> && !(this->is_exact_ && content_.is_generated());
-    if (rung.backend() == Backend::cuda && is_rounded) return wrong_at(first_far(rung));
+    // In an order of additions of their own.
+    if ((rung.backend() == Backend::cuda || is_guest(rung)) && is_rounded) {
+      const std::int64_t far = first_far(rung);
+      return far == kNoIndex ? "" : wrong_at(far, static_cast<T>(true_sum(far).value()), out_[far]);
+    }
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t first = this->start(i);
       const std::int64_t last = this->start(i + 1);
@@ -52,7 +63,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
       if (!this->is_exact_ && rung.kind == Kind::library && last - first > kSerialElements) continue;
       const T sum = expected_fold(content_.data(), first, last, Add{}, T{0});
       // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
-      if (std::memcmp(&sum, out_.data() + i, sizeof(T)) != 0) return wrong_at(i);
+      if (std::memcmp(&sum, out_.data() + i, sizeof(T)) != 0) return wrong_at(i, sum, out_[i]);
     }
     return "";
   }
@@ -71,15 +82,19 @@ class SumsInstance final : public ListInstance<T, Bound> {
   }
 
  private:
+  [[nodiscard]] scan::SumReference true_sum(std::int64_t list) const {
+    scan::SumReference sum;
+    for (std::int64_t j = this->start(list); j < this->start(list + 1); ++j) {
+      sum.next(static_cast<long double>(content_.data()[j]));
+    }
+    return sum;
+  }
   /// The first sum that is farther from the true one than the rung's order of additions explains.
   [[nodiscard]] std::int64_t first_far(const RungInfo& rung) const {
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t length = this->start(i + 1) - this->start(i);
-      scan::SumReference right;
-      for (std::int64_t j = this->start(i); j < this->start(i + 1); ++j) {
-        right.next(static_cast<long double>(content_.data()[j]));
-      }
-      if (!scan::is_close(right, out_.data()[i], rung.float_bound.factor(length, std::max<std::int64_t>(length, 1)))) {
+      if (!scan::is_close(true_sum(i), out_.data()[i],
+                          rung.float_bound.factor(length, std::max<std::int64_t>(length, 1)))) {
         return i;
       }
     }

@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "core/guest.hpp"
 #include "core/problem.hpp"
 #include "cpu/pages.hpp"
+#include "cpu/parallel.hpp"
 #include "subset_sum/bitmap.hpp"
 #include "subset_sum/ladder.hpp"
 #include "subset_sum/reference.hpp"
@@ -119,6 +121,11 @@ class SubsetInstance final : public Instance {
   void fill(int which) override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
+  void run_guest(int threads, Arrays at, std::int64_t n) override { run_guest_on(now_, threads, at, n); }
+  /// A guest fills bitmaps.
+  [[nodiscard]] bool takes(const RungInfo& rung) const override {
+    return Instance::takes(rung) && (items_.fills || !is_guest(rung));
+  }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return fills_bitmap(policy.rung) ? gpu::reachable_sums_workspace(policy, items_.size(), items_.target)
                                      : gpu::WorkspaceSize{};
@@ -135,7 +142,13 @@ class SubsetInstance final : public Instance {
   void finish(int threads) override;
 
  private:
-  [[nodiscard]] bool fills_bitmap(std::string_view rung) const { return items_.fills && subset_sum::fills(rung); }
+  [[nodiscard]] bool fills_bitmap(std::string_view rung) const {
+    return items_.fills && (rung.starts_with("guest.") || subset_sum::fills(rung));
+  }
+  void run_guest_on(const Items& items, int threads, Arrays at, std::int64_t n) const {
+    guest->call<decltype(upsweep_rung_subset_sum)>(items.values.data(), n, items.target,
+                                                   static_cast<std::uint64_t*>(at[0]), threads);
+  }
   template <class AnyPolicy>
   std::string_view run_by(const AnyPolicy& policy, Arrays at, std::int64_t n);
   std::string wrong_bitmap();
@@ -207,7 +220,9 @@ std::string_view SubsetInstance::run_by(const AnyPolicy& policy, Arrays at, std:
 std::string SubsetInstance::wrong_bitmap() {
   if (!expected_.empty()) {
     const std::int64_t wrong = first_wrong(expected_, sums_.data());
-    return wrong < 0 ? "" : "wrong from sum " + std::to_string(wrong);
+    if (wrong < 0) return "";
+    return "wrong from sum " + std::to_string(wrong) +
+           (has(sums_.data(), wrong) ? ": 0 expected, 1 found" : ": 1 expected, 0 found");
   }
   const auto bytes = static_cast<std::size_t>(items_.bitmap_bytes());
   if (agreed_.size() == 0) {
@@ -253,6 +268,8 @@ std::optional<double> SubsetInstance::estimate(const RungInfo& rung) {
   part.values.resize(static_cast<std::size_t>(std::min(part.size(), kItems)));
   part.target = std::min<std::int64_t>(items_.target, kSmallTarget * 4);
   const double seconds = HostClock().seconds_of([&] {
+    void* const at[] = {sums_.data()};
+    if (is_guest(rung)) return run_guest_on(part, cpu::worker_count(0), at, part.size());
     (void)reachable_sums(par.with_rung(rung.id), part.values.data(), part.size(), part.target, sums_.data());
   });
   return seconds * items_.work() / part.work();
