@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // apps/upsweep/bench.cpp: `upsweep bench`: the studies of every problem climbed cell by cell, into one file that says all of it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +22,7 @@
 #include "climb_options.hpp"
 #include "commands.hpp"
 #include "io/output_file.hpp"
+#include "io/posix.hpp"
 #include "ladder_report.hpp"
 #include "output.hpp"
 #include "upsweep/climb.hpp"
@@ -73,15 +79,26 @@ class Plan {
 
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
   [[nodiscard]] const std::vector<int>& counts() const { return counts_; }
+  [[nodiscard]] bool uses_gpu() const {
+    return common_.device == "cuda" || (common_.device == "auto" && !gpu::devices().empty());
+  }
 
  private:
   void add(const ProblemInfo& info) {
     for (const Study& study : studies(info.name)) {
       if (options_.quick && &study != studies(info.name).data()) return;
+      if (is_of_gpus(info, study) && !uses_gpu()) continue;
       for (const Type type : types_of(info, study)) {
         for (const std::int64_t size : sizes_of(study)) add(info, study, type, size);
       }
     }
+  }
+
+  /// Whether it sets what concerns GPUs alone.
+  [[nodiscard]] static bool is_of_gpus(const ProblemInfo& info, const Study& study) {
+    return std::ranges::any_of(study.settings, [&](const Study::Value& value) {
+      return std::ranges::find(info.settings, value.setting, &SettingInfo::name)->backend == Backend::cuda;
+    });
   }
 
   /// A type for each cell; where the problem has none of its own, any.
@@ -121,14 +138,14 @@ class Plan {
       request.sizes = {size};
       name += fmt::format("/{}", size);
     }
+    if (std::ranges::find(cells_, name, &Cell::name) != cells_.end()) return;  // a length was given twice
     request.threads = study.scales ? counts_ : std::vector<int>{most_threads(counts_)};
     if (options_.quick) {
       request.round_seconds = kQuickRounds;
       request.max_seconds = std::min(request.max_seconds, kQuickMost);
     }
-    request.on_cpu = common_.device != "cuda";
-    request.on_gpu = common_.device == "cuda" || (common_.device == "auto" && !gpu::devices().empty());
-    if (study.scales) request.on_gpu = false;
+    request.on_cpu = common_.device != "cuda" && !is_of_gpus(info, study);
+    request.on_gpu = uses_gpu() && !study.scales;
     cells_.push_back({&info, &study, std::move(request), std::move(name)});
   }
 
@@ -141,6 +158,15 @@ class Plan {
 
 // ---------------------------------------------------------------------------------------------------------- the results
 
+/// " (sizes, threads)": the fields in which two objects differ.
+std::string differing(const Json& before, const Json& now) {
+  std::string names;
+  for (const auto& [name, value] : now.items()) {
+    if (before.is_object() && before.value(name, Json()) != value) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "" : fmt::format(" ({})", names);
+}
+
 /// What has been measured, in a file beside the results' own until it is whole.
 class Results {
  public:
@@ -152,6 +178,7 @@ class Results {
     all_["failures"] = Json::array();
     const io::OutputFile writable(path_, false);  // or it is known before anything is measured
     if (std::filesystem::exists(partial())) {
+      lock();
       resume();
     } else {
       write(partial());
@@ -199,11 +226,22 @@ class Results {
     write(partial());
   }
 
-  void write(const std::string& path) const {
+  void write(const std::string& path) {
     io::OutputFile file(path, false);
     const std::string text = json_text(all_) + "\n";
     file.write(text.data(), std::ssize(text));
     file.close();
+    if (path == partial()) lock();
+  }
+
+  /// Holds the partial results as this call's, until it ends in whatever way. Throws where another call has them.
+  void lock() {
+    io::Descriptor file(::open(partial().c_str(), O_RDONLY | O_CLOEXEC));
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      throw Error(Code::invalid_argument,
+                  fmt::format("{}: another upsweep bench is writing it: name another -o", partial()));
+    }
+    lock_ = std::move(file);
   }
 
   void resume() {
@@ -212,14 +250,15 @@ class Results {
     const auto has = [&](const char* part) {
       return before.is_object() && before.contains(part) && before[part].is_array();
     };
-    if (!has("cells") || !has("rows") || !has("groups") || !has("failures")) {
+    if (!has("cells") || !has("rows") || !has("groups") || !has("failures") || !is_complete(before)) {
       throw Error(Code::malformed,
                   fmt::format("{}: no results of upsweep bench: remove it, or name another -o", partial()));
     }
     for (const char* part : {"schema", "upsweep", "machine", "method"}) {
       if (before[part] == all_[part]) continue;
       throw Error(Code::invalid_argument,
-                  fmt::format("{} was begun with another {}: go on as it was begun, or remove it", partial(), part));
+                  fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), part,
+                              differing(before[part], all_[part])));
     }
     resumed_ = before["cells"].size();
     all_ = std::move(before);
@@ -228,18 +267,25 @@ class Results {
   std::string path_;
   Json all_;
   std::size_t resumed_ = 0;
+  io::Descriptor lock_;
 };
 
 Json about(const Common& common, const BenchOptions& options, const Plan& plan) {
+  Json links = Json::array();
+  for (const gpu::LinkTimes& link : plan.uses_gpu() ? measure_links() : std::vector<gpu::LinkTimes>()) {
+    links.push_back(link_json(link));
+  }
   return {{"schema", 1},
           {"upsweep", UPSWEEP_VERSION},
           {"machine", machine_json()},
+          {"links", links},
           {"method",
            {{"device", common.device},
+            {"problems", options.problems},
             {"quick", options.quick},
             {"sizes", options.sizes},
             {"threads", plan.counts()},
-            {"max_seconds", options.max_seconds},
+            {"max_seconds", std::isfinite(options.max_seconds) ? Json(options.max_seconds) : Json()},
             {"clock", "steady_clock; events on a GPU"},
             {"rounds", "all rungs and a copy in turn, after one that is not counted; the median of up to 31"}}}};
 }
@@ -271,10 +317,15 @@ void measure(const Plan& plan, Results& results, bool quiet) {
   double done = 0;
   const auto climbed = [](const Cell& cell,
                           const ClimbProgress& say) -> std::pair<std::vector<Group>, std::optional<Error>> {
+    const Error no_memory(Code::out_of_memory, "not enough memory");
     try {
       return {climb(cell.request, say), std::nullopt};
     } catch (const Error& error) {
       return {{}, error};
+    } catch (const std::bad_alloc&) {
+      return {{}, no_memory};
+    } catch (const std::length_error&) {  // of a vector
+      return {{}, no_memory};
     }
   };
   for (const Cell* cell : left) {
@@ -300,12 +351,16 @@ std::string summary(const Json& all, const std::string& path, std::size_t resume
   if (resumed > 0) text += fmt::format("  {} of {} cells were there from before\n", resumed, all["cells"].size());
   for (const Json& row : all["rows"]) {
     if (row["status"] != "failed") continue;
-    text += fmt::format("  {} {}: {}\n", row["problem"].get<std::string>(), row["rung"].get<std::string>(),
-                        printable(row["reason"].get<std::string>()));
+    text += within_80_columns(fmt::format("  {} {}: {}", row["problem"].get<std::string>(),
+                                          row["rung"].get<std::string>(), printable(row["reason"].get<std::string>())),
+                              4) +
+            "\n";
   }
   for (const Json& failure : all["failures"]) {
-    text += fmt::format("  {} failed: {}\n", failure["cell"].get<std::string>(),
-                        printable(failure["message"].get<std::string>()));
+    text += within_80_columns(fmt::format("  {} failed: {}", failure["cell"].get<std::string>(),
+                                          printable(failure["message"].get<std::string>())),
+                              4) +
+            "\n";
   }
   return text;
 }

@@ -117,26 +117,6 @@ void require_same_machine(const Json& before, const Json& after) {
                                                   name(before), name(after)));
 }
 
-/// Whether every row and group has what is compared.
-bool is_complete(const Json& results) {
-  const auto has = [](const Json& one, std::initializer_list<const char*> strings, const char* samples) {
-    if (!one.is_object()) return false;
-    for (const char* field : strings) {
-      if (!one.contains(field) || !one[field].is_string()) return false;
-    }
-    if (!one.contains("n") || !one["n"].is_number_integer() || !one.contains(samples)) return false;
-    return one[samples].is_array() && std::ranges::all_of(one[samples], [](const Json& sample) {
-             return sample.is_number() && sample.get<double>() > 0;
-           });
-  };
-  return std::ranges::all_of(
-             results["rows"],
-             [&](const Json& row) { return has(row, {"problem", "rung", "device", "status"}, "samples_s"); }) &&
-         std::ranges::all_of(results["groups"], [&](const Json& group) {
-           return has(group, {"problem", "device"}, "copy_samples_s") && has(group, {}, "read_samples_s");
-         });
-}
-
 std::string percent(double ratio) {
   return ratio > 1 ? fmt::format("{:.0f} % slower", (ratio - 1) * 100)
                    : fmt::format("{:.0f} % faster", (1 / ratio - 1) * 100);
@@ -162,6 +142,25 @@ Json change_json(const Change& change) {
 }
 
 }  // namespace
+
+bool is_complete(const Json& results) {
+  const auto has = [](const Json& one, std::initializer_list<const char*> strings, const char* samples) {
+    if (!one.is_object()) return false;
+    for (const char* field : strings) {
+      if (!one.contains(field) || !one[field].is_string()) return false;
+    }
+    if (!one.contains("n") || !one["n"].is_number_integer() || !one.contains(samples)) return false;
+    return one[samples].is_array() && std::ranges::all_of(one[samples], [](const Json& sample) {
+             return sample.is_number() && sample.get<double>() > 0;
+           });
+  };
+  return std::ranges::all_of(
+             results["rows"],
+             [&](const Json& row) { return has(row, {"problem", "rung", "device", "status"}, "samples_s"); }) &&
+         std::ranges::all_of(results["groups"], [&](const Json& group) {
+           return has(group, {"problem", "device"}, "copy_samples_s") && has(group, {}, "read_samples_s");
+         });
+}
 
 bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
 

@@ -33,6 +33,9 @@ struct Comparison {
 /// A file of results of this version. Throws upsweep::Error: malformed, and what opening a file does.
 Json load_results(const std::string& path);
 
+/// Whether "rows" and "groups", which are arrays, have what is compared and counted.
+bool is_complete(const Json& results);
+
 /// Throws Error invalid_argument where the machines are others, or nothing was measured in both.
 Comparison compare(const Json& before, const Json& after);
 

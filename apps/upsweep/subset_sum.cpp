@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -55,7 +56,9 @@ void check_options(const Common& common, const SubsetSumOptions& options) {
   if (options.all > 0 && common.on_gpu()) {
     throw Error(Code::unsupported, "--all is searched for on the CPU: leave --device cuda and --rung cuda.* out");
   }
-  if (options.id && io::table_of(options.input).empty()) {
+  // A file that is not there is reported when it is read.
+  const bool is_there = options.input == "-" || std::filesystem::exists(options.input);
+  if (options.id && is_there && io::table_of(options.input).empty()) {
     refuse("--id '{}' needs a table: name the items as FILE:COLUMN", printable(*options.id));
   }
 }

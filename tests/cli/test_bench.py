@@ -2,6 +2,7 @@
 # tests/cli/test_bench.py: `upsweep bench`: what it measures and writes down, goes on with, and refuses; never how fast.
 import itertools
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -104,7 +105,55 @@ def test_results_of_another_run_are_not_gone_on_with(upsweep, part):
     assert part in error["message"] and "results.json.partial" in error["message"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"rows": []}', '{"schema": 1, "cells": 3}'])
+def test_other_problems_are_another_method(upsweep):
+    bench(upsweep, "partition")
+    (upsweep.folder / "results.json").rename(upsweep.folder / "results.json.partial")
+    error = upsweep.fails("invalid_argument", "bench", "scan", *SMALL, "-o", "results.json")
+    assert "another method (problems)" in error["message"]
+
+
+def test_time_without_end_can_be_gone_on_with(upsweep):
+    arguments = ("bench", "partition", *SMALL, "--max-seconds", "inf", "-o", "results.json")
+    upsweep.ok(*arguments, timeout=120)
+    (upsweep.folder / "results.json").rename(upsweep.folder / "results.json.partial")
+    assert b"2 of 2 cells were there from before" in upsweep.ok(*arguments, timeout=120)
+
+
+def test_two_calls_do_not_write_one_file(upsweep):
+    arguments = ["bench", "scan", "--sizes", "100,200,300,400,500,600", "--threads", "1", "-o", "results.json"]
+    first = subprocess.Popen([COMMAND, *arguments], cwd=upsweep.folder, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (upsweep.folder / "results.json.partial").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    second = upsweep.run(*arguments)
+    assert second.returncode == 2 and b"another upsweep bench is writing it" in second.stderr, second
+    assert first.wait(timeout=120) == 0
+    assert [path.name for path in upsweep.folder.iterdir()] == ["results.json"]
+
+
+def test_a_length_that_is_given_twice_is_measured_once(upsweep):
+    upsweep.ok("bench", "partition", "--quick", "--sizes", "1024,2^10", "--threads", "1", "-o", "r.json", timeout=120)
+    assert len(results(upsweep, "r.json")["cells"]) == 1
+
+
+def test_what_does_not_fit_memory_is_a_failure_and_the_rest_is_measured(upsweep):
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    sizes = (memory // 8, 2**40, 100)  # of int32: half of the memory for each array, far beyond, and nothing
+    arguments = ["bench", "scan", "--quick", "--sizes", ",".join(map(str, sizes)), "--threads", "1", "-o", "r.json"]
+    done = upsweep.run(*arguments, timeout=120)
+    assert done.returncode == 1 and done.stderr == b"", done
+    assert max(map(len, done.stdout.decode().splitlines())) <= 80, done.stdout
+    found = results(upsweep, "r.json")
+    assert {row["n"] for row in found["rows"]} == {100} and len(found["cells"]) == 3
+    assert [failure["code"] for failure in found["failures"]] == ["out_of_memory"] * 2
+    assert [failure["cell"].split("/")[-1] for failure in found["failures"]] == [str(n) for n in sizes[:2]]
+
+
+ROWS = '{"schema": 1, "cells": [], "groups": [], "failures": [], "rows": [3]}'
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"rows": []}', '{"schema": 1, "cells": 3}', ROWS])
 def test_results_that_are_none_are_not_gone_on_with(upsweep, content):
     upsweep.write("results.json.partial", content)
     error = upsweep.fails("malformed", "bench", "scan", *SMALL, "-o", "results.json")

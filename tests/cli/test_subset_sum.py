@@ -600,6 +600,14 @@ def test_labels(upsweep, arrow, name):
     )
 
 
+def test_labels_of_a_file_that_is_not_there(upsweep):
+    for name in ("none.csv:x", "none.txt"):
+        message = upsweep.fails("not_found", "subset-sum", name, "--target", "3", "--id", "word")["message"]
+        assert "none" in message and "needs a table" not in message
+    upsweep.write("in.txt", "3\n")
+    assert "needs a table" in upsweep.fails("invalid_argument", "subset-sum", "in.txt", "--target", "3", "--id", "word")["message"]
+
+
 def test_labels_of_every_type(upsweep, arrow):
     columns = {
         "x": [1, 2, 4],
