@@ -8,6 +8,7 @@ set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS ${python_modules} LIBRARY DESTINATION upsweep COMPONENT python)
 set_target_properties(${python_modules} PROPERTIES INSTALL_RPATH "$ORIGIN/lib;$ORIGIN/../pyarrow")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_core.pyi" DESTINATION upsweep COMPONENT python)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_report/cards.json" DESTINATION upsweep/_report COMPONENT python)
 
 # The command finds pyarrow's Arrow where pip puts it: beside this package.
 install(TARGETS upsweep_command RUNTIME DESTINATION upsweep/bin COMPONENT python)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/ladders.cpp: the ladders of all problems, and climbs, as lists of dictionaries.
+// bindings/ladders.cpp: the ladders of all problems, and climbs, as lists of dictionaries; this machine, and its limits.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,10 +10,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "upsweep/climb.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/ladder.hpp"
+#include "upsweep/machine.hpp"
 
 namespace nb = nanobind;
 
@@ -142,12 +144,44 @@ nb::list climb(const std::string& problem, const std::vector<std::int64_t>& size
   return records;
 }
 
+/// As `upsweep bench` describes it, without the GPUs.
+nb::dict machine() {
+  const Machine& here = upsweep::machine();
+  nb::dict entry;
+  entry["cpu"] = here.cpu;
+  entry["threads"] = here.threads;
+  entry["simd"] = text(name(here.isa));
+  entry["l2_bytes"] = here.l2_bytes;
+  entry["l3_bytes"] = here.l3_bytes;
+  entry["memory_bytes"] = here.memory_bytes;
+  return entry;
+}
+
+/// What no scan can beat: all bytes of one array copied into another of the same size.
+void copy_bytes(nb::handle to, nb::handle source) {
+  const Elements out = elements_of(to, "to");
+  const Elements in = elements_of(source, "source");
+  if (!out.is_writable || out.length * out.size != in.length * in.size)
+    throw nb::value_error("to: an array that may be written, of as many bytes as the source, is needed");
+  const nb::gil_scoped_release released;
+  upsweep::copy_bytes(out.data, in.data, in.length * in.size);
+}
+
+std::uint64_t read_bytes(nb::handle source) {
+  const Elements in = elements_of(source, "source");
+  const nb::gil_scoped_release released;
+  return upsweep::read_bytes(in.data, in.length * in.size);
+}
+
 }  // namespace
 
 void define_ladders(nb::module_& module) {
   module.def("problems", &problems);
   module.def("climb", &climb, nb::arg("problem"), nb::arg("sizes"), nb::arg("types"), nb::arg("settings"),
              nb::arg("rung"), nb::arg("max_seconds"), nb::arg("on_cpu"), nb::arg("on_gpu"), nb::arg("threads"));
+  module.def("machine", &machine);
+  module.def("copy_bytes", &copy_bytes, nb::arg("to"), nb::arg("source"));
+  module.def("read_bytes", &read_bytes, nb::arg("source"));
 }
 
 }  // namespace upsweep::python

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_report/drawings.py: which model of an algorithm is drawn beside which rung, run on a few elements.
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import folds, offsets, scans, sums
+from .machine import Trace, bank_conflicts, idle
+
+BANKS = 8  # of the shared memory that is drawn; a GPU has 32
+
+_NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
+_OFFSETS = [0, 9, 10, 11, 12]
+_SHORT_LISTS = [0, 4, 5, 6, 8, 8, 10, 11, 12]
+_STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
+_ITEMS, _TARGET = [3, 5, 2, 6], 15
+
+
+def _add(left: int, right: int) -> int:
+    return left + right
+
+
+DOCUMENTS = "documents"  # stands for a problem where a document's algorithm is no rung
+
+# By problem and rung. Rungs of libraries have none: what they do inside is theirs.
+_MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
+    DOCUMENTS: {"hillis_steele_in_place": lambda: scans.hillis_steele_in_place(_NUMBERS[:8], _add)},
+    "scan": {
+        "cpu.serial": lambda: scans.serial(_NUMBERS, _add),
+        "cpu.threads": lambda: scans.two_passes(_NUMBERS, _add),
+        "cpu.simd_threads": lambda: scans.two_passes(_NUMBERS, _add),
+        "cpu.chained": lambda: scans.chained(_NUMBERS, _add),
+        "cpu.lookahead": lambda: scans.lookahead(_NUMBERS, _add),
+        "cuda.one_thread": lambda: scans.serial(_NUMBERS, _add),
+        "cuda.turn_taking": lambda: scans.turn_taking(_NUMBERS, _add),
+        "cuda.hillis_steele": lambda: scans.hillis_steele(_NUMBERS, _add),
+        "cuda.hillis_steele_global": lambda: scans.hillis_steele(_NUMBERS, _add),
+        "cuda.hillis_steele_blocks": lambda: scans.hillis_steele_blocks(_NUMBERS, _add),
+        "cuda.blelloch": lambda: scans.blelloch(_NUMBERS, _add),
+        "cuda.shuffle": lambda: scans.shuffle(_NUMBERS, _add),
+        "cuda.lookback": lambda: scans.lookback(_NUMBERS, _add),
+        "cuda.lookahead": lambda: scans.lookahead(_NUMBERS, _add),
+    },
+    "reduce": {"cuda.shuffle": lambda: folds.shuffle_rows(_NUMBERS, _add)},
+    "aggregate": {
+        "cuda.interleaved": lambda: folds.interleaved(_NUMBERS, _add),
+        "cuda.sequential": lambda: folds.sequential(_NUMBERS, _add),
+        "cuda.unrolled": lambda: folds.unrolled(_NUMBERS, _add),
+        "cuda.two_loads": lambda: folds.two_loads(_NUMBERS, _add),
+        "cuda.shuffle": lambda: folds.shuffle_strides(_NUMBERS, _add),
+    },
+    "ragged": {
+        "cpu.serial": lambda: offsets.serial(_STARTS, _STOPS),
+        "cuda.one_thread": lambda: offsets.serial(_STARTS, _STOPS),
+        "cuda.turn_taking": lambda: offsets.turn_taking(_STARTS, _STOPS),
+        "cuda.hillis_steele_global": lambda: offsets.hillis_steele(_STARTS, _STOPS),
+        "cuda.hillis_steele_blocks": lambda: offsets.hillis_steele_blocks(_STARTS, _STOPS),
+    },
+    "segmented": {
+        "cpu.serial": lambda: folds.lists_by_one(_OFFSETS, _NUMBERS[:12], _add),
+        "cpu.shares": lambda: folds.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.thread_per_list": lambda: folds.lists_by_threads(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.shares": lambda: folds.lists_by_shares(_OFFSETS, _NUMBERS[:12], _add),
+    },
+    "subset-sum": {
+        "cpu.table": lambda: sums.table(_ITEMS, _TARGET),
+        "cpu.bits": lambda: sums.bits(_ITEMS, _TARGET),
+        "cpu.meet_in_the_middle": lambda: sums.meet_in_the_middle(_ITEMS, _TARGET),
+        "cuda.array_ops": lambda: sums.table_by_operations(_ITEMS, _TARGET),
+        "cuda.column": lambda: sums.table_by_threads(_ITEMS, _TARGET),
+        "cuda.agglomerated": lambda: sums.table_by_threads(_ITEMS, _TARGET, each=4),
+        "cuda.bits": lambda: sums.bits_by_threads(_ITEMS, _TARGET),
+    },
+}
+
+
+def drawing(problem: str, rung: str) -> dict[str, Any] | None:
+    """What the page steps through: the arrays at first, and for each step its moves, who rests, and the arrays after it."""
+    model = _MODELS.get(problem, {}).get(rung)
+    if model is None:
+        return None
+    trace = model()
+    return {
+        "threads": trace.threads,
+        "arrays": trace.arrays,
+        "result": trace.result,
+        "steps": [
+            {
+                "text": step.text,
+                "moves": [[move.thread, move.sources, move.target] for move in step.moves],
+                "idle": idle(step, trace.threads),
+                "waiting": step.waiting,
+                "turns": bank_conflicts(step, "shared", BANKS) if "shared" in trace.arrays else None,
+                "arrays": step.arrays,
+            }
+            for step in trace.steps
+        ],
+    }
+
+
+def drawn() -> list[tuple[str, str]]:
+    """The rungs that have a drawing."""
+    return [(problem, rung) for problem, rungs in _MODELS.items() if problem != DOCUMENTS for rung in rungs]

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_report/figures.py: the charts of a problem, as plotly draws them: time, fraction of the limit, speed-up, scaling, roofline.
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from .results import Row
+
+# Colours that people with any colour vision tell apart (Okabe and Ito), and enough of them: rungs beyond repeat them, dashed.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
+DASHES = ("solid", "dash", "dot")
+
+
+class Chart(NamedTuple):
+    """What there is to choose from, and plotly's figure for each choice."""
+
+    title: str
+    text: str
+    choices: dict[str, dict[str, Any]]
+
+
+def charts(rows: list[Row]) -> list[Chart]:
+    """All charts of a problem for which something was measured."""
+    base = _times_of_first_rungs(rows)
+
+    def gain(row: Row) -> float | None:
+        first = base.get(_case(row))
+        return first / row.seconds if first and row.seconds else None
+
+    made = [
+        _over_sizes(
+            rows,
+            "Time",
+            "How long each rung takes, by length; both axes are logarithmic. The band is from the lower to the upper quartile.",
+            lambda row: row.seconds,
+            {"title": {"text": "seconds"}, "type": "log"},
+            band=True,
+        ),
+        _over_sizes(
+            rows,
+            "Fraction of the limit",
+            "Bytes that must be moved, by the rate of a copy of as many in the same rounds; of aggregate, of a read. "
+            "In a cache a copy is faster, and so is the limit.",
+            lambda row: row.of_limit,
+            {"title": {"text": "of the limit"}, "rangemode": "tozero"},
+        ),
+        _over_sizes(
+            rows,
+            "Speed-up",
+            "Over the first rung of the ladder, at the lengths at which that one was timed: it is skipped where it would take too long.",
+            gain,
+            {"title": {"text": "times"}, "type": "log"},
+        ),
+        _over_threads(rows),
+        _roofline(rows),
+    ]
+    return [chart for chart in made if chart.choices]
+
+
+def _style(number: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "dash": DASHES[number // len(COLOURS) % len(DASHES)],
+    }
+
+
+def _by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """Rows by a key, in the order that the keys come."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def _place(row: Row) -> str:
+    parts = [row.place, row.type, *([row.input] if row.input else [])]
+    return ", ".join(parts)
+
+
+def _case(row: Row) -> tuple[str, str, str, int]:
+    return row.problem, row.study, _place(row), row.n
+
+
+def _times_of_first_rungs(rows: list[Row]) -> dict[tuple[str, str, str, int], float]:
+    """Of each case: how long the lowest step takes, of all that there are at its place. Rows are in the order of the ladder."""
+    steps = [row for row in rows if row.kind == "step"]
+    firsts: dict[tuple[str, str], str] = {}
+    for row in steps:
+        firsts.setdefault((row.problem, row.place), row.rung)
+    return {_case(row): row.seconds for row in steps if row.seconds and row.rung == firsts[row.problem, row.place]}
+
+
+def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "xaxis": {"automargin": True, **x, "title": {"standoff": 4, **x.get("title", {})}},
+        "yaxis": {"automargin": True, **y},
+        "legend": {"orientation": "h", "y": -0.3},
+        "margin": {"l": 50, "r": 10, "t": 34, "b": 10},
+        "hovermode": "closest",
+    }
+
+
+def _over_sizes(
+    rows: list[Row], title: str, text: str, value: Callable[[Row], float | None], axis: dict[str, Any], band: bool = False
+) -> Chart:
+    choices = {}
+    timed = [row for row in rows if row.study in ("sizes", "lists") and value(row) is not None]
+    for place, there in _by(timed, _place).items():
+        if len({row.n for row in there}) < 2:
+            continue
+        traces = []
+        for number, (rung, of_rung) in enumerate(_by(there, lambda row: row.rung).items()):
+            points = sorted({row.n: row for row in of_rung}.values(), key=lambda row: row.n)
+            traces.append(_line(rung, [p.n for p in points], [value(p) for p in points], number))
+            if band and all(p.spread for p in points):
+                traces.append(_band(rung, points, number))
+        choices[place] = {"data": traces, "layout": _layout({"title": {"text": "elements"}, "type": "log"}, axis)}
+    return Chart(title, text, choices)
+
+
+def _line(name: str, x: list[Any], y: list[Any], number: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "legendgroup": name,
+        "x": x,
+        "y": y,
+        "line": {**_style(number), "width": 2},
+        "marker": {"size": 5},
+    }
+
+
+def _band(name: str, points: list[Row], number: int) -> dict[str, Any]:
+    spreads = [point.spread or (0, 0) for point in points]
+    sizes = [point.n for point in points]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "legendgroup": name,
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "x": sizes + sizes[::-1],
+        "y": [low for low, _ in spreads] + [high for _, high in reversed(spreads)],
+        "fill": "toself",
+        "opacity": 0.25,
+        "line": {"width": 0, "color": _style(number)["color"]},
+    }
+
+
+def _over_threads(rows: list[Row]) -> Chart:
+    choices = {}
+    timed = [row for row in rows if row.study == "threads" and row.seconds and row.threads]
+    for (place, n), there in _by(timed, lambda row: (_place(row), row.n)).items():
+        traces = []
+        for number, (rung, of_rung) in enumerate(_by(there, lambda row: row.rung).items()):
+            points = sorted({row.threads: row for row in of_rung}.values(), key=lambda row: row.threads)
+            if len(points) > 1:
+                traces.append(_line(rung, [p.threads for p in points], [points[0].seconds / p.seconds for p in points], number))
+        if traces:
+            counts = sorted({row.threads for row in there})
+            ideal = [count / counts[0] for count in counts]
+            traces.append({**_line("as many times as threads", counts, ideal, 6), "mode": "lines", "opacity": 0.5})
+            choices[f"{place}, {n:,}"] = {
+                "data": traces,
+                "layout": _layout(
+                    {"title": {"text": "threads"}, "type": "log", "dtick": 0.30103}, {"title": {"text": "times"}, "type": "log"}
+                ),
+            }
+    return Chart("Scaling", "How many times as fast with more threads, over the fewest that were measured.", choices)
+
+
+def _roofline(rows: list[Row]) -> Chart:
+    """The longest input of each rung: what it moves in a second against the line that the memory draws."""
+    choices = {}
+    timed = [row for row in rows if row.study == "sizes" and row.rate and row.limit]
+    for place, there in _by(timed, _place).items():
+        longest = [max(of_rung, key=lambda row: row.n) for of_rung in _by(there, lambda row: row.rung).values()]
+        roof = max(longest, key=lambda row: row.n).limit / 1e9  # of shorter ones, in a cache, it is the cache's
+        sizes = {row.rung: row for row in longest}
+        bars = {
+            "type": "bar",
+            "orientation": "h",
+            "x": [row.rate / 1e9 for row in longest],
+            "y": [f"{name}, {row.n:,}" for name, row in sizes.items()],
+            "marker": {"color": [_style(number)["color"] for number in range(len(longest))]},
+            "text": [f"{row.of_limit:.0%}" for row in longest],
+            "textposition": "auto",
+        }
+        layout = _layout({"title": {"text": "GB/s"}}, {"autorange": "reversed"})
+        layout["shapes"] = [
+            {"type": "line", "x0": roof, "x1": roof, "yref": "paper", "y0": 0, "y1": 1, "line": {"dash": "dash"}}
+        ]
+        layout["annotations"] = [
+            {"x": roof, "y": 1, "yref": "paper", "text": "the memory", "showarrow": False, "xanchor": "right"}
+        ]
+        choices[place] = {"data": [bars], "layout": layout}
+    text = (
+        "These problems do so little with each byte that the memory is the roof: bytes that must be moved in a second, at the longest "
+        "input of each rung, against what a copy moves."
+    )
+    return Chart("Roofline", text, choices)
+
+
+def plain_line(name: str, x: list[Any], y: list[Any], number: int, dash: str = "solid") -> dict[str, Any]:
+    """A line among others; the same number is the same colour."""
+    line = _line(name, x, y, number)
+    return {**line, "line": {**line["line"], "dash": dash}, "marker": {"size": 5 if dash == "solid" else 3}}
+
+
+def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: bool) -> dict[str, Any]:
+    """Bars side by side, of each name and value of each series."""
+    data = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": [what for what, _ in values],
+            "y": [value for _, value in values],
+            "marker": {"color": _style(number)["color"]},
+        }
+        for number, (name, values) in enumerate(series)
+    ]
+    return {"data": data, "layout": layout_of("", title, y_type="log" if log else "linear")}
+
+
+def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:
+    """From when to when (seconds) what happened in which lane, the first lane at the top."""
+    data = []
+    for number, what in enumerate(dict.fromkeys(what for _, what, _, _ in lanes)):
+        own = [(lane, begin, end) for lane, kind, begin, end in lanes if kind == what]
+        data.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": what,
+                "y": [lane for lane, _, _ in own],
+                "base": [begin * 1e3 for _, begin, _ in own],
+                "x": [(end - begin) * 1e3 for _, begin, end in own],
+                "marker": {"color": _style(number)["color"]},
+            }
+        )
+    layout = layout_of("milliseconds", "")
+    layout["yaxis"]["autorange"] = "reversed"
+    return {"data": data, "layout": {**layout, "barmode": "overlay"}}
+
+
+def layout_of(x: str, y: str, x_type: str | None = None, y_type: str | None = None) -> dict[str, Any]:
+    def axis(title: str, kind: str | None) -> dict[str, Any]:
+        return {"title": {"text": title}, **({"type": kind} if kind else {})}
+
+    return _layout(axis(x, x_type), axis(y, y_type))
+
+
+def groups_of(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows of a table by where they were measured."""
+    ordered = sorted(rows, key=lambda row: (_place(row), row.n))
+    return [(place, list(there)) for place, there in groupby(ordered, _place)]

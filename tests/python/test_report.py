@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_report.py: the report: what it refuses, what is in it, and how a browser shows it.
+import html.parser
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import upsweep
+from upsweep._report import drawings, results
+
+pytest.importorskip("plotly")
+pytest.importorskip("jinja2")
+
+from upsweep.__main__ import main
+from upsweep._report import documents, figures, page
+
+SIZES = (1024, 16384, 262144)
+SEVEN = "Figure 7: parallel on the GPU, and the CPU"
+PUBLISHED = 13  # figures of documents, without those that only a GPU gives
+
+
+def made_row(problem, rung, n, threads=2, study="sizes", **other):
+    seconds = n * (3e-9 if rung == "cpu.serial" else 1e-9) / threads
+    return {
+        "problem": problem, "study": study, "rung": rung, "idea": "", "kind": "step", "type": "int32", "n": n,
+        "threads": threads, "device": "cpu", "input": None, "host_resident": False, "status": "verified", "reason": None,
+        "median_s": seconds, "samples_s": [seconds * f for f in (0.9, 1, 1.1)], "bytes": 8.0 * n,
+        "gbps": 8 * n / seconds / 1e9, "fraction_of_copy": 0.5, "fraction_of_read": None, "speedup": 3.0, **other,
+    }  # fmt: skip
+
+
+def made_group(problem, n, study="sizes"):
+    return {
+        "problem": problem, "study": study, "type": "int32", "n": n, "threads": 2, "device": "cpu", "input": None,
+        "host_resident": False, "copy_gbps": 20.0, "read_gbps": 0.0, "copy_samples_s": [1e-6], "read_samples_s": [],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def made():
+    rows = [made_row(p, r, n) for p in ("scan", "segmented") for r in ("cpu.serial", "cpu.chained") for n in SIZES]
+    rows += [made_row("scan", "cpu.chained", 1 << 20, threads, "threads") for threads in (1, 2, 4)]
+    rows.append(made_row("scan", "cpu.simd", 1024, status="skipped", reason="estimated 71 s", median_s=None))
+    rows.append(made_row("scan", "cpu.threads", 1024, status="failed", reason="wrong from index <7> & on", median_s=None))
+    return {
+        "schema": 1, "upsweep": "0.1.0", "machine": {"cpu": "A <fast>  CPU", "threads": 4, "simd": "avx2"},
+        "method": {"rounds": "in turn"}, "cells": ["scan/sizes"], "rows": rows,
+        "groups": [made_group(p, n) for p in ("scan", "segmented") for n in SIZES],
+        "failures": [{"cell": "take/sizes", "problem": "take", "study": "sizes", "code": "out_of_memory", "message": "no <memory>"}],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def report(made, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    out = tmp_path / "report.html"
+    assert main(["report", str(tmp_path / "results.json"), "-o", str(out)]) == 0
+    return out
+
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+@pytest.mark.parametrize(
+    "spoil, message",
+    [
+        (lambda text: text[:-500], "cut short"),
+        (lambda text: "[]", "no results"),
+        (lambda text: '{"schema": 1, "rows": []}', "no results"),
+        (lambda text: text.replace('"schema": 1', '"schema": 2', 1), "schema 2"),
+        (lambda text: text.replace('"rung"', '"ladder"'), "without what it must have"),
+        (lambda text: text.replace('"machine"', '"maschine"'), "without what it must have"),
+        (lambda text: text.replace('"speedup": 3.0', '"speedup": NaN', 1), "NaN is no number"),
+        (lambda text: text.replace('"bytes": 8192.0', '"bytes": Infinity', 1), "Infinity is no number"),
+        (lambda text: text.replace('"speedup": 3.0', '"speedup": 1e400', 1), "1e400 is no number"),
+        (lambda text: text.replace('"speedup": 3.0', '"speedup": 3.0, "timeline": [{"what": "send"}]', 1), "stream"),
+        (lambda text: text.replace('"schema": 1', '"schema": 1, "links": [{"allocation_s": 1}]', 1), "to_device_pageable_s"),
+        (lambda text: text.replace('"copy_gbps": 20.0', '"copy_gbps": 1' + "0" * 400, 1), "too large"),
+        (lambda text: text.replace('"n": 1024', '"n": null', 1), "n is null"),
+        (lambda text: text.replace('"n": 1024', '"n": "many"', 1), 'n is "many"'),
+        (lambda text: text.replace('"study": "sizes"', '"study": []', 1), "study is []"),
+        (lambda text: text.replace('"status": "verified"', '"status": "fine"', 1), 'status is "fine"'),
+        (lambda text: re.sub(r'"samples_s": \[[^]]*\]', '"samples_s": ["1"]', text, count=1), "samples_s is"),
+        (lambda text: re.sub(r'"samples_s": \[[^]]*\]', '"samples_s": null', text, count=1), "samples_s is null"),
+        (lambda text: text.replace('"simd": "avx2"', '"sind": "avx2"'), "simd"),
+        (lambda text: text.replace('"rounds": "in turn"', '"rounded": 1'), "rounds"),
+        (lambda text: text.replace('"cell": "take/sizes"', '"sell": 1'), "cell"),
+        (lambda text: text.replace('"copy_gbps": 20.0', '"copy_gbps": "fast"', 1), "copy_gbps"),
+        (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "kernels": [{"name": "fold"}]', 1), "launches"),
+        (lambda text: text.replace('"simd": "avx2"', '"simd": "avx2", "gpus": [{}]'), "name"),
+        (lambda text: "[" * 100000, "no JSON"),
+        (lambda text: '{"schema": ' + "1" * 5000 + "}", "no JSON"),
+    ],
+)
+def test_what_are_no_results_is_refused(made, tmp_path, capsys, spoil, message):
+    path = tmp_path / "results.json"
+    path.write_text(spoil(json.dumps(made)))
+    assert main(["report", str(path), "-o", str(tmp_path / "report.html")]) == 1
+    said = capsys.readouterr().err
+    assert message in said and "results.json" in said and said.count("\n") == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["results.json"], "nothing half-written is left"
+
+
+def test_files_that_cannot_be_read_or_written(made, tmp_path, capsys):
+    assert main(["report", str(tmp_path / "none.json")]) == 3
+    assert "none.json" in capsys.readouterr().err
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    assert main(["report", str(tmp_path / "results.json"), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
+    assert capsys.readouterr().err.startswith("upsweep: ")
+
+
+def test_the_page_is_anybodys_file(made, tmp_path, capsys):
+    path, out, link = tmp_path / "results.json", tmp_path / "report.html", tmp_path / "link.html"
+    path.write_text(json.dumps(made))
+    mask = os.umask(0o022)
+    try:
+        assert main(["report", str(path), "-o", str(out)]) == 0
+    finally:
+        os.umask(mask)
+    assert out.stat().st_mode & 0o777 == 0o644
+    out.chmod(0o664)
+    link.symlink_to(out)
+    assert main(["report", str(path), "-o", str(link)]) == 0
+    assert link.is_symlink() and out.stat().st_mode & 0o777 == 0o664
+    assert main(["report", str(path), "-o", str(tmp_path)]) == 3
+    assert f"{tmp_path}: is a folder" in capsys.readouterr().err
+    assert main(["report", str(path), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
+    assert f"upsweep: {tmp_path / 'nowhere' / 'r.html'}: No such file" in capsys.readouterr().err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.html", "report.html", "results.json"]
+
+
+def test_a_report_that_is_stopped_leaves_the_old_page(made, tmp_path, capsys, monkeypatch):
+    path, out = tmp_path / "results.json", tmp_path / "report.html"
+    path.write_text(json.dumps(made))
+    out.write_text("the old page")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    assert main(["report", str(path), "-o", str(out)]) == 130
+    assert out.read_text() == "the old page" and "stopped" in capsys.readouterr().err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["report.html", "results.json"]
+
+
+def test_rows_say_what_they_are_worth(made, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    rows = results.load(tmp_path / "results.json").rows
+    first = rows[0]
+    assert first.rate == pytest.approx(8 * first.n / first.seconds) and first.of_limit == pytest.approx(0.5)
+    assert first.spread[0] < first.seconds < first.spread[1]
+    skipped = next(row for row in rows if row.status == "skipped")
+    assert (skipped.seconds, skipped.rate, skipped.of_limit, skipped.spread) == (None, None, None, None)
+
+
+def test_an_h200_is_beside_what_has_no_gpu(made, tmp_path):
+    kept = results.recorded()
+    assert kept and all(row.status != "failed" for each in kept for row in each.rows)
+    assert any(row.details.get("kernels") for each in kept for row in each.rows)
+    path, out = tmp_path / "results.json", tmp_path / "report.html"
+    path.write_text(json.dumps(made))
+    assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" in out.read_text()
+    path.write_text(json.dumps({**made, "rows": [{**row, "device": "Some GPU"} for row in made["rows"]]}))
+    assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" not in out.read_text()
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
+
+
+def test_charts_have_every_rung_that_was_timed(made, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    rows = [row for row in results.load(tmp_path / "results.json").rows if row.problem == "scan"]
+    charts = {chart.title: chart for chart in figures.charts(rows)}
+    assert list(charts) == ["Time", "Fraction of the limit", "Speed-up", "Scaling", "Roofline"]
+    (place,) = charts["Time"].choices
+    lines = [line for line in charts["Time"].choices[place]["data"] if line["mode"] == "lines+markers"]
+    assert [line["name"] for line in lines] == ["cpu.serial", "cpu.chained"]
+    assert lines[0]["x"] == list(SIZES) and lines[0]["y"] == [row.seconds for row in rows if row.rung == "cpu.serial"]
+    (scaling,) = charts["Scaling"].choices.values()
+    assert scaling["data"][0]["x"] == [1, 2, 4] and scaling["data"][0]["y"] == pytest.approx([1, 2, 4])
+
+
+# ----------------------------------------------------------------------------------------------------------- documents
+
+
+def results_of(tmp_path, made, rows=(), **other):
+    (tmp_path / "documents.json").write_text(json.dumps({**made, "rows": list(rows), "groups": [], **other}))
+    return results.load(tmp_path / "documents.json")
+
+
+def test_what_was_published_is_drawn_where_nothing_was_measured():
+    charts = {chart.title: chart.choices for chart in documents.charts([])}
+    for title, length in (("Figure 5: one thread, threads in turn, and the CPU", 600), ("Scans by length", 8)):
+        (figure,) = charts[title].values()
+        assert [len(line["x"]) for line in figure["data"]] == [length] * len(figure["data"]), title
+    (sums,) = charts["Subset sums"].values()
+    assert dict(zip(sums["data"][0]["x"], sums["data"][0]["y"], strict=True))["sequential"] == pytest.approx(0.274534)
+    assert "Timeline of one stream and of several" not in charts
+
+
+def test_documents_are_beside_what_was_measured(made, tmp_path):
+    rows = [made_row("ragged", rung, n, study="das2020", device="A GPU") | {"median_s": seconds, "samples_s": [seconds]}
+            for rung, factor in (("cuda.thrust", 2e-9), ("cuda.hillis_steele_blocks", 3e-9))
+            for n in (10, 25010) for seconds in [factor * n]]  # fmt: skip
+    span = {"what": "send", "stream": 3, "begin_s": 0.001, "end_s": 0.003}
+    rows.append(made_row("aggregate", "cuda.occupancy", 6001215, study="balkesen2012-streams", transfer="streams",
+                         transfer_s=0.5, kernel_s=0.25, timeline=[span]))  # fmt: skip
+    link = dict.fromkeys(
+        ("allocation_s", "to_device_pageable_s", "to_device_pinned_s", "to_host_pageable_s", "to_host_pinned_s"), 0.01
+    )
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows, links=[link])])}
+    eight = charts["Figure 8: Thrust, and Hillis–Steele by hand"]
+    assert "between 0.05 and 3.97 times Thrust's time, 0.78 times" in eight.text and "1.50 times Thrust's time." in eight.text
+    assert "above 242,010, 8.7 times less at 599,010; of 10 lists it takes 237 times as long" in charts[SEVEN].text
+    assert "0.3 times at 1,000,000, 2.2 times at 10,000,000, 1.5 times at 100,000,000" in charts["Scans by length"].text
+    (figure,) = eight.choices.values()
+    assert [line["name"] for line in figure["data"] if line["name"].endswith("here")] == [
+        "cuda.thrust, here",
+        "cuda.hillis_steele_blocks, here",
+    ]
+    (copies,) = charts["SELECT SUM, the copies"].choices.values()
+    assert copies["data"][-1]["name"] == "columns sent: streams, here" and copies["data"][-1]["y"] == [0.5]
+    (timeline,) = charts["Timeline of one stream and of several"].choices.values()
+    assert (timeline["data"][0]["y"], timeline["data"][0]["base"], timeline["data"][0]["x"]) == (["stream 4"], [1.0], [2.0])
+    (link,) = charts["Bandwidth test"].choices.values()
+    assert [bar["name"] for bar in link["data"]] == ["published", "pageable memory, here", "pinned memory, here"]
+
+
+def test_two_gpus_of_a_machine_are_two_machines(made, tmp_path):
+    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device=gpu) | {"median_s": seconds}
+            for gpu, seconds in (("A GPU", 0.25), ("B GPU", 0.5))]  # fmt: skip
+    rows.append(made_row("ragged", "cpu.serial", 10, study="das2020"))
+    seven = next(chart for chart in documents.charts([results_of(tmp_path, made, rows)]) if chart.title == SEVEN)
+    assert [place.rpartition(", ")[2] for place in seven.choices] == ["A GPU", "B GPU"]
+    here = [[line["y"] for line in each["data"] if line["name"] == "cuda.thrust, here"] for each in seven.choices.values()]
+    assert here == [[[0.25]], [[0.5]]]
+    assert all("cpu.serial, here" in [line["name"] for line in each["data"]] for each in seven.choices.values())
+
+
+def test_pinned_memory_is_the_last_variant(made, tmp_path):
+    rows = [made_row("aggregate", "cuda.occupancy", 6001215, study=f"balkesen2012-{kind}") for kind in ("pageable", "pinned")]
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
+    (total,) = charts["SELECT SUM, in all"].choices.values()
+    assert [bar["x"] for bar in total["data"][1:]] == [["occupancy"], ["occupancy", "pinned"]]
+
+
+def test_speedup_is_over_the_first_rung_or_not_drawn(made, tmp_path):
+    """At 2^18 the first rung was skipped: what bench then compares with is a later one."""
+    rows = [made_row("scan", rung, n) for n in SIZES for rung in ("cpu.serial", "cpu.chained")]
+    rows[-2].update(status="skipped", reason="estimated 71 s", median_s=None)
+    peers = [made_row("scan", "numpy.cumsum", n, kind="library") for n in SIZES]
+    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, peers + rows).rows)}
+    (lines,) = charts["Speed-up"].choices.values()
+    assert {line["name"]: (line["x"], pytest.approx(line["y"])) for line in lines["data"]} == {
+        "numpy.cumsum": (list(SIZES[:2]), [3, 3]),
+        "cpu.serial": (list(SIZES[:2]), [1, 1]),
+        "cpu.chained": (list(SIZES[:2]), [3, 3]),
+    }
+
+
+def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
+    rows = [
+        made_row("scan", "cpu.serial", 1024, fraction_of_copy=0.01),
+        made_row("scan", "cpu.chained", 1 << 28, fraction_of_copy=0.5),
+    ]
+    rows.append(made_row("scan", "cpu.serial", 512))
+    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
+    (roof,) = charts["Roofline"].choices.values()
+    longest = rows[1]["bytes"] / rows[1]["median_s"] / 0.5 / 1e9
+    assert roof["layout"]["shapes"][0]["x0"] == pytest.approx(longest)
+
+
+def test_what_the_limit_is_said_to_be():
+    """Of aggregate alone it is a read."""
+    compared = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_read")}
+    copied = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_copy")}
+    assert compared == {"aggregate"} and "reduce" in copied
+
+
+def test_documents_name_rungs_that_there_are():
+    rungs = {each["rung"] for each in upsweep.ladder()}
+    text = Path(documents.__file__).read_text(encoding="utf-8")
+    named = set(re.findall(r'"(c(?:pu|uda)\.\w+)"', text))
+    assert named and named <= rungs, named - rungs
+
+
+def test_the_ladder_comes_before_other_libraries(made, tmp_path):
+    first = [made_row("scan", "numpy.cumsum", n, kind="library") for n in SIZES]
+    peers = results_of(tmp_path, made, first)
+    ours = results_of(tmp_path, made, [made_row("scan", rung, n) for rung in ("cpu.serial", "cpu.chained") for n in SIZES])
+    (problem,) = [page._problem("scan", peers.rows + ours.rows, list(upsweep.ladder()), {})]
+    (figure,) = problem["charts"][0].choices.values()
+    names = [line["name"] for line in figure["data"] if line.get("mode") == "lines+markers"]
+    assert names == ["cpu.serial", "cpu.chained", "numpy.cumsum"]
+
+
+def test_machines_are_apart(made, tmp_path):
+    first = results_of(tmp_path, made, [made_row("scan", "cpu.serial", n) for n in SIZES])
+    other = results_of(
+        tmp_path, made, [made_row("scan", "cpu.serial", n) for n in SIZES], machine={**made["machine"], "threads": 64}
+    )
+    times = next(chart for chart in figures.charts(first.rows + other.rows) if chart.title == "Time")
+    assert list(times.choices) == ["A <fast>  CPU, 4 threads, int32", "A <fast>  CPU, 64 threads, int32"]
+
+
+# ------------------------------------------------------------------------------------------------------------ drawings
+
+
+def test_every_drawing_is_of_a_rung_that_there_is():
+    rungs = {(each["problem"], each["rung"]) for each in upsweep.ladder()}
+    assert set(drawings.drawn()) <= rungs
+    for problem, rung in drawings.drawn():
+        drawn = drawings.drawing(problem, rung)
+        assert drawn["steps"] and json.loads(json.dumps(drawn))["threads"] == drawn["threads"]
+    assert drawings.drawing("scan", "cpu.std_par") is None
+    for title, problem, rung in documents.DRAWINGS:
+        assert drawings.drawing(problem, rung)["steps"], title
+
+
+def test_no_two_rungs_share_a_drawing_but_those_that_do_the_same():
+    """A model's steps are those of one algorithm: where two rungs have the same ones, it is on purpose."""
+    seen = {}
+    for problem, rung in drawings.drawn():
+        seen.setdefault((problem, json.dumps(drawings.drawing(problem, rung)["steps"])), []).append(rung)
+    assert sorted(rungs for rungs in seen.values() if len(rungs) > 1) == [
+        ["cpu.lookahead", "cuda.lookahead"],
+        ["cpu.serial", "cuda.one_thread"],  # ragged
+        ["cpu.serial", "cuda.one_thread"],  # scan
+        ["cpu.threads", "cpu.simd_threads"],
+        ["cuda.hillis_steele", "cuda.hillis_steele_global"],
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------- page
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+
+def test_the_page_needs_nothing_beside_itself(report):
+    text = report.read_text()
+    tags = Tags()
+    tags.feed(text)
+    for tag, attrs in tags.seen:
+        for name in ("src", "href"):
+            assert not attrs.get(name) or attrs[name].startswith("#"), (tag, attrs)
+    assert "A &lt;fast&gt;  CPU" in text and "no &lt;memory&gt;" in text and "index &lt;7&gt; &amp; on" in text
+    assert "estimated 71 s" in text and 'class="failed"' in text
+
+
+def test_names_in_results_are_text_and_nothing_else(made, tmp_path):
+    """In a script `<!--<script>` would hide its end, and with it the page."""
+    bad = "<!--<script>\"'><img src=x onerror=alert(1)></script>"
+    for row in made["rows"]:
+        row.update(type=bad, input=bad, reason=bad, device=bad)
+    made["rows"][0]["kernels"] = [{"name": bad, "launches": 2, "registers": 8, "shared_bytes": 0, "occupancy": 1}]
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    assert main(["report", str(tmp_path / "results.json"), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text()
+    before, _, after = text.partition('<script type="application/json" id="data">')
+    assert "<!--" not in before and "<img" not in before and "&lt;!--&lt;script&gt;" in before
+    assert "<" not in after[: after.index("</script>")]
+
+
+def contrast(a, b):
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_can_be_read_in_light_and_dark():
+    from importlib import resources
+
+    css = resources.files("upsweep._report").joinpath("page.css").read_text()
+    schemes = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{([^}]*)\}", css)]
+    assert len(schemes) == 2
+    for scheme in schemes:
+        for text, ground in itertools.product(("text", "muted", "accent", "bad"), ("ground", "panel")):
+            assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground, scheme)
+
+
+PROBE = """<script>
+addEventListener("load", () => setTimeout(() => {
+  const said = {seen: document.querySelectorAll(".plot .main-svg").length, figures: document.querySelectorAll("figure").length};
+  dispatchEvent(new Event("beforeprint"));
+  said.steps = [...document.querySelectorAll(".drawing")].map(box => {
+    const slider = box.querySelector("input"), before = box.querySelector("svg").innerHTML;
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event("input"));
+    return before !== box.querySelector("svg").innerHTML && box.querySelector("output").textContent;
+  });
+  const heading = document.querySelector("th.number"), table = heading.closest("table");
+  const column = () => [...table.tBodies[0].rows].map(row => Number(row.cells[heading.cellIndex].dataset.value));
+  heading.click();
+  said.ascending = column();
+  heading.click();
+  said.descending = column();
+  said.undrawn = [...document.querySelectorAll("figure")].filter(figure => !figure.querySelector(".main-svg")).length;
+  const plot = document.querySelector(".shapelayer path");
+  said.roof = [getComputedStyle(plot).stroke, getComputedStyle(document.body).color];
+  document.querySelectorAll("details").forEach(each => { each.open = true; });
+  said.letters = [...document.querySelectorAll(".drawing svg")].map(svg => svg.querySelector("rect").getBoundingClientRect().height);
+  said.keys = [...document.querySelectorAll(".drawing .key")].map(key => key.textContent);
+  const button = document.querySelector(".drawing button");
+  said.button = [button, button, button].map(each => { each.click(); return each.getAttribute("aria-label"); });
+  said.wider = [...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .drawing, pre, svg, .plot")).map(e => e.outerHTML.slice(0, 120));
+  said.wide = document.documentElement.scrollWidth > innerWidth;
+  said.width = innerWidth;
+  parent.postMessage(JSON.stringify(said), "*");
+}, 3000));
+</script></body>"""
+
+
+FRAME = """<!doctype html><iframe src="report.html" style="border: 0; width: {width}px; height: 29000px"></iframe>
+<script>addEventListener("message", event => {{ document.body.dataset.said = event.data; }});</script>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
+def test_a_browser_shows_it(report, width, scheme):
+    text = report.read_text()
+    figures_in_it = text.count("<figure ")
+    report.write_text(text.replace("</body>", PROBE))
+    frame = report.with_name("frame.html")  # a window is at least 500 wide
+    frame.write_text(FRAME.format(width=width))
+    done = subprocess.run(
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+         f"--blink-settings=preferredColorScheme={1 if scheme == 'light' else 0}", "--window-size=1400,30000", "--enable-logging=stderr",
+         "--virtual-time-budget=20000", f"--user-data-dir={report.parent / 'chromium'}", "--dump-dom", frame.as_uri()],
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    said = re.search(r'data-said="([^"]*)"', done.stdout)
+    assert said, done.stderr[-2000:]
+    found = json.loads(html.unescape(said[1]))
+    assert found["figures"] == figures_in_it >= 9 + PUBLISHED and found["seen"] > 0 and found["undrawn"] == 0, found
+    assert found["steps"] and all(re.fullmatch(r"(\d+) of \1", str(step)) for step in found["steps"]), found
+    assert found["ascending"] == sorted(found["ascending"]) and found["descending"] == sorted(found["ascending"], reverse=True)
+    assert (found["roof"][1] == "rgb(230, 237, 243)") == (scheme == "dark")
+    assert found["roof"][0] == found["roof"][1], "a line that is seen on light and dark ground"
+    assert len(found["keys"]) == len(found["steps"]) and any("Ring" in key for key in found["keys"])
+    assert all(15 <= height <= 40 for height in found["letters"]), "cells of 30, neither tiny nor huge"
+    assert found["button"] == ["pause", "play", "pause"]
+    assert found["width"] == width
+    assert found["wider"] == []
+    assert not found["wide"], "the page fits its window"
+
+
+def test_without_plotly_it_says_what_to_install(tmp_path, made):
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    code = "import sys; sys.modules['plotly'] = None; sys.modules['plotly.offline'] = None; from upsweep.__main__ import main; sys.exit(main(['report', 'results.json']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "pip install 'upsweep[report]'" in done.stderr
+    assert page.seconds_text(1.5e-7) == "150 ns"

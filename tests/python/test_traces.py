@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_traces.py: the models of algorithms that drawings are made of: right, in order, and free of races.
+import itertools
+
+import pytest
+from upsweep._report import folds, machine, offsets, scans, sums
+
+LETTERS = "abcdefghijklmnopqrst"
+SCANS = [getattr(scans, name) for name in (
+    "serial", "turn_taking", "hillis_steele_in_place", "hillis_steele", "hillis_steele_blocks", "blelloch", "shuffle", "two_passes", "chained",
+    "lookback", "lookahead")]  # fmt: skip
+
+
+def join(a, b):
+    """Associative, not commutative; and an error for what is not there yet."""
+    return a + b
+
+
+@pytest.mark.parametrize("scan", SCANS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17])
+def test_scans_are_right(scan, n):
+    x = list(LETTERS[:n])
+    trace = scan(x, join)
+    assert trace.final[:n] == list(itertools.accumulate(x))
+    for step in trace.steps:
+        assert step.text and all(0 <= move.thread < trace.threads for move in step.moves)
+    assert x == list(LETTERS[:n]), "the input is not written to"
+
+
+def test_depth_and_work_are_those_of_the_algorithms():
+    x = list(range(16))
+    steps = {scan.__name__: len(scan(x, int.__add__).steps) for scan in SCANS}
+    work = {
+        scan.__name__: sum(len(move.sources) > 1 for step in scan(x, int.__add__).steps for move in step.moves)
+        for scan in SCANS
+    }
+    assert steps["serial"] == steps["turn_taking"] == 16 and work["serial"] == 15
+    assert steps["hillis_steele"] == 4 and work["hillis_steele"] == 15 + 14 + 12 + 8
+    assert steps["hillis_steele_in_place"] == 8 and work["hillis_steele_in_place"] == work["hillis_steele"]
+    assert steps["blelloch"] == 7 and work["blelloch"] == 15 + 11
+    assert work["two_passes"] == 12 + 3 + 12, "scanned alone, the totals, and all but the first segment again"
+
+
+@pytest.mark.parametrize("model", [offsets.serial, offsets.turn_taking, offsets.hillis_steele, offsets.hillis_steele_blocks])
+@pytest.mark.parametrize("lengths", [[], [0], [4], [0, 0, 0], [3, 0, 4, 1, 0], [1] * 8, list(range(11))])
+def test_offsets_are_right(model, lengths):
+    starts = [100 - 7 * i for i in range(len(lengths))]  # lists anywhere
+    trace = model(starts, [start + length for start, length in zip(starts, lengths, strict=True)])
+    assert trace.final == [0, *itertools.accumulate(lengths)]
+
+
+def test_offsets_take_a_step_for_each_list_or_for_each_stride():
+    starts, stops = [0] * 16, [1] * 16
+    assert len(offsets.serial(starts, stops).steps) == len(offsets.turn_taking(starts, stops).steps) == 16
+    assert len(offsets.hillis_steele(starts, stops).steps) == 1 + 4 + 1
+
+
+def test_races_are_found():
+    model = machine.Machine(2, x=[1, 2])
+    with pytest.raises(machine.Race, match="written twice"), model.step("both"):
+        model.copy(0, ("x", 0), ("x", 1))
+        model.copy(1, ("x", 0), ("x", 1))
+    model = machine.Machine(2, x=[1, 2, 3])
+    with pytest.raises(machine.Race, match="thread 1 reads"), model.step("one writes what the other reads"):
+        model.copy(0, ("x", 0), ("x", 2))
+        model.copy(1, ("x", 1), ("x", 0))
+    with model.step("lanes of a warp may"):
+        model.shuffle(0, ("x", 0), int.__add__, ("x", 1), ("x", 0))
+        model.shuffle(1, ("x", 1), int.__add__, ("x", 0), ("x", 1))
+    with pytest.raises(IndexError, match="no thread"), model.step("nobody"):
+        model.copy(2, ("x", 0), ("x", 1))
+    with pytest.raises(IndexError, match="no position"), model.step("nowhere"):
+        model.copy(0, ("x", 3), ("x", 1))
+
+
+def test_waiting_threads_are_said_to_wait():
+    trace = scans.chained(list(range(16)), int.__add__)
+    assert [step.waiting for step in trace.steps if step.waiting] == [(1, 2, 3), (2, 3), (3,)]
+    assert not any(step.waiting for step in scans.lookahead(list(range(16)), int.__add__).steps)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17])
+def test_folds_are_right(n):
+    x = list(LETTERS[:n])
+    for fold in (folds.interleaved, folds.shuffle_rows):
+        assert fold(x, join).final[0] == LETTERS[:n], fold
+    powers = (folds.unrolled, folds.two_loads) if n in (2, 4, 8, 16) else ()
+    for fold in (folds.sequential, folds.shuffle_strides, *powers):  # in another order
+        assert sorted(fold(x, join).final[0]) == x, fold
+
+
+def test_which_threads_rest_and_which_words_collide():
+    x = list(range(16))
+
+    def conflicts(fold):
+        return [machine.bank_conflicts(step, "shared", 8) for step in fold(x, int.__add__).steps]
+
+    assert conflicts(folds.interleaved) == [2, 2, 2, 1]
+    assert conflicts(folds.sequential) == [1, 1, 1, 1]
+    for fold in (folds.interleaved, folds.sequential):
+        idle = [machine.idle(step, 16) for step in fold(x, int.__add__).steps]
+        assert idle == [list(range(working, 16)) for working in (8, 4, 2, 1)], "half of the threads never work"
+    last = folds.two_loads(x, int.__add__)
+    assert machine.idle(last.steps[0], last.threads) == []
+
+
+def test_lanes_of_a_warp_work_whether_it_is_of_use_or_not():
+    unrolled = folds.unrolled(list(range(16)), int.__add__)
+    working = [{move.thread for move in step.moves} for step in unrolled.steps]
+    assert working == [set(range(8)), {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}]
+    assert ["barrier for all" in step.text and "without" not in step.text for step in unrolled.steps] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    rows = folds.shuffle_rows(list(range(16)), int.__add__)
+    assert [len(step.moves) for step in rows.steps] == [8, 6, 4, 2] * 2 + [2, 1]
+    strides = folds.shuffle_strides(list(range(16)), int.__add__)
+    assert [len(step.moves) for step in strides.steps] == [8, 8, 6, 4, 2, 1], "shuffles once"
+
+
+def test_blocks_scan_their_tiles_before_they_know_of_each_other():
+    trace = scans.hillis_steele_blocks(list(range(16)), int.__add__)
+    assert len(trace.steps) == 2 + 1 + 2 + 1
+    for step in trace.steps[:2]:
+        for move in step.moves:
+            assert {position // 4 for _, position in move.sources} == {move.target[1] // 4}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("lengths", [[3], [0, 0], [1, 0, 5, 2], [9, 1, 1], [0, 12, 0], [2] * 6, []])
+def test_lists_are_folded_right(lengths, threads):
+    offsets = [0, *itertools.accumulate(lengths)]
+    x = list(LETTERS[: offsets[-1]])
+    expected = ["".join(x[a:b]) or None for a, b in itertools.pairwise(offsets)]
+    assert folds.lists_by_shares(offsets, x, join, threads).final == expected
+    assert folds.lists_by_ranges(offsets, x, join, threads).final == expected
+    assert folds.lists_by_one(offsets, x, join).final == expected
+    if lengths:
+        assert folds.lists_by_threads(offsets, x, join).final == expected
+
+
+def test_shares_are_equal():
+    trace = folds.lists_by_shares([0, 9, 10, 11, 12], list(range(12)), int.__add__, 4)
+    assert len(folds.lists_by_threads([0, 9, 10, 11, 12], list(range(12)), int.__add__).steps) == 9
+    assert sum("share" in step.text for step in trace.steps) == 4
+
+
+def reachable(items, target):
+    return {sum(some) for k in range(len(items) + 1) for some in itertools.combinations(items, k) if sum(some) <= target}
+
+
+@pytest.mark.parametrize("items, target", [([3, 5, 2], 10), ([1], 1), ([4, 4, 7], 15), ([9, 1, 8, 3], 21), ([2, 3], 4)])
+def test_subset_sums_are_right(items, target):
+    expected = reachable(items, target)
+    for table in (sums.table, sums.table_by_operations, sums.table_by_threads, lambda *of: sums.table_by_threads(*of, each=4)):
+        assert {total for total, possible in enumerate(table(items, target).final) if possible} == expected
+    for model, word in itertools.product((sums.bits, sums.bits_by_threads), (4, 8)):
+        words = [int(text, 2) for text in model(items, target, word).final]
+        found = {word * at + bit for at, value in enumerate(words) for bit in range(word) if value >> bit & 1}
+        assert {total for total in found if total <= target} == expected
+    a, b = sums.meet_in_the_middle(items, target).final
+    assert (a + b == target) == (target in expected)
+
+
+def test_who_fills_the_table():
+    items, target = [3, 5, 2, 6], 15
+    working = {
+        name: [{move.thread for move in step.moves} for step in trace.steps[1:]]
+        for name, trace in (
+            ("table", sums.table(items, target)),
+            ("column", sums.table_by_threads(items, target)),
+            ("agglomerated", sums.table_by_threads(items, target, each=4)),
+        )
+    }
+    assert working["table"] == [{0}] * 3
+    assert working["column"] == [set(range(16))] * 3
+    assert working["agglomerated"] == [{0, 1, 2, 3}] * 12
+    bits = sums.bits_by_threads([3, 2, 6], 15)
+    assert [len(step.moves) for step in bits.steps] == [1, 2, 3], "words that no sum is in yet are left alone"
