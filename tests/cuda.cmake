@@ -17,6 +17,8 @@ upsweep_test(cuda_combinations TIMEOUT 900 SOURCES cuda_combinations_test.cpp LI
 upsweep_test(cuda_subset_sum TIMEOUT 900 SOURCES cuda_subset_sum_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
 target_compile_options(test_cuda_custom PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
+upsweep_test(cuda_guide_cub SOURCES cuda_guide_cub_test.cu LIBS CUDA::cudart_static)
+upsweep_test(cuda_guide_thrust SOURCES cuda_guide_thrust_test.cu LIBS CUDA::cudart_static)
 upsweep_test(cuda_c_lists SOURCES cuda_c_lists_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_program SOURCES cuda_program_test.cpp LIBS CUDA::cudart_static)
 # One test of two files, each for one architecture, as a program may be built of several libraries.
@@ -33,4 +35,4 @@ upsweep_test(cuda_large_lists LABELS large TIMEOUT 3600 SOURCES cuda_large_lists
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
   cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key
-  cuda_custom cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+  cuda_custom cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -162,6 +162,7 @@ TEST_F(GpuTest, ResultsMayBeWiderThanElements) {
 
 // ---- Count, mean and sum of squared deviations (B. P. Welford, 1962; merged as by Chan, Golub and LeVeque, 1979).
 
+// [guide: moments]
 struct Moments {
   double count;
   double mean;
@@ -175,6 +176,7 @@ struct Merge {
             a.squares + b.squares + step * step * (a.count * b.count / count)};
   }
 };
+// [guide: end]
 
 TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
   const std::int64_t n = 1 << 20;
@@ -183,7 +185,9 @@ TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
   DeviceArray<Moments> from(in, 0);
   DeviceArray<Moments> to(n);
   for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+    // [guide: scan]
     inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), n, to.data(), Merge{});
+    // [guide: end]
     tests::require(cudaDeviceSynchronize());
     const auto result = to.values();
     for (std::size_t i = 0; i < result.size(); i += 997) {
@@ -193,12 +197,15 @@ TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
       EXPECT_NEAR(result[i].squares / count, (count * count - 1) / 12, 1e-9 * count * count);
     }
   }
+  // [guide: reduce]
   const Moments all = reduce(gpu::Policy{}, from.data() + 1, n - 1, in[0], Merge{});
+  // [guide: end]
   EXPECT_EQ(all.count, static_cast<double>(n));
 }
 
 // ---------------------------------------------------------------------------------------------------- operators
 
+// [guide: device alone]
 /// Saturating addition, on the device alone.
 struct DeviceOnly {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a + b < a ? ~0U : a + b; }
@@ -210,6 +217,7 @@ unsigned scan_with_lambda(const unsigned* from, std::int64_t n, unsigned* to) {
   inclusive_scan(gpu::Policy{}.with_rung("cuda.lookback"), from, n, to, saturating);
   return reduce(gpu::Policy{}, from, 100, 5U, saturating).value;
 }
+// [guide: end]
 
 TEST_F(GpuTest, OperatorsMayBeOfTheDeviceAlone) {
   const std::int64_t n = 700001;
@@ -282,8 +290,10 @@ struct TakeBest {
 
 }  // namespace
 
+// [guide: commutative]
 template <>
 inline constexpr bool is_commutative<TakeBest, Best> = true;
+// [guide: end]
 
 namespace {
 

@@ -10,6 +10,7 @@ packages=(
   libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev libsnappy-dev
   libgtest-dev librapidcheck-dev
   clang libclang-rt-dev # libFuzzer is in the latter
+  doxygen
 )
 python=/usr/bin/python3 # not the first on PATH: the .venv must outlive version managers and other environments
 
@@ -53,6 +54,7 @@ without() {
     nvidia-cuda-cccl*) echo "the CUDA build has no newer CUB to compare with" ;;
     nanobind*) echo "the Python package is not built" ;;
     pyarrow*) echo "Parquet, Arrow IPC and CSV are left out unless a system Arrow is found" ;;
+    breathe* | furo* | myst-parser* | sphinx*) echo "make docs does not work" ;;
     tpchgen-cli*) echo "the tour makes its data with a small generator of its own" ;;
     *) echo "tests written in Python are skipped" ;;
   esac

@@ -318,7 +318,7 @@ constexpr void for_each_operator(F&& f) {
 
 /// Whether op(a, b) is op(b, a), so that a GPU may fold faster, out of order. Known of the operators above on arithmetic
 /// types; a type of operators of your own says so by specialising this:
-///   template <class T> inline constexpr bool upsweep::is_commutative<MyOperator, T> = true;
+/// `template <class T> inline constexpr bool upsweep::is_commutative<MyOperator, T> = true;`
 template <class Op, class T>
 inline constexpr bool is_commutative = std::is_arithmetic_v<T> && operator_of<Op, T>() != Operator::custom;
 

@@ -162,9 +162,11 @@ class Statement {
 /// What a query comes to on some rows. Carries of a table's pieces, merged in the order of the rows, are that of the table,
 /// wherever they were computed, but for the last bits of float sums, which are rounded where pieces meet:
 ///
-///   upsweep::QueryCarry all = query.fold(upsweep::par, january);
-///   all.merge(query.carry(bytes_of_february));  // another process: query.fold(upsweep::par, february).bytes()
-///   const upsweep::Answer answer = query.answer(all);
+/// ```
+/// upsweep::QueryCarry all = query.fold(upsweep::par, january);
+/// all.merge(query.carry(bytes_of_february));  // another process: query.fold(upsweep::par, february).bytes()
+/// const upsweep::Answer answer = query.answer(all);
+/// ```
 class QueryCarry {
  public:
   ~QueryCarry();

@@ -33,6 +33,7 @@ Status sum_blocks(const detail::AggregateCall& call, cpu::SelectSum kernel, int 
     *call.out = static_cast<std::int64_t>(kernel(call.key, call.quantity, call.price, call.n, call.limit));
     return {};
   }
+  // [guide: blocks]
   std::atomic<std::uint64_t> sum{0};
   cpu::for_each_block_on(workers, call.n, kBlockRows, [&](cpu::Range range) {
     const std::uint64_t part =
@@ -41,6 +42,7 @@ Status sum_blocks(const detail::AggregateCall& call, cpu::SelectSum kernel, int 
     return kNoIndex;
   });
   *call.out = static_cast<std::int64_t>(sum.load(std::memory_order_relaxed));
+  // [guide: end]
   return {};
 }
 

@@ -135,6 +135,7 @@ class FusedWarp {
     for (int m = 0; m < 4; ++m) sum_ += left[m] * right[m];
   }
 
+  // [guide: queue]
   __device__ __forceinline__ void note(const bool (&kept)[4], const unsigned (&bits)[4], std::int64_t first) {
     const unsigned before = (1U << lane_) - 1;
 #pragma unroll
@@ -158,6 +159,7 @@ class FusedWarp {
     quantity_ = static_cast<Sum>(__ldg(call_.rows.quantity + row));
     price_ = static_cast<Sum>(__ldg(call_.rows.price + row));
   }
+  // [guide: end]
 
   const FusedCall& call_;
   std::int64_t* const queue_;
@@ -189,6 +191,7 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
     return;
   }
 
+  // [guide: last block]
   // ---- The blocks' sums, by the last block that ends.
   // Nothing orders a sum before its block's count: the last block waits for the words instead, which cost no fence.
   if (threadIdx.x == 0) {
@@ -207,6 +210,7 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
     all += published.value(0);
   }
   all = fold_block<kFusedWarps>(all, warp_sums);
+  // [guide: end]
   if (threadIdx.x != 0) return;
   *call.out = static_cast<std::int64_t>(all);
   call.workspace.control->done = 0;

@@ -6,8 +6,7 @@
 // Cost   The keys and the touched sectors; 8 bytes per 256 rows back. Work n, depth 8 + n/256 on the host.
 // Needs  Any GPU; a sum per block of scratch; a call that waits.
 // Limit  Bank conflicts: at distance s the lanes' words are 2s apart, so that up to 16 lanes want the same banks and take
-//        turns (6,223,004 times in "Exercise Session 12"); and the threads that still work are spread over all warps,
-//        every one of which stays busy. cuda.sequential adds halves instead.
+//        turns (6,223,004 times in "Exercise Session 12"). cuda.sequential adds halves instead.
 // From   selectandsum of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 ms, slower
 //        than adding up on the host.
 #include "aggregate/cuda_rows.cuh"
@@ -18,6 +17,7 @@ namespace upsweep::aggregate {
 namespace {
 
 __global__ void interleaved_select_and_sum(const DeviceRows rows, Sum* sums) {
+  // [guide: tree]
   __shared__ Sum values[kBlock];
   values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
   __syncthreads();  // all values are written
@@ -28,6 +28,7 @@ __global__ void interleaved_select_and_sum(const DeviceRows rows, Sum* sums) {
     __syncthreads();  // this level is done
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
+  // [guide: end]
 }
 
 constexpr auto launch = &launch_blocks<interleaved_select_and_sum>;

@@ -51,6 +51,7 @@ constexpr Way kWays[] = {
 };
 constexpr int kSmallest = 128;
 
+// [guide: best]
 int blocks_that_fit(const Way& way) {
   int blocks = 0;
   const bool asked = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, way.kernel, way.threads, 0) == cudaSuccess;
@@ -68,6 +69,7 @@ int best_way() {
   }
   return best;
 }
+// [guide: end]
 
 }  // namespace
 

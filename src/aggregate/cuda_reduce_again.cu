@@ -18,6 +18,7 @@ namespace {
 
 __global__ void reduce_again_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
 
+// [guide: second kernel]
 __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
   __shared__ Sum values[kBlock];
   const std::int64_t i = std::int64_t{blockIdx.x} * (2 * kBlock) + threadIdx.x;
@@ -25,6 +26,7 @@ __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
   const Sum sum = fold_unrolled<kBlock>(values);
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
+// [guide: end]
 
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);

@@ -13,11 +13,13 @@ namespace upsweep::aggregate {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
+// [guide: product]
 __global__ void simple_select(const DeviceRows rows, Sum* products) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   // The source writes for threads past the last row as well: past the end of its array unless that is rounded up.
   if (i < rows.n) products[i] = rows.product(i);
 }
+// [guide: end]
 
 Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   return leave_partials(call, call.n, [&](Sum* products) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aggregate/cuda_sequential.cu: the tree adds the upper half to the lower one: sequential addresses.
 //
-// Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighbouring words,
-//        and the threads that are done with are whole warps.
+// Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighbouring words.
 // Cost   As cuda.interleaved.
 // Needs  Any GPU; a sum per block of scratch; a call that waits. The block is a power of two.
 // Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
@@ -16,10 +15,12 @@ namespace upsweep::aggregate {
 namespace {
 
 __global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
+  // [guide: kernel]
   __shared__ Sum values[kBlock];
   values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
   fold_halves<kBlock>(values);
   if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
+  // [guide: end]
 }
 
 constexpr auto launch = &launch_blocks<sequential_select_and_sum>;

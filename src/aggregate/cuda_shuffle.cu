@@ -24,6 +24,7 @@ constexpr int kKeys = 4;      // in flight per thread
 
 __global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
   __shared__ Sum warp_sums[kWarps];
+  // [guide: rows]
   const std::int64_t step = std::int64_t{gridDim.x} * kBlock;
   Sum sum = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x; i < rows.n; i += kKeys * step) {
@@ -36,6 +37,7 @@ __global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(cons
     }
   }
   sum = fold_block<kWarps>(sum, warp_sums);
+  // [guide: end]
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 

@@ -42,6 +42,7 @@ Status run_keys(Call& call, const Policy& policy) {
   const std::int64_t n = call.keys.length;
   std::int64_t offsets[kRuns + 1] = {};
   std::int64_t count = 0;
+  // [guide: runs]
   for (std::int64_t i = 1; i <= n; ++i) {
     if (i < n && !differ(keys[i - 1], keys[i])) continue;
     offsets[++count] = i;
@@ -50,6 +51,7 @@ Status run_keys(Call& call, const Policy& policy) {
     offsets[0] = i;
     count = 0;
   }
+  // [guide: end]
   return {};
 }
 

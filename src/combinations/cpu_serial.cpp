@@ -22,6 +22,7 @@ struct Loops {
   std::vector<std::int64_t> tuple;
   std::int64_t written;
 
+  // [guide: loops]
   /// The loops from position d on, in list i.
   void from_position(std::int64_t d, std::int64_t i) {
     if (d == call.n) return write();
@@ -34,6 +35,7 @@ struct Loops {
       from_position(d + 1, i);
     }
   }
+  // [guide: end]
   void write() {
     for (std::int64_t d = 0; d < call.n; ++d) call.out[d][written] = tuple[static_cast<std::size_t>(d)];
     ++written;

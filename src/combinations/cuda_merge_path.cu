@@ -59,6 +59,7 @@ __device__ __forceinline__ Number three_of(Number b) {
 /// Numbers below this and 8 times as much are floats.
 constexpr Number kFloats = Number{1} << 20;
 
+// [guide: root]
 /// The greatest b with b choose 2, or 3, not above `number`: a root, and what it is off by in floating point.
 __device__ __forceinline__ Number greatest_two(Number number) {
   Number b = number < kFloats ? static_cast<Number>((sqrtf(static_cast<float>(8 * number + 1)) + 1) / 2)
@@ -67,6 +68,7 @@ __device__ __forceinline__ Number greatest_two(Number number) {
   while (two_of(b + 1) <= number) ++b;
   return b;
 }
+// [guide: end]
 __device__ __forceinline__ Number greatest_three(Number number) {
   // Of b - 1 the cube, less itself, is 6 times as many.
   Number b = 1 + (number < kFloats ? static_cast<Number>(cbrtf(static_cast<float>(6 * number)))

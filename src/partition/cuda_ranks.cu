@@ -60,12 +60,14 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t lower = (1U << lane) - 1;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
+    // [guide: ranks]
     const std::uint32_t bits = __shfl_sync(gpu::detail::kAllLanes, word, row);
     const int rank = __shfl_sync(gpu::detail::kAllLanes, before, row) + __popc(bits & lower);
     const std::int64_t position = own + row * 32;
     if (position < from || position >= length) continue;
     const bool is_kept = (bits >> lane & 1) != 0;
     staged[is_kept ? rank : kept + static_cast<int>(position - from) - rank] = items[row];
+    // [guide: end]
   }
   __syncthreads();
   gpu::store_run<kThreads>(staged, kept, out + begin);

@@ -38,12 +38,14 @@ template <class Offsets, class E, class Value>
 bool write_lists(const Offsets& offsets, std::int64_t n, E* out, Value value) {
   const std::int64_t end = offsets(n);
   std::int64_t start = offsets(0);
+  // [guide: lists]
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t stop = offsets(i + 1);
     if (stop < start || stop > end) return false;
     for (std::int64_t j = 0; j < stop - start; ++j) *out++ = value(i, j);
     start = stop;
   }
+  // [guide: end]
   return true;
 }
 

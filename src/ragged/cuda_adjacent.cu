@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   x[kCount] = gpu::detail::shuffle_down(x[0], 1);
   if (threadIdx.x % 32 == 31 && left > kCount) x[kCount] = bounds[first + kCount];
 
+  // [guide: differences]
   // ---- Its offsets, and whether its lists are fine.
   std::int64_t part[kCount];
   std::int64_t bad = n;
@@ -57,6 +58,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
     if (wrong && first + i < n) bad = first + i;
   }
   if (bad < n) atomicMax(first_bad, ~static_cast<unsigned long long>(bad));
+  // [guide: end]
   if (whole) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 2) {

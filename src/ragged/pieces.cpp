@@ -84,11 +84,13 @@ std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
 
 std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
   return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
+    // [guide: first bad]
     for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
       const List<T> list = list_at<T>(call_, i);
       if (list.check(call_.strict) != Code::ok || __builtin_add_overflow(before, list.length(), &before)) return i;
     }
     return kNoIndex;  // what the kernel found follows from a bad list in an earlier range
+    // [guide: end]
   });
 }
 

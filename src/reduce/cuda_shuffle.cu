@@ -38,6 +38,7 @@ __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t sha
   const std::int64_t first = block_first + warp * share;
   const std::int64_t last = first + share < n ? first + share : n;
 
+  // [guide: warps]
   // ---- Warps: 32 elements at a time.
   T total{};
   for (std::int64_t i = first; i < last; i += 32) {
@@ -47,6 +48,7 @@ __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t sha
   }
   if (lane == 0) warp_totals[warp] = total;
   __syncthreads();  // all totals are written
+  // [guide: end]
 
   // ---- The block: those of its warps that had any.
   if (warp > 0) return;

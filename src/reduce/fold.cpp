@@ -50,11 +50,13 @@ void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fo
   const auto totals = std::make_unique_for_overwrite<CarryBytes[]>(
       static_cast<std::size_t>(cpu::parts(blocks * total_bytes, CarryBytes::kSize)));
   const auto total_of = [&](std::int64_t b) { return reinterpret_cast<std::byte*>(totals.get()) + b * total_bytes; };
+  // [guide: blocks]
   cpu::for_each_block_on(workers, n, kBlock, [&](Range range) {
     fold(range, total_of(range.first / kBlock));
     return kNoIndex;
   });
   for (std::int64_t b = 0; b < blocks; ++b) use(total_of(b));
+  // [guide: end]
 }
 
 void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, int workers) {

@@ -64,6 +64,7 @@ std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pie
       const cpu::Range range = cpu::part_of(n, block, mine);
       const cpu::Range ahead = next < count ? cpu::part_of(n, block, next) : cpu::Range{0, 0};
 
+      // [guide: chain]
       // ---- Reduce: reads the block from memory and leaves it in cache.
       Pieces::Carry total;
       if (reduce_first) pieces.reduce(range, total);
@@ -85,6 +86,7 @@ std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pie
         turn.store(mine + 1, std::memory_order_release);
       }
       mine = next;
+      // [guide: end]
     }
     first_bad.add(bad);
   });

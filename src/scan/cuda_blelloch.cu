@@ -32,6 +32,7 @@ __global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) 
     x[place(i)] = element(first + i < n ? first + i : n - 1);  // past the end: nothing before depends on it
   }
 
+  // [guide: sweeps]
   // ---- Up-sweep: the last place of every subtree of 2·stride elements gets its total.
   for (int stride = 1; stride < kTileElements; stride *= 2) {
     __syncthreads();  // the level below is complete
@@ -46,6 +47,7 @@ __global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) 
     if (left + stride < kTileElements) x[place(left + stride)] = element.op(x[place(left)], x[place(left + stride)]);
   }
   __syncthreads();
+  // [guide: end]
 
   for (int i = thread; i < kTileElements && first + i < n; i += kThreads) out[first + i] = x[place(i)];
   if (totals != nullptr && thread == 0) totals[blockIdx.x] = x[place(kTileElements - 1)];

@@ -26,6 +26,7 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 
+  // [guide: warps]
   // ---- Lanes.
   T value = gpu::detail::scan_lanes(element.op, element(i < n ? i : n - 1), lane);
   if (lane == 31) warp_totals[warp] = value;
@@ -35,6 +36,7 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
   if (warp == 0) warp_totals[lane] = gpu::detail::scan_lanes(element.op, warp_totals[lane], lane);
   __syncthreads();  // and scanned
   if (warp > 0) value = element.op(warp_totals[warp - 1], value);
+  // [guide: end]
 
   if (i < n) out[i] = value;
   if (totals != nullptr && threadIdx.x == blockDim.x - 1) totals[blockIdx.x] = value;

@@ -30,6 +30,7 @@ std::int64_t list_at(const detail::SegmentedCall& call, std::int64_t bytes) {
     const std::int64_t begin = bounds.start(0);
     std::int64_t low = 0;
     std::int64_t high = call.lists.count;
+    // [guide: search]
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
       const std::int64_t elements = std::clamp<std::int64_t>(bounds.start(middle) - begin, 0, call.n);
@@ -40,6 +41,7 @@ std::int64_t list_at(const detail::SegmentedCall& call, std::int64_t bytes) {
       }
     }
     return low;
+    // [guide: end]
   });
 }
 

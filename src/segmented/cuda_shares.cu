@@ -67,6 +67,7 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
   Cut<typename R::Value> cut{kNoList, kNoList, reducer.none(), reducer.none()};
   auto total = reducer.none();
   bool began_before = i < lists.count && lists.bound(lists.starts, i) < j;
+  // [guide: walk]
   while (left > 0) {
     const std::int64_t start = lists.bound(lists.starts, i);
     const std::int64_t stop = lists.bound(lists.stops, i);
@@ -86,6 +87,7 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
     --left;
     ++i;
   }
+  // [guide: end]
   cut.part = total;
   cuts[share] = cut;
 }
@@ -98,12 +100,14 @@ __global__ void add_parts(GivenLists lists, R reducer, const Cut<typename R::Val
   const std::int64_t first = lists.bound(lists.starts, 0);
   const std::int64_t items = lists.bound(lists.starts, lists.count) - first + lists.count;
   if (share * kItems >= items) return;
+  // [guide: parts]
   const std::int64_t list = cuts[share].goes_on;
   if (list == kNoList || (share > 0 && cuts[share - 1].goes_on == list)) return;
   auto total = cuts[share].part;
   std::int64_t next = share + 1;
   for (; cuts[next].ends != list; ++next) total = reducer.merge(total, cuts[next].part);
   reducer.write(list, reducer.merge(total, cuts[next].end));
+  // [guide: end]
 }
 
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }

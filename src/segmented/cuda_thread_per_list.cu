@@ -19,6 +19,7 @@ constexpr int kThreads = 256;
 
 template <class R>
 __global__ void reduce_by_threads(GivenLists lists, const typename R::In* content, R reducer) {
+  // [guide: loop]
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= lists.count) return;
   const Extent list = lists.list(i);
@@ -28,6 +29,7 @@ __global__ void reduce_by_threads(GivenLists lists, const typename R::In* conten
     total = reducer.merge(total, reducer.of(x, j));
   }
   reducer.write(i, total);
+  // [guide: end]
 }
 
 Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {

@@ -19,12 +19,14 @@ constexpr int kWarps = 8;
 
 template <class R>
 __global__ void reduce_by_warps(GivenLists lists, Content<typename R::In> content, R reducer) {
+  // [guide: warp]
   const std::int64_t i = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (i >= lists.count) return;
   const Extent list = lists.list(i);
   const auto total = fold_lanes<32>(reducer, fold_strided<4>(reducer, content, list.start, lane, list.length, 32));
   if (lane == 0) reducer.write(i, total);
+  // [guide: end]
 }
 
 Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {

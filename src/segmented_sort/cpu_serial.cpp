@@ -23,10 +23,12 @@ void sort_elements(const Call& call, const UnitPlaces& unit) {
   auto* const sorted = static_cast<T*>(call.out);
   for (std::int64_t i = 0; i < unit.count; ++i) {
     if (unit.lengths[i] == 0) continue;  // its bounds may be anything
+    // [guide: sort]
     const T* const from = content + unit.starts[i];
     T* const to = sorted + unit.outs[i];
     if (from != to) std::copy(from, from + unit.lengths[i], to);
     std::stable_sort(to, to + unit.lengths[i], ComesBefore<T>{call.descending, call.nan_first});
+    // [guide: end]
   }
 }
 

@@ -17,6 +17,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
   std::int64_t kept = 0;
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   const auto keep = [&](std::int64_t start, std::int64_t stop) {
+    // [guide: keep]
     for (std::int64_t j = start; j < stop; ++j) {
       if (!call.mask[j]) continue;
       if (kept < call.room) {
@@ -24,6 +25,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
       }
       ++kept;
     }
+    // [guide: end]
   };
   const auto end_list = [&](std::int64_t list) {
     if (call.out_offsets != nullptr) call.out_offsets[list + 1] = kept;

@@ -41,10 +41,12 @@ void fill(const detail::SelectCall& call, const Part& part, const SelectColumn& 
   const std::int64_t end = out + part.kept;
   std::int64_t k = out;
   const auto move = [&](std::int64_t start, std::int64_t stop) {
+    // [guide: branchless]
     for (std::int64_t j = start; j < stop && k < end; ++j) {
       cpu::move_element(column, j, k);
       k += call.mask[j] ? 1 : 0;
     }
+    // [guide: end]
   };
   (void)for_each_range(call, part.units.first, part.units.last, move, [](std::int64_t) {});
 }

@@ -14,6 +14,7 @@
 namespace upsweep::subset_sum {
 namespace {
 
+// [guide: shift]
 void shift_or(Word* sums, std::int64_t words, std::int64_t item) {
   const std::int64_t whole = item / 64;
   const auto shift = static_cast<int>(item % 64);
@@ -23,6 +24,7 @@ void shift_or(Word* sums, std::int64_t words, std::int64_t item) {
     sums[i] |= moved;
   }
 }
+// [guide: end]
 
 Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {

@@ -36,6 +36,7 @@ class PowerSet {
   /// the items of the bits that change: two on average.
   template <class Visit>
   bool for_each_base(Visit visit) const {
+    // [guide: subsets]
     Sum base = 0;
     for (std::uint64_t k = 0;; ++k) {
       if (!visit(k, base, list_.data(), count_)) return false;
@@ -44,6 +45,7 @@ class PowerSet {
       for (int j = 0; j < low; ++j) base -= static_cast<Sum>(others_[j]);
       base += static_cast<Sum>(others_[low]);
     }
+    // [guide: end]
   }
 
  private:

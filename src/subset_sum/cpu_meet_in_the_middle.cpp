@@ -44,12 +44,14 @@ constexpr Sum kPastEnd = Sum{1} << 63;
 
 /// The next sum of the merge.
 inline Sum step(const Sum* list, Sum item, std::int64_t& stays, std::int64_t& moves) {
+  // [guide: merge]
   const Sum stay = list[stays];
   const Sum move = list[moves] + item;
   const std::int64_t takes = stay <= move ? 1 : 0;
   stays += takes;
   moves += 1 - takes;
   return move ^ ((stay ^ move) & -static_cast<Sum>(takes));  // of a conditional, GCC makes a branch
+  // [guide: end]
 }
 
 /// Sums first … last - 1 of that merge. A step needs what the step before has found out, so four places of the merge go on
@@ -114,6 +116,7 @@ Nearest search(const detail::SubsetSumCall& call, const Lists& lists, cpu::Share
   std::int64_t j = lists.left[share.first] > target
                        ? 0
                        : std::upper_bound(lists.right, end, target - lists.left[share.first]) - lists.right;
+  // [guide: search]
   for (std::int64_t i = share.first; i < share.last; ++i) {
     const Sum left = lists.left[i];
     while (j > 0 && left + lists.right[j - 1] > target) --j;
@@ -122,6 +125,7 @@ Nearest search(const detail::SubsetSumCall& call, const Lists& lists, cpu::Share
     if (nearest.exact() && call.early_stop) break;
     if (i % kAskEvery == kAskEvery - 1 && !go_on(i)) break;
   }
+  // [guide: end]
   return nearest;
 }
 

@@ -71,6 +71,7 @@ class Quarter {
   std::size_t add_up(const Quarter& other, Sum remainder, std::vector<Sum>& pairs) const {
     const Sum modulus = first_.size() - 1;
     std::size_t count = 0;
+    // [guide: pairs]
     for (std::size_t i = 0; i < size_; ++i) {
       const Sum wanted = remainder - remainders_[i] + (remainder < remainders_[i] ? modulus : 0);
       const std::size_t begin = other.first_[wanted];
@@ -81,6 +82,7 @@ class Quarter {
       for (std::size_t k = kAtATime; k < found; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
       count += found;
     }
+    // [guide: end]
     return count;
   }
 

@@ -18,6 +18,7 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
   return fill_or_decide(call, [](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;
     cpu::Pages<std::uint8_t> table(std::max<std::int64_t>(fill.n, 1) * length);
+    // [guide: columns]
     std::uint8_t* column = table.data();
     first_column(column, fill);
     for (std::int64_t j = 1; j < fill.n; ++j) {
@@ -25,6 +26,7 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
       next_column(column + length, column, fill.items[j], 0, length);
       column += length;
     }
+    // [guide: end]
     pack(column, fill.target, fill.sums);
     return {};
   });

@@ -15,6 +15,7 @@
 namespace upsweep::subset_sum {
 namespace {
 
+// [guide: kernel]
 __global__ void fill_column_in_rounds(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows,
                                       std::int64_t item) {
   const std::int64_t stride = std::int64_t{gridDim.x} * kTableBlock;
@@ -24,6 +25,7 @@ __global__ void fill_column_in_rounds(std::uint8_t* column, const std::uint8_t* 
     column[i] = reached;
   }
 }
+// [guide: end]
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);

@@ -44,6 +44,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
     std::uint8_t* const first = table + call.items[0];
     launch_elementwise(error, stream, 1, [=] __device__(std::int64_t) { *first = 1; });
   }
+  // [guide: operations]
   for (std::int64_t j = 1; j < call.n && error == cudaSuccess; ++j) {
     const std::uint8_t* const before = table + (j - 1) * rows;
     std::uint8_t* const column = table + j * rows;
@@ -53,6 +54,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
     launch_elementwise(error, stream, rows - item,
                        [=] __device__(std::int64_t i) { column[item + i] = column[item + i] | before[i]; });
   }
+  // [guide: end]
   if (error != cudaSuccess) return gpu::status_of(error);
   return gpu::status_of(launch_pack(call, table + (columns - 1) * rows));
 }

@@ -36,6 +36,7 @@ __global__ void add_no_item(Word* words) { *words = 1; }
 __global__ void add_item(const Bitmap from, const Bitmap to, std::int64_t item, std::int64_t target) {
   const std::int64_t w = std::int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (w >= to.count) return;
+  // [guide: shift]
   const auto old = [&](std::int64_t i) { return i >= 0 && i < from.count ? from.words[i] : 0; };
   const std::int64_t source = w - item / 64;
   const auto shift = static_cast<unsigned>(item % 64);
@@ -43,6 +44,7 @@ __global__ void add_item(const Bitmap from, const Bitmap to, std::int64_t item, 
   Word word = old(w) | old(source) << shift | old(source - 1) >> 1 >> (63 - shift);
   if (w == target / 64) word &= ~Word{0} >> (63 - target % 64);
   to.words[w] = word;
+  // [guide: end]
 }
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {

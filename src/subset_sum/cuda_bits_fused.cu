@@ -124,6 +124,7 @@ __device__ __forceinline__ void add_shifted(uint4& sums, const uint4& low, const
   }
 }
 
+// [guide: unit]
 template <int kShifts, bool kInside>
 __device__ __forceinline__ uint4 new_unit(const Pass& pass, std::int64_t u) {
   uint4 low[kShifts];
@@ -140,6 +141,7 @@ __device__ __forceinline__ uint4 new_unit(const Pass& pass, std::int64_t u) {
   for (int i = 1; i < kShifts; ++i) add_shifted(sums, low[i], high[i], pass.shifts[i]);
   return sums;
 }
+// [guide: end]
 
 __device__ __forceinline__ bool is_ones(const uint4& unit) { return (unit.x & unit.y & unit.z & unit.w) == ~0U; }
 

@@ -15,6 +15,7 @@
 namespace upsweep::subset_sum {
 namespace {
 
+// [guide: kernel]
 __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows, std::int64_t item) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x;
   if (i >= rows) return;
@@ -23,6 +24,7 @@ __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, st
   if (i >= item) reached |= before[i - item];
   column[i] = reached;
 }
+// [guide: end]
 
 Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   const std::int64_t rows = rows_of(call);

@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ 
   const auto least = static_cast<Sum>(first) * 64;
   const Sum most = min(least + static_cast<Sum>(words) * 64 - 1, static_cast<Sum>(call.target));
   const int subsets = 1 << min(call.items, kFirst);
+  // [guide: slice]
   if (thread < subsets) {
     Sum sum = 0;
 #pragma unroll
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ 
       }
     }
   }
+  // [guide: end]
   __syncthreads();  // all bits are set
 
   // ---- Out, in units of 16 bytes where the bitmap has their boundaries.

@@ -69,6 +69,7 @@ struct Counterparts {
   __device__ __forceinline__ Sum operator[](std::int64_t i) const { return target - sums[count - 1 - i]; }
 };
 
+// [guide: diagonal]
 /// How many of the first `diagonal` elements of a merge are the left side's, which of two equal ones goes first.
 template <class Left, class Right, class Index>
 __device__ __forceinline__ Index left_share(const Left& left, const Right& right, Index left_count, Index right_count,
@@ -85,6 +86,7 @@ __device__ __forceinline__ Index left_share(const Left& left, const Right& right
   }
   return low;
 }
+// [guide: end]
 
 /// The end of every tile, a thread each.
 template <class Left, class Right>

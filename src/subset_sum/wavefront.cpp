@@ -217,6 +217,7 @@ void Wavefront::advance(Slice& slice, const Pass& pass) {
     }
     return next;
   };
+  // [guide: wavefront]
   for (std::int64_t front = next_front(top); front != kNowhere; front = next_front(front - kBlock)) {
     for (const Follower* follower = followers; follower != end; ++follower) {
       const std::int64_t last = std::min(front + follower->lag, top);
@@ -227,6 +228,7 @@ void Wavefront::advance(Slice& slice, const Pass& pass) {
       });
     }
   }
+  // [guide: end]
 }
 
 /// Of the tiles that begin in first … last - 1 and to which nothing is added any more in this pass.

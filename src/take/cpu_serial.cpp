@@ -23,6 +23,7 @@ struct Taken {
 /// The indices first … stop - 1, of the elements start … start + count - 1 of the content.
 void take_range(const Call& call, std::int64_t first, std::int64_t stop, std::int64_t start, std::int64_t count,
                 Taken& taken) {
+  // [guide: take]
   for (std::int64_t j = first; j < stop; ++j) {
     const std::int64_t index = index_at(call.indices, j);
     taken.is_bad |= !is_in(index, count);
@@ -33,6 +34,7 @@ void take_range(const Call& call, std::int64_t first, std::int64_t stop, std::in
     }
     ++taken.count;
   }
+  // [guide: end]
 }
 
 /// False where a list is bad that there are indices for, or one of these.

@@ -81,6 +81,7 @@ struct PositionAt {
 template <class E, class At>
 __device__ __forceinline__ void move_items(const At& at, const std::int64_t (&positions)[kItems], std::int64_t begin,
                                            int count, gpu::Outcome* outcome, E* out) {
+  // [guide: in flight]
   E items[kItems];
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
@@ -97,6 +98,7 @@ __device__ __forceinline__ void move_items(const At& at, const std::int64_t (&po
       first_bad = ::min(first_bad, static_cast<unsigned>(item));
     }
   }
+  // [guide: end]
   keep_first_bad(first_bad, begin, outcome);
 }
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# docs/conf.py: how Sphinx makes the guide of the Markdown in this repository: `make docs`, by tools/docs.sh.
+"""The source folder is the repository's root, so that links work here as they do on GitHub, to READMEs and to code too."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # lesson.py
+
+project = "upsweep"
+root_doc = "docs/index"
+include_patterns = ["docs/**.md", "src/*/README.md", "bench/results/README.md", "CONTRIBUTING.md"]
+exclude_patterns = [".*", "build*", "dist"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson"]
+
+# A link or a name that leads nowhere is a warning, and warnings are errors; but for these names.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("cpp:identifier", r"(upsweep::)?detail(::.*)?"),  # what only templates need
+    ("cpp:identifier", r"query::\w+|State|CUstream_st"),  # what headers only declare
+    ("cpp:identifier", r"u?int\d+_t"),
+    ("std:ref", r"\w+_8hpp"),  # headers that comments name: doxygen would link them to pages of its own
+    ("py:class", ".*"),  # types of parameters are prose: "array of int64, of shape (n,)"
+]
+suppress_warnings = ["duplicate_declaration.cpp"]  # every header opens the namespace upsweep
+
+# Headings are linked to as on GitHub: performance.md#queries-1.
+myst_heading_anchors = 6
+myst_enable_extensions = ["colon_fence"]
+
+breathe_projects = {"upsweep": "../build/docs/doxygen/xml"}
+breathe_default_project = "upsweep"
+breathe_show_include = False  # the heading says it
+
+add_module_names = False
+autodoc_typehints = "none"  # the docstrings have types
+default_role = "code"  # docstrings write names as Markdown does
+
+html_theme = "furo"
+html_title = "upsweep"
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+html_static_path = ["_static"]
+html_extra_path = ["_extra"]
+html_css_files = ["guide.css"]
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
