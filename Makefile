@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel lint format clean
+.PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel docs lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -23,8 +23,9 @@ build: configure  ## build everything into build/; the command is build/bin/upsw
 	cmake --build build --parallel $(JOBS)
 	@bash tools/python_path.sh
 
-tour: setup configure  ## build, make real data and climb the ladders on it
-	cmake --build build --parallel $(JOBS) --target upsweep_command
+tour: setup configure  ## build, make real data, climb the ladders on it, and draw what was measured
+	cmake --build build --parallel $(JOBS) --target upsweep_command upsweep_python_package
+	@bash tools/python_path.sh
 	bash tools/tour.sh
 
 test: build  ## the release build, and every test of it
@@ -62,6 +63,10 @@ wheel: setup  ## dist/upsweep-….whl, tested in a clean environment
 
 test-large: build  ## only the tests past 2^31 and 2^32 elements: up to 12 GB of memory, on a GPU 60
 	ctest --output-on-failure --no-tests=error --test-dir build -L large
+
+docs: configure  ## the guide, from build/docs/html/index.html on, with the API; warnings are errors
+	cmake --build build --parallel $(JOBS) --target upsweep_python_package
+	bash tools/docs.sh
 
 lint: configure  ## clang-format, file headers and clang-tidy; warnings are errors
 	bash tools/lint.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tools/tour.sh: the tour: real tables, a running total over six million rows, the line items of 1995's orders, their
-# totals, SQL over the tables, and an invoice reconciled.
+# totals, SQL over the tables, an invoice reconciled, and a page of what was measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,8 +65,13 @@ run $upsweep subset-sum "$data/open_items.parquet:price" --target "$total" --id 
 say "Every rung of the subset-sum ladder on those prices, verified, then timed"
 run $upsweep ladder subset-sum --input "$data/open_items.parquet:price" --target "$total"
 
+say "Every ladder once more, a minute of it, and a page of all that was measured"
+run $upsweep bench --quick -o "$data/results.json"
+run $python -m upsweep report "$data/results.json" -o "$data/report.html"
+
 say "What to try next"
 cat <<'END'
+  a browser, on build/tour/report.html: charts, and how each rung moves data, step by step
   build/bin/upsweep ladder scan --sizes 1e8 --types int32,float32
   build/bin/upsweep ladder subset-sum
   build/bin/upsweep reduce build/tour/lineitem.parquet:l_extendedprice
