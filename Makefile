@@ -14,7 +14,7 @@ help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: Debian packages, and .venv for what comes from PyPI
-	@bash tools/setup.sh
+	@bash tools/setup.sh $(EXTRA)
 
 configure: setup
 	cmake --preset cpu-release -DUPSWEEP_CUDA=$(UPSWEEP_CUDA)

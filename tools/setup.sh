@@ -11,6 +11,7 @@ packages=(
   libgtest-dev librapidcheck-dev
   clang libclang-rt-dev # libFuzzer is in the latter
   doxygen
+  "$@" # what else is asked for, such as the browser in which tests look at the report
 )
 python=/usr/bin/python3 # not the first on PATH: the .venv must outlive version managers and other environments
 

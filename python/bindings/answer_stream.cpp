@@ -164,7 +164,7 @@ struct Made {
   std::vector<T*> pointers;
   std::array<const void*, 3> buffers{};
 
-  /// Puts it behind `top`, which is filled but for its children.
+  /// Puts it after `top`, which is filled but for its children.
   static void hand_over(std::unique_ptr<Made> made, T& top) {
     for (T& child : made->children) made->pointers.push_back(&child);
     top.n_children = std::ssize(made->pointers);

@@ -70,8 +70,8 @@ class Stream {
  private:
   void require(int status) {
     if (status == 0) return;
-    const char* const told = stream_.value.get_last_error(&stream_.value);
-    const std::string why = told == nullptr ? "its stream has failed" : told;
+    const char* const said = stream_.value.get_last_error(&stream_.value);
+    const std::string why = said == nullptr ? "its stream has failed" : said;
     // A stream that is written in Python has met the interrupt, and tells of it in words.
     const bool interrupted = why.find("KeyboardInterrupt") != std::string::npos;
     throw Error(interrupted ? Code::interrupted : Code::unreadable, name_ + ": " + why);

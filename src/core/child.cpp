@@ -22,7 +22,7 @@ namespace {
 [[noreturn]] void be_child(const std::function<void(int out)>& work, int out) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody listens once the command was stopped
   const rlimit none = {};
-  (void)setrlimit(RLIMIT_CORE, &none);  // a crash is told, and leaves no file
+  (void)setrlimit(RLIMIT_CORE, &none);  // a crash is reported, and leaves no file
   (void)signal(SIGBUS, SIG_DFL);        // the command's own handler speaks of files
   work(out);
   _exit(0);

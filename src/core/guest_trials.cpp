@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // core/guest_trials.cpp: a guest on the small instances that rungs get wrong, each array between pages that may not be
-// touched, in a child process: what crashes or hangs there is told like any other mistake.
+// touched, in a child process: what crashes or hangs there is reported like any other mistake.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -108,31 +108,31 @@ using Fenced = std::vector<std::unique_ptr<FencedArray>>;
 // ---------------------------------------------------------------------------------------------------- in the child
 
 // What a signal's handler needs: it may be a thread of the guest's that is interrupted.
-int told_to = -1;
+int report_to = -1;
 const Fenced* fenced = nullptr;
 
-void tell(std::string_view text) { (void)!write(told_to, text.data(), text.size()); }
+void report(std::string_view text) { (void)!write(report_to, text.data(), text.size()); }
 
 /// A line of its own: what a guest's exception says may have several.
-void tell_line(std::string text) {
+void report_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
-  tell(text + "\n");
+  report(text + "\n");
 }
 
 void on_fault(int signal, siginfo_t* info, void*) {
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
-  static const Fenced kNone;  // a thread that the guest has left behind
+  static const Fenced kNone;  // a thread that the guest has left running
   for (const auto& array : fenced == nullptr ? kNone : *fenced) {
     const auto* const begin = static_cast<const std::byte*>(array->begin());
     const auto* const end = static_cast<const std::byte*>(array->end());
     const bool past = at >= end && at < end + FencedArray::kPage;
     if (!past && (at >= begin || at < begin - FencedArray::kPage)) continue;
-    tell(past ? "failed reads or writes past the end of `" : "failed reads or writes before the beginning of `");
-    tell(array->name());
-    tell("`\n");
+    report(past ? "failed reads or writes past the end of `" : "failed reads or writes before the beginning of `");
+    report(array->name());
+    report("`\n");
     _exit(0);
   }
-  tell(signal == SIGBUS ? "failed crashes (bus error)\n" : "failed crashes (segmentation fault)\n");
+  report(signal == SIGBUS ? "failed crashes (bus error)\n" : "failed crashes (segmentation fault)\n");
   _exit(0);
 }
 
@@ -167,7 +167,7 @@ std::string wrong_in_call(const Guest& guest, Instance& instance, int threads) {
   return instance.wrong(guest.info());
 }
 
-std::string told(const Instance& instance, int threads) {
+std::string described(const Instance& instance, int threads) {
   std::string text = instance.group.title;
   if (!instance.group.input.empty()) text += ", " + instance.group.input;
   if (const auto& facts = instance.group.facts; !facts.empty() && facts[0].first == "target") {
@@ -183,10 +183,10 @@ void try_instance(const Guest& guest, Instance& instance) {
     instance.fill(which);
     for (const int threads : kThreads) {
       for (int i = 0; i < (instance.group.n > kLarge ? kLargeRuns : 1); ++i) {
-        tell_line("at " + told(instance, threads));
+        report_line("at " + described(instance, threads));
         const std::string reason = wrong_in_call(guest, instance, threads);
         if (reason.empty()) continue;
-        tell_line("failed " + reason);
+        report_line("failed " + reason);
         _exit(0);
       }
     }
@@ -194,7 +194,7 @@ void try_instance(const Guest& guest, Instance& instance) {
 }
 
 void try_all(const Guest& guest, const ClimbRequest& request, const Problem& problem, int out) {
-  told_to = out;
+  report_to = out;
   listen_for_faults();
   try {
     ClimbRequest small = request;
@@ -206,11 +206,11 @@ void try_all(const Guest& guest, const ClimbRequest& request, const Problem& pro
         problem.visit_instances(small, Backend::cpu, [&](Instance& instance) { try_instance(guest, instance); });
       }
     }
-    tell_line("done");
+    report_line("done");
   } catch (const Error& error) {
-    tell_line((error.code() == Code::unsupported ? "skips " : "failed ") + std::string(error.what()));
+    report_line((error.code() == Code::unsupported ? "skips " : "failed ") + std::string(error.what()));
   } catch (const std::bad_alloc&) {
-    tell_line("failed not enough memory");
+    report_line("failed not enough memory");
   }
 }
 

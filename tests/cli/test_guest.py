@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_guest.py: `upsweep ladder --with`: the exercises' solutions pass, and their mutants are told what is wrong and where.
+# tests/cli/test_guest.py: `upsweep ladder --with`: the exercises' solutions pass, and of their mutants it says what is wrong and where.
 import json
 import os
 import pathlib

@@ -787,23 +787,23 @@ DIVIDENDS[10] = 0.0
 
 
 def test_ufuncs_tell_of_errors_in_numpys_order(in_pieces):
-    x, y, told = ak.Array(DIVIDENDS), ak.Array(DIVISORS), []
+    x, y, reported = ak.Array(DIVIDENDS), ak.Array(DIVISORS), []
 
     def note(*error):
-        told.append(error)
+        reported.append(error)
 
     with upsweep.awkward.kernels():
         for _ in range(20):
             with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
                 x / y
-            told.clear()
+            reported.clear()
             with np.errstate(all="call", call=note):
                 x / y
-            assert told == [("divide by zero", 9), ("invalid value", 9)]
-            told.clear()
+            assert reported == [("divide by zero", 9), ("invalid value", 9)]
+            reported.clear()
             with np.errstate(divide="ignore", invalid="call", call=note):
                 x / y
-            assert told == [("invalid value", 9)]
+            assert reported == [("invalid value", 9)]
     assert in_pieces == ["divide"] * 60
 
 
@@ -825,7 +825,7 @@ def test_ufuncs_warn_where_awkward_does(in_pieces):
         assert warned(("always", "")) == always
         assert warned(("default", "")) == always[:4]
         assert warned(("always", ""), ("ignore", "awkward")) == []
-    assert in_pieces == ["divide"] * 6  # where a number is told of, all is Awkward's
+    assert in_pieces == ["divide"] * 6  # where a number is reported, all is Awkward's
 
 
 def in_another_process(code):

@@ -66,11 +66,11 @@ def test_each_step_is_climbed(problem):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_chapter_shows_every_step_that_has_a_drawing_and_is_told_at_length(problem):
-    told = set(re.findall(r"^## .*$", chapter(problem), re.MULTILINE))
+def test_a_chapter_shows_every_step_that_has_a_drawing_and_describes_it_at_length(problem):
+    headings = set(re.findall(r"^## .*$", chapter(problem), re.MULTILINE))
     shown = {arguments[1] for name, arguments in directives(chapter(problem)) if name == "drawing"}
     drawn = {rung for which, rung in drawings.drawn() if which == problem}
-    missing = [rung for rung in drawn - shown if any(heading.startswith(f"## `{rung}`:") for heading in told)]
+    missing = [rung for rung in drawn - shown if any(heading.startswith(f"## `{rung}`:") for heading in headings)]
     # The drawing of cpu.threads, on which it builds, stands just before it.
     assert missing == (["cpu.simd_threads"] if problem == "scan" else [])
 

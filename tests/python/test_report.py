@@ -264,6 +264,39 @@ def test_speedup_is_over_the_first_rung_or_not_drawn(made, tmp_path):
     }
 
 
+def test_a_problem_without_a_study_of_lengths_has_bars_for_each_instance(made, tmp_path):
+    rows = [made_row("subset-sum", rung, n, study="aubanel2021") for n in (10, 56) for rung in ("cpu.table", "cpu.bits")]
+    rows[0]["median_s"] *= 3
+    rows[2].update(status="skipped", reason="estimated 71 s", median_s=None)
+    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
+    assert list(charts) == ["Time", "Fraction of the limit", "Speed-up"]
+    ten, more = charts["Time"].choices.values()
+    assert (ten["data"][0]["y"], ten["data"][0]["x"]) == (["cpu.table", "cpu.bits"], [row["median_s"] for row in rows[:2]])
+    assert more["data"][0]["y"] == ["cpu.bits"]
+    (gains,) = charts["Speed-up"].choices.values()
+    assert gains["data"][0]["x"] == pytest.approx([1, 3])
+
+
+def test_documents_are_drawn_of_machines_that_measured_them(made, tmp_path):
+    """A machine that measured something else is no choice; where none did, what was published is."""
+    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device="A GPU"), made_row("reduce", "cpu.serial", 1024)]
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows[1:])])}
+    assert list(charts[SEVEN].choices) == ["what was published"]
+    other = {**made["machine"], "threads": 64}
+    both = [results_of(tmp_path, made, rows[1:], machine=other), results_of(tmp_path, made, rows)]
+    charts = {chart.title: chart for chart in documents.charts(both)}
+    assert [place.rpartition(", ")[2] for place in charts[SEVEN].choices] == ["A GPU"]
+
+
+def test_predictions_are_beside_the_longest_scans_where_threads_were_not_studied(made, tmp_path):
+    rows = [made_row("scan", rung, n, threads=threads)
+            for n in SIZES for rung, threads in (("cpu.serial", 1), ("cpu.threads", 4), ("cpu.simd", 1))]  # fmt: skip
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
+    (figure,) = charts["Predicted and measured speed-ups"].choices.values()
+    here = {line["name"]: (line["x"], line["y"]) for line in figure["data"] if line["name"].endswith("here")}
+    assert here == {"cpu.threads, here": ([4], [pytest.approx(12)]), "cpu.simd, here": ([1], [pytest.approx(3)])}
+
+
 def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
     rows = [
         made_row("scan", "cpu.serial", 1024, fraction_of_copy=0.01),
@@ -412,6 +445,7 @@ addEventListener("load", () => setTimeout(() => {
   heading.click();
   said.descending = column();
   said.undrawn = [...document.querySelectorAll("figure")].filter(figure => !figure.querySelector(".main-svg")).length;
+  said.uploads = document.querySelectorAll("[data-title^='Share']").length;
   const plot = document.querySelector(".shapelayer path");
   said.roof = [getComputedStyle(plot).stroke, getComputedStyle(document.body).color];
   document.querySelectorAll("details").forEach(each => { each.open = true; });
@@ -452,6 +486,7 @@ def test_a_browser_shows_it(report, width, scheme):
     assert found["figures"] == figures_in_it >= 9 + PUBLISHED and found["seen"] > 0 and found["undrawn"] == 0, found
     assert found["steps"] and all(re.fullmatch(r"(\d+) of \1", str(step)) for step in found["steps"]), found
     assert found["ascending"] == sorted(found["ascending"]) and found["descending"] == sorted(found["ascending"], reverse=True)
+    assert found["uploads"] == 0, "nothing leaves the page"
     assert (found["roof"][1] == "rgb(230, 237, 243)") == (scheme == "dark")
     assert found["roof"][0] == found["roof"][1], "a line that is seen on light and dark ground"
     assert len(found["keys"]) == len(found["steps"]) and any("Ring" in key for key in found["keys"])

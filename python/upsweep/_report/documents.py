@@ -152,15 +152,19 @@ def charts(results: list[Results]) -> list[Chart]:
             known = machines.setdefault(machine_label(each.machine), Here([], []))
             machines[machine_label(each.machine)] = Here(known.rows + each.rows, known.links or each.links)
     apart = [one for here in machines.values() for one in here.by_gpu()]
-    drawn = {here.label: _drawn(here) for here in apart} or {"what was published": _drawn(Here([], []))}
-    figures = [each for each in zip(*drawn.values(), strict=True) if any(one.figure["data"] for one in each)]
-    return [_chart(list(drawn), each) for each in figures]
+    places = [here.label for here in apart]
+    made = [_chart(alone, places, each) for alone, *each in zip(_drawn(Here([], [])), *map(_drawn, apart), strict=True)]
+    return [chart for chart in made if chart.choices]
 
 
-def _chart(places: list[str], figures: tuple[Drawn, ...]) -> Chart:
-    said = [f"{place}: {each.here}" for place, each in zip(places, figures, strict=True) if each.here]
-    choices = {place: each.figure for place, each in zip(places, figures, strict=True)}
-    return Chart(figures[0].title, " ".join([figures[0].text, *said]), choices)
+def _chart(alone: Drawn, places: list[str], figures: list[Drawn]) -> Chart:
+    """The machines that have something beside what was published; where there is none, what was published alone."""
+    own = {place: each for place, each in zip(places, figures, strict=True) if each.figure != alone.figure}
+    choices = {place: each.figure for place, each in own.items()}
+    if not choices and alone.figure["data"]:
+        choices = {"what was published": alone.figure}
+    said = [f"{place}: {each.here}" for place, each in own.items() if each.here]
+    return Chart(alone.title, " ".join([alone.text, *said]), choices)
 
 
 def _drawn(here: Here) -> list[Drawn]:
@@ -190,7 +194,7 @@ def _das(here: Here) -> list[Drawn]:
             seconds = [float(line[column]) / 1e9 for line in lines]
             traces.append(plain_line(f"{name}, published", lengths, seconds, number, "dot"))
             traces += _own_line(here, DAS.study, rung, number)
-        figure = {"data": traces, "layout": layout_of("lists", "seconds", x_type="log", y_type="log")}
+        figure = {"data": traces, "layout": layout_of("lists", "time", x_type="log", y_type="log")}
         text = DAS.source
         if claim:
             text += " " + claim.format(**_published_ratios(lines, series))
@@ -235,7 +239,7 @@ def _biswas(here: Here) -> Drawn:
         traces.append(plain_line(f"{name}, published", lengths, seconds, number, "dot"))
     for number, rung in enumerate(("cuda.hillis_steele_global", "cpu.serial", "cpu.lookahead", "cuda.lookahead")):
         traces += _own_line(here, BISWAS.study, rung, number)
-    figure = {"data": traces, "layout": layout_of("elements", "seconds", x_type="log", y_type="log")}
+    figure = {"data": traces, "layout": layout_of("elements", "time", x_type="log", y_type="log")}
     gpu, cpu = ([float(line[column]) for line in lines] for column in ("gtx1080_ms", "i7_6900k_sequential_ms"))
     gains = ", ".join(f"{c / g:.1f} times at {n:,}" for n, g, c in list(zip(lengths, gpu, cpu, strict=True))[-3:])
     text = f"{BISWAS.source} It says that its GPU is almost twice as fast at larger sizes; its figures: {gains}."
@@ -264,7 +268,7 @@ def _aubanel(here: Here) -> Drawn:
     said = ""
     if {"sequential", "agglomerated chunk 8"} <= times.keys():
         said = f"{times['sequential'] / times['agglomerated chunk 8']:.0f} times."
-    return Drawn("Subset sums", text, bars(series, "seconds", log=True), said)
+    return Drawn("Subset sums", text, bars(series, "time", log=True), said)
 
 
 # ------------------------------------------------------------------------------------------------------------- SELECT SUM
@@ -301,7 +305,7 @@ def _balkesen(here: Here) -> list[Drawn]:
             own = _by_variant(here, BALKESEN.study, lambda row: row.seconds)
             series += [("columns in place, here", own)] if own else []
         text = f"{BALKESEN.source} 6,001,215 rows, suppkey < 30."
-        drawn.append(Drawn(title, text, bars(series, "seconds", log=True)))
+        drawn.append(Drawn(title, text, bars(series, "time", log=True)))
     return drawn
 
 
@@ -329,7 +333,7 @@ def _bandwidth(here: Here) -> Drawn:
         series.append(("pageable memory, here", [(name, link[pageable]) for name, _, pageable, _ in steps]))
         series.append(("pinned memory, here", [(name, link[pinned]) for name, _, _, pinned in steps if pinned]))
     text = f"{BALKESEN.source} Its bandwidth test: 48 MB allocated and copied."
-    return Drawn("Bandwidth test", text, bars(series, "seconds", log=True))
+    return Drawn("Bandwidth test", text, bars(series, "time", log=True))
 
 
 def _counters(here: Here) -> Drawn:
@@ -379,7 +383,7 @@ def _timeline(here: Here) -> Drawn:
                 lanes.append((lane, span["what"], span["begin_s"], span["end_s"]))
     text = (
         f"{BALKESEN.source} It draws how copies and kernels overlap in several streams, and gives no figures. Here the parts of one run of "
-        f"{rung} from pinned memory, in one stream and in four: the link sends one part at a time, the kernels hide behind it."
+        f"{rung} from pinned memory, in one stream and in four: the link sends one part at a time, kernels run while it sends the next."
     )
     return Drawn("Timeline of one stream and of several", text, spans(lanes))
 
@@ -394,8 +398,9 @@ def _tutorial(here: Here) -> Drawn:
         "cuda.shuffle", "cuda.thrust", "cuda.lookahead",
     )  # fmt: skip
     int32 = Here([row for row in here.rows if row.problem == "scan" and row.type == "int32"], here.links)
-    traces = [trace for number, rung in enumerate(rungs) for trace in _own_line(int32, "sizes", rung, number)]
-    figure = {"data": traces, "layout": layout_of("elements", "seconds", x_type="log", y_type="log")}
+    lines = [line for number, rung in enumerate(rungs) for line in _own_line(int32, "sizes", rung, number)]
+    traces = [line for line in lines if len(line["x"]) > 1]
+    figure = {"data": traces, "layout": layout_of("elements", "time", x_type="log", y_type="log")}
     text = "Parallel Prefix Scan, a tutorial: its plot of scans by length, whose values it does not print; here 2^10 to 2^28 int32."
     return Drawn("The tutorial's plot", text, figure)
 
@@ -404,8 +409,7 @@ def _predictions(here: Here) -> Drawn:
     """What threads, vectors and both gain over the loop: as the tutorial predicts it, and as measured."""
     cases = [(line["case"], float(line["predicted_speedup"])) for line in read("scan_tutorial_predictions.csv")]
     vectors = next(value for case, value in cases if case.startswith("SIMD") and "threads" not in case)
-    int32 = Here([row for row in here.rows if (row.problem, row.type, row.study) == ("scan", "int32", "threads")], [])
-    own = [row for row in int32.rows if row.seconds and row.threads]
+    own = _scans_by_threads(here)
     counts = sorted({1, 2, 6, *(row.threads for row in own if row.threads)})
     gains = [_two_passes(count) for count in counts]
     traces = [
@@ -425,6 +429,14 @@ def _predictions(here: Here) -> Drawn:
     )
     figure = {"data": traces, "layout": layout_of("threads", "times the loop", y_type="log")}
     return Drawn("Predicted and measured speed-ups", text, figure)
+
+
+def _scans_by_threads(here: Here) -> list[Row]:
+    """Scans of int32 of one length: of the study of threads, or else the longest, on one thread and on all."""
+    timed = [row for row in here.rows if (row.problem, row.type, row.device) == ("scan", "int32", "cpu") and row.seconds]
+    own = [row for row in timed if row.study == "threads"] or [row for row in timed if row.study == "sizes"]
+    longest = max((row.n for row in own), default=0)
+    return [row for row in own if row.n == longest and row.threads]
 
 
 def _two_passes(threads: int) -> float:

@@ -12,6 +12,12 @@ from .results import Row
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
 DASHES = ("solid", "dash", "dot")
 
+# An axis of seconds, whose ticks are "10ms", "1µs".
+TIME = {"title": {"text": "time"}, "exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
+
+
+Value = Callable[[Row], float | None]
+
 
 class Chart(NamedTuple):
     """What there is to choose from, and plotly's figure for each choice."""
@@ -29,34 +35,42 @@ def charts(rows: list[Row]) -> list[Chart]:
         first = base.get(_case(row))
         return first / row.seconds if first and row.seconds else None
 
-    made = [
-        _over_sizes(
-            rows,
+    if any(row.study == "sizes" for row in rows):
+        made = [_over_sizes(rows, *each) for each in _values(gain)] + [_over_threads(rows), _roofline(rows)]
+    else:
+        made = [_by_rung(rows, *each) for each in _values(gain)] + [_over_threads(rows)]
+    return [chart for chart in made if chart.choices]
+
+
+def _seconds(row: Row) -> float | None:
+    return row.seconds
+
+
+def _values(gain: Value) -> list[tuple[str, str, Value, dict[str, Any]]]:
+    """What is drawn of each rung: its title, what it is, and the axis."""
+    return [
+        (
             "Time",
-            "How long each rung takes, by length; both axes are logarithmic. The band is from the lower to the upper quartile.",
-            lambda row: row.seconds,
-            {"title": {"text": "seconds"}, "type": "log"},
-            band=True,
+            "How long each rung takes; the axis is logarithmic. A band is from the lower to the upper quartile.",
+            _seconds,
+            {**TIME, "type": "log"},
         ),
-        _over_sizes(
-            rows,
+        (
             "Fraction of the limit",
-            "Bytes that must be moved, by the rate of a copy of as many in the same rounds; of aggregate, of a read. "
-            "In a cache a copy is faster, and so is the limit.",
+            (
+                "Bytes that must be moved, by the rate of a copy of as many in the same rounds; of aggregate, of a read; of subset-sum, "
+                "of copying the bitmap once for each item, which its upper rungs do not. In a cache a copy is faster, and so is the limit."
+            ),
             lambda row: row.of_limit,
             {"title": {"text": "of the limit"}, "rangemode": "tozero"},
         ),
-        _over_sizes(
-            rows,
+        (
             "Speed-up",
             "Over the first rung of the ladder, at the lengths at which that one was timed: it is skipped where it would take too long.",
             gain,
             {"title": {"text": "times"}, "type": "log"},
         ),
-        _over_threads(rows),
-        _roofline(rows),
     ]
-    return [chart for chart in made if chart.choices]
 
 
 def _style(number: int) -> dict[str, Any]:
@@ -102,9 +116,8 @@ def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _over_sizes(
-    rows: list[Row], title: str, text: str, value: Callable[[Row], float | None], axis: dict[str, Any], band: bool = False
-) -> Chart:
+def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
+    """Lines by length; of times with a band."""
     choices = {}
     timed = [row for row in rows if row.study in ("sizes", "lists") and value(row) is not None]
     for place, there in _by(timed, _place).items():
@@ -114,10 +127,31 @@ def _over_sizes(
         for number, (rung, of_rung) in enumerate(_by(there, lambda row: row.rung).items()):
             points = sorted({row.n: row for row in of_rung}.values(), key=lambda row: row.n)
             traces.append(_line(rung, [p.n for p in points], [value(p) for p in points], number))
-            if band and all(p.spread for p in points):
+            if value is _seconds and all(p.spread for p in points):
                 traces.append(_band(rung, points, number))
         choices[place] = {"data": traces, "layout": _layout({"title": {"text": "elements"}, "type": "log"}, axis)}
     return Chart(title, text, choices)
+
+
+def _by_rung(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
+    """Bars, a choice for each instance: of a problem whose instances are more than a length."""
+    choices = {}
+    timed = [row for row in rows if row.study != "threads" and value(row) is not None]
+    for (place, n), there in _by(timed, lambda row: (_place(row), row.n)).items():
+        bar = _bars_of([(row.rung, value(row)) for row in there])
+        choices[f"{place}, {n:,}"] = {"data": [bar], "layout": _layout(axis, {"autorange": "reversed"})}
+    return Chart(title, text, choices)
+
+
+def _bars_of(values: list[tuple[str, float | None]]) -> dict[str, Any]:
+    """A bar from the left for each name, in a colour of its own."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": [value for _, value in values],
+        "y": [name for name, _ in values],
+        "marker": {"color": [_style(number)["color"] for number in range(len(values))]},
+    }
 
 
 def _line(name: str, x: list[Any], y: list[Any], number: int) -> dict[str, Any]:
@@ -180,13 +214,8 @@ def _roofline(rows: list[Row]) -> Chart:
     for place, there in _by(timed, _place).items():
         longest = [max(of_rung, key=lambda row: row.n) for of_rung in _by(there, lambda row: row.rung).values()]
         roof = max(longest, key=lambda row: row.n).limit / 1e9  # of shorter ones, in a cache, it is the cache's
-        sizes = {row.rung: row for row in longest}
         bars = {
-            "type": "bar",
-            "orientation": "h",
-            "x": [row.rate / 1e9 for row in longest],
-            "y": [f"{name}, {row.n:,}" for name, row in sizes.items()],
-            "marker": {"color": [_style(number)["color"] for number in range(len(longest))]},
+            **_bars_of([(f"{row.rung}, {row.n:,}", row.rate / 1e9) for row in longest]),
             "text": [f"{row.of_limit:.0%}" for row in longest],
             "textposition": "auto",
         }
@@ -248,8 +277,11 @@ def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:
 
 
 def layout_of(x: str, y: str, x_type: str | None = None, y_type: str | None = None) -> dict[str, Any]:
+    """Axes by their titles, of which "time" is one of seconds."""
+
     def axis(title: str, kind: str | None) -> dict[str, Any]:
-        return {"title": {"text": title}, **({"type": kind} if kind else {})}
+        named = TIME if title == TIME["title"]["text"] else {"title": {"text": title}}
+        return {**named, **({"type": kind} if kind else {})}
 
     return _layout(axis(x, x_type), axis(y, y_type))
 

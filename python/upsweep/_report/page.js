@@ -10,13 +10,16 @@ function themed(layout) {
   const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line") };
   const shapes = (layout.shapes ?? []).map(shape => ({ ...shape, line: { ...shape.line, color: colour("--text") } }));
   return { ...layout, shapes, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis }, font: { color: colour("--text") },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--muted") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--muted"), activecolor: colour("--text") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
 }
+
+// Nothing leaves the page: plotly would offer to upload a chart. And there is nothing to select points for.
+const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: ["sendChartToCloud", "select2d", "lasso2d"] };
 
 function draw(figure) {
   const choices = data[figure.dataset.problem].charts[figure.dataset.chart];
   const chosen = choices[figure.querySelector("select").value];
-  Plotly.react(figure.querySelector(".plot"), chosen.data, themed(chosen.layout), { responsive: true, displaylogo: false });
+  Plotly.react(figure.querySelector(".plot"), chosen.data, themed(chosen.layout), config);
 }
 
 const seen = new IntersectionObserver(entries => {

@@ -92,7 +92,7 @@ def hooks(native):
 
 def in_pieces(ufunc, args, shape, theirs):
     """ufunc(*args) as Awkward calls it: arguments have the types that the ufunc is for. None where that is not for us. Errors are
-    told of by theirs(parts), Awkward's own call on parts of the arguments."""
+    reported by theirs(parts), Awkward's own call on parts of the arguments."""
     threads = current().threads or len(os.sched_getaffinity(0))
     if threads < 2 or len(shape) != 1 or type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc.signature is not None:
         return None
@@ -105,13 +105,13 @@ def in_pieces(ufunc, args, shape, theirs):
     try:
         with np.errstate(all="raise"):
             wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
-    except FloatingPointError:  # a number that its type cannot hold, of which Awkward tells
+    except FloatingPointError:  # a number that its type cannot hold, which Awkward reports
         return None
     out = memory.empty(shape[0], types[-1])
-    told = _apply(ufunc, wholes, types, out, threads)
+    noted = _apply(ufunc, wholes, types, out, threads)
     # NumPy gives the caller's function all errors, those that are ignored, too.
-    if any(np.geterr()[kind] != "ignore" for kind in told):
-        theirs([_parts(x, told.values()) for x in args])
+    if any(np.geterr()[kind] != "ignore" for kind in noted):
+        theirs([_parts(x, noted.values()) for x in args])
     return out
 
 
@@ -134,7 +134,7 @@ def _type_of(x, shape):
 def _apply(ufunc, wholes, types, out, threads):
     """Returns the kinds of errors, and for each a piece that has it."""
     pieces = collections.deque(_pieces(out, threads))
-    told = {}
+    noted = {}
 
     def work():
         while True:
@@ -142,12 +142,12 @@ def _apply(ufunc, wholes, types, out, threads):
                 piece = begin, end = pieces.popleft()
             except IndexError:
                 return
-            with np.errstate(all="call", call=lambda error, _, piece=piece: told.setdefault(ERRORS[error], piece)):
+            with np.errstate(all="call", call=lambda error, _, piece=piece: noted.setdefault(ERRORS[error], piece)):
                 parts = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
                 ufunc(*parts, out=out[begin:end])
 
     _pool.run(work, threads)
-    return told
+    return noted
 
 
 def _pieces(out, threads):
