@@ -5,13 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
 #include "expression/date.hpp"
 #include "expression/evaluate.hpp"
 #include "expression/number.hpp"
@@ -156,6 +160,11 @@ void sort(const Plan& plan, Answer& answer) {
   };
   std::vector<std::size_t> order(answer.rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto wanted = std::min<std::int64_t>(std::ssize(order), plan.limit);
+  if (wanted < std::ssize(order)) {
+    std::nth_element(order.begin(), order.begin() + wanted, order.end(), precedes);
+    order.resize(static_cast<std::size_t>(wanted));
+  }
   std::sort(order.begin(), order.end(), precedes);
   std::vector<std::vector<Cell>> rows;
   rows.reserve(order.size());
@@ -163,9 +172,27 @@ void sort(const Plan& plan, Answer& answer) {
   answer.rows = std::move(rows);
 }
 
+/// The groups that a thread makes rows of at a time.
+constexpr std::int64_t kStretch = 16 * kBlock;
+
+/// The outputs of these groups, as rows.
+void put_rows(const Plan& plan, const Batch& batch, std::int64_t first, std::int64_t end, Evaluator& evaluator,
+              Answer& answer) {
+  for (; first < end; first += kBlock) {
+    const int n = static_cast<int>(std::min<std::int64_t>(kBlock, end - first));
+    std::vector<Cell>* const rows = answer.rows.data() + first;
+    for (int i = 0; i < n; ++i) rows[i].reserve(plan.outputs.size());
+    evaluator.start(batch, first, n);
+    for (const Output& output : plan.outputs) {
+      const Vector& v = evaluator.value(output.value);
+      for (int i = 0; i < n; ++i) rows[i].push_back(cell_at(v, i));
+    }
+  }
+}
+
 }  // namespace
 
-Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels) {
+Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
   auto dictionary = std::make_shared<Dictionary>(groups.texts().begin(), groups.texts().end());
   const std::vector<Column> columns = columns_for(plan, groups, dictionary);
   std::vector<Field> fields;
@@ -179,14 +206,22 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels)
     answer.columns.push_back({.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
   }
   answer.rows.resize(static_cast<std::size_t>(groups.count()));
-  Evaluator evaluator(fields, plan.output_nodes, plan.sql, kernels, plan.grouped ? " in group " : nullptr);
-  for (std::int64_t first = 0; first < groups.count(); first += kBlock) {
-    const int n = static_cast<int>(std::min<std::int64_t>(kBlock, groups.count() - first));
-    evaluator.start(batch, first, n);
-    for (const Output& output : plan.outputs) {
-      const Vector& v = evaluator.value(output.value);
-      for (int i = 0; i < n; ++i) answer.rows[static_cast<std::size_t>(first + i)].push_back(cell_at(v, i));
+  const std::int64_t stretches = cpu::parts(groups.count(), kStretch);
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(stretches));
+  std::atomic<std::int64_t> next{0};
+  cpu::run_allocating_workers(cpu::workers_for(stretches, 1, threads), [&](int) {
+    Evaluator evaluator(fields, plan.output_nodes, plan.sql, kernels, plan.grouped ? " in group " : nullptr);
+    for (std::int64_t stretch = next++; stretch < stretches; stretch = next++) {
+      const std::int64_t first = stretch * kStretch;
+      try {
+        put_rows(plan, batch, first, std::min(first + kStretch, groups.count()), evaluator, answer);
+      } catch (...) {
+        errors[static_cast<std::size_t>(stretch)] = std::current_exception();
+      }
     }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) std::rethrow_exception(error);
   }
   sort(plan, answer);
   if (std::ssize(answer.rows) > plan.limit) answer.rows.resize(static_cast<std::size_t>(plan.limit));

@@ -8,6 +8,7 @@
 namespace upsweep::query {
 
 /// Computes the plan's outputs, orders them and cuts them off at the limit. Throws Error overflow, division_by_zero.
-Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels);
+/// `threads` as policies have it.
+Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads);
 
 }  // namespace upsweep::query

@@ -24,6 +24,8 @@ constexpr std::string_view kRungs[] = {"cpu.blocks", "cuda.generated"};
 
 constexpr Backend backend_of(const Policy&) { return Backend::cpu; }
 constexpr Backend backend_of(const gpu::Policy&) { return Backend::cuda; }
+constexpr int threads_of(const Policy& policy) { return policy.threads; }
+constexpr int threads_of(const gpu::Policy&) { return 0; }
 constexpr std::string_view rung_of(Backend backend) { return kRungs[static_cast<int>(backend)]; }
 
 /// A rung asked for by name never falls back: throws where it is not the one that `runs` the query.
@@ -103,7 +105,7 @@ template <class Policy>
 Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress) const {
   const auto begin = std::chrono::steady_clock::now();
   const query::Folded folded = this->folded(policy, table, progress);
-  Answer answer = query::answer_of(*plan_, folded.groups, expression::kernels(Isa::best));
+  Answer answer = query::answer_of(*plan_, folded.groups, expression::kernels(Isa::best), query::threads_of(policy));
   answer.rung = query::rung_of(query::backend_of(policy));
   answer.rows_read = folded.rows;
   answer.rows_by_cpu = folded.rows_by_cpu;
@@ -131,7 +133,7 @@ QueryCarry Query::carry(std::string_view bytes) const {
 
 Answer Query::answer(const QueryCarry& carry) const {
   query::require_same_query(*plan_, *carry.plan_);
-  return query::answer_of(*plan_, *carry.groups_, expression::kernels(Isa::best));
+  return query::answer_of(*plan_, *carry.groups_, expression::kernels(Isa::best), 0);
 }
 
 QueryCarry::QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups)

@@ -120,7 +120,7 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
   Writer to;
   to.put_text(signature_of(plan));
   to.put(static_cast<std::int64_t>(groups.texts().size()));
-  for (const std::string& text : groups.texts()) to.put_text(text);
+  for (const std::string_view text : groups.texts()) to.put_text(text);
   to.put(groups.count());
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     for (std::size_t k = 0; k < plan.keys.size(); ++k) {

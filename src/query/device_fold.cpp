@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMostDirect =
     4096;  // combinations of dictionary entries: more are seldom met, and are numbered instead
 constexpr std::int64_t kWord = 8;
+constexpr std::int64_t kMostNumbered = std::int64_t{1} << 20;  // groups of a chunk: of more the CPU makes them
 constexpr int kBlockThreads = 256;
 constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
 constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
@@ -138,7 +139,7 @@ Source DeviceFold::choose_copies(std::int64_t groups) {
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   Numbered all{.source = number_source(plan_, options_)};
   const auto program = gpu::program_of(all.source.text, compile_seconds_);
-  for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostGroups}) {
+  for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
     const std::int64_t tags = 4 * limit;
     auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
     auto words = arguments(chunk, all.source);

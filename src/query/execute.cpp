@@ -14,7 +14,6 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -90,14 +89,13 @@ struct Part {
   std::int64_t pieces = 0;  ///< handed out
   bool ended = false;
   // Under the executor's lock:
-  std::map<std::int64_t, Groups> waiting;  ///< of pieces whose predecessors are not merged
-  std::int64_t merged = 0;
+  std::map<std::int64_t, std::unique_ptr<Totals::Piece>> waiting;  ///< pieces whose predecessors are not in the totals
+  std::int64_t added = 0;
   std::int64_t count = -1;  ///< of its pieces; -1: it has not ended
-  std::optional<Groups> total;
 };
 
-/// Parts for each worker that may be taken ahead of the total: those that follow a large one are done meanwhile, and few
-/// totals wait for it.
+/// Parts for each worker that may be taken ahead of the totals: those that follow a large one are done meanwhile, and few
+/// pieces wait for it.
 constexpr std::size_t kPartsAhead = 4;
 
 class Executor {
@@ -107,6 +105,7 @@ class Executor {
         table_(table),
         folding_(folding),
         progress_(progress),
+        totals_(plan, folding.kernels),
         total_{.groups = Groups(plan, folding.kernels)} {
     for (int part = 0; part < table.parts(); ++part) {
       if (may_match(plan, table, part)) matching_.push_back(part);
@@ -117,6 +116,7 @@ class Executor {
   Folded run(int workers) {
     cpu::run_workers(workers, [&](int) { work(); });
     if (error_) std::rethrow_exception(error_);
+    total_.groups = std::move(totals_).take(workers);
     return std::move(total_);
   }
 
@@ -127,6 +127,7 @@ class Executor {
       const std::unique_ptr<Folder> folder = folding_.make_folder();
       for (int part = next_part(); part < count; part = next_part()) take_pieces(part, *folder);
       for (int part = 0; part < count; ++part) take_pieces(part, *folder);
+      if (!has_failed_) totals_.merge_all();
       const std::lock_guard lock(mutex_);
       folder->add_cost(total_);
     } catch (...) {
@@ -134,8 +135,8 @@ class Executor {
     }
   }
 
-  /// A new part; where many have been taken past the first that is not in the total, an earlier one that has pieces left, as
-  /// totals wait for those of all parts before them.
+  /// A new part; where many have been taken past the first that is not in the totals, an earlier one that has pieces left, as
+  /// pieces wait for those of all parts before them.
   int next_part() {
     const std::lock_guard lock(mutex_);
     const auto unread = [](const Part& part) { return part.count < 0; };
@@ -158,7 +159,10 @@ class Executor {
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
         for (const Batch& batch : batches) rows += batch.rows;
-        finish(part, place, folder.fold(batches), rows);
+        Groups groups = folder.fold(batches);
+        finish(part, place, totals_.piece_of(groups), rows);
+        folder.reuse(std::move(groups));
+        totals_.merge_some();
       } catch (...) {
         fail(place, std::current_exception());
         return;
@@ -186,7 +190,7 @@ class Executor {
     if (ended) {
       const std::lock_guard merging(mutex_);
       part.count = part.pieces;
-      add_parts();
+      add_pieces();
     }
     return batches;
   }
@@ -198,28 +202,23 @@ class Executor {
     return table_.open(part, {0});
   }
 
-  void finish(Part& part, Place place, Groups groups, std::int64_t rows) {
+  void finish(Part& part, Place place, std::unique_ptr<Totals::Piece> piece, std::int64_t rows) {
     const std::lock_guard lock(mutex_);
-    part.waiting.emplace(place.piece, std::move(groups));
-    for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.merged;
-         next = part.waiting.erase(next), ++part.merged) {
-      if (part.total) {
-        part.total->merge(next->second);
-      } else {
-        part.total = std::move(next->second);
-      }
-    }
-    add_parts();
+    part.waiting.emplace(place.piece, std::move(piece));
+    add_pieces();
     total_.rows += rows;
     if (progress_) progress_(total_.rows);
   }
 
-  /// Parts that are merged whole join the total, in the table's order.
-  void add_parts() {
-    for (; added_ < parts_.size() && parts_[added_].merged == parts_[added_].count; ++added_) {
-      std::optional<Groups>& total = parts_[added_].total;
-      if (total) total_.groups.merge(*total);
-      total.reset();
+  /// Pieces join the totals in the table's order.
+  void add_pieces() {
+    for (; added_ < parts_.size(); ++added_) {
+      Part& part = parts_[added_];
+      for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.added;
+           next = part.waiting.erase(next), ++part.added) {
+        totals_.add(std::move(next->second));
+      }
+      if (part.added != part.count) return;
     }
   }
 
@@ -241,10 +240,11 @@ class Executor {
   const Table& table_;
   const Folding& folding_;
   const QueryProgress& progress_;
+  Totals totals_;
   Folded total_;
   std::vector<int> matching_;  ///< the parts that may have rows
   std::vector<Part> parts_;    ///< of these
-  std::size_t added_ = 0;      ///< parts that are in the total
+  std::size_t added_ = 0;      ///< parts that are in the totals
   std::size_t next_ = 0;       ///< the first part that nobody has taken
   std::mutex mutex_;
   std::atomic<bool> has_failed_{false};
@@ -289,7 +289,10 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
 }
 
 Groups CpuFolder::fold(std::span<const Batch> batches) {
-  Groups groups(plan_, kernels_);
+  if (!groups_) groups_.emplace(plan_, kernels_);
+  Groups groups = std::move(*groups_);
+  groups_.reset();
+  groups.clear();
   rows_.clear();  // of a piece that memory did not suffice for
   // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone. Only
   // kept_ stays: dense_sums_, which go by it, are exact.

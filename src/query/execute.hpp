@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "query/dense_sums.hpp"
 #include "query/groups.hpp"
 #include "query/plan.hpp"
+#include "query/totals.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/query.hpp"
 
@@ -30,6 +32,8 @@ class Folder {
   virtual ~Folder() = default;
   /// What the batches, which follow each other, come to.
   virtual Groups fold(std::span<const Batch> batches) = 0;
+  /// What it has folded, back: its memory will do for the next ones.
+  virtual void reuse(Groups /*groups*/) {}
   /// Adds what all pieces so far have taken.
   virtual void add_cost(Folded& /*folded*/) const {}
 };
@@ -39,6 +43,7 @@ class CpuFolder final : public Folder {
   /// The arguments outlive this.
   CpuFolder(const Plan& plan, const Kernels& kernels);
   Groups fold(std::span<const Batch> batches) override;
+  void reuse(Groups groups) override { groups_.emplace(std::move(groups)); }
 
  private:
   void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
@@ -58,6 +63,7 @@ class CpuFolder final : public Folder {
   std::uint64_t marks_[kBlockMarks] = {};
   bool marks_rows_ = true;  ///< blocks may be computed whole: none of this piece has failed yet
   int kept_ = 0;            ///< rows of the last block
+  std::optional<Groups> groups_;  ///< of the last piece, for their memory
 };
 
 /// How a table is folded.

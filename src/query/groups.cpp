@@ -2,25 +2,28 @@
 // query/groups.cpp: finds each row's group, and folds a block's values into the groups' states.
 #include "query/groups.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <type_traits>
 #include <utility>
 
-#include "query/sql.hpp"
+#include "cpu/parallel.hpp"
+#include "query/hash.hpp"
 
 namespace upsweep::query {
 namespace {
 
 // Combinations of entries up to which groups are looked up in a table.
 constexpr std::size_t kMostByEntries = 1 << 14;
+// Values of one key for which that is done: a table of them, made anew for each batch, is 1 MB at most.
+constexpr std::int64_t kMostByValue = 1 << 18;
 constexpr std::int32_t kUnmet = -2;  // combinations that no row has had
-
-std::uint64_t mixed(std::uint64_t x) {
-  x ^= x >> 32;
-  x *= 0xD6E8FEB86659FD93U;
-  return x ^ (x >> 32);
-}
+constexpr std::size_t kFirstSlots = 64;
+// How far ahead slots are asked for: a dozen loads are in flight while one is waited for.
+constexpr int kAhead = 12;
+// Groups that are merged at a time: first they are found, then each aggregate is folded.
+constexpr int kAtOnce = 64;
 
 template <class T>
 bool is_better(Fold fold, const T& a, const T& b) {
@@ -41,55 +44,104 @@ void add_up(State& sum, Int128 value) {
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
-      table_(64, -1),
+      key_(plan.keys.size()),
       group_(kBlock, 0),
       number_(kBlock),
       translations_(plan.keys.size()) {
   if (!plan.grouped) (void)find(nullptr, nullptr);
 }
 
+void Groups::clear() {
+  count_ = 0;
+  keys_.clear();
+  key_nulls_.clear();
+  states_.clear();
+  hashes_.clear();
+  texts_.clear();
+  if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
+  in_slots_ = 0;
+  for (Translation& translation : translations_) translation = {};
+  by_number_.clear();
+  if (!plan_->grouped) (void)find(nullptr, nullptr);
+}
+
+std::int64_t Groups::bytes() const {
+  return static_cast<std::int64_t>(keys_.capacity() * sizeof(Int128) + key_nulls_.capacity() +
+                                   states_.capacity() * sizeof(State) + hashes_.capacity() * sizeof(std::uint64_t) +
+                                   slots_.capacity() * sizeof(Slot)) +
+         texts_.bytes();
+}
+
 // ----------------------------------------------------------------------------------------------------------- which group
 
-std::size_t Groups::hash(const Int128* key, const std::uint8_t* nulls) const {
+void Groups::reserve(std::int64_t groups) {
+  const auto count = static_cast<std::size_t>(groups);
+  keys_.reserve(count * plan_->keys.size());
+  key_nulls_.reserve(count * plan_->keys.size());
+  states_.reserve(count * plan_->aggregates.size());
+  hashes_.reserve(count);
+  const std::size_t slots = std::bit_ceil(std::max(kFirstSlots, 2 * count));
+  if (slots > slots_.size()) make_slots(slots);
+}
+
+void Groups::make_slots(std::size_t count) {
+  slots_.assign(count, {0, -1});
+  in_slots_ = count_;
+  const std::size_t mask = count - 1;
+  for (std::int64_t g = 0; g < count_; ++g) {
+    std::size_t place = hash(g) & mask;
+    while (slots_[place].group >= 0) place = (place + 1) & mask;
+    slots_[place] = {static_cast<std::uint32_t>(hash(g) >> 32), static_cast<std::int32_t>(g)};
+  }
+}
+
+std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) const {
+  const Secret& by = secret();
   std::uint64_t all = 0;
   for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    all = mixed(all * 31 + static_cast<std::uint64_t>(key[k]) + (static_cast<std::uint64_t>(key[k] >> 64) << 7) +
-                nulls[k]);
+    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && nulls[k] == 0;
+    const Int128 value = is_text ? Int128{texts_.hash(static_cast<std::int32_t>(key[k]))} : key[k];
+    all = hash_more(by, all, static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64) + nulls[k]);
   }
-  return static_cast<std::size_t>(all);
+  return all;
 }
 
-std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
+inline bool Groups::has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const {
   const std::size_t width = plan_->keys.size();
-  const std::size_t mask = table_.size() - 1;
-  std::size_t place = hash(key, nulls) & mask;
-  for (; table_[place] >= 0; place = (place + 1) & mask) {
-    const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(table_[place]) * width);
-    if (std::equal(key, key + width, keys_.begin() + first) &&
-        std::equal(nulls, nulls + width, key_nulls_.begin() + first)) {
-      return table_[place];
-    }
+  const std::size_t first = static_cast<std::size_t>(group) * width;
+  for (std::size_t k = 0; k < width; ++k) {
+    if (keys_[first + k] != key[k] || key_nulls_[first + k] != nulls[k]) return false;
   }
-  if (count_ == kMostGroups) {
-    throw Error(Code::unsupported_sql, fmt::format("GROUP BY comes to more than {} groups", kMostGroups));
-  }
-  table_[place] = static_cast<std::int32_t>(count_);
-  keys_.insert(keys_.end(), key, key + width);
-  key_nulls_.insert(key_nulls_.end(), nulls, nulls + width);
-  states_.resize(states_.size() + plan_->aggregates.size());
-  if (2 * static_cast<std::size_t>(++count_) > table_.size()) grow();
-  return count_ - 1;
+  return true;
 }
 
-void Groups::grow() {
-  table_.assign(2 * table_.size(), -1);
-  const std::size_t mask = table_.size() - 1;
-  for (std::int64_t g = 0; g < count_; ++g) {
-    const std::size_t first = static_cast<std::size_t>(g) * plan_->keys.size();
-    std::size_t place = hash(keys_.data() + first, key_nulls_.data() + first) & mask;
-    while (table_[place] >= 0) place = (place + 1) & mask;
-    table_[place] = static_cast<std::int32_t>(g);
+std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) { return find(hash_of_key(key, nulls), key, nulls); }
+
+std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
+  if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) {
+    make_slots(std::bit_ceil(std::max(kFirstSlots, 4 * static_cast<std::size_t>(count_))));
   }
+  const std::size_t mask = slots_.size() - 1;
+  const auto tag = static_cast<std::uint32_t>(hash >> 32);
+  std::size_t place = hash & mask;
+  for (; slots_[place].group >= 0; place = (place + 1) & mask) {
+    if (slots_[place].tag == tag && has_key(slots_[place].group, key, nulls)) return slots_[place].group;
+  }
+  slots_[place] = {tag, static_cast<std::int32_t>(count_)};
+  ++in_slots_;
+  all_by_number_ = false;
+  return add_group(hash, key, nulls);
+}
+
+std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
+  if (count_ == kMostGroups) throw Error(Code::out_of_memory, "GROUP BY comes to more than 2^31 groups");
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    keys_.push_back(key[k]);
+    key_nulls_.push_back(nulls[k]);
+  }
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.emplace_back();
+  hashes_.push_back(hash);
+  return static_cast<std::int32_t>(count_++);
 }
 
 /// What is known of entries is of those of the last dictionary.
@@ -98,7 +150,7 @@ void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary
   if (translation.from == dictionary) return;
   translation.from = dictionary;
   translation.to.assign(dictionary->size(), -1);
-  by_entries_.clear();
+  by_number_.clear();
 }
 
 /// The value of a key as it is kept.
@@ -125,26 +177,58 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
     if (v.form == Form::text) translate(k, *v.dictionary);
   }
   if (assign_by_entries(keys, n, marks)) return;
-  std::vector<Int128> key(width);
-  std::vector<std::uint8_t> nulls(width);
-  std::vector<Int128> last_key(width);
-  std::vector<std::uint8_t> last_nulls(width);
-  std::int64_t last = -1;
-  for (int i = 0; i < n; ++i) {
+  if (width == 1 && assign_by_value(*keys[0], n, marks)) return;
+  load_keys(keys, n, marks);
+  const Int128* key = block_keys_.data();
+  const std::uint8_t* nulls = block_nulls_.data();
+  const std::uint64_t* const hashes = block_hashes_.data();
+  int last = -1;  // the row that was looked up before
+  for (int i = 0; i < n; ++i, key += width, nulls += width) {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hashes[std::min(i + kAhead, n - 1)] & (slots_.size() - 1)]);
+    std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
-      group_[static_cast<std::size_t>(i)] = kNoGroup;
+      group = kNoGroup;
       continue;
     }
-    for (std::size_t k = 0; k < width; ++k) {
-      nulls[k] = null_at(*keys[k], i) ? 1 : 0;
-      key[k] = nulls[k] != 0 ? 0 : key_at(k, *keys[k], i);
+    const bool is_next = last >= 0 && hashes[last] == hashes[i] && has_key(group_[static_cast<std::size_t>(last)], key, nulls);
+    group = is_next ? group_[static_cast<std::size_t>(last)] : find(hashes[i], key, nulls);
+    last = i;
+  }
+}
+
+/// All keys of the block's rows, as they are kept, and the hashes of these. Rows that are not marked have any.
+void Groups::load_keys(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks) {
+  const std::size_t width = keys.size();
+  const auto rows = static_cast<std::size_t>(n);
+  block_keys_.resize(rows * width);
+  block_nulls_.assign(rows * width, 0);
+  block_hashes_.assign(rows, 0);
+  const Secret by = secret();
+  for (std::size_t k = 0; k < width; ++k) {
+    const Vector& v = *keys[k];
+    for (int i = 0; v.nulls != nullptr && i < n; ++i) {
+      block_nulls_[static_cast<std::size_t>(i) * width + k] = v.nulls[v.one ? 0 : i];
     }
-    if (last < 0 || key != last_key || nulls != last_nulls) {
-      last = find(key.data(), nulls.data());
-      last_key = key;
-      last_nulls = nulls;
-    }
-    group_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(last);
+    with_type(v.form, [&]<class T>(std::type_identity<T>) {
+      for (int i = 0; i < n; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i) * width + k;
+        const std::uint8_t is_null = block_nulls_[at];
+        Int128 value = 0;
+        Int128 hashed = 0;
+        if constexpr (std::is_same_v<T, std::int32_t>) {
+          if (is_null == 0 && (marks == nullptr || is_marked(marks, i))) {
+            value = key_at(k, v, i);
+            hashed = texts_.hash(static_cast<std::int32_t>(value));
+          }
+        } else {
+          if (is_null == 0) hashed = value = static_cast<Int128>(v.at<T>(i));
+        }
+        block_keys_[at] = value;
+        block_hashes_[static_cast<std::size_t>(i)] =
+            hash_more(by, block_hashes_[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(hashed),
+                      static_cast<std::uint64_t>(hashed >> 64) + is_null);
+      }
+    });
   }
 }
 
@@ -156,30 +240,65 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, co
     combinations *= std::max<std::size_t>((*key->dictionary)->size(), 1);
     if (combinations > kMostByEntries) return false;
   }
-  if (by_entries_.empty()) by_entries_.assign(combinations, kUnmet);
+  if (by_number_.empty()) by_number_.assign(combinations, kUnmet);
   const std::int32_t* number = keys[0]->as<std::int32_t>();
   for (std::size_t k = 1; k < keys.size(); ++k) {
     const auto size = static_cast<std::int32_t>((*keys[k]->dictionary)->size());
     kernels_->append_digit(number, keys[k]->as<std::int32_t>(), size, n, number_.data());
     number = number_.data();
   }
-  std::int32_t* const group = group_.data();
-  const bool any_unmet =
-      kernels_->look_up(by_entries_.data(), static_cast<int>(combinations), number, n, kUnmet, group);
-  if (marks != nullptr) kernels_->drop(marks, n, group);
-  if (!any_unmet) return true;
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
+  look_up(n, number, marks, [&](int i) {
+    for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
+    return find(key.data(), nulls.data());
+  });
+  return true;
+}
+
+/// Where the only key is of integers, dates or the like that are near to each other, without NULLs: by a table of all values.
+bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* marks) {
+  if (key.form != Form::narrow || key.nulls != nullptr || key.one) return false;
+  const auto* const values = key.as<std::int64_t>();
+  const std::int64_t least = kernels_->integers.least(values, n);
+  const std::int64_t greatest = kernels_->integers.greatest(values, n);
+  const Int128 spread = Int128{greatest} - least;
+  if (spread >= kMostByValue) return false;
+  if (by_number_.empty()) {
+    by_number_.assign(static_cast<std::size_t>(kMostByValue), kUnmet);
+    all_by_number_ = count_ == 0;
+    // With as much room on either side.
+    const Int128 first = least - (kMostByValue - spread) / 2;
+    least_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
+  }
+  if (least < least_ || Int128{greatest} - least_ >= kMostByValue) return false;
+  for (int i = 0; i < n; ++i) number_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(values[i] - least_);
+  look_up(n, number_.data(), marks, [&](int i) { return group_of_value(values[i]); });
+  return true;
+}
+
+/// Of a value that by_number_ does not have.
+std::int32_t Groups::group_of_value(std::int64_t value) {
+  const Int128 key = value;
+  const std::uint8_t not_null = 0;
+  const std::uint64_t hash = hash_of_key(&key, &not_null);
+  return all_by_number_ ? add_group(hash, &key, &not_null) : find(hash, &key, &not_null);
+}
+
+/// The groups of rows by their numbers; those that no row has had are found by one.
+template <class FindRow>
+void Groups::look_up(int n, const std::int32_t* number, const std::uint64_t* marks, const FindRow& find_row) {
+  std::int32_t* const group = group_.data();
+  const bool any_unmet =
+      kernels_->look_up(by_number_.data(), static_cast<int>(by_number_.size()), number, n, kUnmet, group);
+  if (marks != nullptr) kernels_->drop(marks, n, group);
+  if (!any_unmet) return;
   for (int i = 0; i < n; ++i) {
     if (group[i] != kUnmet) continue;
-    std::int32_t& known = by_entries_[static_cast<std::size_t>(number[i])];
-    if (known == kUnmet) {
-      for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
-      known = static_cast<std::int32_t>(find(key.data(), nulls.data()));
-    }
+    std::int32_t& known = by_number_[static_cast<std::size_t>(number[i])];
+    if (known == kUnmet) known = static_cast<std::int32_t>(find_row(i));
     group[i] = known;
   }
-  return true;
 }
 
 // ----------------------------------------------------------------------------------------------------------- what it adds
@@ -204,7 +323,7 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
       include_extremes(a, v, n);
       continue;
     }
-    if (fold == Fold::sum) include_sums(a, v, n);
+    if (fold == Fold::sum && include_sums(a, v, n)) continue;
     count_rows(a, v, n);
   }
 }
@@ -238,8 +357,12 @@ void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
   state(0, aggregate).count += rows;
 }
 
-void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
-  if (v.form == Form::real) return include_reals(aggregate, v, n);
+/// Whether it has counted the rows, too.
+bool Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
+  if (v.form == Form::real) {
+    include_reals(aggregate, v, n);
+    return false;
+  }
   const auto* const group = group_.data();
   const bool fits = v.form == Form::narrow && sum_fits(v.operand(), kBlock);
   if (fits && v.nulls == nullptr && !v.one && count_ <= n) {
@@ -251,11 +374,17 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
       kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
     for (std::int64_t g = 0; g < count_; ++g) add_up(state(g, aggregate), sums[g]);
-    return;
+    return false;
   }
-  for (int i = 0; i < n; ++i) {
-    if (group[i] != kNoGroup && !null_at(v, i)) add_up(state(group[i], aggregate), exact_at(v, i));
-  }
+  with_type(v.form, [&]<class T>(std::type_identity<T>) {
+    for (int i = 0; i < n; ++i) {
+      if (group[i] == kNoGroup || null_at(v, i)) continue;
+      State& sum = state(group[i], aggregate);
+      add_up(sum, static_cast<Int128>(v.at<T>(i)));
+      ++sum.count;
+    }
+  });
+  return true;
 }
 
 /// Rows without group do not change the order, where no value is NULL.
@@ -279,22 +408,26 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   state(0, aggregate).real += kernels_->reals.sum(values, n);
 }
 
-void Groups::improve(State& best, const State& other, Fold fold, ValueKind kind) const {
+/// `others` has the texts of `other`.
+void Groups::improve(State& best, const State& other, const Aggregate& aggregate, const TextTable& others) {
   if (other.count == 0) return;
-  const auto word_of = [&](const State& state) -> const std::string& {
-    return texts_.all()[static_cast<std::size_t>(state.exact)];
+  const auto [fold, input, type] = aggregate;
+  const auto word_of = [](const TextTable& texts, const State& state) {
+    return texts[static_cast<std::int32_t>(state.exact)];
   };
-  const bool better = best.count == 0 || (kind == ValueKind::real   ? is_better(fold, other.real, best.real)
-                                          : kind == ValueKind::text ? is_better(fold, word_of(other), word_of(best))
-                                                                    : is_better(fold, other.exact, best.exact));
+  const bool is_text = type.kind == ValueKind::text;
+  const bool better = best.count == 0 || (type.kind == ValueKind::real ? is_better(fold, other.real, best.real)
+                                          : is_text ? is_better(fold, word_of(others, other), word_of(texts_, best))
+                                                    : is_better(fold, other.exact, best.exact));
   if (!better) return;
-  best.exact = other.exact;
+  best.exact = is_text ? entry_of(others, other.exact) : other.exact;
   best.real = other.real;
 }
 
 void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
-  const Fold fold = plan_->aggregates[aggregate].fold;
-  const ValueKind kind = plan_->aggregates[aggregate].type.kind;
+  const Aggregate& asked = plan_->aggregates[aggregate];
+  const Fold fold = asked.fold;
+  const ValueKind kind = asked.type.kind;
   const bool whole = count_ == 1 && are_all_ && v.nulls == nullptr && !v.one;
   const auto best_of = [&]<class T>(const TypedKernels<T>& kernels) {
     return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);
@@ -306,7 +439,7 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     } else {
       best.exact = best_of(kernels_->integers);
     }
-    improve(state(0, aggregate), best, fold, kind);
+    improve(state(0, aggregate), best, asked, texts_);
     state(0, aggregate).count += n;
     return;
   }
@@ -320,48 +453,164 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     } else if (kind == ValueKind::text) {
       // Only text that is better than all before it is kept: there may be as many entries as rows.
       const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
-      const bool is_kept = best.count > 0 &&
-                           !is_better(fold, mine, std::string_view(texts_.all()[static_cast<std::size_t>(best.exact)]));
+      const bool is_kept = best.count > 0 && !is_better(fold, mine, texts_[static_cast<std::int32_t>(best.exact)]);
       other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : entry(mine);
     } else {
       other.exact = exact_at(v, i);
     }
-    improve(best, other, fold, kind);
+    improve(best, other, asked, texts_);
     ++best.count;
   }
 }
 
-void Groups::merge(const Groups& later) {
+// ------------------------------------------------------------------------------------------------------- groups of others
+
+/// The entry here of a text there.
+std::int32_t Groups::entry_of(const TextTable& others, Int128 entry) {
+  if (&others == &texts_) return static_cast<std::int32_t>(entry);
+  const auto at = static_cast<std::int32_t>(entry);
+  return texts_.entry(others[at], others.hash(at));
+}
+
+/// The keys of a group of others, as they are kept here; valid until the next call.
+const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
   const std::size_t width = plan_->keys.size();
-  std::vector<std::int32_t> to;
-  for (const std::string& text : later.texts_.all()) to.push_back(entry(text));
-  std::vector<Int128> key(width);
-  for (std::int64_t g = 0; g < later.count_; ++g) {
-    const std::size_t first = static_cast<std::size_t>(g) * width;
-    for (std::size_t k = 0; k < width; ++k) {
-      key[k] = later.keys_[first + k];
-      const bool is_word = plan_->keys[k]->type.kind == ValueKind::text && later.key_nulls_[first + k] == 0;
-      if (is_word) key[k] = to[static_cast<std::size_t>(key[k])];
+  const std::size_t first = static_cast<std::size_t>(group) * width;
+  for (std::size_t k = 0; k < width; ++k) {
+    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && others.key_nulls_[first + k] == 0;
+    key_[k] = is_text ? Int128{entry_of(others.texts_, others.keys_[first + k])} : others.keys_[first + k];
+  }
+  return key_.data();
+}
+
+Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups* const> parts,
+                      std::span<const Place> order, int workers) {
+  Groups all(plan, kernels);
+  all.count_ = std::ssize(order);
+  all.keys_.resize(order.size() * plan.keys.size());
+  all.key_nulls_.resize(order.size() * plan.keys.size());
+  all.states_.resize(order.size() * plan.aggregates.size());
+  all.hashes_.resize(order.size());
+  std::atomic<std::size_t> next{0};
+  cpu::run_workers(workers, [&](int) {
+    constexpr std::size_t kEach = 1 << 14;
+    for (std::size_t first = next.fetch_add(kEach); first < order.size(); first = next.fetch_add(kEach)) {
+      for (std::size_t i = first; i < std::min(first + kEach, order.size()); ++i) {
+        const Groups& part = *parts[static_cast<std::size_t>(order[i].part)];
+        const auto group = static_cast<std::size_t>(order[i].group);
+        const auto copy = [&](const auto& theirs, auto& mine, std::size_t each) {
+          for (std::size_t k = 0; k < each; ++k) mine[i * each + k] = theirs[group * each + k];
+        };
+        copy(part.keys_, all.keys_, plan.keys.size());
+        copy(part.key_nulls_, all.key_nulls_, plan.keys.size());
+        copy(part.states_, all.states_, plan.aggregates.size());
+        copy(part.hashes_, all.hashes_, 1);
+      }
     }
-    const std::int64_t mine = find(key.data(), later.key_nulls_.data() + first);
-    for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-      const Aggregate& aggregate = plan_->aggregates[a];
-      const ValueKind kind = aggregate.type.kind;
-      State other = later.state(g, a);
-      State& all = state(mine, a);
-      if (aggregate.fold == Fold::least || aggregate.fold == Fold::greatest) {
-        if (kind == ValueKind::text && other.count > 0) other.exact = to[static_cast<std::size_t>(other.exact)];
-        improve(all, other, aggregate.fold, kind);
+  });
+  all.join_texts(parts, order);
+  return all;
+}
+
+/// Texts of the keys and states that have been copied from these places become texts of these groups.
+void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> order) {
+  std::vector<std::size_t> keys;
+  std::vector<std::size_t> aggregates;
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    if (plan_->keys[k]->type.kind == ValueKind::text) keys.push_back(k);
+  }
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+    const auto& [fold, input, type] = plan_->aggregates[a];
+    const bool is_extreme = fold == Fold::least || fold == Fold::greatest;
+    if (is_extreme && type.kind == ValueKind::text) aggregates.push_back(a);
+  }
+  if (keys.empty() && aggregates.empty()) return;
+  const bool are_apart = plan_->keys.size() == 1 && aggregates.empty();  // each text is the key of one group
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const TextTable& theirs = parts[static_cast<std::size_t>(order[i].part)]->texts_;
+    const auto take = [&](Int128& value) {
+      const auto entry = static_cast<std::int32_t>(value);
+      if (are_apart) {
+        value = std::ssize(texts_.all());
+        texts_.append(theirs[entry], theirs.hash(entry));
+      } else {
+        value = entry_of(theirs, value);
       }
-      // First, as `high` has the room that a count has.
-      if (__builtin_add_overflow(all.count, other.count, &all.count)) {
-        throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
-      }
-      if (aggregate.fold == Fold::sum) {
-        add_up(all, other.exact);
-        all.high += other.high;
-        all.real += other.real;
-      }
+    };
+    for (const std::size_t k : keys) {
+      const std::size_t at = i * plan_->keys.size() + k;
+      if (key_nulls_[at] == 0) take(keys_[at]);
+    }
+    for (const std::size_t a : aggregates) {
+      State& best = state(static_cast<std::int64_t>(i), a);
+      if (best.count > 0) take(best.exact);
+    }
+  }
+  for (Groups* const part : parts) texts_.keep_memory_of(part->texts_);
+}
+
+void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
+  const auto copy = [&]<class T>(const std::vector<T>& theirs, std::vector<T>& mine, std::size_t each) {
+    mine.resize(order.size() * each);
+    T* to = mine.data();
+    for (const std::int32_t group : order) {
+      const T* const first = theirs.data() + static_cast<std::size_t>(group) * each;
+      for (std::size_t i = 0; i < each; ++i) *to++ = first[i];
+    }
+  };
+  copy(from.keys_, keys_, plan_->keys.size());
+  copy(from.key_nulls_, key_nulls_, plan_->keys.size());
+  copy(from.states_, states_, plan_->aggregates.size());
+  copy(from.hashes_, hashes_, 1);
+  std::swap(texts_, from.texts_);
+  count_ = std::ssize(order);
+}
+
+void Groups::merge(const Groups& later) {
+  merge_range(later, 0, later.count_, [](std::int64_t) {});
+}
+
+void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh) {
+  merge_range(later, first, end, [&](std::int64_t group) { fresh.push_back(group); });
+}
+
+template <class OnFresh>
+void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
+  const std::size_t width = plan_->keys.size();
+  std::int32_t mine[kAtOnce];
+  for (; first < end; first += kAtOnce) {
+    const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
+    for (std::size_t i = 0; i < n && !slots_.empty(); ++i) {
+      __builtin_prefetch(&slots_[later.hash(first + static_cast<std::int64_t>(i)) & (slots_.size() - 1)]);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t group = first + static_cast<std::int64_t>(i);
+      const std::int64_t known = count_;
+      mine[i] = find(later.hash(group), key_of(later, group), later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
+      if (mine[i] == known) on_fresh(group);
+      __builtin_prefetch(states_.data() + static_cast<std::size_t>(mine[i]) * plan_->aggregates.size(), 1);
+    }
+    for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) merge_states(later, a, first, {mine, n});
+  }
+}
+
+/// Of groups there that follow each other from `theirs` on, into these.
+void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
+                          std::span<const std::int32_t> mine) {
+  const Aggregate& asked = plan_->aggregates[aggregate];
+  const bool is_extreme = asked.fold == Fold::least || asked.fold == Fold::greatest;
+  for (const std::int32_t group : mine) {
+    const State& other = later.state(theirs++, aggregate);
+    State& all = state(group, aggregate);
+    if (is_extreme) improve(all, other, asked, later.texts_);
+    // First, as `high` has the room that a count has.
+    if (__builtin_add_overflow(all.count, other.count, &all.count)) {
+      throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
+    }
+    if (asked.fold == Fold::sum) {
+      add_up(all, other.exact);
+      all.high += other.high;
+      all.real += other.real;
     }
   }
 }

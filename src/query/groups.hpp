@@ -3,15 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <limits>
 #include <memory>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "expression/dictionary.hpp"
 #include "expression/evaluate.hpp"
 #include "query/plan.hpp"
+#include "query/text_table.hpp"
 
 namespace upsweep::query {
 
@@ -23,25 +24,44 @@ struct State {
   std::int64_t count = 0;  ///< rows that went in
 };
 
-/// More groups are no low-cardinality grouping: a query that has them is refused before memory runs out.
-inline constexpr std::int64_t kMostGroups = 1 << 20;
+/// Groups have numbers of 32 bits.
+inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
 
 class Groups {
  public:
   Groups(const Plan& plan, const Kernels& kernels);
 
-  /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error unsupported_sql (too
-  /// many groups), and the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
+  /// Makes room for so many groups.
+  void reserve(std::int64_t groups);
+  /// None, as in the beginning; the memory is kept.
+  void clear();
+  /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
+  void take_in_order(Groups& from, std::span<const std::int32_t> order);
+
+  /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
+  /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
   void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
   /// Rows that were summed elsewhere, to the only group of a query without GROUP BY.
   void add(std::size_t aggregate, std::int64_t sum, int rows);
-  /// Groups of rows that come later. Throws Error unsupported_sql (too many groups), overflow (of a count of rows).
+  /// Groups of rows that come later. Throws Error out_of_memory, overflow (of a count of rows).
   void merge(const Groups& later);
+  /// The same of those from `first` on up to `end`. Appends to `fresh` the numbers of those that are new here.
+  void merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
+  /// A group of one of several Groups.
+  struct Place {
+    std::int32_t part;
+    std::int32_t group;
+  };
+  /// All groups of these, each of which none of the others has, in that order; their texts are taken.
+  static Groups joined(const Plan& plan, const Kernels& kernels, std::span<Groups* const> parts,
+                       std::span<const Place> order, int workers);
 
   /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
-  /// value 0, and text has its entry's index. Throws Error unsupported_sql (too many groups).
+  /// value 0, and text has its entry's index. Throws Error out_of_memory.
   std::int64_t find(const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry(std::string_view text) { return texts_.entry(text); }
+  /// By what a group's keys are, wherever they are groups: hashes of one process alone are comparable.
+  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return hashes_[static_cast<std::size_t>(group)]; }
   State& state(std::int64_t group, std::size_t aggregate) {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
@@ -58,7 +78,9 @@ class Groups {
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
     return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
   }
-  [[nodiscard]] const std::deque<std::string>& texts() const { return texts_.all(); }
+  [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
+  /// Of memory, without that of a block at hand.
+  [[nodiscard]] std::int64_t bytes() const;
 
  private:
   /// A batch's dictionary as entries of the groups': filled as they are met.
@@ -67,18 +89,38 @@ class Groups {
     std::vector<std::int32_t> to;
   };
 
-  void grow();
-  [[nodiscard]] std::size_t hash(const Int128* key, const std::uint8_t* nulls) const;
+  /// A group in the hash table. Hashes are compared by their upper half, which is not what places are chosen by.
+  struct Slot {
+    std::uint32_t tag;
+    std::int32_t group;  ///< -1: free
+  };
+
+  void make_slots(std::size_t count);
+  [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
+  [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
+  std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
+  std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
+  std::int32_t entry_of(const TextTable& others, Int128 entry);
+  const Int128* key_of(const Groups& others, std::int64_t group);
+  template <class OnFresh>
+  void merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
+  void merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs, std::span<const std::int32_t> mine);
+  void join_texts(std::span<Groups* const> parts, std::span<const Place> order);
   void translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary);
   Int128 key_at(std::size_t which, const Vector& v, int i);
+  void load_keys(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   void assign(Evaluator& evaluator, int n, const std::uint64_t* marks);
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
-  void include_sums(std::size_t aggregate, const Vector& v, int n);
+  bool assign_by_value(const Vector& key, int n, const std::uint64_t* marks);
+  std::int32_t group_of_value(std::int64_t value);
+  template <class FindRow>
+  void look_up(int n, const std::int32_t* number, const std::uint64_t* marks, const FindRow& find_row);
+  bool include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_reals(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, int n);
   const std::int64_t* rows_of_few(int n);
   void count_rows(std::size_t aggregate, const Vector& v, int n);
-  void improve(State& best, const State& other, Fold fold, ValueKind kind) const;
+  void improve(State& best, const State& other, const Aggregate& aggregate, const TextTable& others);
 
   const Plan* plan_;
   const Kernels* kernels_;
@@ -86,10 +128,16 @@ class Groups {
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> key_nulls_;
   std::vector<State> states_;
-  Texts texts_;
-  std::vector<std::int32_t> table_;  ///< hash table of groups; -1: free
+  std::vector<std::uint64_t> hashes_;
+  TextTable texts_;
+  std::vector<Slot> slots_;     ///< a power of two, more than twice as many as groups
+  std::int64_t in_slots_ = 0;   ///< groups that can be found there: the first ones; the others are put there when one is looked for
+  std::vector<Int128> key_;  ///< of a group of others
 
   // Of the block at hand.
+  std::vector<Int128> block_keys_;         ///< of each row all keys, as they are kept
+  std::vector<std::uint8_t> block_nulls_;  ///< likewise
+  std::vector<std::uint64_t> block_hashes_;
   std::vector<std::int32_t> group_;   ///< by row; kNoGroup: not marked
   bool are_all_ = true;               ///< no row is without group
   std::vector<std::int32_t> number_;  ///< by row: its keys' entries as one number
@@ -98,7 +146,9 @@ class Groups {
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
-  std::vector<std::int32_t> by_entries_;   ///< groups by the entries of all keys; kUnmet; empty: of none
+  std::vector<std::int32_t> by_number_;    ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
+  std::int64_t least_ = 0;                 ///< the value that has number 0
+  bool all_by_number_ = false;             ///< there is no group that by_number_ does not have
 };
 
 }  // namespace upsweep::query

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/text_table.cpp: open addressing over tags of hashes; texts lie in chunks that stay where they are.
+#include "query/text_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <limits>
+#include <random>
+
+#include "query/hash.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kLeastChunk = 1 << 12;
+constexpr std::size_t kLargestChunk = 1 << 20;
+
+Secret random_secret() {
+  std::random_device device;
+  const auto word = [&] { return (std::uint64_t{device()} << 32) | device(); };
+  return {word(), word() | 1};
+}
+
+}  // namespace
+
+const Secret& secret() {
+  static const Secret kSecret = random_secret();
+  return kSecret;
+}
+
+std::int32_t TextTable::entry(std::string_view text) { return entry(text, hash_of(secret(), text)); }
+
+std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
+  if (2 * all_.size() >= slots_.size()) make_slots();
+  const std::size_t mask = slots_.size() - 1;
+  const auto tag = static_cast<std::uint32_t>(hash >> 32);
+  std::size_t place = hash & mask;
+  for (; slots_[place].entry >= 0; place = (place + 1) & mask) {
+    if (slots_[place].tag == tag && (*this)[slots_[place].entry] == text) return slots_[place].entry;
+  }
+  slots_[place] = {tag, static_cast<std::int32_t>(all_.size())};
+  append(keep(text), hash);
+  return slots_[place].entry;
+}
+
+void TextTable::append(std::string_view text, std::uint64_t hash) {
+  if (all_.size() == std::numeric_limits<std::int32_t>::max()) {
+    throw Error(Code::out_of_memory, "a query comes to more than 2^31 texts");
+  }
+  all_.push_back(text);
+  hashes_.push_back(hash);
+}
+
+void TextTable::keep_memory_of(TextTable& others) {
+  // The last chunk stays the one that is being filled.
+  chunks_.insert(chunks_.begin(), std::make_move_iterator(others.chunks_.begin()),
+                 std::make_move_iterator(others.chunks_.end()));
+  kept_ += others.kept_;
+  others = {};
+}
+
+std::string_view TextTable::keep(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.size() > left_) {
+    left_ = std::max(text.size(), std::clamp(kept_, kLeastChunk, kLargestChunk));
+    kept_ += left_;
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    // The last chunk is filled from its end.
+  }
+  left_ -= text.size();
+  char* const at = chunks_.back().get() + left_;
+  std::copy(text.begin(), text.end(), at);
+  return {at, text.size()};
+}
+
+void TextTable::make_slots() {
+  slots_.assign(std::bit_ceil(std::max(kFirstSlots, 4 * all_.size())), {0, -1});
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    std::size_t place = hashes_[i] & mask;
+    while (slots_[place].entry >= 0) place = (place + 1) & mask;
+    slots_[place] = {static_cast<std::uint32_t>(hashes_[i] >> 32), static_cast<std::int32_t>(i)};
+  }
+}
+
+void TextTable::clear() {
+  all_.clear();
+  hashes_.clear();
+  std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
+  chunks_.clear();
+  left_ = 0;
+  kept_ = 0;
+}
+
+std::int64_t TextTable::bytes() const {
+  return static_cast<std::int64_t>(kept_ + all_.capacity() * sizeof(std::string_view) +
+                                   hashes_.capacity() * sizeof(std::uint64_t) + slots_.size() * sizeof(Slot));
+}
+
+}  // namespace upsweep::query
