@@ -61,8 +61,8 @@ class CpuFolder final : public Folder {
   bool gathers_ = true;
   DenseSums dense_sums_;
   std::uint64_t marks_[kBlockMarks] = {};
-  bool marks_rows_ = true;  ///< blocks may be computed whole: none of this piece has failed yet
-  int kept_ = 0;            ///< rows of the last block
+  bool marks_rows_ = true;        ///< blocks may be computed whole: none of this piece has failed yet
+  int kept_ = 0;                  ///< rows of the last block
   std::optional<Groups> groups_;  ///< of the last piece, for their memory
 };
 

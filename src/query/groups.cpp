@@ -115,7 +115,9 @@ inline bool Groups::has_key(std::int32_t group, const Int128* key, const std::ui
   return true;
 }
 
-std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) { return find(hash_of_key(key, nulls), key, nulls); }
+std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
+  return find(hash_of_key(key, nulls), key, nulls);
+}
 
 std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
   if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) {
@@ -190,7 +192,8 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
       group = kNoGroup;
       continue;
     }
-    const bool is_next = last >= 0 && hashes[last] == hashes[i] && has_key(group_[static_cast<std::size_t>(last)], key, nulls);
+    const bool is_next =
+        last >= 0 && hashes[last] == hashes[i] && has_key(group_[static_cast<std::size_t>(last)], key, nulls);
     group = is_next ? group_[static_cast<std::size_t>(last)] : find(hashes[i], key, nulls);
     last = i;
   }
@@ -586,7 +589,8 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = count_;
-      mine[i] = find(later.hash(group), key_of(later, group), later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
+      mine[i] = find(later.hash(group), key_of(later, group),
+                     later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
       if (mine[i] == known) on_fresh(group);
       __builtin_prefetch(states_.data() + static_cast<std::size_t>(mine[i]) * plan_->aggregates.size(), 1);
     }

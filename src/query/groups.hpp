@@ -104,7 +104,8 @@ class Groups {
   const Int128* key_of(const Groups& others, std::int64_t group);
   template <class OnFresh>
   void merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
-  void merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs, std::span<const std::int32_t> mine);
+  void merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
+                    std::span<const std::int32_t> mine);
   void join_texts(std::span<Groups* const> parts, std::span<const Place> order);
   void translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary);
   Int128 key_at(std::size_t which, const Vector& v, int i);
@@ -130,8 +131,9 @@ class Groups {
   std::vector<State> states_;
   std::vector<std::uint64_t> hashes_;
   TextTable texts_;
-  std::vector<Slot> slots_;     ///< a power of two, more than twice as many as groups
-  std::int64_t in_slots_ = 0;   ///< groups that can be found there: the first ones; the others are put there when one is looked for
+  std::vector<Slot> slots_;  ///< a power of two, more than twice as many as groups
+  std::int64_t in_slots_ =
+      0;  ///< groups that can be found there: the first ones; the others are put there when one is looked for
   std::vector<Int128> key_;  ///< of a group of others
 
   // Of the block at hand.
@@ -146,9 +148,10 @@ class Groups {
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
-  std::vector<std::int32_t> by_number_;    ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
-  std::int64_t least_ = 0;                 ///< the value that has number 0
-  bool all_by_number_ = false;             ///< there is no group that by_number_ does not have
+  std::vector<std::int32_t>
+      by_number_;               ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
+  std::int64_t least_ = 0;      ///< the value that has number 0
+  bool all_by_number_ = false;  ///< there is no group that by_number_ does not have
 };
 
 }  // namespace upsweep::query

@@ -30,7 +30,7 @@ class TextTable {
 
  private:
   struct Slot {
-    std::uint32_t tag;    ///< the upper half of the hash
+    std::uint32_t tag;   ///< the upper half of the hash
     std::int32_t entry;  ///< -1: free
   };
 

@@ -127,7 +127,8 @@ void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece
   const std::int64_t end = piece.begin[static_cast<std::size_t>(number) + 1];
   std::vector<std::int64_t> fresh;
   part.groups->merge(piece.groups, begin, end, fresh);
-  for (const std::int64_t group : fresh) part.first.push_back(place(which, piece.order[static_cast<std::size_t>(group)]));
+  for (const std::int64_t group : fresh)
+    part.first.push_back(place(which, piece.order[static_cast<std::size_t>(group)]));
   require_memory(part);
 }
 
@@ -136,10 +137,11 @@ void Totals::require_memory(Part& part) {
   const std::int64_t now = part.groups->bytes() + std::ssize(part.first) * std::int64_t{sizeof(std::uint64_t)};
   const std::int64_t all = bytes_ += now - std::exchange(part.bytes, now);
   if (all <= most_bytes_ / 2) return;
-  throw Error(Code::out_of_memory,
-              fmt::format("GROUP BY comes to more groups than fit memory: they take {} MB so far, which are needed twice, and "
-                          "{} MB are free",
-                          all >> 20, most_bytes_ >> 20));
+  throw Error(
+      Code::out_of_memory,
+      fmt::format("GROUP BY comes to more groups than fit memory: they take {} MB so far, which are needed twice, and "
+                  "{} MB are free",
+                  all >> 20, most_bytes_ >> 20));
 }
 
 Groups Totals::take(int workers) && {

@@ -28,7 +28,7 @@ class Totals {
   /// A piece, its groups part after part.
   struct Piece {
     Groups groups;
-    std::vector<std::int32_t> order;                 ///< of each group its place in the order of first rows
+    std::vector<std::int32_t> order;                  ///< of each group its place in the order of first rows
     std::array<std::int32_t, kParts + 1> begin = {};  ///< where each part begins
     std::atomic<int> left{kParts};                    ///< parts that have not merged it
     bool is_divided = false;                          ///< else its groups have the order of their first rows
@@ -52,7 +52,7 @@ class Totals {
   struct Part {
     std::mutex merging;
     std::optional<Groups> groups;
-    std::vector<std::uint64_t> first;  ///< of each group: its piece and its number there, ascending
+    std::vector<std::uint64_t> first;    ///< of each group: its piece and its number there, ascending
     std::atomic<std::size_t> merged{0};  ///< pieces
     std::int64_t bytes = 0;
   };

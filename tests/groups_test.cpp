@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/groups_test.cpp: GROUP BY of a few and of millions of groups, against a map: keys of all kinds, the order of first rows,
+// and the same bits on any number of threads.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "query/hash.hpp"
+#include "query/text_table.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+
+namespace upsweep {
+namespace {
+
+using Longs = std::vector<std::int64_t>;
+
+/// What a group must come to.
+struct Expected {
+  Int128 sum = 0;
+  std::int64_t count = 0;
+  std::int64_t least = 0;
+  std::int64_t greatest = 0;
+};
+
+/// Rows by a key of any type, and the keys in the order in which they come.
+template <class Key>
+struct Reference {
+  std::map<Key, Expected> groups;
+  std::vector<Key> order;
+
+  void add(const Key& key, std::int64_t x) {
+    auto [at, is_new] = groups.try_emplace(key, Expected{.least = x, .greatest = x});
+    if (is_new) order.push_back(key);
+    Expected& group = at->second;
+    group.sum += x;
+    ++group.count;
+    group.least = std::min(group.least, x);
+    group.greatest = std::max(group.greatest, x);
+  }
+};
+
+struct Rows {
+  Longs x;
+  std::vector<double> f;
+
+  explicit Rows(std::size_t n) {
+    std::mt19937_64 random(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      x.push_back(static_cast<std::int64_t>(random() >> 2) - (std::int64_t{1} << 61));
+      f.push_back(static_cast<double>(random() >> 11) * 0x1p-30 - 0x1p22);
+    }
+  }
+};
+
+const std::string kAggregates = ", SUM(x), COUNT(*), MIN(x), MAX(x), SUM(f) FROM t GROUP BY ";
+
+/// The answer's rows, of which `key_of` makes keys, are those of the reference, in its order; and with other threads the bits are
+/// the same.
+template <class Key, class KeyOf>
+void expect_groups(const std::string& keys, const Table& t, const Reference<Key>& expected, const KeyOf& key_of) {
+  const Query query("SELECT " + keys + kAggregates + keys, t);
+  const Answer answer = query.run(par.with_threads(1), t);
+  ASSERT_EQ(answer.rows.size(), expected.order.size());
+  const std::size_t width = answer.columns.size() - 5;
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    const std::vector<Cell>& row = answer.rows[i];
+    ASSERT_TRUE(key_of(row) == expected.order[i]) << "row " << i;
+    const Expected& group = expected.groups.at(expected.order[i]);
+    ASSERT_TRUE(row[width].exact == group.sum && row[width + 1].exact == group.count &&
+                row[width + 2].exact == group.least && row[width + 3].exact == group.greatest)
+        << "row " << i;
+  }
+  for (const int threads : {2, 5}) {
+    const Answer other = query.run(par.with_threads(threads), t);
+    ASSERT_EQ(other.rows.size(), answer.rows.size());
+    for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+      for (std::size_t c = 0; c < answer.columns.size(); ++c) {
+        const Cell& a = answer.rows[i][c];
+        const Cell& b = other.rows[i][c];
+        ASSERT_TRUE(a.null == b.null && a.exact == b.exact && a.word == b.word &&
+                    std::memcmp(&a.real, &b.real, sizeof a.real) == 0)
+            << threads << " threads, row " << i << ", column " << c;
+      }
+    }
+  }
+}
+
+constexpr std::size_t kRows = 400'000;
+constexpr std::int64_t kCounts[] = {1, 2, 300, 3000, 70'000, 10'000'000};
+
+TEST(Groups, OfIntegersNearAndFar) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(1);
+  for (const std::int64_t groups : kCounts) {
+    for (const std::int64_t factor : {std::int64_t{1}, std::int64_t{922'337'203'685}}) {
+      Longs key;
+      Reference<std::int64_t> expected;
+      for (std::size_t i = 0; i < kRows; ++i) {
+        key.push_back((static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups)) - groups / 2) * factor);
+        expected.add(key.back(), rows.x[i]);
+      }
+      MemoryTable t;
+      t.add("k", key).add("x", rows.x).add("f", rows.f);
+      expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
+    }
+  }
+}
+
+TEST(Groups, ThatAreFarAndThenNear) {  // both ways of finding them, in one batch
+  const Rows rows(kRows);
+  std::mt19937_64 random(2);
+  Longs key;
+  Reference<std::int64_t> expected;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const bool is_far = i / 5000 % 3 == 0;
+    key.push_back(static_cast<std::int64_t>(random() % 5000) * (is_far && random() % 2 == 0 ? 1'000'003 : 1));
+    expected.add(key.back(), rows.x[i]);
+  }
+  MemoryTable t;
+  t.add("k", key).add("x", rows.x).add("f", rows.f);
+  expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
+}
+
+TEST(Groups, AtTheEndsOfTheirType) {
+  const Rows rows(kRows);
+  Longs key;
+  Reference<std::int64_t> expected;
+  std::mt19937_64 random(3);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto some = static_cast<std::int64_t>(random() % 4000);
+    key.push_back(i / 3000 % 2 == 0 ? std::numeric_limits<std::int64_t>::min() + some
+                                    : std::numeric_limits<std::int64_t>::max() - some);
+    expected.add(key.back(), rows.x[i]);
+  }
+  MemoryTable t;
+  t.add("k", key).add("x", rows.x).add("f", rows.f);
+  expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
+}
+
+TEST(Groups, OfSeveralKeysSomeNull) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(4);
+  for (const std::int64_t groups : {40, 3000, 600'000}) {
+    Longs key;
+    std::vector<std::int32_t> day;
+    std::vector<std::uint8_t> validity(kRows / 8 + 1);
+    Reference<std::tuple<std::optional<std::int64_t>, std::int64_t>> expected;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      key.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups)));
+      day.push_back(static_cast<std::int32_t>(random() % 3));
+      const bool is_there = random() % 7 != 0;
+      if (is_there) validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+      expected.add({is_there ? std::optional(key.back()) : std::nullopt, day.back()}, rows.x[i]);
+    }
+    MemoryTable t;
+    t.add(Field{.name = "k"}, key.data(), std::ssize(key), validity.data()).add_dates("d", day);
+    t.add("x", rows.x).add("f", rows.f);
+    expect_groups("k, d", t, expected, [](const auto& row) {
+      const auto first = row[0].null ? std::nullopt : std::optional(static_cast<std::int64_t>(row[0].exact));
+      return std::tuple(first, static_cast<std::int64_t>(row[1].exact));
+    });
+  }
+}
+
+TEST(Groups, OfText) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(5);
+  for (const std::size_t groups : {5U, 5000U, 300'000U}) {
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < groups; ++i) words.push_back(std::string(i % 40, 'x') + std::to_string(i));
+    std::vector<std::int32_t> index;
+    Longs key;
+    Reference<std::string> by_word;
+    Reference<std::tuple<std::string, std::int64_t>> by_both;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      index.push_back(static_cast<std::int32_t>(random() % groups));
+      key.push_back(static_cast<std::int64_t>(random() % 2));
+      const std::string& word = words[static_cast<std::size_t>(index.back())];
+      by_word.add(word, rows.x[i]);
+      by_both.add({word, key.back()}, rows.x[i]);
+    }
+    MemoryTable t;
+    t.add_text("w", index, words).add("k", key).add("x", rows.x).add("f", rows.f);
+    expect_groups("w", t, by_word, [](const auto& row) { return row[0].word; });
+    expect_groups("w, k", t, by_both,
+                  [](const auto& row) { return std::tuple(row[0].word, static_cast<std::int64_t>(row[1].exact)); });
+  }
+}
+
+TEST(Groups, WithTextsThatAreLeastAndGreatest) {
+  std::mt19937_64 random(6);
+  std::vector<std::string> words;
+  for (int i = 0; i < 1000; ++i) words.push_back("word " + std::to_string(i * 7919 % 1000));
+  std::vector<std::int32_t> index;
+  Longs key;
+  std::map<std::int64_t, std::pair<std::string, std::string>> expected;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    index.push_back(static_cast<std::int32_t>(random() % 1000));
+    key.push_back(static_cast<std::int64_t>(random() % 50'000));
+    const std::string& word = words[static_cast<std::size_t>(index.back())];
+    auto& [least, greatest] = expected.try_emplace(key.back(), word, word).first->second;
+    least = std::min(least, word);
+    greatest = std::max(greatest, word);
+  }
+  MemoryTable t;
+  t.add_text("w", index, words).add("k", key);
+  for (const int threads : {1, 3}) {
+    const Answer answer = Query("SELECT k, MIN(w), MAX(w) FROM t GROUP BY k", t).run(par.with_threads(threads), t);
+    ASSERT_EQ(answer.rows.size(), expected.size());
+    for (const auto& row : answer.rows) {
+      const auto& [least, greatest] = expected.at(static_cast<std::int64_t>(row[0].exact));
+      ASSERT_EQ(row[1].word, least);
+      ASSERT_EQ(row[2].word, greatest);
+    }
+  }
+}
+
+TEST(Groups, MoreThanAMillion) {
+  constexpr std::int64_t kMany = 1'300'000;
+  Longs key;
+  Longs x;
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    key.push_back(i * 7919 % kMany);
+    x.push_back(i);
+  }
+  for (std::int64_t i = 0; i < kMany; i += 1000) {
+    key.push_back(i);
+    x.push_back(1);
+  }
+  MemoryTable t;
+  t.add("k", key).add("x", x);
+  const Query query("SELECT k, SUM(x) FROM t GROUP BY k", t);
+  const Answer answer = query.run(par, t);
+  ASSERT_EQ(answer.rows.size(), static_cast<std::size_t>(kMany));
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    const auto& row = answer.rows[static_cast<std::size_t>(i)];
+    ASSERT_TRUE(row[0].exact == key[static_cast<std::size_t>(i)]);
+    ASSERT_TRUE(row[1].exact == i + (row[0].exact % 1000 == 0 ? 1 : 0)) << i;
+  }
+  const Answer first = Query("SELECT k, SUM(x) AS s FROM t GROUP BY k ORDER BY s DESC, k LIMIT 3", t).run(par, t);
+  ASSERT_EQ(first.rows.size(), 3U);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto& row = first.rows[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(row[1].exact == kMany - 1 - i + (row[0].exact % 1000 == 0 ? 1 : 0));
+  }
+}
+
+TEST(Groups, MergeAndGoOnFromBytes) {
+  const Rows rows(100'000);
+  Longs key;
+  for (std::size_t i = 0; i < rows.x.size(); ++i) key.push_back(rows.x[i] % 30'000);
+  MemoryTable whole;
+  whole.add("k", key).add("x", rows.x).add("f", rows.f);
+  const Query query("SELECT k, SUM(x), COUNT(*) FROM t GROUP BY k", whole);
+  constexpr std::size_t kHalf = 50'000;
+  const auto part = [&](std::size_t first, std::size_t last) {
+    MemoryTable t;
+    const std::span<const std::int64_t> all_keys(key);
+    const std::span<const std::int64_t> all_x(rows.x);
+    const std::span<const double> all_f(rows.f);
+    t.add("k", all_keys.subspan(first, last - first)).add("x", all_x.subspan(first, last - first));
+    t.add("f", all_f.subspan(first, last - first));
+    return query.fold(par, t);
+  };
+  QueryCarry carry = query.carry(part(0, kHalf).bytes());
+  carry.merge(part(kHalf, key.size()));
+  const Answer expected = query.run(par, whole);
+  const Answer answer = query.answer(carry);
+  ASSERT_EQ(answer.rows.size(), expected.rows.size());
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    for (std::size_t c = 0; c < 3; ++c) ASSERT_TRUE(answer.rows[i][c].exact == expected.rows[i][c].exact) << i;
+  }
+}
+
+TEST(TextTable, KeepsTextsOfOneHashApart) {
+  query::TextTable texts;
+  std::vector<std::string> words;
+  for (int i = 0; i < 500; ++i) words.push_back(std::string(static_cast<std::size_t>(i % 30), 'a') + std::to_string(i));
+  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(texts.entry(words[i], 7), static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    EXPECT_EQ(texts.entry(words[i], 7), static_cast<std::int32_t>(i));
+    EXPECT_EQ(texts[static_cast<std::int32_t>(i)], words[i]);
+  }
+  texts.clear();
+  EXPECT_EQ(texts.entry("", 7), 0);
+  EXPECT_EQ(texts.entry("a"), 1);
+  EXPECT_EQ(texts.all().size(), 2U);
+}
+
+TEST(Hash, DependsOnEveryByteAndOnTheLength) {
+  const query::Secret& by = query::secret();
+  const std::string text(40, 'q');
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const std::string_view whole = std::string_view(text).substr(0, length);
+    EXPECT_NE(query::hash_of(by, whole), query::hash_of(by, std::string(whole) + '\0'));
+    for (std::size_t i = 0; i < length; ++i) {
+      std::string other(whole);
+      other[i] = 'r';
+      EXPECT_NE(query::hash_of(by, whole), query::hash_of(by, other)) << length << " " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace upsweep
