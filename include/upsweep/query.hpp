@@ -173,8 +173,8 @@ class QueryCarry {
   QueryCarry(QueryCarry&&) noexcept;
   QueryCarry& operator=(QueryCarry&&) noexcept;
 
-  /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, unsupported_sql (more
-  /// than 2^20 groups): but for the first, this is then no carry of anything.
+  /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, out_of_memory: but for
+  /// the first, this is then no carry of anything.
   void merge(const QueryCarry& later);
   /// For Query::carry() of the same query, on this machine or another one.
   [[nodiscard]] std::string bytes() const;
@@ -197,8 +197,8 @@ class Query {
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// On a table with the same fields. Throws Error overflow, division_by_zero (index: the row), unsupported_sql (more than
-  /// 2^20 groups), those of reading the table, and those of policies.
+  /// On a table with the same fields. Throws Error overflow, division_by_zero (index: the row), out_of_memory (of more
+  /// groups than fit three quarters of what memory is free), those of reading the table, and those of policies.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
 
   /// The same on a GPU: on a DeviceTable of the policy's device where its columns lie, on any other table by bringing it
