@@ -72,16 +72,17 @@ class Column {
 
 /// What an aggregate has come to in each group.
 void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Column& column) {
-  const Fold fold = plan.aggregates[aggregate].fold;
+  const auto& [fold, input, type] = plan.aggregates[aggregate];
+  const bool is_real = type.kind == ValueKind::real;
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     const State& state = groups.state(g, aggregate);
     if (fold == Fold::count || fold == Fold::count_rows) {
       column.put(g, state.count, 0);
-    } else if (state.high != 0) {
-      refuse(plan.sql, plan.aggregates[aggregate].input->location, Code::overflow,
+    } else if (!is_real && state.high() != 0) {
+      refuse(plan.sql, input->location, Code::overflow,
              "this adds up to more than 38 digits");
     } else if (state.count > 0) {
-      column.put(g, state.exact, state.real);
+      column.put(g, state.exact, state.real());
     }
   }
 }
@@ -91,8 +92,8 @@ void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Colu
     const State& sum = groups.state(g, aggregate);
     if (sum.count == 0) continue;
     column.put(g, 0,
-               type.kind == ValueKind::real ? sum.real / static_cast<double>(sum.count)
-                                            : average(sum.exact, sum.high, sum.count, scale_of(type)));
+               type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
+                                            : average(sum.exact, sum.high(), sum.count, scale_of(type)));
   }
 }
 

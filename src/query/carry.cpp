@@ -129,9 +129,10 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
     }
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       const State& state = groups.state(g, a);
+      const bool is_real = plan.aggregates[a].type.kind == ValueKind::real;
       to.put(state.exact);
-      to.put(state.high);
-      to.put(state.real);
+      to.put(is_real ? std::int64_t{0} : state.high());
+      to.put(is_real ? state.real() : 0.0);
       to.put(state.count);
     }
   }
@@ -162,11 +163,16 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       State& state = groups.state(g, a);
       state.exact = from.get<Int128>();
-      state.high = from.get<std::int64_t>();
-      state.real = from.get<double>();
+      const auto high = from.get<std::int64_t>();
+      const auto real = from.get<double>();
       state.count = from.get<std::int64_t>();
       from.require(state.count >= 0, "a count is negative");
-      from.require(state.high >= -state.count && state.high <= state.count, "a sum is out of range");
+      from.require(high >= -state.count && high <= state.count, "a sum is out of range");
+      if (plan.aggregates[a].type.kind == ValueKind::real) {
+        state.set_real(real);
+      } else {
+        state.set_high(high);
+      }
       from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, entries),
                    "a value is out of range");
     }

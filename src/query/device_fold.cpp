@@ -307,7 +307,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
       const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
       const std::uint64_t* const value = words + cell.at;
       if (cell.real) {
-        state.real = std::bit_cast<double>(*value);
+        state.set_real(std::bit_cast<double>(*value));
       } else {
         state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
       }

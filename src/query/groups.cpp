@@ -36,8 +36,10 @@ bool is_marked(const std::uint64_t* marks, int i) {
 
 /// Whether a sum fits is asked when it is given out: what comes later may bring it back, and an average always fits.
 void add_up(State& sum, Int128 value) {
-  if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.high += value < 0 ? -1 : 1;
+  if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.set_high(sum.high() + (value < 0 ? -1 : 1));
 }
+
+void add_real(State& sum, double value) { sum.set_real(sum.real() + value); }
 
 }  // namespace
 
@@ -395,7 +397,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   if (count_ > 1 || v.nulls != nullptr || v.one) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) state(group[i], aggregate).real += v.at<double>(i);
+      if (group[i] != kNoGroup && !null_at(v, i)) add_real(state(group[i], aggregate), v.at<double>(i));
     }
     return;
   }
@@ -408,7 +410,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
     values = reals_.data();
     n = static_cast<int>(reals_.size());
   }
-  state(0, aggregate).real += kernels_->reals.sum(values, n);
+  add_real(state(0, aggregate), kernels_->reals.sum(values, n));
 }
 
 /// `others` has the texts of `other`.
@@ -419,12 +421,15 @@ void Groups::improve(State& best, const State& other, const Aggregate& aggregate
     return texts[static_cast<std::int32_t>(state.exact)];
   };
   const bool is_text = type.kind == ValueKind::text;
-  const bool better = best.count == 0 || (type.kind == ValueKind::real ? is_better(fold, other.real, best.real)
+  const bool better = best.count == 0 || (type.kind == ValueKind::real ? is_better(fold, other.real(), best.real())
                                           : is_text ? is_better(fold, word_of(others, other), word_of(texts_, best))
                                                     : is_better(fold, other.exact, best.exact));
   if (!better) return;
-  best.exact = is_text ? entry_of(others, other.exact) : other.exact;
-  best.real = other.real;
+  if (type.kind == ValueKind::real) {
+    best.set_real(other.real());
+  } else {
+    best.exact = is_text ? entry_of(others, other.exact) : other.exact;
+  }
 }
 
 void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
@@ -436,9 +441,10 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);
   };
   if (whole && (v.form == Form::narrow || v.form == Form::real)) {
-    State best{.count = 1};
+    State best;
+    best.count = 1;
     if (v.form == Form::real) {
-      best.real = best_of(kernels_->reals);
+      best.set_real(best_of(kernels_->reals));
     } else {
       best.exact = best_of(kernels_->integers);
     }
@@ -450,9 +456,10 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
     if (group == kNoGroup || null_at(v, i)) continue;
     State& best = state(group, aggregate);
-    State other{.count = 1};
+    State other;
+    other.count = 1;
     if (kind == ValueKind::real) {
-      other.real = v.at<double>(i);
+      other.set_real(v.at<double>(i));
     } else if (kind == ValueKind::text) {
       // Only text that is better than all before it is kept: there may be as many entries as rows.
       const std::string_view mine = (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
@@ -611,10 +618,12 @@ void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64
     if (__builtin_add_overflow(all.count, other.count, &all.count)) {
       throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
     }
-    if (asked.fold == Fold::sum) {
+    if (asked.fold != Fold::sum) continue;
+    if (asked.type.kind == ValueKind::real) {
+      add_real(all, other.real());
+    } else {
       add_up(all, other.exact);
-      all.high += other.high;
-      all.real += other.real;
+      all.set_high(all.high() + other.high());
     }
   }
 }

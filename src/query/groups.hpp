@@ -2,6 +2,7 @@
 // query/groups.hpp: the carry of a query: what its aggregates have come to, group by group; pieces of a table merge in order.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -16,13 +17,23 @@
 
 namespace upsweep::query {
 
-/// What an aggregate has come to in a group.
-struct State {
-  Int128 exact = 0;       ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
-  std::int64_t high = 0;  ///< how many times 2^128 the sum exceeds `exact`; not 0 means that it does not fit
-  double real = 0;
+/// What an aggregate has come to in a group. Two of them are a line of the cache.
+class State {
+ public:
+  Int128 exact = 0;        ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
   std::int64_t count = 0;  ///< rows that went in
+
+  /// How many times 2^128 a sum exceeds `exact`; not 0 means that it does not fit.
+  [[nodiscard]] std::int64_t high() const { return high_; }
+  void set_high(std::int64_t high) { high_ = high; }
+  /// Of floats, in place of `exact`.
+  [[nodiscard]] double real() const { return std::bit_cast<double>(high_); }
+  void set_real(double real) { high_ = std::bit_cast<std::int64_t>(real); }
+
+ private:
+  std::int64_t high_ = 0;  ///< of floats the bits of the value
 };
+static_assert(sizeof(State) == 32);
 
 /// Groups have numbers of 32 bits.
 inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
