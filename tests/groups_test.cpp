@@ -13,8 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "query/bind.hpp"
 #include "query/hash.hpp"
+#include "query/sql.hpp"
 #include "query/text_table.hpp"
+#include "query/totals.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 
@@ -278,6 +281,37 @@ TEST(Groups, MergeAndGoOnFromBytes) {
   ASSERT_EQ(answer.rows.size(), expected.rows.size());
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     for (std::size_t c = 0; c < 3; ++c) ASSERT_TRUE(answer.rows[i][c].exact == expected.rows[i][c].exact) << i;
+  }
+}
+
+TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
+  MemoryTable t;
+  t.add("k", Longs{}).add("x", Longs{});
+  const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";
+  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  const expression::Kernels& kernels = expression::kernels(Isa::best);
+  const auto merge = [&](std::int64_t most_bytes) {
+    query::Totals totals(plan, kernels, most_bytes);
+    for (std::int64_t piece = 0; piece < 10; ++piece) {
+      query::Groups groups(plan, kernels);
+      for (std::int64_t i = 0; i < 10'000; ++i) {
+        const Int128 key = piece * 10'000 + i;
+        const std::uint8_t not_null = 0;
+        groups.state(groups.find(&key, &not_null), 0).count = 1;
+      }
+      totals.add(totals.piece_of(groups));
+    }
+    totals.merge_all();
+    return std::move(totals).take(1).count();
+  };
+  EXPECT_EQ(merge(0), 100'000);
+  EXPECT_EQ(merge(100 << 20), 100'000);
+  try {
+    (void)merge(4 << 20);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("and there are 4 MB"), std::string::npos) << error.what();
   }
 }
 

@@ -79,8 +79,7 @@ void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, C
     if (fold == Fold::count || fold == Fold::count_rows) {
       column.put(g, state.count, 0);
     } else if (!is_real && state.high() != 0) {
-      refuse(plan.sql, input->location, Code::overflow,
-             "this adds up to more than 38 digits");
+      refuse(plan.sql, input->location, Code::overflow, "this adds up to more than 38 digits");
     } else if (state.count > 0) {
       column.put(g, state.exact, state.real());
     }
@@ -206,8 +205,9 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels,
   for (const Output& output : plan.outputs) {
     answer.columns.push_back({.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
   }
-  answer.rows.resize(static_cast<std::size_t>(groups.count()));
-  const std::int64_t stretches = cpu::parts(groups.count(), kStretch);
+  const std::int64_t count = plan.order.empty() ? std::min(groups.count(), plan.limit) : groups.count();
+  answer.rows.resize(static_cast<std::size_t>(count));
+  const std::int64_t stretches = cpu::parts(count, kStretch);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(stretches));
   std::atomic<std::int64_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(stretches, 1, threads), [&](int) {
@@ -215,7 +215,7 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels,
     for (std::int64_t stretch = next++; stretch < stretches; stretch = next++) {
       const std::int64_t first = stretch * kStretch;
       try {
-        put_rows(plan, batch, first, std::min(first + kStretch, groups.count()), evaluator, answer);
+        put_rows(plan, batch, first, std::min(first + kStretch, count), evaluator, answer);
       } catch (...) {
         errors[static_cast<std::size_t>(stretch)] = std::current_exception();
       }

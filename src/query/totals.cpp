@@ -26,7 +26,8 @@ constexpr std::uint64_t place(std::size_t piece, std::int32_t group) {
 
 }  // namespace
 
-Totals::Totals(const Plan& plan, const Kernels& kernels) : plan_(plan), kernels_(kernels), few_(plan, kernels) {}
+Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes)
+    : plan_(plan), kernels_(kernels), few_(plan, kernels), most_bytes_(most_bytes) {}
 
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
   if (groups.count() >= kMany) return divided(groups);
@@ -72,7 +73,7 @@ void Totals::add(std::unique_ptr<Piece> piece) {
 
 /// What there is becomes the first piece.
 void Totals::begin_parts() {
-  most_bytes_ = available_memory() / 4 * 3;
+  if (most_bytes_ == 0) most_bytes_ = available_memory() / 4 * 3;
   for (Part& part : parts_) part.groups.emplace(plan_, kernels_);
   if (few_.count() > 0) {
     pieces_.push_back(divided(few_));
@@ -139,8 +140,8 @@ void Totals::require_memory(Part& part) {
   if (all <= most_bytes_ / 2) return;
   throw Error(
       Code::out_of_memory,
-      fmt::format("GROUP BY comes to more groups than fit memory: they take {} MB so far, which are needed twice, and "
-                  "{} MB are free",
+      fmt::format("GROUP BY comes to more groups than memory has room for: they take {} MB so far, twice as many are "
+                  "needed in the end, and there are {} MB: group by less, or a part of the table at a time",
                   all >> 20, most_bytes_ >> 20));
 }
 

@@ -22,8 +22,9 @@ class Totals {
   static constexpr int kParts = 64;
 
  public:
-  /// The arguments outlive this.
-  Totals(const Plan& plan, const Kernels& kernels);
+  /// The first two outlive this. `most_bytes`: of memory, for all groups, which are there twice in the end; 0: three quarters
+  /// of what is free once there are many.
+  Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes = 0);
 
   /// A piece, its groups part after part.
   struct Piece {
@@ -75,7 +76,7 @@ class Totals {
   std::atomic<std::size_t> added_{0};
   std::array<Part, kParts> parts_;
   std::atomic<unsigned> next_{0};  ///< the part that the next thread begins with
-  std::int64_t most_bytes_ = 0;
+  std::int64_t most_bytes_;
   std::atomic<std::int64_t> bytes_{0};  ///< of all parts
 };
 
