@@ -35,18 +35,23 @@ def charts(rows: list[Row]) -> list[Chart]:
         first = base.get(_case(row))
         return first / row.seconds if first and row.seconds else None
 
+    values = _values(rows[0].problem, gain) if rows else []
     if any(row.study == "sizes" for row in rows):
-        made = [_over_sizes(rows, *each) for each in _values(gain)] + [_over_threads(rows), _roofline(rows)]
+        made = [_over_sizes(rows, *each) for each in values] + [_over_threads(rows), _roofline(rows)]
     else:
-        made = [_by_rung(rows, *each) for each in _values(gain)] + [_over_threads(rows)]
+        made = [_by_rung(rows, *each) for each in values] + [_over_threads(rows)]
     return [chart for chart in made if chart.choices]
+
+
+# What rungs are compared with, where that is no copy of as many bytes.
+_LIMITS = {"aggregate": "a read of as many", "subset-sum": "a copy of the bitmap for each item, which upper rungs do not make,"}
 
 
 def _seconds(row: Row) -> float | None:
     return row.seconds
 
 
-def _values(gain: Value) -> list[tuple[str, str, Value, dict[str, Any]]]:
+def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, Any]]]:
     """What is drawn of each rung: its title, what it is, and the axis."""
     return [
         (
@@ -57,10 +62,8 @@ def _values(gain: Value) -> list[tuple[str, str, Value, dict[str, Any]]]:
         ),
         (
             "Fraction of the limit",
-            (
-                "Bytes that must be moved, by the rate of a copy of as many in the same rounds; of aggregate, of a read; of subset-sum, "
-                "of copying the bitmap once for each item, which its upper rungs do not. In a cache a copy is faster, and so is the limit."
-            ),
+            f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of as many')} in the same rounds. "
+            + "In a cache that is faster, and so is the limit.",
             lambda row: row.of_limit,
             {"title": {"text": "of the limit"}, "rangemode": "tozero"},
         ),
