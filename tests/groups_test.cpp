@@ -177,7 +177,7 @@ TEST(Groups, OfSeveralKeysSomeNull) {
 TEST(Groups, OfText) {
   const Rows rows(kRows);
   std::mt19937_64 random(5);
-  for (const std::size_t groups : {5U, 5000U, 300'000U}) {
+  for (const std::size_t groups : {std::size_t{5}, std::size_t{5000}, std::size_t{300'000}}) {
     std::vector<std::string> words;
     for (std::size_t i = 0; i < groups; ++i) words.push_back(std::string(i % 40, 'x') + std::to_string(i));
     std::vector<std::int32_t> index;

@@ -46,6 +46,7 @@ void add_real(State& sum, double value) { sum.set_real(sum.real() + value); }
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
+      by_text_(plan.keys.size() == 1 && plan.keys[0]->type.kind == ValueKind::text),
       key_(plan.keys.size()),
       group_(kBlock, 0),
       number_(kBlock),
@@ -61,6 +62,7 @@ void Groups::clear() {
   hashes_.clear();
   texts_.clear();
   if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
+  of_texts_.clear();
   in_slots_ = 0;
   for (Translation& translation : translations_) translation = {};
   by_number_.clear();
@@ -70,31 +72,38 @@ void Groups::clear() {
 std::int64_t Groups::bytes() const {
   return static_cast<std::int64_t>(keys_.capacity() * sizeof(Int128) + key_nulls_.capacity() +
                                    states_.capacity() * sizeof(State) + hashes_.capacity() * sizeof(std::uint64_t) +
-                                   slots_.capacity() * sizeof(Slot)) +
+                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t)) +
          texts_.bytes();
 }
 
 // ----------------------------------------------------------------------------------------------------------- which group
 
-void Groups::reserve(std::int64_t groups) {
-  const auto count = static_cast<std::size_t>(groups);
-  keys_.reserve(count * plan_->keys.size());
-  key_nulls_.reserve(count * plan_->keys.size());
-  states_.reserve(count * plan_->aggregates.size());
-  hashes_.reserve(count);
-  const std::size_t slots = std::bit_ceil(std::max(kFirstSlots, 2 * count));
-  if (slots > slots_.size()) make_slots(slots);
+/// Puts the groups that are not found yet where they are.
+void Groups::complete() {
+  if (by_text_) {
+    for (; in_slots_ < count_; ++in_slots_) {
+      group_of_text(&keys_[static_cast<std::size_t>(in_slots_)], &key_nulls_[static_cast<std::size_t>(in_slots_)]) =
+          static_cast<std::int32_t>(in_slots_);
+    }
+    return;
+  }
+  if (2 * static_cast<std::size_t>(count_) >= slots_.size()) {
+    slots_.assign(std::bit_ceil(std::max(kFirstSlots, 4 * static_cast<std::size_t>(count_))), {0, -1});
+    in_slots_ = 0;
+  }
+  const std::size_t mask = slots_.size() - 1;
+  for (; in_slots_ < count_; ++in_slots_) {
+    std::size_t place = hash(in_slots_) & mask;
+    while (slots_[place].group >= 0) place = (place + 1) & mask;
+    slots_[place] = {static_cast<std::uint32_t>(hash(in_slots_) >> 32), static_cast<std::int32_t>(in_slots_)};
+  }
 }
 
-void Groups::make_slots(std::size_t count) {
-  slots_.assign(count, {0, -1});
-  in_slots_ = count_;
-  const std::size_t mask = count - 1;
-  for (std::int64_t g = 0; g < count_; ++g) {
-    std::size_t place = hash(g) & mask;
-    while (slots_[place].group >= 0) place = (place + 1) & mask;
-    slots_[place] = {static_cast<std::uint32_t>(hash(g) >> 32), static_cast<std::int32_t>(g)};
-  }
+/// Where the group of a text is noted, which is all there is of a key.
+std::int32_t& Groups::group_of_text(const Int128* key, const std::uint8_t* nulls) {
+  const std::size_t at = nulls[0] != 0 ? 0 : static_cast<std::size_t>(key[0]) + 1;
+  if (at >= of_texts_.size()) of_texts_.resize(std::max(at + 1, texts_.all().size() + 1), -1);
+  return of_texts_[at];
 }
 
 std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) const {
@@ -122,8 +131,12 @@ std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
 }
 
 std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
-  if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) {
-    make_slots(std::bit_ceil(std::max(kFirstSlots, 4 * static_cast<std::size_t>(count_))));
+  if (in_slots_ != count_ || (2 * static_cast<std::size_t>(count_) >= slots_.size() && !by_text_)) complete();
+  if (by_text_) {
+    std::int32_t& group = group_of_text(key, nulls);
+    if (group >= 0) return group;
+    ++in_slots_;
+    return group = add_group(hash, key, nulls);
   }
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
@@ -584,15 +597,23 @@ void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, st
   merge_range(later, first, end, [&](std::int64_t group) { fresh.push_back(group); });
 }
 
+/// Asks for what the search for a group of others begins with.
+void Groups::ask_for(const Groups& others, std::int64_t group) const {
+  if (by_text_) {
+    const auto at = static_cast<std::size_t>(group);
+    if (others.key_nulls_[at] == 0) texts_.ask_for(others.texts_.hash(static_cast<std::int32_t>(others.keys_[at])));
+  } else if (!slots_.empty()) {
+    __builtin_prefetch(&slots_[others.hash(group) & (slots_.size() - 1)]);
+  }
+}
+
 template <class OnFresh>
 void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
   const std::size_t width = plan_->keys.size();
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
-    for (std::size_t i = 0; i < n && !slots_.empty(); ++i) {
-      __builtin_prefetch(&slots_[later.hash(first + static_cast<std::int64_t>(i)) & (slots_.size() - 1)]);
-    }
+    for (std::size_t i = 0; i < n; ++i) ask_for(later, first + static_cast<std::int64_t>(i));
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = count_;

@@ -42,8 +42,6 @@ class Groups {
  public:
   Groups(const Plan& plan, const Kernels& kernels);
 
-  /// Makes room for so many groups.
-  void reserve(std::int64_t groups);
   /// None, as in the beginning; the memory is kept.
   void clear();
   /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
@@ -106,7 +104,9 @@ class Groups {
     std::int32_t group;  ///< -1: free
   };
 
-  void make_slots(std::size_t count);
+  void complete();
+  std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
+  void ask_for(const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
@@ -142,10 +142,11 @@ class Groups {
   std::vector<State> states_;
   std::vector<std::uint64_t> hashes_;
   TextTable texts_;
-  std::vector<Slot> slots_;  ///< a power of two, more than twice as many as groups
-  std::int64_t in_slots_ =
-      0;  ///< groups that can be found there: the first ones; the others are put there when one is looked for
-  std::vector<Int128> key_;  ///< of a group of others
+  std::vector<Slot> slots_;             ///< a power of two, more than twice as many as groups
+  bool by_text_;                        ///< the only key is text: groups are found by its entry, and not in slots_
+  std::vector<std::int32_t> of_texts_;  ///< the groups of NULL and of each entry; -1: none
+  std::int64_t in_slots_ = 0;  ///< groups that can be found: the first ones; when one is looked for, all others too
+  std::vector<Int128> key_;    ///< of a group of others
 
   // Of the block at hand.
   std::vector<Int128> block_keys_;         ///< of each row all keys, as they are kept

@@ -19,6 +19,10 @@ class TextTable {
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] std::string_view operator[](std::int32_t entry) const { return all_[static_cast<std::size_t>(entry)]; }
   [[nodiscard]] std::uint64_t hash(std::int32_t entry) const { return hashes_[static_cast<std::size_t>(entry)]; }
+  /// Asks for what the search for a text begins with.
+  void ask_for(std::uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
   /// A text that is none of these, which stays where it is: it becomes the last.
   void append(std::string_view text, std::uint64_t hash);
   /// Takes the memory that the texts of `others` lie in, and leaves them none.
