@@ -3,10 +3,11 @@
 """A Sphinx extension with three directives:
 
     ```{ladder} scan           all rungs of a ladder, from results of `upsweep bench`; :device: cpu or gpu
-    ```{gain} scan cpu.simd    what one rung takes, beside the step below it
+    ```{gain} scan cpu.simd    what one rung takes, beside the fastest step below it
     ```{drawing} scan cpu.simd how a rung moves data: the report's stepping drawing
 
-Each rung is shown at the longest length at which it was timed, or with :n: at that one. A rung that does not exist, or that was not measured where others of its ladder were, is a warning.
+Each rung is shown at the longest length at which it was timed, or with :n: at that one; on the ladder's usual input, or the next one
+that it takes. A rung that does not exist, or that was not measured where others of its ladder were, is a warning.
 """
 
 import functools
@@ -36,11 +37,12 @@ logger = logging.getLogger(__name__)
 
 
 class Measured(NamedTuple):
-    """The rows of one ladder on one device: of one type and input, each rung at its longest length."""
+    """The rows of one ladder on one device, of one type."""
 
     results: Results
     device: str
-    rows: dict[str, Row]  # by rung, skipped ones too
+    rows: dict[str, Row]  # each rung at its longest length; skipped ones too
+    all: tuple[Row, ...]
 
     @property
     def where(self) -> str:
@@ -89,18 +91,21 @@ def measured(problem: str, kind: str, n: int | None) -> list[Measured]:
         for device in dict.fromkeys(row.device for row in own):
             there = [row for row in own if row.device == device]
             first = next((row for row in there if row.study == "sizes"), there[0])
-            alike = [row for row in there if (row.study, row.type, row.input) == (first.study, first.type, first.input)]
-            found.append(Measured(results, device, longest(alike)))
+            alike = [row for row in there if (row.study, row.type) == (first.study, first.type)]
+            inputs = dict.fromkeys([first.input, *(row.input for row in alike)])
+            found.append(Measured(results, device, longest(alike, inputs), tuple(alike)))
     return found
 
 
-def longest(rows: Iterable[Row]) -> dict[str, Row]:
-    """Of each rung the row of the longest input at which it was timed."""
+def longest(rows: list[Row], inputs: Iterable[str | None]) -> dict[str, Row]:
+    """Of each rung the row of the longest length at which it was timed, of the first of the inputs that it was timed on."""
     best: dict[str, Row] = {}
-    for row in rows:
-        last = best.get(row.rung)
-        if last is None or (row.seconds is not None, row.n) > (last.seconds is not None, last.n):
-            best[row.rung] = row
+    for made in inputs:
+        for row in (row for row in rows if row.input == made):
+            last = best.get(row.rung)
+            is_later = last is not None and last.input != made  # of an input that comes after that one
+            if last is None or (row.seconds is not None, not is_later and row.n) > (last.seconds is not None, not is_later and last.n):
+                best[row.rung] = row
     return best
 
 
@@ -111,6 +116,14 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g}\N{NO-BREAK SPACE}ns"
 
 
+def spread_text(row: Row) -> str:
+    """The quartiles, where they are more than a tenth apart."""
+    if row.spread is None or row.spread[1] - row.spread[0] < 0.1 * row.seconds:
+        return ""
+    low, high = row.spread
+    return f" ({seconds_text(low)} to {seconds_text(high)})"
+
+
 def why_untimed(row: Row) -> str:
     return f"{row.status}: {row.reason}" if row.reason else row.status
 
@@ -119,15 +132,20 @@ def limit_of(row: Row) -> str:
     return "a read" if row.details.get("fraction_of_read") else "a copy"
 
 
-def step_below(there: Measured, problem: str, row: Row) -> Row | None:
-    """The nearest step of the same device under a rung that was timed at the same length."""
-    below = None
-    for name, rung in rungs(problem).items():
-        if name == row.rung:
-            return below
-        other = there.rows.get(name)
-        if other and other.seconds and other.n == row.n and other.input == row.input and not rung["library"]:
-            below = other
+def gain_over_steps(there: Measured, problem: str, row: Row) -> tuple[Row, Row] | None:
+    """The rung and the fastest step below it, at the longest length at which both were timed on the same data in the same place."""
+    names = list(rungs(problem))
+    below = [name for name in names[: names.index(row.rung)] if not rungs(problem)[name]["library"]]
+
+    def case(one: Row) -> tuple[int, str | None, bool]:
+        return one.n, one.input, one.details.get("host_resident", False)
+
+    timed = [other for other in there.all if other.seconds]
+    own = [other for other in timed if other.rung == row.rung and other.input == row.input]
+    for mine in sorted(own, key=lambda other: -other.n):
+        others = [other for other in timed if other.rung in below and case(other) == case(mine)]
+        if others:
+            return mine, min(others, key=lambda other: other.seconds)
     return None
 
 
@@ -165,6 +183,7 @@ class LadderDirective(LessonDirective):
         return [node for kind in kinds for there in measured(problem, kind, n) for node in self.table(problem, kind, there)]
 
     def table(self, problem: str, kind: str, there: Measured) -> list[nodes.Node]:
+        first = next(iter(there.rows.values()))
         lines = [
             f"Measured on {there.where}, {there.type}{there.input}:",
             "",
@@ -175,17 +194,18 @@ class LadderDirective(LessonDirective):
             if name not in there.rows:
                 self.complain(f"{there.results.path} has no row of {problem}'s {name}")
                 continue
-            lines.append(self.line(there.rows[name]))
+            lines.append(self.line(there.rows[name], first.input))
         return self.text("\n".join(lines))
 
     @staticmethod
-    def line(row: Row) -> str:
+    def line(row: Row, usual: str | None) -> str:
+        name = f"`{row.rung}`" + (f" ({row.input})" if row.input != usual else "")
         if row.seconds is None:
-            return f"| `{row.rung}` | {row.n:,} | {why_untimed(row)} | | | |"
+            return f"| {name} | {row.n:,} | {why_untimed(row)} | | | |"
         rate = f"{row.rate / 1e9:.1f}" if row.rate else ""
         fraction = f"{row.of_limit:.2f}" if row.of_limit else ""
         speedup = f"{row.speedup:.2f}" if row.speedup else ""
-        return f"| `{row.rung}` | {row.n:,} | {seconds_text(row.seconds)} | {rate} | {fraction} | {speedup} |"
+        return f"| {name} | {row.n:,} | {seconds_text(row.seconds)} | {rate} | {fraction} | {speedup} |"
 
 
 class GainDirective(LessonDirective):
@@ -209,13 +229,16 @@ class GainDirective(LessonDirective):
         if row.seconds is None:
             return f"**Here** ({there.where}): {why_untimed(row)}."
         unit = UNITS.get(problem, row.type)
-        parts = [f"{seconds_text(row.seconds)} for {row.n:,} {unit}"]
+        parts = [f"{seconds_text(row.seconds)}{spread_text(row)} for {row.n:,} {unit}" + (f" ({row.input})" if row.input else "")]
         if row.rate:
             parts.append(f"{row.rate / 1e9:.1f} GB/s")
         if row.of_limit:
             parts.append(f"{row.of_limit:.2f} of {limit_of(row)}")
-        below = step_below(there, problem, row)
-        gain = f"; {below.seconds / row.seconds:.2f} times the speed of `{below.rung}`" if below else ""
+        gain = ""
+        if pair := gain_over_steps(there, problem, row):
+            mine, below = pair
+            where = f", at {mine.n:,}" if mine.n != row.n else ""
+            gain = f"; {below.seconds / mine.seconds:.2f} times the speed of `{below.rung}`{where}"
         return f"**Here** ({there.where}): {', '.join(parts)}{gain}."
 
 

@@ -11,11 +11,13 @@ PARAGRAPHS = ("Idea", "Cost", "Needs", "Limit", "From")
 MOST_LINES = 70
 
 
-def card_of(text: str) -> dict[str, str]:
-    """The paragraphs of the comment that a rung's file opens with."""
+def card_of(text: str, rung: str) -> dict[str, str]:
+    """The paragraphs of the comment that begins with the rung's name, or of the one that its file opens with."""
+    lines = text.splitlines()
+    own = (i for i, line in enumerate(lines) if line.startswith(f"// {rung}: "))
     card: dict[str, str] = {}
     current = None
-    for line in text.splitlines()[2:]:
+    for line in lines[next(own, 2) :]:
         if not line.startswith("//"):
             break
         words = line[2:].strip()
@@ -43,12 +45,18 @@ def main() -> None:
     source, out = Path(sys.argv[1]), Path(sys.argv[2])
     cards: dict[str, dict[str, dict[str, str]]] = {}
     for path in sorted(source.glob("*/c*_*.c*")):
-        match = re.fullmatch(r"(cpu|cuda)_(\w+)", path.stem)
-        text = path.read_text(encoding="utf-8")
-        if not match or path.suffix not in (".cpp", ".cu") or not (card := card_of(text)):
+        if path.suffix not in (".cpp", ".cu"):
             continue
-        problem, rung = path.parent.name.replace("_", "-"), f"{match[1]}.{match[2]}"
-        cards.setdefault(problem, {})[rung] = {**card, "file": f"src/{path.parent.name}/{path.name}", "code": excerpt_of(text)}
+        text = path.read_text(encoding="utf-8")
+        for rung in re.findall(r'\.id = "((?:cpu|cuda)\.\w+)"', text):
+            card = card_of(text, rung)
+            if not card:
+                sys.exit(f"{path}: {rung} has no card: a comment that begins with its name, or the file's own")
+            cards.setdefault(path.parent.name.replace("_", "-"), {})[rung] = {
+                **card,
+                "file": f"src/{path.parent.name}/{path.name}",
+                "code": excerpt_of(text),
+            }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(cards, ensure_ascii=False, indent=0), encoding="utf-8")
 

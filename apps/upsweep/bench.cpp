@@ -375,7 +375,7 @@ int run_comparison(const Common& common, const BenchOptions& options) {
   } else {
     print(comparison_text(found));
   }
-  return 0;
+  return found.broken.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <tuple>
@@ -69,6 +70,29 @@ Measurements measurements(const Json& results) {
   for (const Json& row : results["rows"]) {
     if (row["status"] != "verified" || row["samples_s"].empty()) continue;
     all[key_of(row)] = {{row["problem"], row["rung"], row["device"]}, row["n"], median(row["samples_s"])};
+  }
+  return all;
+}
+
+std::string text_in(const Json& from, const char* field) {
+  return from.contains(field) && from[field].is_string() ? printable(from[field].get<std::string>()) : "";
+}
+
+/// What was right before and fails after.
+std::vector<Broken> broken_in(const Measurements& before, const Json& after) {
+  std::vector<Broken> all;
+  const auto add = [&](const std::string& what, const std::string& reason) {
+    auto known = std::ranges::find(all, what, &Broken::what);
+    if (known == all.end()) known = all.insert(known, {.what = what, .reason = reason});
+    ++known->measurements;
+  };
+  for (const Json& row : after["rows"]) {
+    if (row["status"] != "failed" || !before.contains(key_of(row))) continue;
+    add(text_in(row, "problem") + " " + text_in(row, "rung"), text_in(row, "reason"));
+  }
+  if (!after.contains("failures") || !after["failures"].is_array()) return all;
+  for (const Json& failure : after["failures"]) {
+    if (failure.is_object()) add(text_in(failure, "cell"), text_in(failure, "message"));
   }
   return all;
 }
@@ -136,9 +160,10 @@ Json change_json(const Change& change) {
           {"measurements", change.measurements},
           {"ratio", change.ratio},
           {"noise_ratio", std::exp(change.limit)},
-          {"verdict", change.is_noise()  ? "same"
-                      : change.ratio > 1 ? "slower"
-                                         : "faster"}};
+          {"verdict", !change.is_judged() ? "unknown"
+                      : change.is_noise() ? "same"
+                      : change.ratio > 1  ? "slower"
+                                          : "faster"}};
 }
 
 }  // namespace
@@ -163,8 +188,10 @@ bool is_complete(const Json& results) {
 }
 
 bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
+bool Change::is_judged() const { return measurements >= kFewest; }
 
 Json load_results(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw Error(Code::is_directory, fmt::format("{} is a directory", path));
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(Code::not_found, fmt::format("{}: cannot be opened", path));
   Json results = Json::parse(file, nullptr, false);
@@ -185,8 +212,8 @@ Json load_results(const std::string& path) {
 
 Comparison compare(const Json& before, const Json& after) {
   require_same_machine(before, after);
-  Comparison found{.copy_ratio = copy_ratio(before, after)};
   const Measurements old_ones = measurements(before);
+  Comparison found{.broken = broken_in(old_ones, after), .copy_ratio = copy_ratio(before, after)};
   const Measurements new_ones = measurements(after);
   std::map<Rung, std::vector<double>> by_rung;
   std::map<std::pair<Rung, std::int64_t>, std::vector<double>> by_size;
@@ -204,7 +231,7 @@ Comparison compare(const Json& before, const Json& after) {
   }
   const int both = static_cast<int>(new_ones.size()) - found.only_after;
   found.only_before = static_cast<int>(old_ones.size()) - both;
-  if (both == 0)
+  if (both == 0 && found.broken.empty())
     throw Error(Code::invalid_argument, "nothing was measured in both: the same problems and sizes are needed");
   const double machine = std::abs(std::log(found.copy_ratio));
   const auto limit = [&](double least, double sure, double scatter, std::size_t count) {
@@ -214,7 +241,7 @@ Comparison compare(const Json& before, const Json& after) {
   for (const auto& [rung, ratios] : by_rung) {
     found.rungs.push_back(
         change_of(rung, 0, ratios, limit(kLeastOfRung, kSureOfRung, deviation(ratios), ratios.size())));
-    has_changed[rung] = !found.rungs.back().is_noise();
+    has_changed[rung] = found.rungs.back().is_judged() && !found.rungs.back().is_noise();
   }
   for (const auto& [at, ratios] : by_size) {
     const auto& [rung, n] = at;
@@ -229,9 +256,12 @@ Comparison compare(const Json& before, const Json& after) {
 std::string comparison_text(const Comparison& found) {
   std::string changed;
   std::string noisy;
+  std::string unknown;
   int same = 0;
   for (const Change& rung : found.rungs) {
-    if (!rung.is_noise()) {
+    if (!rung.is_judged()) {
+      unknown += (unknown.empty() ? "" : ", ") + rung.problem + " " + rung.rung;
+    } else if (!rung.is_noise()) {
       changed += change_text(rung);
     } else if (std::expm1(rung.limit) > 0.1) {
       noisy += fmt::format("  {:<40}{:>24} (noise {:.0f} %)\n", rung.problem + " " + rung.rung, "",
@@ -241,8 +271,18 @@ std::string comparison_text(const Comparison& found) {
     }
   }
   for (const Change& size : found.sizes) changed += change_text(size);
-  std::string text = changed.empty() ? "no rung is faster or slower beyond the noise\n" : changed;
+  std::string text;
+  for (const Broken& broken : found.broken) {
+    const std::string often = broken.measurements > 1 ? fmt::format(", at {} sizes", broken.measurements) : "";
+    text += within_80_columns(fmt::format("  {} fails now{}: {}", broken.what, often, broken.reason), 4) + "\n";
+  }
+  text += changed.empty() ? "no rung is faster or slower beyond the noise\n" : changed;
   if (!noisy.empty()) text += "\ntoo noisy to find a tenth:\n" + noisy;
+  if (!unknown.empty()) {
+    text += "\n" +
+            within_80_columns(fmt::format("of fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) +
+            "\n";
+  }
   text += fmt::format("\n{} rungs the same; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
   if (found.only_before + found.only_after > 0) {
     text += fmt::format("measured before alone: {}, after alone: {}\n", found.only_before, found.only_after);
@@ -254,7 +294,11 @@ Json comparison_json(const Comparison& found) {
   Json json{{"copy_ratio", found.copy_ratio},
             {"only_before", found.only_before},
             {"only_after", found.only_after},
-            {"changes", Json::array()}};
+            {"changes", Json::array()},
+            {"broken", Json::array()}};
+  for (const Broken& broken : found.broken) {
+    json["broken"].push_back({{"what", broken.what}, {"reason", broken.reason}, {"measurements", broken.measurements}});
+  }
   for (const auto* changes : {&found.rungs, &found.sizes}) {
     for (const Change& change : *changes) json["changes"].push_back(change_json(change));
   }

@@ -20,13 +20,23 @@ struct Change {
   double limit = 0;  ///< of |ln ratio|: what is within is noise
 
   [[nodiscard]] bool is_noise() const;
+  /// Whether there are so many measurements that their scatter says what is noise.
+  [[nodiscard]] bool is_judged() const;
+};
+
+/// A rung that was verified before and fails after, or a cell that failed after.
+struct Broken {
+  std::string what;    ///< "scan cpu.lookahead", or the cell
+  std::string reason;  ///< of the first measurement
+  int measurements = 0;
 };
 
 struct Comparison {
   std::vector<Change> rungs;  ///< each at all sizes, changed or not
   std::vector<Change> sizes;  ///< rungs that have changed at these sizes alone
-  double copy_ratio = 1;      ///< of the machine's own copies and reads
-  int only_before = 0;        ///< measurements without their like
+  std::vector<Broken> broken;
+  double copy_ratio = 1;  ///< of the machine's own copies and reads
+  int only_before = 0;    ///< measurements without their like
   int only_after = 0;
 };
 

@@ -100,7 +100,7 @@ struct LadderOptions {
   std::string sizes;
   std::string types;
   std::vector<std::string> input;
-  std::string guest;
+  std::optional<std::string> guest;
   std::string threads = "0";
   double max_seconds = 5;
   std::map<std::string, std::string> settings;  ///< of one problem alone, by their names

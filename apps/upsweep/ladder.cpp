@@ -162,7 +162,7 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
   }
   request.input = load_all(options.input, problem, most_threads(threads));
   request.threads = std::move(threads);
-  request.guest = options.guest;
+  request.guest = options.guest.value_or("");
   request.on_cpu = common.device != "cuda" && !needs_gpu;
   request.on_gpu = common.device == "cuda" || common.rung.starts_with("cuda.") || needs_gpu ||
                    (common.device == "auto" && !gpu::devices().empty());
@@ -176,7 +176,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   std::vector<int> threads = parse_threads(options.threads);
   if (options.problem.empty()) {
     if (!common.rung.empty()) refuse("--rung needs the problem whose rung it is");
-    if (!options.guest.empty()) refuse("--with needs the problem whose rung it is");
+    if (options.guest) refuse("--with needs the problem whose rung it is");
     if (common.json) {
       print_json(ladders_json());
     } else {
@@ -189,7 +189,8 @@ int run_ladder(const Common& common, const LadderOptions& options) {
     refuse("--input has a length and a type: leave --sizes and --types out");
   }
   require_settings(info, common, options);
-  if (!options.guest.empty()) keep_standard_output();
+  if (options.guest && options.guest->empty()) refuse("--with needs the name of a shared library");
+  if (options.guest) keep_standard_output();
   std::vector<Group> groups;
   {
     Progress progress(common.quiet);

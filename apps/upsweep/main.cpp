@@ -241,6 +241,7 @@ std::string complaint(const CLI::ParseError& error) {
   std::string text = error.what();
   if (error.get_name() == "ArgumentMismatch") {
     const std::string option = text.substr(0, text.find(':'));
+    if (option == "--compare") return option + " takes two files: BEFORE.json AFTER.json";
     return option + (text.ends_with(" missing") ? " needs a value" : " has more values than it takes");
   }
   const std::size_t equals = text.find(" = ");

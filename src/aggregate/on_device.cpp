@@ -180,14 +180,18 @@ Staged SentInstance::run_once(const Rung& rung) {
   return staged;
 }
 
-/// Of the run that is over. The link sends one part at a time, whatever the streams: a part begins when the one before it is
-/// sent and its own stream is free.
+/// Of the run that is over. The link sends one part at a time, whatever the streams, and not always in the order in which they
+/// were asked for: a part begins when the one before it is sent and its own stream is free.
 std::vector<Span> SentInstance::timeline() const {
+  std::vector<std::pair<double, int>> sends;  // in the order in which they ended
+  for (int p = 0; p < parts(); ++p) {
+    sends.emplace_back(parts_[static_cast<std::size_t>(p)]->copied.seconds_since(begin_), p);
+  }
+  std::sort(sends.begin(), sends.end());
   std::vector<Span> spans;
   double sent = 0;
-  for (int p = 0; p < parts(); ++p) {
+  for (const auto& [copied, p] : sends) {
     const Part& part = *parts_[static_cast<std::size_t>(p)];
-    const double copied = part.copied.seconds_since(begin_);
     const double computed = part.computed.seconds_since(begin_);
     const int stream = p % kStreams;
     spans.push_back({"send", stream, std::max(sent, part.begun.seconds_since(begin_)), copied});

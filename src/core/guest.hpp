@@ -61,8 +61,8 @@ class Guest {
 template <class T>
 inline constexpr auto kCType = static_cast<upsweep_type>(type_of<T>());
 
-/// Runs the guest on small instances of every type that the request asks for, with 1, 2 and 7 threads, in a process of
-/// their own. What is wrong with it, by the type; a type that is right has none.
+/// Runs the guest on small instances of every type that the request asks for, with 1, 2 and 7 threads, and once on those that
+/// it asks for, in a process of their own. What is wrong with it, by the type; a type that is right has none.
 std::map<Type, Error> try_guest(const Guest& guest, const ClimbRequest& request, const Problem& problem,
                                 const ClimbProgress& progress);
 

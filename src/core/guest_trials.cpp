@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/guest_trials.cpp: a guest on the small instances that rungs get wrong, each array between pages that may not be
-// touched, in a child process: what crashes or hangs there is reported like any other mistake.
+// core/guest_trials.cpp: a guest on the small instances that rungs get wrong, and on those that will be timed, each array
+// between pages that may not be touched, in a child process: what crashes or hangs there is reported like any other mistake.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -13,6 +14,8 @@
 #include "core/float_mode.hpp"
 #include "core/generated_lists.hpp"
 #include "core/guest.hpp"
+#include "core/memory.hpp"
+#include "cpu/parallel.hpp"
 
 namespace upsweep {
 namespace {
@@ -193,7 +196,40 @@ void try_instance(const Guest& guest, Instance& instance) {
   }
 }
 
-void try_all(const Guest& guest, const ClimbRequest& request, const Problem& problem, int out) {
+/// Seconds that a call on the whole instance will take, by one on some of it.
+double estimate(const Guest& guest, Instance& instance, int threads) {
+  constexpr std::int64_t kSome = 1 << 15;
+  if (const auto seconds = instance.estimate(guest.info())) return *seconds;
+  if (instance.group.n <= kSome) return 0;
+  std::vector<void*> at;
+  for (const HostArray& array : instance.arrays()) at.push_back(array.data);
+  const auto begin = std::chrono::steady_clock::now();
+  instance.run_guest(threads, at.data(), kSome);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  return taken.count() * static_cast<double>(instance.group.n) / static_cast<double>(kSome);
+}
+
+/// The instances that will be timed, once each, where memory has room for their arrays twice and time for the call: what ends
+/// the process there would end the command.
+void try_asked(const Guest& guest, const ClimbRequest& request, Instance& instance) {
+  instance.guest = &guest;
+  double bytes = 0;
+  for (const HostArray& array : instance.arrays()) bytes += static_cast<double>(array.bytes);
+  if (2 * bytes > static_cast<double>(available_memory()) / 2) return;
+  instance.fill(instance.fills() - 1);
+  for (const int asked : request.threads) {
+    const int threads = cpu::worker_count(asked);
+    report_line("at " + described(instance, threads));
+    if (estimate(guest, instance, threads) > request.max_seconds) continue;
+    if (const std::string reason = wrong_in_call(guest, instance, threads); !reason.empty()) {
+      report_line("failed " + reason);
+      _exit(0);
+    }
+  }
+}
+
+void try_all(const Guest& guest, const ClimbRequest& request, const ClimbRequest& asked, const Problem& problem,
+             int out) {
   report_to = out;
   listen_for_faults();
   try {
@@ -206,6 +242,7 @@ void try_all(const Guest& guest, const ClimbRequest& request, const Problem& pro
         problem.visit_instances(small, Backend::cpu, [&](Instance& instance) { try_instance(guest, instance); });
       }
     }
+    problem.visit_instances(asked, Backend::cpu, [&](Instance& instance) { try_asked(guest, asked, instance); });
     report_line("done");
   } catch (const Error& error) {
     report_line((error.code() == Code::unsupported ? "skips " : "failed ") + std::string(error.what()));
@@ -226,8 +263,9 @@ std::optional<std::string> last_said(const std::string& all, const std::string& 
 }
 
 /// The verdict on all instances of one type.
-std::optional<Error> try_type(const Guest& guest, const ClimbRequest& request, const Problem& problem) {
-  const auto [said, how] = run_in_child([&](int out) { try_all(guest, request, problem, out); }, kMostSeconds);
+std::optional<Error> try_type(const Guest& guest, const ClimbRequest& request, const ClimbRequest& asked,
+                              const Problem& problem) {
+  const auto [said, how] = run_in_child([&](int out) { try_all(guest, request, asked, problem, out); }, kMostSeconds);
   if (last_said(said, "done")) return std::nullopt;
   if (const auto reason = last_said(said, "skips ")) return Error(Code::unsupported, *reason);
   const std::string reason = last_said(said, "failed ").value_or(how);
@@ -245,10 +283,12 @@ std::map<Type, Error> try_guest(const Guest& guest, const ClimbRequest& request,
   }
   std::map<Type, Error> refusals;
   for (const Type type : types) {
-    progress("trying " + std::string(guest.info().id) + " on small instances of " + std::string(name(type)));
+    progress("trying " + std::string(guest.info().id) + " on " + std::string(name(type)));
     ClimbRequest small{.problem = request.problem};
+    ClimbRequest asked = request;
     if (!info.types.empty()) small.types = {type};
-    if (auto refusal = try_type(guest, small, problem)) refusals.emplace(type, std::move(*refusal));
+    if (!info.types.empty() && request.input.empty()) asked.types = {type};
+    if (auto refusal = try_type(guest, small, asked, problem)) refusals.emplace(type, std::move(*refusal));
   }
   return refusals;
 }

@@ -222,6 +222,39 @@ def test_a_rung_too_noisy_to_judge_is_said_to_be(upsweep):
     assert "too noisy to find a tenth:\n  segmented cpu.columns " in text
 
 
+def test_few_measurements_are_not_judged(upsweep):
+    """What one measurement scatters by nobody knows."""
+    once = [dict(repeat, rows=[row for row in repeat["rows"] if row["n"] == 16384][:2]) for repeat in REPEATS[:2]]
+    slower = times(once[1], 4, lambda row: row["rung"] == once[1]["rows"][0]["rung"])
+    for name, part in (("before.json", once[0]), ("after.json", slower)):
+        upsweep.write(name, json.dumps(part))
+    found = upsweep.json("bench", "--compare", "before.json", "after.json")
+    assert {each["verdict"] for each in found["changes"]} == {"unknown"}
+    text = upsweep.text("bench", "--compare", "before.json", "after.json")
+    assert "of fewer than 3 measurements, too few to judge: " in text and "% slower" not in text
+
+
+def test_what_has_become_wrong_is_reported(upsweep):
+    def fail(row):
+        return dict(row, status="failed", reason="wrong from index 3: 6 expected, 5 found", samples_s=[])
+
+    rows = [fail(row) if row["rung"] == "cpu.lookahead" else row for row in REPEATS[1]["rows"]]
+    lost = sum(row["rung"] == "cpu.lookahead" and row["status"] == "verified" for row in REPEATS[0]["rows"])
+    failure = {"cell": "segmented/lists/7", "code": "out_of_memory", "message": "not enough memory"}
+    upsweep.write("before.json", json.dumps(REPEATS[0]))
+    upsweep.write("after.json", json.dumps(dict(REPEATS[1], rows=rows, failures=[failure])))
+    done = upsweep.run("bench", "--compare", "before.json", "after.json")
+    assert done.returncode == 1
+    text = done.stdout.decode()
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    words = " ".join(text.split())
+    assert f"scan cpu.lookahead fails now, at {lost} sizes: wrong from index 3: 6 expected, 5 found" in words
+    assert "segmented/lists/7 fails now: not enough memory" in words
+    done = upsweep.run("bench", "--compare", "before.json", "after.json", "--json")
+    assert done.returncode == 1
+    assert [each["what"] for each in json.loads(done.stdout)["broken"]] == ["scan cpu.lookahead", "segmented/lists/7"]
+
+
 def test_a_rung_that_is_faster_is_found(upsweep):
     faster = times(REPEATS[1], 0.8, lambda row: row["rung"] == "cpu.lookahead")
     changes, text = compared(upsweep, REPEATS[0], faster)
@@ -272,6 +305,7 @@ def test_results_that_cannot_be_compared(upsweep):
             error = upsweep.fails(code, "bench", "--compare", *pair)
             assert says in error["message"], error
     upsweep.fails("not_found", "bench", "--compare", good, "nowhere.json")
-    upsweep.fails("invalid_argument", "bench", "--compare", good)
+    assert upsweep.fails("is_directory", "bench", "--compare", good, ".")["message"].startswith(".")
+    assert "takes two files" in upsweep.fails("invalid_argument", "bench", "--compare", good)["message"]
     upsweep.fails("invalid_argument", "bench", "--compare", good, good, "-o", "r.json")
     upsweep.fails("invalid_argument", "bench", "--compare", good, good, "--quick")

@@ -212,7 +212,8 @@ def test_what_fails_there_is_told(upsweep, build, body, said):
     assert rows[0]["status"] == "failed" and rows[0]["reason"].startswith(said), rows
 
 
-LOOP = "int64_t sum = 0;\n  for (int64_t i = 0; i < n; ++i) ((int64_t*)out)[i] = sum += ((const int64_t*)in)[i];\n  return 0;\n}\n"
+SUMS = "int64_t sum = 0;\n  for (int64_t i = 0; i < n; ++i) ((int64_t*)out)[i] = sum += ((const int64_t*)in)[i];\n"
+LOOP = SUMS + "  return 0;\n}\n"
 
 
 def test_a_call_without_end_is_told_whatever_it_does_to_signals(upsweep, build):
@@ -307,6 +308,33 @@ def test_what_is_no_guest(upsweep, build):
         "invalid_argument", "scan", "--rung", "cpu.serial", "--with", scan
     )
     assert "--with needs the problem" in said("invalid_argument", "--with", scan)
+    assert "--with needs the name of a shared library" in said("invalid_argument", "scan", "--with", "")
+
+
+LARGE = {
+    "ends the process": ("if (n > 400000) _Exit(0);", "ends the process with status 0"),
+    "crashes": ("if (n > 400000) *(volatile int*)0 = 1;", "crashes"),
+    "writes past the end": ("if (n > 400000) ((int64_t*)out)[n] = 1;", "writes past the end of `out`"),
+}
+
+
+@pytest.mark.parametrize("mistake", LARGE)
+def test_mistakes_on_the_lengths_that_are_timed(upsweep, build, mistake):
+    what, said = LARGE[mistake]
+    library = build("#include <stdlib.h>\n" + VERSION + SCAN + SUMS + what + " return 0; }", ".c")
+    done = upsweep.run("ladder", "scan", "--sizes", "1e6", "--types", "int64", "--with", library, "--json")
+    assert done.returncode == 1 and done.stderr == b"", done
+    (row,) = [row for row in json.loads(done.stdout)["rows"] if row["rung"] == "guest.my_rung"]
+    assert row["status"] == "failed" and said.split()[0] in row["reason"] and "1,000,000 int64" in row["reason"], row
+
+
+def test_a_rung_that_computes_once_and_remembers(upsweep, build):
+    once = "static const void* last; if (in == last) { for (int64_t i = 0; i < n; ++i) ((int64_t*)out)[i] = 0; return 0; } last = in;"
+    library = build(VERSION + SCAN + once + LOOP, ".c")
+    done = upsweep.run("ladder", "scan", "--sizes", "1000", "--types", "int64", "--with", library, "--json")
+    assert done.returncode == 1
+    (row,) = [row for row in json.loads(done.stdout)["rows"] if row["rung"] == "guest.my_rung"]
+    assert row["status"] == "failed" and row["median_s"] is None, row
 
 
 def test_text_fits_80_columns(upsweep, build):

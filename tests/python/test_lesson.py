@@ -67,7 +67,7 @@ def build(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-def test_a_gain_is_over_the_step_below_at_the_same_length(build):
+def test_a_gain_is_over_the_fastest_step_below_at_the_same_length(build):
     rows = [
         made_row("cuda.blelloch", 4096, 9e-3), made_row("cuda.blelloch", 1024, 4e-3), made_row("cuda.shuffle", 1024, 2e-3),
         made_row("cuda.thrust", 4096, 1e-3, kind="library"), made_row("cuda.lookback", 4096, 3e-3),
@@ -76,6 +76,34 @@ def test_a_gain_is_over_the_step_below_at_the_same_length(build):
     assert warnings == ""
     assert "(NVIDIA H200)" in page
     assert "3 ms for 4,096 int32, 0.0 GB/s, 0.25 of a copy; 3.00 times the speed of cuda.blelloch" in page
+
+
+def test_a_gain_is_of_the_longest_length_of_both_and_of_the_same_place(build):
+    rows = [
+        made_row("cuda.one_thread", 1024, 8e-3), made_row("cuda.turn_taking", 1024, 9e-3), made_row("cuda.turn_taking", 64, 1e-3),
+        made_row("cuda.hillis_steele", 1024, 1e-3), made_row("cuda.hillis_steele", 4096, 5e-3), made_row("cuda.blelloch", 4096, 9e-3),
+        made_row("cuda.turn_taking", 4096, 1e-9, host_resident=True),
+    ]  # fmt: skip
+    page, warnings, _ = build("```{gain} scan cuda.hillis_steele\n```\n", rows)
+    assert warnings == ""
+    assert "5 ms for 4,096 int32, 0.0 GB/s, 0.25 of a copy; 8.00 times the speed of cuda.one_thread , at 1,024" in page
+
+
+def test_a_rung_that_takes_another_input_is_shown_on_that(build):
+    rows = [
+        made_row("cuda.one_thread", 1024, 8e-3), made_row("cuda.blelloch", 4096, None, status="skipped", reason="no", input=None),
+        made_row("cuda.one_thread", 1024, 4e-3, input="apart"), made_row("cuda.blelloch", 1024, 1e-3, input="apart"),
+    ]  # fmt: skip
+    page, warnings, _ = build("```{gain} scan cuda.blelloch\n```\n", rows)
+    assert warnings == ""
+    assert "1 ms for 1,024 int32 (apart), 0.0 GB/s, 0.25 of a copy; 4.00 times the speed of cuda.one_thread" in page
+
+
+def test_samples_that_scatter_are_shown(build):
+    page, _, _ = build(
+        "```{gain} scan cuda.blelloch\n```\n", [made_row("cuda.blelloch", 1024, 4e-3, samples_s=[1e-3, 4e-3, 9e-3])]
+    )
+    assert "4 ms (2.5 ms to 6.5 ms) for 1,024 int32" in page
 
 
 def test_nothing_is_said_of_a_device_that_was_not_measured(build):

@@ -63,7 +63,7 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
         (
             "Fraction of the limit",
             f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of as many')} in the same rounds. "
-            + "In a cache that is faster, and so is the limit.",
+            + "Of short inputs it is one thread's, and in a cache: many threads may then be faster.",
             lambda row: row.of_limit,
             {"title": {"text": "of the limit"}, "rangemode": "tozero"},
         ),
@@ -122,9 +122,10 @@ def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
 def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
     """Lines by length; of times with a band."""
     choices = {}
-    timed = [row for row in rows if row.study in ("sizes", "lists") and value(row) is not None]
+    timed = [row for row in rows if row.study in ("sizes", "lists", "types") and value(row) is not None]
     for place, there in _by(timed, _place).items():
         if len({row.n for row in there}) < 2:
+            choices |= _bar_choice(place, there, value, axis)
             continue
         traces = []
         for number, (rung, of_rung) in enumerate(_by(there, lambda row: row.rung).items()):
@@ -140,10 +141,15 @@ def _by_rung(rows: list[Row], title: str, text: str, value: Value, axis: dict[st
     """Bars, a choice for each instance: of a problem whose instances are more than a length."""
     choices = {}
     timed = [row for row in rows if row.study != "threads" and value(row) is not None]
-    for (place, n), there in _by(timed, lambda row: (_place(row), row.n)).items():
-        bar = _bars_of([(row.rung, value(row)) for row in there])
-        choices[f"{place}, {n:,}"] = {"data": [bar], "layout": _layout(axis, {"autorange": "reversed"})}
+    for (place, _), there in _by(timed, lambda row: (_place(row), row.n)).items():
+        choices |= _bar_choice(place, there, value, axis)
     return Chart(title, text, choices)
+
+
+def _bar_choice(place: str, rows: list[Row], value: Value, axis: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Bars of one instance."""
+    bar = _bars_of([(row.rung, value(row)) for row in rows])
+    return {f"{place}, {rows[0].n:,}": {"data": [bar], "layout": _layout(axis, {"autorange": "reversed"})}}
 
 
 def _bars_of(values: list[tuple[str, float | None]]) -> dict[str, Any]:
@@ -220,7 +226,8 @@ def _roofline(rows: list[Row]) -> Chart:
         bars = {
             **_bars_of([(f"{row.rung}, {row.n:,}", row.rate / 1e9) for row in longest]),
             "text": [f"{row.of_limit:.0%}" for row in longest],
-            "textposition": "auto",
+            "textposition": "outside",
+            "cliponaxis": False,
         }
         layout = _layout({"title": {"text": "GB/s"}}, {"autorange": "reversed"})
         layout["shapes"] = [

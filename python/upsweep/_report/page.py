@@ -38,7 +38,7 @@ def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
         problems=problems,
         published=published,
         threads_at_work=threads_at_work,
-        failures=[failure for each in results for failure in each.failures],
+        failures=[{"path": each.path, **failure} for each in results for failure in each.failures],
         data=_in_script(data),
         style=files.joinpath("page.css").read_text(encoding="utf-8"),
         script=files.joinpath("page.js").read_text(encoding="utf-8"),

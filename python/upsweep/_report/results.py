@@ -148,10 +148,19 @@ def _require_row(row: dict[str, Any]) -> None:
     samples = row["samples_s"]
     if not isinstance(samples, list) or not all(isinstance(sample, (int, float)) for sample in samples):
         raise TypeError(f"samples_s is {json.dumps(samples)[:40]}")
-    for span in row.get("timeline") or ():
+    for span in _list_in(row, "timeline"):
         _require(span, what=str, stream=int, begin_s=(int, float), end_s=(int, float))
-    for kernel in row.get("kernels") or ():
+        if span["end_s"] < span["begin_s"]:
+            raise TypeError(f"a timeline has a part from {span['begin_s']} to {span['end_s']}")
+    for kernel in _list_in(row, "kernels"):
         _require(kernel, name=str, launches=int, registers=int, shared_bytes=int, occupancy=(int, float))
+
+
+def _list_in(row: dict[str, Any], key: str) -> list[Any]:
+    found = row.get(key, [])
+    if not isinstance(found, list):
+        raise TypeError(f"{key} is {json.dumps(found)[:40]}")
+    return found
 
 
 def machine_label(machine: dict[str, Any]) -> str:
