@@ -228,14 +228,14 @@ def test_a_call_without_end_is_told_whatever_it_does_to_signals(upsweep, build):
     [
         ('if (n == 0) throw std::runtime_error("so\\ndone\\nit is")', "scan of 0 int64, with 1 thread: throws an exception: so done it is"),
         ("if (n == 0) throw 3", "scan of 0 int64, with 1 thread: throws an exception"),
-        ('if (n == 1000000) throw std::runtime_error("so")', "throws an exception: so"),
-        ("if (n == 1000000) throw 3", "throws an exception"),
+        ('if (n == 1000000) throw std::runtime_error("so")', "scan of 1,000,000 int64, with 1 thread: throws an exception: so"),
+        ("if (n == 1000000) throw 3", "scan of 1,000,000 int64, with 1 thread: throws an exception"),
     ],
 )  # fmt: skip
 def test_an_exception_fails_the_rung_alone(upsweep, build, thrown, said):
     text = VERSION.replace("(void)", "()") + SCAN + f"  {thrown};\n  " + LOOP
     library = build("#include <stdexcept>\n" + text, ".cpp")
-    rows = guests(upsweep, "ladder", "scan", "--sizes", "1e6", "--types", "int64", "--with", library)
+    rows = guests(upsweep, "ladder", "scan", "--sizes", "1e6", "--types", "int64", "--threads", "1", "--with", library)
     assert [(row["status"], row["reason"]) for row in rows] == [("failed", said)]
 
 

@@ -22,6 +22,7 @@ from upsweep._report import documents, figures, page
 
 SIZES = (1024, 16384, 262144)
 SEVEN = "Figure 7: parallel on the GPU, and the CPU"
+SPAN = '{"what": "send", "stream": 0, "begin_s": 2, "end_s": 1}'
 PUBLISHED = 13  # figures of documents, without those that only a GPU gives
 
 
@@ -93,6 +94,8 @@ def report(made, tmp_path):
         (lambda text: text.replace('"cell": "take/sizes"', '"sell": 1'), "cell"),
         (lambda text: text.replace('"copy_gbps": 20.0', '"copy_gbps": "fast"', 1), "copy_gbps"),
         (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "kernels": [{"name": "fold"}]', 1), "launches"),
+        (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "kernels": 0', 1), "kernels is 0"),
+        (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "timeline": [' + SPAN + "]", 1), "from 2 to 1"),
         (lambda text: text.replace('"simd": "avx2"', '"simd": "avx2", "gpus": [{}]'), "name"),
         (lambda text: "[" * 100000, "no JSON"),
         (lambda text: '{"schema": ' + "1" * 5000 + "}", "no JSON"),
@@ -279,6 +282,25 @@ def test_a_problem_without_a_study_of_lengths_has_bars_for_each_instance(made, t
     assert more["data"][0]["y"] == ["cpu.bits"]
     (gains,) = charts["Speed-up"].choices.values()
     assert gains["data"][0]["x"] == pytest.approx([1, 3])
+
+
+def test_types_and_lists_of_one_length_are_bars(made, tmp_path):
+    rows = [made_row("reduce", "cpu.serial", n) for n in SIZES]
+    rows += [made_row("reduce", rung, SIZES[-1], study="types", type="float32") for rung in ("cpu.serial", "cpu.simd")]
+    (chart, *_) = figures.charts(results_of(tmp_path, made, rows).rows)
+    lines, bars = chart.choices.values()
+    assert lines["data"][0]["type"] == "scatter" and len(lines["data"][0]["x"]) == len(SIZES)
+    assert bars["data"][0]["type"] == "bar" and bars["data"][0]["y"] == ["cpu.serial", "cpu.simd"]
+
+
+def test_every_rung_has_a_card_and_code():
+    cards = json.loads((Path(upsweep.__file__).parent / "_report" / "cards.json").read_text())
+    rungs = {(each["problem"], each["rung"]) for each in upsweep.ladder()}
+    assert rungs == {(problem, rung) for problem, own in cards.items() for rung in own}
+    for problem, own in cards.items():
+        for rung, card in own.items():
+            assert card["Idea"] and card["Limit"] and card["code"].strip(), (problem, rung)
+    assert cards["scan"]["cpu.simd"]["Idea"] != cards["scan"]["cpu.serial"]["Idea"]
 
 
 def test_documents_are_drawn_of_machines_that_measured_them(made, tmp_path):

@@ -226,10 +226,10 @@ def _roofline(rows: list[Row]) -> Chart:
         bars = {
             **_bars_of([(f"{row.rung}, {row.n:,}", row.rate / 1e9) for row in longest]),
             "text": [f"{row.of_limit:.0%}" for row in longest],
-            "textposition": "outside",
-            "cliponaxis": False,
+            "textposition": "outside",  # on the ground, where it can be read
         }
-        layout = _layout({"title": {"text": "GB/s"}}, {"autorange": "reversed"})
+        end = 1.2 * max(roof, *bars["x"])  # with room for text
+        layout = _layout({"title": {"text": "GB/s"}, "range": [0, end]}, {"autorange": "reversed"})
         layout["shapes"] = [
             {"type": "line", "x0": roof, "x1": roof, "yref": "paper", "y0": 0, "y1": 1, "line": {"dash": "dash"}}
         ]
