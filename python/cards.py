@@ -33,7 +33,7 @@ def card_of(text: str, rung: str) -> dict[str, str]:
 def excerpt_of(text: str) -> str:
     """The code between the headers and the rung's row."""
     lines = [line for line in text.splitlines() if "// [guide: " not in line]  # the guide's own excerpts
-    begin = max((i for i, line in enumerate(lines) if line.startswith(("#include", "//")) and i < 60), default=0) + 1
+    begin = max((i for i, line in enumerate(lines) if line.startswith("#include")), default=0) + 1
     end = next((i for i, line in enumerate(lines) if re.match(r"extern const(expr)? Rung", line)), len(lines))
     kept = [line for line in lines[begin:end] if not re.match(r"(namespace|}  // namespace|#if UPSWEEP_HAS_CUDA|#endif)", line)]
     code = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
@@ -48,7 +48,8 @@ def main() -> None:
         if path.suffix not in (".cpp", ".cu"):
             continue
         text = path.read_text(encoding="utf-8")
-        for rung in re.findall(r'\.id = "((?:cpu|cuda)\.\w+)"', text):
+        for backend, idea in re.findall(r"^extern const(?:expr)? Rung (cpu|cuda)_(\w+)[{ ]", text, re.MULTILINE):
+            rung = f"{backend}.{idea}"
             card = card_of(text, rung)
             if not card:
                 sys.exit(f"{path}: {rung} has no card: a comment that begins with its name, or the file's own")

@@ -63,7 +63,7 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
         (
             "Fraction of the limit",
             f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of as many')} in the same rounds. "
-            + "Of short inputs it is one thread's, and in a cache: many threads may then be faster.",
+            + "Short inputs lie in a cache, where more than 1 is possible.",
             lambda row: row.of_limit,
             {"title": {"text": "of the limit"}, "rangemode": "tozero"},
         ),
