@@ -3,12 +3,13 @@
 // and the same bits on any number of threads.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -64,13 +65,13 @@ struct Rows {
   }
 };
 
-const std::string kAggregates = ", SUM(x), COUNT(*), MIN(x), MAX(x), SUM(f) FROM t GROUP BY ";
+constexpr std::string_view kAggregates = ", SUM(x), COUNT(*), MIN(x), MAX(x), SUM(f) FROM t GROUP BY ";
 
 /// The answer's rows, of which `key_of` makes keys, are those of the reference, in its order; and with other threads the bits are
 /// the same.
 template <class Key, class KeyOf>
 void expect_groups(const std::string& keys, const Table& t, const Reference<Key>& expected, const KeyOf& key_of) {
-  const Query query("SELECT " + keys + kAggregates + keys, t);
+  const Query query("SELECT " + keys + std::string(kAggregates) + keys, t);
   const Answer answer = query.run(par.with_threads(1), t);
   ASSERT_EQ(answer.rows.size(), expected.order.size());
   const std::size_t width = answer.columns.size() - 5;
@@ -90,7 +91,7 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
         const Cell& a = answer.rows[i][c];
         const Cell& b = other.rows[i][c];
         ASSERT_TRUE(a.null == b.null && a.exact == b.exact && a.word == b.word &&
-                    std::memcmp(&a.real, &b.real, sizeof a.real) == 0)
+                    std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real))
             << threads << " threads, row " << i << ", column " << c;
       }
     }
@@ -179,6 +180,7 @@ TEST(Groups, OfText) {
   std::mt19937_64 random(5);
   for (const std::size_t groups : {std::size_t{5}, std::size_t{5000}, std::size_t{300'000}}) {
     std::vector<std::string> words;
+    words.reserve(groups);
     for (std::size_t i = 0; i < groups; ++i) words.push_back(std::string(i % 40, 'x') + std::to_string(i));
     std::vector<std::int32_t> index;
     Longs key;
@@ -202,6 +204,7 @@ TEST(Groups, OfText) {
 TEST(Groups, WithTextsThatAreLeastAndGreatest) {
   std::mt19937_64 random(6);
   std::vector<std::string> words;
+  words.reserve(1000);
   for (int i = 0; i < 1000; ++i) words.push_back("word " + std::to_string(i * 7919 % 1000));
   std::vector<std::int32_t> index;
   Longs key;
@@ -318,6 +321,7 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
 TEST(TextTable, KeepsTextsOfOneHashApart) {
   query::TextTable texts;
   std::vector<std::string> words;
+  words.reserve(500);
   for (int i = 0; i < 500; ++i) words.push_back(std::string(static_cast<std::size_t>(i % 30), 'a') + std::to_string(i));
   for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(texts.entry(words[i], 7), static_cast<std::int32_t>(i));
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -215,7 +215,11 @@ def take_in(value: Any, name: str) -> Array:
         return _from_dlpack(value, library, name)
     if has_capsules(value):
         return take_in(_numbers_of(value, name), name)
-    is_sequence = isinstance(value, (Sequence, int, float)) and not isinstance(value, (str, bytes))
+    if hasattr(value, "__arrow_c_stream__"):
+        return take_in(_chunked(value, name), name)
+    if isinstance(value, (bytes, bytearray)) or hasattr(value, "_b_base_") or type(value).__module__ == "mmap":
+        return take_in(np.asarray(memoryview(value)), name)  # a buffer
+    is_sequence = isinstance(value, (Sequence, int, float)) and not isinstance(value, str)
     if is_sequence or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         try:
             array = np.asarray(value)
@@ -253,6 +257,18 @@ def _numbers_of(value: Any, name: str) -> Any:
     if isinstance(array, tuple):
         raise TypeError(f"{name}: an array of numbers is needed, not of lists")
     return array
+
+
+def _chunked(value: Any, name: str) -> Any:
+    """What a stream of arrays gives, by pyarrow."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(f"{name}: a stream of Arrow's is read with pyarrow, which is not installed") from None
+    try:
+        return pyarrow.chunked_array(value)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, TypeError) as error:
+        raise TypeError(f"{name}: an array is needed, not {type(value).__name__}: {error}") from None
 
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:

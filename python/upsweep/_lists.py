@@ -41,7 +41,8 @@ class Ragged:
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The arrays that a call reads."""
-        return (self.content.data, *self.lists.arrays)
+        valid = (self.valid,) if isinstance(self.valid, np.ndarray) else ()
+        return (self.content.data, *self.lists.arrays, *valid)
 
 
 def take_in_lists(lists: Any, length: int | None = None) -> Lists:

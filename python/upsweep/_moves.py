@@ -28,7 +28,8 @@ def _columns(contents: tuple[Any, ...]) -> list[Array]:
 
 
 def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
-    """Arrays of that length, of each column's type: new ones, or the first elements of those given."""
+    """Arrays of that length, of each column's type: new ones, also where those given do not lie side by side, or the first
+    elements of those."""
     if out is None:
         return [column.xp.like(column.data, (length,)) for column in columns]
     given = out if isinstance(out, (tuple, list)) else (out,)
@@ -37,15 +38,18 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
     results = []
     for array, column in zip(given, columns):
         taken = take_out(array)
-        if taken.dtype != column.dtype or taken.data.ndim != 1 or not taken.xp.is_contiguous(taken.data):
-            raise TypeError(f"out: a contiguous array of {column.dtype} of one dimension is needed")
+        if taken.dtype != column.dtype or taken.data.ndim != 1:
+            raise TypeError(f"out: an array of {column.dtype} of one dimension is needed")
         if taken.data.shape[0] < length:
             raise ValueError(f"out: room for {length} elements is needed, not for {taken.data.shape[0]}")
         if not taken.xp.is_writable(taken.data):
             raise ValueError("out: the array is read-only")
         if any(taken.xp.overlap(taken.data, other.data) for other in columns):
             raise ValueError("out: it must not overlap the content")
-        results.append(taken.data if taken.data.shape[0] == length else taken.data[:length])
+        if not taken.xp.is_contiguous(taken.data):
+            results.append(column.xp.like(column.data, (length,)))
+        else:
+            results.append(taken.data if taken.data.shape[0] == length else taken.data[:length])
     return results
 
 
@@ -53,10 +57,19 @@ def _pairs(columns: list[Array], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(c.xp.elements(c.data), c.xp.elements(o)) for c, o in zip(columns, outputs)]
 
 
+def _written(given: Any, output: Any) -> Any:
+    """`given`, or its first elements, with what has been written there or is to be copied there."""
+    taken = take_out(given)
+    if not taken.xp.is_contiguous(taken.data):
+        taken.data[: len(output)] = output
+        output = taken.data[: len(output)]
+    return given if len(given) == len(output) else output
+
+
 def _given(columns: list[Array], outputs: list[Any], out: Any) -> tuple[Any, ...]:
     if out is not None:
         given = out if isinstance(out, (tuple, list)) else (out,)
-        return tuple(g if len(g) == len(o) else o for g, o in zip(given, outputs))
+        return tuple(_written(g, o) for g, o in zip(given, outputs))
     return tuple(c.give(o) for c, o in zip(columns, outputs))
 
 

@@ -241,35 +241,39 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
 def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
     if isinstance(source, (str, os.PathLike)):
-        return _files(os.fspath(source)), None
+        return _files(os.fsdecode(source)), None
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
     if library == "polars" and type(source).__name__ == "LazyFrame":
         raise TypeError(f"{name}: a LazyFrame has no rows yet: call .collect() first")
     if library == "pyarrow" and hasattr(source, "scanner"):
-        columns = _wanted(source.schema.names, statement)
+        columns = _wanted(source.schema.names, statement) or source.schema.names[:1]
         reader = source.scanner(columns=columns).to_reader()
         return _stream(reader, name, True), lambda: _stream(source.scanner().to_reader(), name, True)
     if library == "pyarrow" and hasattr(source, "to_reader"):
         if not hasattr(source, "select"):
             return _stream(source.to_reader(), name, True), None
-        return _stream(source.select(_wanted(source.schema.names, statement)), name), lambda: _stream(source, name)
+        wanted = _wanted(source.schema.names, statement) or [0][: len(source.schema)]
+        return _stream(source.select(wanted), name), lambda: _stream(source, name)
     if library == "polars" and hasattr(source, "get_columns"):
-        return _stream(source.select(_wanted(source.columns, statement)), name), lambda: _stream(source, name)
+        wanted = _wanted(source.columns, statement) or source.columns[:1]
+        return _stream(source.select(wanted), name), lambda: _stream(source, name)
     if library == "pandas" and hasattr(source, "columns"):
-        return _stream(_pandas(source, statement), name), lambda: _stream(source.reset_index(drop=True), name)
+        return _frame(_pandas(source, statement), name), lambda: _frame(source.reset_index(drop=True), name)
     if hasattr(source, "__arrow_c_stream__"):
         return _stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
+    if hasattr(source, "__arrow_c_array__"):
+        return _stream(_pyarrow(f"{name}: a record batch").record_batch(source), name), None
     raise TypeError(
         f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns or a path is needed, not a {type(source).__name__}"
     )
 
 
 def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
-    """Of a table's columns those that the query may name; one at least, as without any a table has no rows."""
+    """Of a table's columns those that the query may name."""
     names = set(statement.names())
-    wanted = [column for column in columns if column in names or column.lower() in names] or list(columns[:1])
+    wanted = [column for column in columns if column in names or column.lower() in names]
     for column in wanted:
         if wanted.count(column) > 1:
             raise ValueError(f"{wanted.count(column)} columns are called {column!r}: rename them")
@@ -280,12 +284,23 @@ def _stream(source: Any, name: str, one_pass: bool = False) -> Any:
     return _module().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
 
 
+def _frame(frame: Any, name: str) -> Any:
+    pyarrow = _pyarrow(f"{name}: a pandas {type(frame).__name__}")
+    try:
+        return _stream(frame, name)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        raise TypeError(f"{name}: {error}") from None
+
+
 def _pandas(frame: Any, statement: Any) -> Any:
     """The frame's wanted columns, without its index, which is no column."""
     _pyarrow(f"a pandas {type(frame).__name__}")
     if not frame.columns.is_unique or not all(isinstance(column, str) for column in frame.columns):
         return frame
-    return frame[_wanted(list(frame.columns), statement)].reset_index(drop=True)
+    wanted = _wanted(list(frame.columns), statement)
+    if not wanted and len(frame.columns):  # without any a table has no rows
+        return frame.iloc[:, :0].assign(**{frame.columns[0]: np.int8(0)}).reset_index(drop=True)
+    return frame[wanted].reset_index(drop=True)
 
 
 def _pyarrow(what: str) -> Any:
@@ -305,6 +320,9 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
     wanted = {column: _array(columns[column], f"{name}.{column}") for column in _wanted(list(columns), statement)}
+    if not wanted and columns:  # without any a table has no rows
+        first = next(iter(columns))
+        wanted = {first: np.zeros(len(columns[first]), np.int8)}
     lengths = {column: len(values) for column, values in columns.items()}
     for column, length in lengths.items():
         if length != next(iter(lengths.values())):

@@ -77,6 +77,8 @@ def subset_sum(
         `ways` on a GPU.
     TypeError
         Items that are no integers: scale decimals first.
+    OverflowError
+        The items up to the target add up to more than 2^63 - 1.
     MemoryError
         More memory than there is would be needed; nothing has been begun then.
 
@@ -97,7 +99,7 @@ def subset_sum(
             raise ValueError("ways: of sums equal to the target: leave below and above out")
         if device is not None:
             raise NotImplementedError("ways: several are found on the CPU only: leave device out")
-        found, _ = _core.find_subsets(where, values, target, whole(ways, "ways", 0))
+        found, _ = _core.find_subsets(where, values, target, whole(ways, "ways", 1))
         return [np.array(each, np.int64) for each in found]
     reachable, total, indices, rung = _core.find_subset(where, values, target, flag(witness, "witness"), below, above)
     return SubsetSum(reachable, total, np.array(indices, np.int64), rung)

@@ -33,7 +33,7 @@ class Folder {
   /// What the batches, which follow each other, come to.
   virtual Groups fold(std::span<const Batch> batches) = 0;
   /// What it has folded, back: its memory will do for the next ones.
-  virtual void reuse(Groups /*groups*/) {}
+  virtual void reuse(Groups&& /*groups*/) {}
   /// Adds what all pieces so far have taken.
   virtual void add_cost(Folded& /*folded*/) const {}
 };
@@ -43,7 +43,7 @@ class CpuFolder final : public Folder {
   /// The arguments outlive this.
   CpuFolder(const Plan& plan, const Kernels& kernels);
   Groups fold(std::span<const Batch> batches) override;
-  void reuse(Groups groups) override { groups_.emplace(std::move(groups)); }
+  void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
 
  private:
   void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);

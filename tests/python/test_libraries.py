@@ -186,3 +186,21 @@ def test_memory_of_other_objects():
     buffer = (ctypes.c_double * 3)(1.0, 2.0, 3.0)
     view = np.ctypeslib.as_array(buffer)
     assert np.array_equal(upsweep.cumulative_sum(view, out=view), [1, 3, 6]) and buffer[2] == 6.0
+
+
+def test_buffers_and_streams_of_arrow():
+    assert upsweep.cumulative_sum(b"\x01\x02").tolist() == [1, 3]
+    assert upsweep.cumulative_sum(bytearray(b"\x01\x02")).tolist() == [1, 3]
+    assert upsweep.cumulative_sum((ctypes.c_int32 * 3)(1, 2, 3)).tolist() == [1, 3, 6]
+    pa = pytest.importorskip("pyarrow")
+
+    class Stream:
+        def __init__(self, made):
+            self.made = made
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.made.__arrow_c_stream__(requested_schema)
+
+    assert upsweep.cumulative_sum(Stream(pa.chunked_array([[1], [2]]))).to_pylist() == [1, 3]
+    with pytest.raises(TypeError, match="x: struct<a: int64> is not supported"):
+        upsweep.cumulative_sum(Stream(pa.table({"a": [1]}).to_reader()))

@@ -364,3 +364,27 @@ def test_runs_of_equal_keys_by_the_rungs_of_their_ladder(rung):
     with pytest.raises(OverflowError) as caught:
         upsweep.reduce_by_key(keys, np.array([1, 2, 2**62, 2**62, 5]))
     assert caught.value.index == 1
+
+
+def test_outputs_that_do_not_lie_side_by_side():
+    """Theirs is the caller's memory all the same, and what is between stays."""
+    x = np.arange(6)
+    for call in (
+        lambda out: upsweep.select(x > 1, x, out=out),
+        lambda out: upsweep.take([2, 3, 4, 5], x, out=out),
+    ):
+        room = np.full(8, -1)
+        out = room[::-2]
+        assert call(out) is out
+        assert room.tolist() == [-1, 5, -1, 4, -1, 3, -1, 2]
+    room = np.full(12, -1)
+    assert upsweep.select(x > 3, x, out=room[::2]).tolist() == [4, 5]  # there is room for more
+    assert room.tolist() == [4, -1, 5] + [-1] * 9
+
+
+def test_a_mask_that_is_written_over_is_read_first():
+    valid = np.ones(6, bool)
+    out = upsweep.segmented_scan(
+        np.arange(6, dtype=np.uint8), np.array([1, 3, 5]), op="max", valid=valid, out=valid.view(np.uint8)
+    )
+    assert out.tolist() == [0, 1, 2, 3, 4, 0]

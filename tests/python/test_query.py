@@ -671,3 +671,27 @@ def test_columns_of_one_name():
     with pytest.raises(ValueError, match="2 columns are called 'x'"):
         upsweep.query("SELECT SUM(x) FROM t", t=table)
     assert upsweep.query("SELECT SUM(y) AS s FROM t", t=table).rows() == [(3,)]
+
+
+def test_columns_that_are_not_named_are_not_looked_at():
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    mixed = pd.DataFrame({"y": [1, "a"], "x": [1, 2]})
+    assert upsweep.query("SELECT COUNT(*) AS n FROM t", t=mixed).to_dict() == {"n": [2]}
+    masked = {"y": np.ma.array([1, 2]), "x": [1, 2]}
+    assert upsweep.query("SELECT COUNT(*) AS n FROM t", t=masked).to_dict() == {"n": [2]}
+    twice = pa.table([[1], [2]], names=["x", "x"])
+    assert upsweep.query("SELECT COUNT(*) AS n FROM t", t=twice).to_dict() == {"n": [1]}
+    with pytest.raises(TypeError, match="^t: .*column y"):
+        upsweep.query("SELECT SUM(y) FROM t", t=mixed)
+
+
+def test_paths_that_are_bytes(tmp_path):
+    pytest.importorskip("pyarrow")
+    np.save(tmp_path / "x.npy", np.arange(4))
+
+    class Path:
+        def __fspath__(self):
+            return bytes(tmp_path / "x.npy")
+
+    assert upsweep.query("SELECT COUNT(*) AS n FROM t", t=Path()).to_dict() == {"n": [4]}

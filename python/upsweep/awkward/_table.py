@@ -76,16 +76,13 @@ def some_of(names):
 
 
 def warn_of_kernels(version, ours, changed):
-    if version == AWKWARD_CPP and not changed:
-        return
-    text = f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}, and has not been tested with {version}"
-    if version == AWKWARD_CPP:
-        text = f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}"
-    if changed:
-        text += (
-            f": {len(changed)} kernels have changed there, and stay Awkward's ({some_of(changed)}); {len(ours)} are upsweep's"
+    if version != AWKWARD_CPP:
+        warn(f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}, and not for {version}: all kernels stay Awkward's")
+    elif changed:
+        warn(
+            f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}: {len(changed)} kernels are not those of that version, and stay "
+            f"Awkward's ({some_of(changed)}); {len(ours)} are upsweep's"
         )
-    warn(text)
 
 
 def warn_of_hooks(version, hooks):
@@ -114,10 +111,12 @@ class Registration:
             return
         table = awkward_table()
         library = ctypes.CDLL(str(library_path("upsweep-awkward")))
-        ours, changed = stand_ins(table, library)
+        version = importlib.metadata.version("awkward-cpp")
+        # What an argument means may change where its type does not: kernels of a version that was not tested are not replaced.
+        ours, changed = stand_ins(table, library) if version == AWKWARD_CPP else ({}, [])
         hooks = Hooks(library, ak.__version__)
         # Where warnings are errors nothing is registered, the next time neither.
-        warn_of_kernels(importlib.metadata.version("awkward-cpp"), ours, changed)
+        warn_of_kernels(version, ours, changed)
         warn_of_hooks(ak.__version__, hooks)
         self._table, self._ours, self._hooks = table, ours, hooks
 
@@ -174,9 +173,8 @@ def register():
     """Awkward Array uses upsweep's kernels from the next operation on, in all threads; to call it again changes nothing. Where CuPy
     is installed, it does so for arrays on a GPU, too.
 
-    Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with:
-    kernels that have other arguments there stay Awkward's; and of such an awkward: what it does between kernels, and on GPUs,
-    stays its own.
+    Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with,
+    whose kernels all stay Awkward's; and of such an awkward: what it does between kernels, and on GPUs, stays its own.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.register()
