@@ -387,13 +387,22 @@ def test_no_two_rungs_share_a_drawing_but_those_that_do_the_same():
     seen = {}
     for problem, rung in drawings.drawn():
         seen.setdefault((problem, json.dumps(drawings.drawing(problem, rung)["steps"])), []).append(rung)
-    assert sorted(rungs for rungs in seen.values() if len(rungs) > 1) == [
-        ["cpu.lookahead", "cuda.lookahead"],
-        ["cpu.serial", "cuda.one_thread"],  # ragged
-        ["cpu.serial", "cuda.one_thread"],  # scan
-        ["cpu.threads", "cpu.simd_threads"],
-        ["cuda.hillis_steele", "cuda.hillis_steele_global"],
-    ]
+    same = {(problem, tuple(rungs)) for (problem, _), rungs in seen.items() if len(rungs) > 1}
+    assert same == {
+        ("scan", ("cpu.serial", "cuda.one_thread")),
+        ("scan", ("cpu.threads", "cpu.simd_threads")),
+        ("scan", ("cpu.lookahead", "cuda.lookahead")),
+        ("scan", ("cuda.hillis_steele", "cuda.hillis_steele_global")),
+        ("ragged", ("cpu.serial", "cuda.one_thread")),
+        ("ragged", ("cpu.lookahead", "cuda.lookahead")),
+        ("ragged", ("cpu.adjacent", "cuda.adjacent")),
+        ("select", ("cpu.compress", "cuda.ranks")),
+        ("partition", ("cpu.compress", "cuda.ranks")),
+        ("by-key", ("cpu.runs", "cuda.runs")),
+        ("pack", ("cpu.threads", "cuda.thread_per_list")),
+        ("pack", ("cpu.shares", "cuda.tiles")),
+        ("combinations", ("cpu.shares", "cuda.merge_path")),
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------------- page

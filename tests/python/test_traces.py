@@ -3,12 +3,12 @@
 import itertools
 
 import pytest
-from upsweep._report import folds, machine, offsets, scans, sums
+from upsweep._report import folds, machine, moves, offsets, scans, sums
 
 LETTERS = "abcdefghijklmnopqrst"
 SCANS = [getattr(scans, name) for name in (
     "serial", "turn_taking", "hillis_steele_in_place", "hillis_steele", "hillis_steele_blocks", "blelloch", "shuffle", "two_passes", "chained",
-    "lookback", "lookahead")]  # fmt: skip
+    "lookback", "lookahead", "vectors")]  # fmt: skip
 
 
 def join(a, b):
@@ -41,7 +41,17 @@ def test_depth_and_work_are_those_of_the_algorithms():
     assert work["two_passes"] == 12 + 3 + 12, "scanned alone, the totals, and all but the first segment again"
 
 
-@pytest.mark.parametrize("model", [offsets.serial, offsets.turn_taking, offsets.hillis_steele, offsets.hillis_steele_blocks])
+@pytest.mark.parametrize(
+    "model",
+    [
+        offsets.serial,
+        offsets.turn_taking,
+        offsets.hillis_steele,
+        offsets.hillis_steele_blocks,
+        offsets.two_passes,
+        offsets.lookahead,
+    ],
+)
 @pytest.mark.parametrize("lengths", [[], [0], [4], [0, 0, 0], [3, 0, 4, 1, 0], [1] * 8, list(range(11))])
 def test_offsets_are_right(model, lengths):
     starts = [100 - 7 * i for i in range(len(lengths))]  # lists anywhere
@@ -179,3 +189,82 @@ def test_who_fills_the_table():
     assert working["agglomerated"] == [{0, 1, 2, 3}] * 12
     bits = sums.bits_by_threads([3, 2, 6], 15)
     assert [len(step.moves) for step in bits.steps] == [1, 2, 3], "words that no sum is in yet are left alone"
+
+
+def test_offsets_of_lists_that_follow_each_other_need_one_step():
+    trace = offsets.adjacent([5, 8, 8, 12], [8, 8, 12, 13])
+    assert trace.final == [0, 3, 3, 7, 8] and len(trace.steps) == 1
+
+
+MASKS = [[1, 0, 0, 1, 1, 0, 1, 1, 0, 1], [0, 0, 0, 1], [1, 1, 1], [0, 0], [1]]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_selections_are_right(mask):
+    x = list(LETTERS[: len(mask)])
+    kept = [value for value, keeps in zip(x, mask, strict=True) if keeps]
+    others = [value for value, keeps in zip(x, mask, strict=True) if not keeps]
+    for model in (moves.select_one, moves.select_always, moves.select_threads, moves.select_ranks):
+        assert model(mask, x).final == kept, model
+    assert moves.select_ranks(mask, x, rest=True).final == moves.partition_one(mask, x).final == kept + others
+    assert len(moves.select_ranks(mask, x).steps) == 3, "however many elements there are"
+
+
+def test_takes_and_packs_are_right():
+    x = list(LETTERS[:12])
+    positions = [7, 2, 2, 0, 9, 4, 11, 5, 1]
+    for model in (moves.take_one, moves.take_many):
+        assert model(positions, x).final == [x[i] for i in positions], model
+    starts, stops = [6, 0, 9, 3], [9, 2, 9, 8]
+    expected = [value for a, b in zip(starts, stops, strict=True) for value in x[a:b]]
+    for model in (moves.pack_one, moves.pack_lists, moves.pack_shares):
+        assert model(starts, stops, x).final == expected, model
+    assert len(moves.pack_lists(starts, stops, x).steps) == 5, "the longest list"
+    assert len(moves.pack_shares(starts, stops, x).steps) == 3, "a quarter of ten elements"
+
+
+@pytest.mark.parametrize("lengths", [[3], [0, 0], [1, 0, 5, 2], [9, 1, 1], [0, 12, 0], [2] * 6])
+def test_what_is_done_within_lists_is_right(lengths):
+    offsets = [0, *itertools.accumulate(lengths)]
+    x = list(LETTERS[: offsets[-1]])
+    places = [i for length in lengths for i in range(length)]
+    assert moves.positions_one(offsets).final == moves.positions_path(offsets).final == places
+    sums = [value for a, b in itertools.pairwise(offsets) for value in itertools.accumulate(x[a:b])]
+    for model in (moves.scan_lists_one, moves.scan_lists_threads, moves.scan_lists_tiles):
+        assert model(offsets, x, join).final[: len(x)] == sums, model
+    pairs = [pair for a, b in itertools.pairwise(offsets) for pair in itertools.combinations(x[a:b], 2)]
+    for model in (moves.pairs_one, moves.pairs_shares):
+        trace = model(offsets, x)
+        last = trace.steps[-1].arrays if trace.steps else trace.arrays
+        assert list(zip(last["left"], last["right"], strict=True)) == pairs, model
+
+
+def test_sorts_are_right():
+    x = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+    assert moves.sort_one(x).final == sorted(x)
+    networks = moves.sort_networks(x)
+    assert networks.final == [value for first in range(0, 12, 4) for value in sorted(x[first : first + 4])]
+    assert len(networks.steps) == 3 and all({move.thread for move in step.moves} == {0, 1, 2} for step in networks.steps)
+    for permutation in itertools.permutations(range(4)):
+        assert moves.sort_networks(list(permutation)).final == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("keys", [[2, 2, 5, 5, 5, 7], [1], [1, 2, 3], [4, 4, 4], [1, 2, 1]])
+def test_runs_of_keys_are_right(keys):
+    x = list(LETTERS[: len(keys)])
+    expected = [
+        "".join(value for _, value in run) for _, run in itertools.groupby(zip(keys, x, strict=True), lambda pair: pair[0])
+    ]
+    assert moves.keys_one(keys, x, join).final == moves.keys_runs(keys, x, join).final == expected
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 16, 17])
+def test_folds_on_a_cpu_are_right(n):
+    x = list(LETTERS[:n])
+    assert moves.fold_one(x, join).final == [LETTERS[:n]]
+    assert moves.fold_threads(x, join).final[0] == LETTERS[:n]
+    assert sorted(moves.fold_lanes(x, join).final[0]) == x, "in another order"
+    keys = [k % 3 for k in range(n)]
+    assert moves.products(keys, list(range(n)), 2, lambda value: 2 * value).final == [
+        2 * sum(v for k, v in zip(keys, range(n), strict=True) if k < 2)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import folds, offsets, scans, sums
+from . import folds, moves, offsets, scans, sums
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -15,6 +15,11 @@ _OFFSETS = [0, 9, 10, 11, 12]
 _SHORT_LISTS = [0, 4, 5, 6, 8, 8, 10, 11, 12]
 _STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
 _ITEMS, _TARGET = [3, 5, 2, 6], 15
+_MASK = [1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
+_POSITIONS = [7, 2, 2, 0, 9, 4, 11, 5]
+_APART, _APART_ENDS = [6, 0, 9, 3], [9, 2, 9, 6]
+_KEYS = [2, 2, 5, 5, 5, 7, 8, 8, 8, 8, 9, 9]
+_SUPPLIERS = [4, 31, 7, 90, 12, 55, 29, 30]
 
 
 def _add(left: int, right: int) -> int:
@@ -27,6 +32,7 @@ DOCUMENTS = "documents"  # stands for a problem where a document's algorithm is 
 _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
     DOCUMENTS: {"hillis_steele_in_place": lambda: scans.hillis_steele_in_place(_NUMBERS[:8], _add)},
     "scan": {
+        "cpu.simd": lambda: scans.vectors(_NUMBERS, _add),
         "cpu.serial": lambda: scans.serial(_NUMBERS, _add),
         "cpu.threads": lambda: scans.two_passes(_NUMBERS, _add),
         "cpu.simd_threads": lambda: scans.two_passes(_NUMBERS, _add),
@@ -42,8 +48,14 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.lookback": lambda: scans.lookback(_NUMBERS, _add),
         "cuda.lookahead": lambda: scans.lookahead(_NUMBERS, _add),
     },
-    "reduce": {"cuda.shuffle": lambda: folds.shuffle_rows(_NUMBERS, _add)},
+    "reduce": {
+        "cuda.shuffle": lambda: folds.shuffle_rows(_NUMBERS, _add),
+        "cpu.serial": lambda: moves.fold_one(_NUMBERS, _add),
+        "cpu.threads": lambda: moves.fold_threads(_NUMBERS, _add),
+        "cpu.simd": lambda: moves.fold_lanes(_NUMBERS, _add),
+    },
     "aggregate": {
+        "cuda.select": lambda: moves.products(_SUPPLIERS, _NUMBERS[:8], 30, lambda value: 2 * value),
         "cuda.interleaved": lambda: folds.interleaved(_NUMBERS, _add),
         "cuda.sequential": lambda: folds.sequential(_NUMBERS, _add),
         "cuda.unrolled": lambda: folds.unrolled(_NUMBERS, _add),
@@ -51,6 +63,11 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.shuffle": lambda: folds.shuffle_strides(_NUMBERS, _add),
     },
     "ragged": {
+        "cpu.threads": lambda: offsets.two_passes(_STARTS, _STOPS),
+        "cpu.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
+        "cuda.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
+        "cpu.adjacent": lambda: offsets.adjacent(_STARTS, _STOPS),
+        "cuda.adjacent": lambda: offsets.adjacent(_STARTS, _STOPS),
         "cpu.serial": lambda: offsets.serial(_STARTS, _STOPS),
         "cuda.one_thread": lambda: offsets.serial(_STARTS, _STOPS),
         "cuda.turn_taking": lambda: offsets.turn_taking(_STARTS, _STOPS),
@@ -62,6 +79,52 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cpu.shares": lambda: folds.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
         "cuda.thread_per_list": lambda: folds.lists_by_threads(_OFFSETS, _NUMBERS[:12], _add),
         "cuda.shares": lambda: folds.lists_by_shares(_OFFSETS, _NUMBERS[:12], _add),
+    },
+    "segmented-scan": {
+        "cpu.serial": lambda: moves.scan_lists_one(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.thread_per_list": lambda: moves.scan_lists_threads(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.tiles": lambda: moves.scan_lists_tiles(_SHORT_LISTS, _NUMBERS[:12], _add),
+    },
+    "by-key": {
+        "cpu.serial": lambda: moves.keys_one(_KEYS, _NUMBERS[:12], _add),
+        "cpu.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
+        "cuda.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
+    },
+    "segmented-sort": {
+        "cpu.serial": lambda: moves.sort_one(_NUMBERS[:8]),
+        "cpu.networks": lambda: moves.sort_networks(_NUMBERS),
+    },
+    "select": {
+        "cpu.serial": lambda: moves.select_one(_MASK, _NUMBERS),
+        "cpu.branchless": lambda: moves.select_always(_MASK, _NUMBERS),
+        "cpu.threads": lambda: moves.select_threads(_MASK, _NUMBERS),
+        "cpu.compress": lambda: moves.select_ranks(_MASK, _NUMBERS),
+        "cuda.ranks": lambda: moves.select_ranks(_MASK, _NUMBERS),
+    },
+    "partition": {
+        "cpu.serial": lambda: moves.partition_one(_MASK, _NUMBERS),
+        "cpu.compress": lambda: moves.select_ranks(_MASK, _NUMBERS, rest=True),
+        "cuda.ranks": lambda: moves.select_ranks(_MASK, _NUMBERS, rest=True),
+    },
+    "take": {
+        "cpu.serial": lambda: moves.take_one(_POSITIONS, _NUMBERS[:12]),
+        "cuda.tiles": lambda: moves.take_many(_POSITIONS, _NUMBERS[:12]),
+    },
+    "pack": {
+        "cpu.serial": lambda: moves.pack_one(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cpu.threads": lambda: moves.pack_lists(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cpu.shares": lambda: moves.pack_shares(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cuda.thread_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cuda.tiles": lambda: moves.pack_shares(_APART, _APART_ENDS, _NUMBERS[:10]),
+    },
+    "positions": {
+        "cpu.serial": lambda: moves.positions_one(_SHORT_LISTS),
+        "cuda.merge_path": lambda: moves.positions_path(_SHORT_LISTS),
+    },
+    "combinations": {
+        "cpu.serial": lambda: moves.pairs_one([0, 3, 3, 5, 8], _NUMBERS[:8]),
+        "cpu.shares": lambda: moves.pairs_shares([0, 3, 3, 5, 8], _NUMBERS[:8]),
+        "cuda.merge_path": lambda: moves.pairs_shares([0, 3, 3, 5, 8], _NUMBERS[:8]),
     },
     "subset-sum": {
         "cpu.table": lambda: sums.table(_ITEMS, _TARGET),

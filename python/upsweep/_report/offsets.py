@@ -36,6 +36,29 @@ def hillis_steele_blocks(starts: list[int], stops: list[int]) -> Trace:
     return _scanned(starts, stops, scans.hillis_steele_blocks)
 
 
+def two_passes(starts: list[int], stops: list[int]) -> Trace:
+    """`cpu.threads`: lengths summed in segments, each alone, and what precedes each added in a second pass."""
+    return _scanned(starts, stops, scans.two_passes)
+
+
+def lookahead(starts: list[int], stops: list[int]) -> Trace:
+    """`cpu.lookahead`, `cuda.lookahead`: one pass, by totals that are there before they are needed."""
+    return _scanned(starts, stops, scans.lookahead)
+
+
+def adjacent(starts: list[int], stops: list[int]) -> Trace:
+    """`cpu.adjacent`, `cuda.adjacent`: lists that follow each other have their offsets already, but for where the first begins."""
+    n = len(starts)
+    machine = _machine(max(n, 1), starts, stops)
+    with machine.step(
+        "every thread subtracts the first start from its stop, and checks that its list begins where the last one ends"
+    ):
+        for i in range(n):
+            sources = [("stops", i), ("starts", 0), *([("stops", i - 1), ("starts", i)] if i > 0 else [])]
+            machine.write(i, ("offsets", i + 1), stops[i] - starts[0], *sources)
+    return machine.trace("offsets")
+
+
 def _scanned(starts: list[int], stops: list[int], scan: Callable[[list[int], Operator], Trace]) -> Trace:
     """A scan of the lengths, between a step that takes them and one that writes the offsets."""
     n = len(starts)

@@ -150,6 +150,32 @@ def shuffle(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
     return machine.trace("register")
 
 
+def vectors(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
+    """`cpu.simd`: one thread, a vector at a time: log2 steps within it, and a carry from the one before."""
+    n = len(x)
+    machine = Machine(1, x=x, vector=[None] * min(lanes, n), carry=[None], out=[None] * n)
+    for first in range(0, n, lanes):
+        width = min(lanes, n - first)
+        with machine.step("a vector is loaded"):
+            for lane in range(width):
+                machine.copy(0, ("vector", lane), ("x", first + lane))
+        stride = 1
+        while stride < width:
+            with machine.step(f"all lanes at once: moved up by {stride}, and combined"):
+                for lane in range(stride, width):
+                    machine.fold(0, ("vector", lane), op, ("vector", lane - stride), ("vector", lane))
+            stride *= 2
+        if first > 0:
+            with machine.step("the carry is combined into all of it: what one vector waits for of the one before"):
+                for lane in range(width):
+                    machine.fold(0, ("vector", lane), op, ("carry", 0), ("vector", lane))
+        with machine.step("it is stored; its last lane is the next carry"):
+            for lane in range(width):
+                machine.copy(0, ("out", first + lane), ("vector", lane))
+            machine.copy(0, ("carry", 0), ("vector", width - 1))
+    return machine.trace("out")
+
+
 def two_passes(x: list[Any], op: Operator, threads: int = 4) -> Trace:
     """`cpu.threads`, `cpu.simd_threads`: every segment is scanned alone; the totals are scanned, and combined into the segments."""
     n = len(x)
