@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -243,6 +243,39 @@ def take_out(out: Any, name: str = "out") -> Array:
         except TypeError:
             raise TypeError(f"{name}: an array that can be written is needed, not {type(out).__name__}") from None
     return take_in(out, name)
+
+
+def tuple_of(out: Any, count: int, what: str) -> Any:
+    """`out` as so many arrays."""
+    given = out if isinstance(out, (tuple, list)) else (out,)
+    if len(given) != count:
+        raise ValueError(f"out: {count} arrays are needed, {what}, not {len(given)}")
+    return given
+
+
+def room_in(out: Any, dtype: str, length: int, inputs: Iterable[Any], new: Callable[[], Any]) -> Any:
+    """Where a result of that length is written: the first elements of `out`, or a new array where those do not lie side by side."""
+    taken = take_out(out)
+    if taken.dtype != dtype or taken.data.ndim != 1:
+        raise TypeError(f"out: an array of {dtype} of one dimension is needed")
+    if taken.data.shape[0] < length:
+        raise ValueError(f"out: room for {length} elements is needed, not for {taken.data.shape[0]}")
+    if not taken.xp.is_writable(taken.data):
+        raise ValueError("out: the array is read-only")
+    if any(taken.xp.overlap(taken.data, other) for other in inputs):
+        raise ValueError("out: it must not overlap the input")
+    if not taken.xp.is_contiguous(taken.data):
+        return new()
+    return taken.data if taken.data.shape[0] == length else taken.data[:length]
+
+
+def written_to(given: Any, output: Any) -> Any:
+    """`given`, or its first elements, with what has been written there or is to be copied there."""
+    taken = take_out(given)
+    if not taken.xp.is_contiguous(taken.data):
+        taken.data[: len(output)] = output
+        output = taken.data[: len(output)]
+    return given if len(given) == len(output) else output
 
 
 def has_capsules(value: Any) -> bool:

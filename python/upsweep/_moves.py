@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import MOVED_SIZES, Array, flag, take_in, take_out, whole
+from ._arrays import MOVED_SIZES, Array, flag, room_in, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._segments import _give, _result
 
@@ -32,44 +33,22 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
     elements of those."""
     if out is None:
         return [column.xp.like(column.data, (length,)) for column in columns]
-    given = out if isinstance(out, (tuple, list)) else (out,)
-    if len(given) != len(columns):
-        raise ValueError(f"out: {len(columns)} arrays are needed, one for each content, not {len(given)}")
-    results = []
-    for array, column in zip(given, columns):
-        taken = take_out(array)
-        if taken.dtype != column.dtype or taken.data.ndim != 1:
-            raise TypeError(f"out: an array of {column.dtype} of one dimension is needed")
-        if taken.data.shape[0] < length:
-            raise ValueError(f"out: room for {length} elements is needed, not for {taken.data.shape[0]}")
-        if not taken.xp.is_writable(taken.data):
-            raise ValueError("out: the array is read-only")
-        if any(taken.xp.overlap(taken.data, other.data) for other in columns):
-            raise ValueError("out: it must not overlap the content")
-        if not taken.xp.is_contiguous(taken.data):
-            results.append(column.xp.like(column.data, (length,)))
-        else:
-            results.append(taken.data if taken.data.shape[0] == length else taken.data[:length])
-    return results
+    given = tuple_of(out, len(columns), "one for each content")
+    inputs = [column.data for column in columns]
+    return [
+        room_in(array, column.dtype, length, inputs, lambda column=column: column.xp.like(column.data, (length,)))
+        for array, column in zip(given, columns)
+    ]
 
 
 def _pairs(columns: list[Array], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(c.xp.elements(c.data), c.xp.elements(o)) for c, o in zip(columns, outputs)]
 
 
-def _written(given: Any, output: Any) -> Any:
-    """`given`, or its first elements, with what has been written there or is to be copied there."""
-    taken = take_out(given)
-    if not taken.xp.is_contiguous(taken.data):
-        taken.data[: len(output)] = output
-        output = taken.data[: len(output)]
-    return given if len(given) == len(output) else output
-
-
 def _given(columns: list[Array], outputs: list[Any], out: Any) -> tuple[Any, ...]:
     if out is not None:
         given = out if isinstance(out, (tuple, list)) else (out,)
-        return tuple(_written(g, o) for g, o in zip(given, outputs))
+        return tuple(written_to(g, o) for g, o in zip(given, outputs))
     return tuple(c.give(o) for c, o in zip(columns, outputs))
 
 
@@ -459,7 +438,7 @@ def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
 # ----------------------------------------------------------------------------------------------------------- combinations
 
 
-def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tuple[Any, ...]:
+def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: Any = None) -> tuple[Any, ...]:
     """Every choice of n elements of each list, as their positions in the content.
 
     Parameters
@@ -470,6 +449,8 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tup
         How many elements each choice has: 1 or more.
     replacement : bool
         Whether an element may be chosen more than once.
+    out : tuple of n + 1 arrays of int64, optional
+        Where the results go, into their first elements; those that they fill are returned themselves.
 
     Returns
     -------
@@ -493,21 +474,45 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False) -> tup
     of = take_in_lists(lists)
     n, replacement = whole(n, "n", 1), flag(replacement, "replacement")
     where = _options.place(of.xp.device, of.xp.stream)
-    offsets = of.xp.empty(of.count + 1, "int64")
-    at = of.xp.elements(offsets)
+    room = _Rooms(of.xp, of.give, of.arrays, out, n + 1)
+    at = of.xp.elements(room.take(of.count + 1))
     total = _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [])
-    places = [of.xp.empty(total, "int64") for _ in range(n)]
-    _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [of.xp.elements(place) for place in places])
-    return tuple(of.give(array) for array in (offsets, *places))
+    places = [of.xp.elements(room.take(total)) for _ in range(n)]
+    _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, places)
+    return room.results()
 
 
-def cartesian(*lists: Any) -> tuple[Any, ...]:
+class _Rooms:
+    """One array of int64 after the other: new ones, or the first elements of those that are given."""
+
+    def __init__(self, xp: Any, give: Callable[[Any], Any], inputs: Sequence[Any], out: Any, count: int):
+        self._xp, self._give, self._inputs = xp, give, inputs
+        self._given = None if out is None else tuple_of(out, count, "the offsets and one for each place")
+        self._taken: list[Any] = []
+
+    def take(self, length: int) -> Any:
+        def new() -> Any:
+            return self._xp.empty(length, "int64")
+
+        given = None if self._given is None else self._given[len(self._taken)]
+        self._taken.append(new() if given is None else room_in(given, "int64", length, self._inputs, new))
+        return self._taken[-1]
+
+    def results(self) -> tuple[Any, ...]:
+        if self._given is None:
+            return tuple(map(self._give, self._taken))
+        return tuple(written_to(given, taken) for given, taken in zip(self._given, self._taken))
+
+
+def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
     """Every choice of one element of each of several ragged arrays, list by list, as their positions in the contents.
 
     Parameters
     ----------
     *lists : arrays or tuples of arrays
         Of each ragged array offsets, or (starts, stops), of int32, uint32 or int64; as many lists in each.
+    out : tuple of arrays of int64, optional
+        Where the results go, into their first elements; those that they fill are returned themselves.
 
     Returns
     -------
@@ -535,9 +540,10 @@ def cartesian(*lists: Any) -> tuple[Any, ...]:
         raise ValueError(f"lists: as many of each are needed, not {', '.join(str(each.count) for each in of)}")
     xp, give = of[0].xp, of[0].give
     where = _options.place(xp.device, xp.stream)
-    offsets = xp.empty(of[0].count + 1, "int64")
+    room = _Rooms(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)
+    at = xp.elements(room.take(of[0].count + 1))
     inputs = [(each.bounds, UNKNOWN_LENGTH) for each in of]
-    total = _core.cartesian(where, inputs, xp.elements(offsets), [])
-    places = [xp.empty(total, "int64") for _ in of]
-    _core.cartesian(where, inputs, xp.elements(offsets), [xp.elements(place) for place in places])
-    return tuple(give(array) for array in (offsets, *places))
+    total = _core.cartesian(where, inputs, at, [])
+    places = [xp.elements(room.take(total)) for _ in of]
+    _core.cartesian(where, inputs, at, places)
+    return room.results()

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import Array, dtype_name, flag, number_type, take_in, take_out
+from ._arrays import Array, dtype_name, flag, number_type, room_in, take_in, take_out, tuple_of, written_to
 from ._lists import Ragged, take_in_ragged
 from ._scan import OPERATORS, beginning, checked_out, type_of_result
 
@@ -289,7 +289,15 @@ def _require_as_many(keys: Array, values: Any) -> Array:
 
 
 def reduce_by_key(
-    keys: Any, values: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None, overflow: str | None = None
+    keys: Any,
+    values: Any,
+    /,
+    *,
+    op: str = "add",
+    initial: Any = None,
+    dtype: Any = None,
+    overflow: str | None = None,
+    out: Any = None,
 ) -> tuple[Any, Any]:
     """The values of equal keys that stand side by side, as those of sorted keys do, folded to one.
 
@@ -300,6 +308,8 @@ def reduce_by_key(
     values : array of shape (m,)
     op, initial, dtype, overflow
         As `segmented_reduce` has them.
+    out : tuple of two arrays, optional
+        Where the keys and the folds go, into their first elements; those that they fill are returned themselves.
 
     Returns
     -------
@@ -325,17 +335,27 @@ def reduce_by_key(
     wanted = _reduced_type(given, op, initial, dtype, None)
     where = _options.place(xp.device, xp.stream, overflow)
     count = _core.count_key_runs(where, xp.elements(taken.data))
-    firsts = xp.like(taken.data, (count,))
+    places = (None, None) if out is None else tuple_of(out, 2, "of keys and of values")
+    inputs = (taken.data, given.data)
+
+    def room(place: Any, dtype: str, new: Callable[[], Any]) -> Any:
+        return new() if place is None else room_in(place, dtype, count, inputs, new)
+
+    def give(array: Array, result: Any, place: Any) -> Any:
+        return array.give(result) if place is None else written_to(place, result)
+
+    firsts = room(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
+    folded = room(places[1], wanted, lambda: given.xp.empty((count,), wanted))
     if op in REDUCERS:  # which are those of lists
         offsets = _offsets_of_runs(taken, count)
         _core.take(where, xp.elements(offsets[:-1]), [(xp.elements(taken.data), xp.elements(firsts))])
-        return taken.give(firsts), segmented_reduce(values, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow)
-    folded = given.xp.empty((count,), wanted)
+        segmented_reduce(given.data, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow, out=folded)
+        return give(taken, firsts, places[0]), give(given, folded, places[1])
     _core.reduce_by_key(
         where, op, xp.elements(taken.data), xp.elements(given.data), beginning(initial, op, wanted), xp.elements(firsts),
         xp.elements(folded),
     )  # fmt: skip
-    return taken.give(firsts), given.give(folded)
+    return give(taken, firsts, places[0]), give(given, folded, places[1])
 
 
 def scan_by_key(

@@ -388,3 +388,32 @@ def test_a_mask_that_is_written_over_is_read_first():
         np.arange(6, dtype=np.uint8), np.array([1, 3, 5]), op="max", valid=valid, out=valid.view(np.uint8)
     )
     assert out.tolist() == [0, 1, 2, 3, 4, 0]
+
+
+def test_tuples_and_runs_go_where_they_are_wanted():
+    offsets = np.array([0, 3, 3, 5])
+    expected = upsweep.combinations(offsets)
+    room = tuple(np.full(6, -1) for _ in range(3))
+    found = upsweep.combinations(offsets, out=room)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert all(np.shares_memory(each, place) for each, place in zip(found, room)) and room[1].tolist() == [0, 0, 1, 3, -1, -1]
+    exact = tuple(np.empty(4, np.int64) for _ in range(3))
+    assert all(each is place for each, place in zip(upsweep.combinations(offsets, out=exact), exact))
+    room = tuple(np.full(9, -1)[::-2] for _ in range(3))
+    expected = upsweep.cartesian(np.array([0, 2, 3]), np.array([0, 1, 3]))
+    found = upsweep.cartesian(np.array([0, 2, 3]), np.array([0, 1, 3]), out=room)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert room[2].tolist() == [0, 0, 1, 2, -1]
+    keys, sums = np.full(4, -1), np.full(4, -1)
+    for op, values in (("add", [30, 30]), ("count", [2, 1])):
+        found = upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), op=op, out=(keys, sums))
+        assert [each.tolist() for each in found] == [[2, 5], values]
+        assert keys.tolist() == [2, 5, -1, -1] and sums.tolist() == [*values, -1, -1]
+    with pytest.raises(ValueError, match="out: 3 arrays are needed, the offsets and one for each place, not 1"):
+        upsweep.combinations(offsets, out=np.empty(9, np.int64))
+    with pytest.raises(ValueError, match="room for 4 elements is needed, not for 3"):
+        upsweep.combinations(offsets, out=(np.empty(4, np.int64), np.empty(3, np.int64), np.empty(4, np.int64)))
+    with pytest.raises(TypeError, match="out: an array of int64"):
+        upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), out=(keys, sums.astype("int32")))
+    with pytest.raises(ValueError, match="overlap"):
+        upsweep.combinations(offsets, out=(offsets, sums, keys))
