@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/lists.cpp: what is computed of each list: reductions, scans, sorts.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <nanobind/stl/string_view.h>
 
@@ -32,21 +34,73 @@ std::optional<Reducer> parse_reducer(std::string_view text) {
 /// What a call is about: the more, the longer it takes.
 std::int64_t work_of(const Lists& lists, const dynamic::ConstArray& content) { return lists.count + content.length; }
 
+// A tenth of a second or less where lists are short; then signals are looked at.
+constexpr std::int64_t kPieceOfWork = std::int64_t{1} << 25;
+
+/// Some of lists that have bounds.
+Lists lists_from(const Lists& all, std::int64_t first, std::int64_t count) {
+  Lists some = all;
+  some.count = count;
+  some.starts = detail::bounds_after(all.starts, first * size_of(all.type));
+  some.stops = detail::bounds_after(all.stops, first * size_of(all.type));
+  if (!all.valid.is_given()) return some;
+  some.valid.length = count;
+  if (all.valid.is_bitmap) {
+    some.valid.first_bit += first;
+  } else {
+    some.valid.data += first;
+  }
+  return some;
+}
+
+/// run(lists, first) of consecutive pieces of lists on the host, with a look at signals between them; else of all at once. What
+/// is wrong in a piece is reported by a run of all, which knows its number.
+template <class Policy, class Run>
+std::string_view in_pieces(const Policy& policy, const Lists& all, std::int64_t work, const Run& run) {
+  const std::int64_t pieces = std::min(work / kPieceOfWork, all.count);
+  if (!std::is_same_v<Policy, upsweep::Policy> || all.has_size || pieces < 2) return run(policy, all, 0);
+  std::string_view rung;
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const std::int64_t first = all.count * piece / pieces;
+    const std::int64_t end = all.count * (piece + 1) / pieces;
+    if (piece > 0) look_at_signals();
+    try {
+      rung = run(policy, lists_from(all, first, end - first), first);
+    } catch (const Error& error) {
+      if (error.index() == kNoIndex || first == 0) throw;
+      return run(policy, all, 0);
+    }
+  }
+  return rung;
+}
+
+dynamic::Array results_from(const dynamic::Array& out, std::int64_t first, std::int64_t count) {
+  return {static_cast<std::byte*>(out.data) + first * size_of(out.type), count, out.type};
+}
+
 std::string_view segmented_reduce(const Place& place, std::string_view op, nb::handle lists, nb::handle lists_valid,
                                   nb::handle content, nb::handle valid, nb::handle initial, nb::handle out) {
   const Lists of = lists_of(lists, lists_valid);
   const dynamic::ConstArray from = input(content, "content");
   const dynamic::Array to = output(out, "out");
   const Mask mask = mask_of(valid, "valid");
+  // A call that has the wrong number of results is refused as a whole.
+  const auto room = [&](const Lists& some) { return some.count == of.count ? to.length : some.count; };
   if (const auto reducer = parse_reducer(op)) {
-    return place.run(work_of(of, from), [&](const auto& policy) {
-      return dynamic::segmented_reduce(policy, *reducer, of, from, to, mask);
+    return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
+      return in_pieces(
+          host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t first) {
+            return dynamic::segmented_reduce(policy, *reducer, some, from, results_from(to, first, room(some)), mask);
+          });
     });
   }
   const Operator named = operator_named(op);
   const void* const init = initial_of(initial, to.type);
-  return place.run(work_of(of, from), [&](const auto& policy) {
-    return dynamic::segmented_reduce(policy, named, of, from, to, init, mask);
+  return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
+    return in_pieces(
+        host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t first) {
+          return dynamic::segmented_reduce(policy, named, some, from, results_from(to, first, room(some)), init, mask);
+        });
   });
 }
 
@@ -71,9 +125,11 @@ std::string_view segmented_sort(const Place& place, bool positions, nb::handle l
   const dynamic::ConstArray from = input(content, "content");
   const dynamic::Array to = output(out, "out");
   const SortOptions options{.descending = descending, .nan_first = nan_first};
-  return place.run(work_of(of, from), [&](const auto& policy) {
-    return positions ? dynamic::segmented_argsort(policy, of, from, to, options)
-                     : dynamic::segmented_sort(policy, of, from, to, options);
+  return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
+    return in_pieces(host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t) {
+      return positions ? dynamic::segmented_argsort(policy, some, from, to, options)
+                       : dynamic::segmented_sort(policy, some, from, to, options);
+    });
   });
 }
 

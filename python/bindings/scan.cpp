@@ -37,12 +37,6 @@ dynamic::Carry carry_of(nb::handle initial, Type type) {
   return element == nullptr ? dynamic::Carry(type) : dynamic::Carry::of(type, element);
 }
 
-/// Throws what a signal's handler has raised.
-void look_at_signals() {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) throw Error(Code::interrupted, "interrupted");
-}
-
 /// run(first, length) of consecutive pieces of n elements.
 template <class Run>
 std::string_view in_pieces(std::int64_t n, const Run& run) {

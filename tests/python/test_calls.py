@@ -112,6 +112,48 @@ def test_a_signal_ends_a_scan(alarm):
     assert out[0] == 1 and out[-1] == 7  # begun, and not ended
 
 
+MANY = np.arange(0, (1 << 27) + 1, 64)  # the offsets of two million lists
+
+
+@pytest.mark.parametrize(
+    "call, room",
+    [
+        (lambda x, out: upsweep.segmented_reduce(x, MANY, out=out), (len(MANY) - 1, np.uint64)),
+        (lambda x, out: upsweep.segmented_reduce(x, MANY, op="argmax", out=out), (len(MANY) - 1, np.int64)),
+        (lambda x, out: upsweep.segmented_sort(x, MANY, out=out), (1 << 27, np.uint8)),
+    ],
+)
+def test_a_signal_ends_what_is_done_to_lists(alarm, call, room):
+    x = np.ones(1 << 27, np.uint8)
+    out = np.full(*room[:1], 7, room[1])
+
+    def once_begun():
+        while out[0] == 7:
+            pass
+        alarm(1e-6)
+
+    thread = threading.Thread(target=once_begun)
+    thread.start()
+    with upsweep.options(threads=1), pytest.raises(Stopped):
+        call(x, out)
+    thread.join()
+    assert out[0] != 7 and out[-1] == 7  # begun, and not ended
+
+
+def test_lists_in_pieces_are_all_lists():
+    x = np.arange(1 << 26, dtype=np.uint64).astype(np.uint8)
+    offsets = np.arange(0, len(x) + 1, 16, dtype=np.uint32)
+    valid = np.arange(len(x)) % 3 > 0
+    sums = upsweep.segmented_reduce(x, offsets, valid=valid)
+    assert np.array_equal(sums, (x * valid).reshape(-1, 16).sum(1, dtype=np.uint64))
+    assert np.array_equal(upsweep.segmented_argsort(x[::-1].copy(), offsets), np.tile(np.arange(16)[::-1], len(sums)))
+    bad = len(sums) - 5
+    offsets[bad + 1] = 3
+    with pytest.raises(ValueError, match=f"list {bad} ") as caught:
+        upsweep.segmented_reduce(x, offsets)
+    assert caught.value.index == bad
+
+
 def test_a_signal_ends_a_search(alarm):
     items = np.random.default_rng(1).integers(10**16, 10**17, 60)  # none of their 2^60 sums is likely to be the target
     alarm(0.05)
