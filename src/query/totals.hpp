@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "query/groups.hpp"
@@ -28,6 +29,8 @@ class Totals {
 
   /// A piece, its groups part after part.
   struct Piece {
+    explicit Piece(Groups from) : groups(std::move(from)) {}
+
     Groups groups;
     std::vector<std::int32_t> order;                  ///< of each group its place in the order of first rows
     std::array<std::int32_t, kParts + 1> begin = {};  ///< where each part begins
