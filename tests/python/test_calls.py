@@ -95,9 +95,8 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
-def test_a_signal_ends_a_scan(alarm):
-    x = np.ones(1 << 29, np.uint8)
-    out = np.full(1 << 29, 7, np.uint8)
+def stop_once_begun(alarm, out, call):
+    """Runs the call on one thread, and raises Stopped in it as soon as it has written the first of `out`, which holds sevens."""
 
     def once_begun():
         while out[0] == 7:
@@ -107,8 +106,14 @@ def test_a_signal_ends_a_scan(alarm):
     thread = threading.Thread(target=once_begun)
     thread.start()
     with upsweep.options(threads=1), pytest.raises(Stopped):
-        upsweep.cumulative_sum(x, dtype="uint8", overflow="wrap", out=out)
+        call()
     thread.join()
+
+
+def test_a_signal_ends_a_scan(alarm):
+    x = np.ones(1 << 29, np.uint8)
+    out = np.full(1 << 29, 7, np.uint8)
+    stop_once_begun(alarm, out, lambda: upsweep.cumulative_sum(x, dtype="uint8", overflow="wrap", out=out))
     assert out[0] == 1 and out[-1] == 7  # begun, and not ended
 
 
@@ -126,17 +131,7 @@ MANY = np.arange(0, (1 << 27) + 1, 64)  # the offsets of two million lists
 def test_a_signal_ends_what_is_done_to_lists(alarm, call, room):
     x = np.ones(1 << 27, np.uint8)
     out = np.full(*room[:1], 7, room[1])
-
-    def once_begun():
-        while out[0] == 7:
-            pass
-        alarm(1e-6)
-
-    thread = threading.Thread(target=once_begun)
-    thread.start()
-    with upsweep.options(threads=1), pytest.raises(Stopped):
-        call(x, out)
-    thread.join()
+    stop_once_begun(alarm, out, lambda: call(x, out))
     assert out[0] != 7 and out[-1] == 7  # begun, and not ended
 
 
