@@ -294,7 +294,6 @@ def _frame(frame: Any, name: str) -> Any:
 
 def _pandas(frame: Any, statement: Any) -> Any:
     """The frame's wanted columns, without its index, which is no column."""
-    _pyarrow(f"a pandas {type(frame).__name__}")
     if not frame.columns.is_unique or not all(isinstance(column, str) for column in frame.columns):
         return frame
     wanted = _wanted(list(frame.columns), statement)
