@@ -3,6 +3,7 @@
 #include "io/parquet_pages.hpp"
 
 #include <arrow/buffer.h>
+#include <arrow/io/memory.h>
 #include <parquet/column_page.h>
 #include <parquet/exception.h>
 #include <snappy.h>
@@ -17,6 +18,10 @@ namespace {
 
 // A Snappy element of three bytes copies at most 64.
 constexpr std::size_t kMostExpansion = 22;
+
+// Column chunks of up to that many bytes are read at once, and their pages lie in what was read: through a stream each is
+// copied once more. Larger ones are read as a stream, as a file may have a single one.
+constexpr std::int64_t kMostAtOnce = 1 << 24;
 
 /// Takes pages from a reader that decompresses nothing.
 class SnappyPages final : public parquet::PageReader {
@@ -79,6 +84,15 @@ class SnappyPages final : public parquet::PageReader {
   std::unique_ptr<parquet::PageReader> compressed_;
 };
 
+std::shared_ptr<arrow::io::InputStream> stream_of(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                                  std::int64_t start, std::int64_t length,
+                                                  parquet::ReaderProperties& properties) {
+  if (length > kMostAtOnce) return properties.GetStream(file, start, length);
+  PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> all, file->ReadAt(start, length));
+  if (all->size() != length) throw parquet::ParquetException("a column chunk ends too early");
+  return std::make_shared<arrow::io::BufferReader>(std::move(all));
+}
+
 }  // namespace
 
 std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
@@ -101,7 +115,7 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
   if (start < 0 || length < 0 || start > size || length > size - start) {
     throw parquet::ParquetException("a column chunk does not lie within the file");
   }
-  return std::make_unique<SnappyPages>(parquet::PageReader::Open(properties.GetStream(file, start, length),
+  return std::make_unique<SnappyPages>(parquet::PageReader::Open(stream_of(file, start, length, properties),
                                                                  chunk.num_values(), parquet::Compression::UNCOMPRESSED,
                                                                  properties, always_compressed));
 }

@@ -303,6 +303,7 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
     }
     add_gathered(batch, groups);
   }
+  groups.settle();
   return groups;
 }
 

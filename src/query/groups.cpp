@@ -16,8 +16,9 @@ namespace {
 
 // Combinations of entries up to which groups are looked up in a table.
 constexpr std::size_t kMostByEntries = 1 << 14;
-// Values of one key for which that is done: a table of them, made anew for each batch, is 1 MB at most.
+// Values of one key for which that is done: a table of them is 1 MB at most, and 16 KB at least.
 constexpr std::int64_t kMostByValue = 1 << 18;
+constexpr std::int64_t kLeastByValue = 1 << 12;
 constexpr std::int32_t kUnmet = -2;  // combinations that no row has had
 constexpr std::size_t kFirstSlots = 64;
 // How far ahead slots are asked for: a dozen loads are in flight while one is waited for.
@@ -41,6 +42,8 @@ void add_up(State& sum, Int128 value) {
 
 void add_real(State& sum, double value) { sum.set_real(sum.real() + value); }
 
+bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
+
 }  // namespace
 
 Groups::Groups(const Plan& plan, const Kernels& kernels)
@@ -50,11 +53,13 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       key_(plan.keys.size()),
       group_(kBlock, 0),
       number_(kBlock),
-      translations_(plan.keys.size()) {
+      translations_(plan.keys.size()),
+      many_(plan.aggregates.size()) {
   if (!plan.grouped) (void)find(nullptr, nullptr);
 }
 
 void Groups::clear() {
+  forget_numbers();
   count_ = 0;
   keys_.clear();
   key_nulls_.clear();
@@ -65,7 +70,7 @@ void Groups::clear() {
   of_texts_.clear();
   in_slots_ = 0;
   for (Translation& translation : translations_) translation = {};
-  by_number_.clear();
+  forget_sums();
   if (!plan_->grouped) (void)find(nullptr, nullptr);
 }
 
@@ -278,21 +283,50 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, co
 bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* marks) {
   if (key.form != Form::narrow || key.nulls != nullptr || key.one) return false;
   const auto* const values = key.as<std::int64_t>();
-  const std::int64_t least = kernels_->integers.least(values, n);
-  const std::int64_t greatest = kernels_->integers.greatest(values, n);
-  const Int128 spread = Int128{greatest} - least;
-  if (spread >= kMostByValue) return false;
-  if (by_number_.empty()) {
-    by_number_.assign(static_cast<std::size_t>(kMostByValue), kUnmet);
-    all_by_number_ = count_ == 0;
-    // With as much room on either side.
-    const Int128 first = least - (kMostByValue - spread) / 2;
-    least_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
-  }
-  if (least < least_ || Int128{greatest} - least_ >= kMostByValue) return false;
+  if (!make_room_for({kernels_->integers.least(values, n), kernels_->integers.greatest(values, n)})) return false;
   for (int i = 0; i < n; ++i) number_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(values[i] - least_);
   look_up(n, number_.data(), marks, [&](int i) { return group_of_value(values[i]); });
   return true;
+}
+
+/// Whether all these values, and those before, have a place in by_number_.
+bool Groups::make_room_for(Values values) {
+  const Int128 size = std::ssize(by_number_);
+  if (count_ > 0 && size > 0) values = {std::min(values.least, met_.least), std::max(values.greatest, met_.greatest)};
+  const Int128 spread = Int128{values.greatest} - values.least;
+  if (spread >= kMostByValue) return false;
+  met_ = values;
+  if (values.least >= least_ && Int128{values.greatest} - least_ < size) return true;
+  // With as much room on either side, so that there are few of these tables.
+  const Int128 room = std::max(size, std::clamp<Int128>(4 * spread, kLeastByValue, kMostByValue));
+  const Int128 first = values.least - (room - spread) / 2;
+  least_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
+  if (count_ > 0 || room > size) by_number_.assign(static_cast<std::size_t>(room), kUnmet);
+  all_by_number_ = true;
+  for (std::int64_t g = 0; g < count_; ++g) {
+    std::int32_t* const known = place_of_value(g);
+    all_by_number_ = all_by_number_ && known != nullptr;
+    if (known != nullptr) *known = static_cast<std::int32_t>(g);
+  }
+  return true;
+}
+
+/// Where by_number_ has a group; null: it has no room for its key.
+std::int32_t* Groups::place_of_value(std::int64_t group) {
+  const Int128 place = key(group, 0) - least_;
+  const bool has_place = !key_is_null(group, 0) && place >= 0 && place < std::ssize(by_number_);
+  return has_place ? &by_number_[static_cast<std::size_t>(place)] : nullptr;
+}
+
+/// As it was before there were groups; a table of values stays, as the next piece's are mostly as near to each other.
+void Groups::forget_numbers() {
+  const bool is_kept = plan_->keys.size() == 1 && plan_->keys[0]->type.kind != ValueKind::text;
+  all_by_number_ = is_kept;
+  if (!is_kept) return by_number_.clear();
+  if (count_ > std::ssize(by_number_) / 8) return by_number_.assign(by_number_.size(), kUnmet);
+  for (std::int64_t g = 0; g < count_; ++g) {
+    if (std::int32_t* const known = place_of_value(g)) *known = kUnmet;
+  }
 }
 
 /// Of a value that by_number_ does not have.
@@ -332,18 +366,85 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
   }
   assign(evaluator, n, marks);
   few_are_counted_ = false;
+  const bool are_many = count_ > kFewGroups;
+  if (are_many) count_for_all(n);
   const Vector never_null;  // what COUNT(*) counts
   for (std::size_t a = 0; a < aggregates.size(); ++a) {
     const auto& [fold, input, type] = aggregates[a];
     const Vector& v = input ? evaluator.value(input) : never_null;
     evaluator.read_ahead();
-    if (fold == Fold::least || fold == Fold::greatest) {
+    if (is_extreme(fold)) {
       include_extremes(a, v, n);
       continue;
     }
-    if (fold == Fold::sum && include_sums(a, v, n)) continue;
-    count_rows(a, v, n);
+    if (fold == Fold::sum) include_sums(a, v, n);
+    if (are_many) {
+      discount_nulls(a, v, n);
+    } else {
+      count_rows(a, v, n);
+    }
   }
+}
+
+// Rows and sums of many groups are added up side by side, group after group, and go into the states in the end: a state takes
+// half a line of the cache, of which these are a few.
+
+/// The block's rows are counted in their groups: for all aggregates at once, as if nothing were NULL.
+void Groups::count_for_all(int n) {
+  rows_.resize(static_cast<std::size_t>(count_) + 1);
+  std::int32_t* const rows = rows_.data() + 1;  // after those without group
+  for (int i = 0; i < n; ++i) ++rows[group_[static_cast<std::size_t>(i)]];
+}
+
+void Groups::discount_nulls(std::size_t aggregate, const Vector& v, int n) {
+  if (v.nulls == nullptr) return;
+  for (int i = 0; i < n; ++i) {
+    const std::int32_t group = group_[static_cast<std::size_t>(i)];
+    if (group != kNoGroup && null_at(v, i)) --state(group, aggregate).count;
+  }
+}
+
+/// Whether it has added up the values, none of which is NULL, in `many_`.
+bool Groups::include_many(std::size_t aggregate, const Vector& v, int n) {
+  Many& many = many_[aggregate];
+  const UInt128 bound = std::max(many.bound, v.bound);
+  if (!sum_fits({Form::narrow, bound}, static_cast<UInt128>(many.rows + n))) {
+    settle_sums(aggregate);
+    if (!sum_fits(v.operand(), static_cast<UInt128>(n))) return false;
+  }
+  many.bound = std::max(many.bound, v.bound);
+  many.rows += n;
+  many.sums.resize(static_cast<std::size_t>(count_) + 1);
+  kernels_->sum_groups(v.as<std::int64_t>(), group_.data(), n, static_cast<int>(count_), many.sums.data() + 1);
+  return true;
+}
+
+void Groups::settle_sums(std::size_t aggregate) {
+  Many& many = many_[aggregate];
+  for (std::size_t g = 1; g < many.sums.size(); ++g) {
+    add_up(state(static_cast<std::int64_t>(g) - 1, aggregate), many.sums[g]);
+  }
+  many.sums.clear();
+  many.bound = 0;
+  many.rows = 0;
+}
+
+void Groups::settle() {
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+    settle_sums(a);
+    if (is_extreme(plan_->aggregates[a].fold)) continue;
+    for (std::size_t g = 1; g < rows_.size(); ++g) state(static_cast<std::int64_t>(g) - 1, a).count += rows_[g];
+  }
+  rows_.clear();
+}
+
+void Groups::forget_sums() {
+  for (Many& many : many_) {
+    many.sums.clear();
+    many.bound = 0;
+    many.rows = 0;
+  }
+  rows_.clear();
 }
 
 /// The block's rows in each group, counted once for all aggregates.
@@ -353,20 +454,20 @@ const std::int64_t* Groups::rows_of_few(int n) {
   return rows_of_few_;
 }
 
+/// Of few groups.
 void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
   if (v.one && null_at(v, 0)) return;
-  const bool no_nulls = v.one || v.nulls == nullptr;
-  if (count_ == 1 && no_nulls && are_all_) {
-    state(0, aggregate).count += n;
-    return;
-  }
-  const auto* const group = group_.data();
-  if (count_ <= kFewGroups && no_nulls) {
+  if (v.one || v.nulls == nullptr) {
+    if (count_ == 1 && are_all_) {
+      state(0, aggregate).count += n;
+      return;
+    }
     for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {
-    if (group[i] != kNoGroup && (no_nulls || v.nulls[i] == 0)) ++state(group[i], aggregate).count;
+    const std::int32_t group = group_[static_cast<std::size_t>(i)];
+    if (group != kNoGroup && v.nulls[i] == 0) ++state(group, aggregate).count;
   }
 }
 
@@ -375,34 +476,27 @@ void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
   state(0, aggregate).count += rows;
 }
 
-/// Whether it has counted the rows, too.
-bool Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
-  if (v.form == Form::real) {
-    include_reals(aggregate, v, n);
-    return false;
-  }
+void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
+  if (v.form == Form::real) return include_reals(aggregate, v, n);
   const auto* const group = group_.data();
-  const bool fits = v.form == Form::narrow && sum_fits(v.operand(), kBlock);
-  if (fits && v.nulls == nullptr && !v.one && count_ <= n) {
-    sums_.assign(static_cast<std::size_t>(count_) + 1, 0);
-    std::int64_t* const sums = sums_.data() + 1;  // after that of rows without group
+  const bool is_plain = v.form == Form::narrow && v.nulls == nullptr && !v.one;
+  if (is_plain && count_ > kFewGroups && include_many(aggregate, v, n)) return;
+  if (is_plain && count_ <= kFewGroups && sum_fits(v.operand(), kBlock)) {
+    std::int64_t with_none[kFewGroups + 1] = {};
+    std::int64_t* const sums = with_none + 1;  // after that of rows without group
     if (count_ == 1 && are_all_) {
       sums[0] = kernels_->integers.sum(v.as<std::int64_t>(), n);
     } else {
       kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
     for (std::int64_t g = 0; g < count_; ++g) add_up(state(g, aggregate), sums[g]);
-    return false;
+    return;
   }
   with_type(v.form, [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] == kNoGroup || null_at(v, i)) continue;
-      State& sum = state(group[i], aggregate);
-      add_up(sum, static_cast<Int128>(v.at<T>(i)));
-      ++sum.count;
+      if (group[i] != kNoGroup && !null_at(v, i)) add_up(state(group[i], aggregate), static_cast<Int128>(v.at<T>(i)));
     }
   });
-  return true;
 }
 
 /// Rows without group do not change the order, where no value is NULL.
@@ -544,8 +638,7 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
   }
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     const auto& [fold, input, type] = plan_->aggregates[a];
-    const bool is_extreme = fold == Fold::least || fold == Fold::greatest;
-    if (is_extreme && type.kind == ValueKind::text) aggregates.push_back(a);
+    if (is_extreme(fold) && type.kind == ValueKind::text) aggregates.push_back(a);
   }
   if (keys.empty() && aggregates.empty()) return;
   const bool are_apart = plan_->keys.size() == 1 && aggregates.empty();  // each text is the key of one group
@@ -630,11 +723,10 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
 void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
                           std::span<const std::int32_t> mine) {
   const Aggregate& asked = plan_->aggregates[aggregate];
-  const bool is_extreme = asked.fold == Fold::least || asked.fold == Fold::greatest;
   for (const std::int32_t group : mine) {
     const State& other = later.state(theirs++, aggregate);
     State& all = state(group, aggregate);
-    if (is_extreme) improve(all, other, asked, later.texts_);
+    if (is_extreme(asked.fold)) improve(all, other, asked, later.texts_);
     // First, as `high` has the room that a count has.
     if (__builtin_add_overflow(all.count, other.count, &all.count)) {
       throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");

@@ -50,6 +50,8 @@ class Groups {
   /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
   /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
   void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
+  /// After the last of these, before states are looked at: only then they have all of them.
+  void settle();
   /// Rows that were summed elsewhere, to the only group of a query without GROUP BY.
   void add(std::size_t aggregate, std::int64_t sum, int rows);
   /// Groups of rows that come later. Throws Error out_of_memory, overflow (of a count of rows).
@@ -104,6 +106,18 @@ class Groups {
     std::int32_t group;  ///< -1: free
   };
 
+  struct Values {
+    std::int64_t least;
+    std::int64_t greatest;
+  };
+
+  /// Sums of many groups.
+  struct Many {
+    std::vector<std::int64_t> sums;
+    UInt128 bound = 0;      ///< of the values
+    std::int64_t rows = 0;  ///< that are in: no sum can be larger than so many times the bound
+  };
+
   void complete();
   std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
   void ask_for(const Groups& others, std::int64_t group) const;
@@ -124,10 +138,18 @@ class Groups {
   void assign(Evaluator& evaluator, int n, const std::uint64_t* marks);
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   bool assign_by_value(const Vector& key, int n, const std::uint64_t* marks);
+  bool make_room_for(Values values);
+  std::int32_t* place_of_value(std::int64_t group);
+  void forget_numbers();
   std::int32_t group_of_value(std::int64_t value);
   template <class FindRow>
   void look_up(int n, const std::int32_t* number, const std::uint64_t* marks, const FindRow& find_row);
-  bool include_sums(std::size_t aggregate, const Vector& v, int n);
+  void count_for_all(int n);
+  void discount_nulls(std::size_t aggregate, const Vector& v, int n);
+  bool include_many(std::size_t aggregate, const Vector& v, int n);
+  void settle_sums(std::size_t aggregate);
+  void forget_sums();
+  void include_sums(std::size_t aggregate, const Vector& v, int n);
   void include_reals(std::size_t aggregate, const Vector& v, int n);
   void include_extremes(std::size_t aggregate, const Vector& v, int n);
   const std::int64_t* rows_of_few(int n);
@@ -155,7 +177,6 @@ class Groups {
   std::vector<std::int32_t> group_;   ///< by row; kNoGroup: not marked
   bool are_all_ = true;               ///< no row is without group
   std::vector<std::int32_t> number_;  ///< by row: its keys' entries as one number
-  std::vector<std::int64_t> sums_;    ///< [g + 1]: of group g; [0]: of rows without group
   std::vector<double> reals_;         ///< of rows that have a group
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
@@ -163,7 +184,11 @@ class Groups {
   std::vector<std::int32_t>
       by_number_;               ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
   std::int64_t least_ = 0;      ///< the value that has number 0
+  Values met_{};                ///< of keys that had a place there
   bool all_by_number_ = false;  ///< there is no group that by_number_ does not have
+  // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
+  std::vector<std::int32_t> rows_;
+  std::vector<Many> many_;  ///< by aggregate
 };
 
 }  // namespace upsweep::query
