@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/bundle.sh: packs the command, the tests and their libraries into dist/, to run where only the driver is.
 #
-# PARTS=segmented,scan takes along only the tests whose names have one of these words in them, and without `cli` none of the
-# command's: less than 50 MB. BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV: 52 MB more.
+# PARTS=segmented,scan builds and takes along only the tests whose names have one of these words in them, and without `cli` none
+# of the command's: less than 50 MB. BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV: 52 MB more.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,7 +24,14 @@ fail() {
 # ---- build
 [ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # where the trial at the end was interrupted
 cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
-cmake --build $build --parallel "$jobs"
+is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
+wanted_tests() {
+  ninja -C $build -t targets all | sed -n 's|^tests/test_\([a-z0-9_]*\): .*|\1|p' | while IFS= read -r test; do
+    if is_wanted "$test"; then echo "test_$test"; fi
+  done
+}
+mapfile -t targets < <(wanted_tests)
+cmake --build $build --parallel "$jobs" --target upsweep_command "${targets[@]}"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' $build/CMakeCache.txt)
 bundle=dist/upsweep-$version-linux-$(uname -m)
 new=$bundle.new
@@ -33,7 +40,6 @@ new=$bundle.new
 rm -rf "$new"
 mkdir -p "$new/bin" "$new/lib" "$new/tests/cli"
 cp $build/bin/upsweep "$new/bin/"
-is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
 find $build/tests -maxdepth 1 -name 'test_*' -type f -executable | while IFS= read -r program; do
   if is_wanted "${program##*/test_}"; then cp -t "$new/tests" "$program"; fi
 done
