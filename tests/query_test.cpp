@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "expression/date.hpp"
@@ -807,6 +811,137 @@ TEST(Query, TheEarliestErrorIsTheOneThatIsThrown) {
     ASSERT_EQ(failed.code, Code::division_by_zero);
     ASSERT_EQ(failed.index, 70000);
   }
+}
+
+/// Columns in memory in parts of so many rows, whose exact least and greatest values are known where statistics are asked for.
+class TableWithStatistics final : public Table {
+ public:
+  TableWithStatistics(const MemoryTable& rows, std::int64_t each) : all_(rows), each_(each) {}
+  [[nodiscard]] const std::vector<Field>& fields() const override { return all_.fields(); }
+  [[nodiscard]] int parts() const override { return static_cast<int>((all_.rows() + each_ - 1) / each_); }
+  [[nodiscard]] std::int64_t rows() const override { return all_.rows(); }
+  [[nodiscard]] std::int64_t rows(int part) const override { return std::min(each_, all_.rows() - part * each_); }
+  [[nodiscard]] ColumnRange range(int part, int column) const override {
+    ColumnRange range{.least = std::numeric_limits<double>::infinity(),
+                      .greatest = -std::numeric_limits<double>::infinity(),
+                      .has_values = false,
+                      .has_nulls = false};
+    const Field& field = fields()[static_cast<std::size_t>(column)];
+    Batch batch;
+    open(part, {column}, false)->next(batch);
+    const ColumnData& data = batch.columns[0];
+    for (std::int64_t i = 0; i < batch.rows; ++i) {
+      const std::int64_t bit = data.offset + i;
+      if (data.validity != nullptr && (data.validity[bit / 8] >> (bit % 8) & 1) == 0) {
+        range.has_nulls = true;
+        continue;
+      }
+      const double value =
+          field.kind == ValueKind::real
+              ? static_cast<const double*>(data.values)[i]
+              : static_cast<double>(static_cast<const std::int64_t*>(data.values)[i]) / std::pow(10.0, field.scale);
+      range.has_values = true;
+      if (std::isnan(value)) continue;
+      const bool is_exact = field.scale == 0;
+      range.least = std::min(range.least, is_exact ? value : std::nextafter(value, -HUGE_VAL));
+      range.greatest = std::max(range.greatest, is_exact ? value : std::nextafter(value, HUGE_VAL));
+    }
+    return range;
+  }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+    return open(part, columns, true);
+  }
+  /// How many parts have been opened for a column.
+  [[nodiscard]] int opened(int column) const { return opened_[static_cast<std::size_t>(column)]; }
+
+ private:
+  /// One batch, which is read out of the whole column.
+  class Reader final : public BatchReader {
+   public:
+    Reader(const TableWithStatistics& table, int part, const std::vector<int>& columns)
+        : all_(table.all_.open(0, columns)), first_(part * table.each_), rows_(table.rows(part)) {}
+    bool next(Batch& batch) override {
+      if (std::exchange(done_, true) || !all_->next(batch)) return false;
+      batch.rows = rows_;
+      batch.first_row = first_;
+      for (ColumnData& column : batch.columns) {
+        column.values = static_cast<const std::int64_t*>(column.values) + first_;
+        column.offset += first_;
+      }
+      return true;
+    }
+
+   private:
+    std::unique_ptr<BatchReader> all_;
+    std::int64_t first_;
+    std::int64_t rows_;
+    bool done_ = false;
+  };
+
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns, bool counts) const {
+    for (const int column : columns) opened_[static_cast<std::size_t>(column)] += counts ? 1 : 0;
+    return std::make_unique<Reader>(*this, part, columns);
+  }
+
+  const MemoryTable& all_;  ///< of 64-bit elements, in one batch
+  std::int64_t each_;
+  mutable std::array<std::atomic<int>, 8> opened_{};
+};
+
+TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
+  std::mt19937_64 random(3);
+  constexpr std::int64_t kRows = 900;
+  constexpr std::int64_t kEach = 90;
+  Longs x(kRows), d(kRows), v(kRows);
+  std::vector<double> r(kRows);
+  std::vector<bool> there(kRows);
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto narrow = static_cast<std::int64_t>(random() % 4);
+    x[at] = i / kEach * 3 + narrow;        // parts overlap by one
+    d[at] = (i / kEach * 3 + narrow) * 7;  // 0.07 is no double
+    r[at] = random() % 50 == 0 ? std::nan("") : static_cast<double>(x[at]) / 8;
+    v[at] = static_cast<std::int64_t>(random() % 1000);
+    there[at] = i / kEach % 3 != 1 || random() % 8 != 0;  // every third part has NULLs
+  }
+  const std::vector<std::uint8_t> valid = bits(there);
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", d, 2).add("v", v);
+  t.add({.name = "r", .kind = ValueKind::real, .storage = Storage::float64}, r.data(), kRows);
+  t.add({.name = "n", .kind = ValueKind::integer, .storage = Storage::int64}, x.data(), kRows, valid.data());
+  const TableWithStatistics with(t, kEach);
+  for (int bound = -1; bound < 36; ++bound) {
+    const std::string whole = std::to_string(bound);
+    const std::string cents = std::to_string(bound * 7 / 100) + "." + (bound * 7 % 100 < 10 ? "0" : "") +
+                              std::to_string(std::abs(bound * 7 % 100));
+    for (const std::string op : {"<", "<=", ">", ">=", "=", "<>"}) {
+      for (const std::string& condition :
+           {"x " + op + " " + whole, whole + " " + op + " x", "d " + op + " " + cents, "n " + op + " " + whole,
+            "r " + op + " " + whole + " / 8.0", "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
+            "(x " + op + " " + whole + " AND d >= 0.10)", "NOT x " + op + " " + whole}) {
+        const std::string sql = "SELECT COUNT(*), SUM(v), SUM(x) FROM t WHERE v >= 10 AND " + condition;
+        EXPECT_EQ(ask(sql, with), ask(sql, t)) << sql;
+      }
+    }
+  }
+}
+
+TEST(Query, ConditionsThatStatisticsProveAreNotTriedAndTheirColumnsNotRead) {
+  constexpr std::int64_t kEach = 100;
+  Longs x(3 * kEach), v(3 * kEach, 2);
+  std::iota(x.begin(), x.end(), 0);
+  MemoryTable t;
+  t.add("x", x).add("v", v);
+  const TableWithStatistics one_mixed(t, kEach);
+  EXPECT_EQ(ask("SELECT SUM(v), COUNT(*) FROM t WHERE x < 150", one_mixed), "300|150");
+  EXPECT_EQ(one_mixed.opened(0), 1);  // the first is proven, the third ruled out
+  EXPECT_EQ(one_mixed.opened(1), 2);
+  const TableWithStatistics all(t, kEach);
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x BETWEEN 0 AND 299", all), "300");
+  EXPECT_EQ(all.opened(0), 0);
+  const TableWithStatistics computed(t, kEach);
+  EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE x >= 0", computed), "44850");
+  EXPECT_EQ(computed.opened(0), 3);  // it is added up
 }
 
 TEST(Query, MemoryTablesSayWhatIsWrong) {

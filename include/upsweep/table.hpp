@@ -116,6 +116,7 @@ struct ColumnRange {
   double least = -std::numeric_limits<double>::infinity();    ///< no value is less; decimals as their value
   double greatest = std::numeric_limits<double>::infinity();  ///< none is greater
   bool has_values = true;                                     ///< false: every row is NULL
+  bool has_nulls = true;                                      ///< false: no row is NULL
 };
 
 namespace query {

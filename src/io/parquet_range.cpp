@@ -119,6 +119,7 @@ ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& fie
   const auto statistics = chunk.is_stats_set() ? chunk.statistics() : nullptr;
   if (!statistics) return range;
   range.has_values = !statistics->HasNullCount() || statistics->null_count() < chunk.num_values();
+  range.has_nulls = !statistics->HasNullCount() || statistics->null_count() > 0;
   if (range.has_values && statistics->HasMinMax()) set_bounds(range, *statistics, field);
   return range;
 }

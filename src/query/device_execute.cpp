@@ -94,10 +94,12 @@ Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, 
   if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
     return execute_there(plan, best, table, policy, progress);
   }
-  const Folding folding{.kernels = best,
-                        .workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers)),
-                        .batches = kPieceBatches,
-                        .make_folder = [&] { return std::make_unique<DeviceFolder>(plan, best, policy); }};
+  const Folding folding{
+      .kernels = best,
+      .workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers)),
+      .batches = kPieceBatches,
+      .may_drop_conditions = false,  // a kernel is compiled for each plan
+      .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy); }};
   return execute(plan, table, folding, progress);
 }
 

@@ -24,7 +24,35 @@
 namespace upsweep::query {
 namespace {
 
-// ------------------------------------------------------------------------------------------------ parts that cannot match
+// ------------------------------------------------------------------------------------- what statistics say about conditions
+
+/// A comparison of a column with a constant, and what is known of both.
+struct Bounded {
+  ColumnRange range;
+  bool is_real;  ///< the column: NaN is greater than every bound, and statistics leave it out
+  bool turned;   ///< the constant is on the left
+  bool known;    ///< the constant is a double; else it is between these:
+  double below;
+  double above;
+};
+
+std::optional<Bounded> bounded(const Expression& condition, const Plan& plan, const Table& table, int part) {
+  const auto comparison = column_comparison(condition);
+  if (!comparison) return std::nullopt;
+  const auto& [column, constant, turned] = *comparison;
+  const Expression& bound = *constant;
+  const ColumnRange range = table.range(part, plan.columns[static_cast<std::size_t>(column->column)]);
+  const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
+  const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
+  constexpr double kWhole = 0x1p53;
+  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && std::abs(value) <= kWhole);
+  return Bounded{.range = range,
+                 .is_real = column->type.kind == ValueKind::real,
+                 .turned = turned,
+                 .known = known,
+                 .below = known ? value : std::nextafter(value, -HUGE_VAL),
+                 .above = known ? value : std::nextafter(value, HUGE_VAL)};
+}
 
 /// Whether some row of a part may fulfil a condition, by the part's statistics.
 bool may_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
@@ -33,32 +61,74 @@ bool may_hold(const Expression& condition, const Plan& plan, const Table& table,
     if (first == (condition.op == Op::either)) return first;
     return may_hold(*condition.args[1], plan, table, part);
   }
-  const auto comparison = column_comparison(condition);
-  if (!comparison) return true;
-  const auto& [column, constant, turned] = *comparison;
-  const Expression& bound = *constant;
-  const ColumnRange range = table.range(part, plan.columns[static_cast<std::size_t>(column->column)]);
+  const auto at = bounded(condition, plan, table, part);
+  if (!at) return true;
+  const ColumnRange& range = at->range;
   if (!range.has_values) return false;
-  const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
-  const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
-  // The bound itself may not be a double; where it is one, `less` leaves it out.
-  constexpr double kWhole = 0x1p53;
-  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && std::abs(value) <= kWhole);
-  const double below = known ? value : std::nextafter(value, -HUGE_VAL);
-  const double above = known ? value : std::nextafter(value, HUGE_VAL);
-  const bool open = known && condition.op == Op::less;
-  // NaN is greater than every bound, and statistics leave it out.
-  const bool reaches_up =
-      range.greatest > below || (range.greatest == below && !open) || column->type.kind == ValueKind::real;
-  const bool reaches_down = range.least < above || (range.least == above && !open);
-  if (condition.op == Op::equal) return std::isnan(value) || (range.greatest >= below && reaches_down);
-  return std::isnan(value) || (turned ? reaches_up : reaches_down);
+  const bool open = at->known && condition.op == Op::less;
+  const bool reaches_up = range.greatest > at->below || (range.greatest == at->below && !open) || at->is_real;
+  const bool reaches_down = range.least < at->above || (range.least == at->above && !open);
+  if (std::isnan(at->below)) return true;
+  if (condition.op == Op::equal) return range.greatest >= at->below && reaches_down;
+  return at->turned ? reaches_up : reaches_down;
+}
+
+/// Whether all rows of a part fulfil it.
+bool must_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
+  if (condition.op == Op::both || condition.op == Op::either) {
+    const bool first = must_hold(*condition.args[0], plan, table, part);
+    if (first == (condition.op == Op::either)) return first;
+    return must_hold(*condition.args[1], plan, table, part);
+  }
+  const auto at = bounded(condition, plan, table, part);
+  if (!at || at->range.has_nulls || at->is_real || std::isnan(at->below)) return false;
+  const ColumnRange& range = at->range;
+  if (condition.op == Op::equal) return at->known && range.least == at->above && range.greatest == at->below;
+  const bool closed = condition.op == Op::less_equal;
+  if (at->turned) return range.least > at->above || (closed && range.least == at->above);
+  return range.greatest < at->below || (closed && range.greatest == at->below);
 }
 
 bool may_match(const Plan& plan, const Table& table, int part) {
   return std::all_of(plan.filters.begin(), plan.filters.end(),
                      [&](const Node& filter) { return may_hold(*filter, plan, table, part); });
 }
+
+/// The columns that a plan reads, by its own numbers for them.
+std::vector<int> columns_read(const Plan& plan) {
+  std::vector<Node> all = plan.filters;
+  all.insert(all.end(), plan.keys.begin(), plan.keys.end());
+  for (const Aggregate& aggregate : plan.aggregates) {
+    if (aggregate.input) all.push_back(aggregate.input);
+  }
+  const std::set<int> read = columns_of(all);
+  return {read.begin(), read.end()};
+}
+
+/// Plans with fewer conditions, for parts whose statistics prove the others; made as they are met.
+class Reduced {
+ public:
+  /// The arguments outlive this.
+  Reduced(const Plan& plan, const Table& table) : plan_(plan), table_(table) {}
+
+  const Plan& plan_for(int part) {
+    std::vector<bool> kept;
+    for (const Node& filter : plan_.filters) kept.push_back(!must_hold(*filter, plan_, table_, part));
+    const auto [found, is_new] = plans_.try_emplace(kept);
+    if (!is_new) return found->second;
+    Plan& plan = found->second = plan_;
+    plan.filters.clear();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i]) plan.filters.push_back(plan_.filters[i]);
+    }
+    return plan;
+  }
+
+ private:
+  const Plan& plan_;
+  const Table& table_;
+  std::map<std::vector<bool>, Plan> plans_;
+};
 
 // ---------------------------------------------------------------------------------------------------------------- pieces
 
@@ -83,7 +153,29 @@ class CountReader final : public BatchReader {
   std::int64_t left_;
 };
 
+/// Some of the columns that a plan has, which it calls by their places among all.
+class PlacedReader final : public BatchReader {
+ public:
+  PlacedReader(std::unique_ptr<BatchReader> some, std::vector<int> places, std::size_t columns)
+      : some_(std::move(some)), places_(std::move(places)), columns_(columns) {}
+  bool next(Batch& batch) override {
+    if (!some_->next(batch)) return false;
+    std::vector<ColumnData> all(columns_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      all[static_cast<std::size_t>(places_[i])] = std::move(batch.columns[i]);
+    }
+    batch.columns = std::move(all);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<BatchReader> some_;
+  std::vector<int> places_;
+  std::size_t columns_;
+};
+
 struct Part {
+  const Plan* plan = nullptr;
   std::mutex reading;
   std::unique_ptr<BatchReader> reader;
   std::int64_t pieces = 0;  ///< handed out
@@ -105,12 +197,16 @@ class Executor {
         table_(table),
         folding_(folding),
         progress_(progress),
+        reduced_(plan, table),
         totals_(plan, folding.kernels),
         total_{.groups = Groups(plan, folding.kernels)} {
     for (int part = 0; part < table.parts(); ++part) {
       if (may_match(plan, table, part)) matching_.push_back(part);
     }
     parts_ = std::vector<Part>(matching_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].plan = folding.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
+    }
   }
 
   Folded run(int workers) {
@@ -124,12 +220,18 @@ class Executor {
   void work() noexcept {
     const int count = static_cast<int>(parts_.size());
     try {
-      const std::unique_ptr<Folder> folder = folding_.make_folder();
-      for (int part = next_part(); part < count; part = next_part()) take_pieces(part, *folder);
-      for (int part = 0; part < count; ++part) take_pieces(part, *folder);
+      std::map<const Plan*, std::unique_ptr<Folder>> folders;
+      const auto take = [&](int part) {
+        const Plan& plan = *parts_[static_cast<std::size_t>(part)].plan;
+        std::unique_ptr<Folder>& folder = folders[&plan];
+        if (!folder) folder = folding_.make_folder(plan);
+        take_pieces(part, *folder);
+      };
+      for (int part = next_part(); part < count; part = next_part()) take(part);
+      for (int part = 0; part < count; ++part) take(part);
       if (!has_failed_) totals_.merge_all();
       const std::lock_guard lock(mutex_);
-      folder->add_cost(total_);
+      for (const auto& [plan, folder] : folders) folder->add_cost(total_);
     } catch (...) {
       fail({}, std::current_exception());
     }
@@ -177,7 +279,7 @@ class Executor {
     place.piece = part.pieces;
     if (part.ended || is_too_late(place)) return batches;
     part.ended = true;  // should what follows throw
-    if (!part.reader) part.reader = open(matching_[static_cast<std::size_t>(place.part)]);
+    if (!part.reader) part.reader = open(matching_[static_cast<std::size_t>(place.part)], *part.plan);
     bool ended = false;
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
@@ -195,11 +297,18 @@ class Executor {
     return batches;
   }
 
-  std::unique_ptr<BatchReader> open(int part) const {
-    if (!plan_.columns.empty()) return table_.open(part, plan_.columns);
-    const std::int64_t rows = table_.rows(part);
-    if (rows >= 0) return std::make_unique<CountReader>(rows);
-    return table_.open(part, {0});
+  std::unique_ptr<BatchReader> open(int part, const Plan& plan) const {
+    std::vector<int> places = columns_read(plan);
+    if (places.empty()) {
+      const std::int64_t rows = table_.rows(part);
+      if (rows >= 0) return std::make_unique<CountReader>(rows);
+      return table_.open(part, {0});
+    }
+    std::vector<int> columns;
+    for (const int place : places) columns.push_back(plan.columns[static_cast<std::size_t>(place)]);
+    auto reader = table_.open(part, columns);
+    if (columns.size() == plan.columns.size()) return reader;
+    return std::make_unique<PlacedReader>(std::move(reader), std::move(places), plan.columns.size());
   }
 
   void finish(Part& part, Place place, std::unique_ptr<Totals::Piece> piece, std::int64_t rows) {
@@ -240,6 +349,7 @@ class Executor {
   const Table& table_;
   const Folding& folding_;
   const QueryProgress& progress_;
+  Reduced reduced_;
   Totals totals_;
   Folded total_;
   std::vector<int> matching_;  ///< the parts that may have rows
@@ -283,7 +393,7 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
   // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
   const std::set<int> early = columns_of(plan.filters);
-  for (int column = 0; column < std::ssize(plan.columns); ++column) {
+  for (const int column : columns_read(plan)) {
     if (!early.contains(column)) later_columns_.push_back(column);
   }
 }
@@ -370,10 +480,11 @@ Folded execute(const Plan& plan, const Table& table, const Folding& folding, con
 Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
   require_policy(policy);
   const Kernels& best = kernels(policy.isa);
-  const Folding folding{
-      .kernels = best, .workers = workers_of(table.rows(), policy.threads), .batches = 1, .make_folder = [&] {
-        return std::make_unique<CpuFolder>(plan, best);
-      }};
+  const Folding folding{.kernels = best,
+                        .workers = workers_of(table.rows(), policy.threads),
+                        .batches = 1,
+                        .may_drop_conditions = true,
+                        .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best); }};
   return execute(plan, table, folding, progress);
 }
 

@@ -70,8 +70,9 @@ class CpuFolder final : public Folder {
 struct Folding {
   const Kernels& kernels;
   int workers;
-  int batches;                                           ///< of a piece, at most
-  std::function<std::unique_ptr<Folder>()> make_folder;  ///< called by each worker
+  int batches;               ///< of a piece, at most
+  bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
+  std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 
 Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress);
