@@ -917,7 +917,7 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
     for (const std::string op : {"<", "<=", ">", ">=", "=", "<>"}) {
       for (const std::string& condition :
            {"x " + op + " " + whole, whole + " " + op + " x", "d " + op + " " + cents, "n " + op + " " + whole,
-            "r " + op + " " + whole + " / 8.0", "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
+            "r " + op + " " + std::to_string(bound / 8.0), "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
             "(x " + op + " " + whole + " AND d >= 0.10)", "NOT x " + op + " " + whole}) {
         const std::string sql = "SELECT COUNT(*), SUM(v), SUM(x) FROM t WHERE v >= 10 AND " + condition;
         EXPECT_EQ(ask(sql, with), ask(sql, t)) << sql;
