@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_pages.cpp: pages of Parquet column chunks that are compressed with Snappy, decompressed by the system's library.
+// io/parquet_pages.cpp: pages of Parquet column chunks that are compressed with Snappy, numbers by a decoder of our own.
 #include "io/parquet_pages.hpp"
 
 #include <arrow/buffer.h>
@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
+
+#include "io/snappy.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -26,7 +29,8 @@ constexpr std::int64_t kMostAtOnce = 1 << 24;
 /// Takes pages from a reader that decompresses nothing.
 class SnappyPages final : public parquet::PageReader {
  public:
-  explicit SnappyPages(std::unique_ptr<parquet::PageReader> compressed) : compressed_(std::move(compressed)) {}
+  SnappyPages(std::unique_ptr<parquet::PageReader> compressed, bool of_numbers)
+      : compressed_(std::move(compressed)), of_numbers_(of_numbers) {}
 
   std::shared_ptr<parquet::Page> NextPage() override {
     std::shared_ptr<parquet::Page> page = compressed_->NextPage();
@@ -76,12 +80,18 @@ class SnappyPages final : public parquet::PageReader {
                             arrow::AllocateBuffer(plain + static_cast<std::int64_t>(rest)));
     auto* const to = reinterpret_cast<char*>(all->mutable_data());
     std::memcpy(to, from, static_cast<std::size_t>(plain));
-    if (length > 0 && !snappy::RawUncompress(from + plain, length, to + plain)) fail();
+    if (length > 0 && !uncompress({page.data() + plain, length}, {all->mutable_data() + plain, rest})) fail();
     return all;
+  }
+  [[nodiscard]] bool uncompress(std::span<const std::uint8_t> block, std::span<std::uint8_t> to) const {
+    if (of_numbers_) return decompress_numbers(block, to);
+    return snappy::RawUncompress(reinterpret_cast<const char*>(block.data()), block.size(),
+                                 reinterpret_cast<char*>(to.data()));
   }
   [[noreturn]] static void fail() { throw parquet::ParquetException("a page compressed with Snappy is damaged"); }
 
   std::unique_ptr<parquet::PageReader> compressed_;
+  bool of_numbers_;
 };
 
 std::shared_ptr<arrow::io::InputStream> stream_of(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
@@ -115,9 +125,11 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
   if (start < 0 || length < 0 || start > size || length > size - start) {
     throw parquet::ParquetException("a column chunk does not lie within the file");
   }
-  return std::make_unique<SnappyPages>(parquet::PageReader::Open(stream_of(file, start, length, properties),
-                                                                 chunk.num_values(), parquet::Compression::UNCOMPRESSED,
-                                                                 properties, always_compressed));
+  const bool of_numbers = chunk.type() != parquet::Type::BYTE_ARRAY;
+  return std::make_unique<SnappyPages>(
+      parquet::PageReader::Open(stream_of(file, start, length, properties), chunk.num_values(),
+                                parquet::Compression::UNCOMPRESSED, properties, always_compressed),
+      of_numbers);
 }
 
 }  // namespace upsweep::io

@@ -8,7 +8,6 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <parquet/arrow/schema.h>
-#include <parquet/level_conversion.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
@@ -66,14 +65,12 @@ std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& l
   return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
 }
 
-// Whether elements are used as Parquet stores them: numbers in as many bytes, of a column that is no part of another.
-bool is_as_stored(const parquet::ColumnDescriptor& leaf, const arrow::DataType& type) {
-  const parquet::Type::type stored = leaf.physical_type();
-  const bool number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
-                      stored == parquet::Type::FLOAT || stored == parquet::Type::DOUBLE;
+// Whether elements are used as Parquet stores them: numbers in as many bytes, which ValueReader reads.
+bool is_as_stored(const parquet::ColumnDescriptor& leaf, const parquet::ColumnChunkMetaData& chunk,
+                  const arrow::DataType& type) {
   const bool plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
-  const bool flat = leaf.max_repetition_level() == 0 && leaf.max_definition_level() <= 1;
-  return number && plain && flat && type.byte_width() == parquet::GetTypeByteSize(stored);
+  return plain && ValueReader::can_read(leaf, chunk) &&
+         type.byte_width() == parquet::GetTypeByteSize(leaf.physical_type());
 }
 
 // The leaf that a column of elements, or of lists of them, has.
@@ -81,32 +78,17 @@ int leaf_of(const parquet::arrow::SchemaField& field) {
   return field.children.size() == 1 ? leaf_of(field.children[0]) : field.column_index;
 }
 
-std::shared_ptr<parquet::internal::RecordReader> records_of(const ParquetFile& file, parquet::RowGroupReader& group,
-                                                            int leaf) {
+std::unique_ptr<parquet::PageReader> pages_of(const ParquetFile& file, parquet::RowGroupReader& group, int leaf) {
   const auto chunk = group.metadata()->ColumnChunk(leaf);
   auto pages = open_snappy_pages(file.file, *file.reader->parquet_reader()->metadata(), *chunk, page_properties());
-  if (pages == nullptr) return group.RecordReader(leaf);
-  const parquet::ColumnDescriptor* const column = group.metadata()->schema()->Column(leaf);
-  auto records = parquet::internal::RecordReader::Make(column, parquet::internal::LevelInfo::ComputeLevelInfo(column));
-  records->SetPageReader(std::move(pages));
-  return records;
+  return pages != nullptr ? std::move(pages) : group.GetColumnPageReader(leaf);
 }
 
 // The next n elements.
-arrow::Result<std::shared_ptr<arrow::Array>> read(parquet::internal::RecordReader& records,
-                                                  const std::shared_ptr<arrow::DataType>& type, std::int64_t n) {
-  records.Reset();
-  records.Reserve(n);
-  for (std::int64_t got = 0; got < n;) {
-    const std::int64_t more = records.ReadRecords(n - got);
-    if (more == 0) return arrow::Status::Invalid("a column has fewer rows than its row group");
-    got += more;
-  }
-  const std::int64_t nulls = records.nullable_values() ? records.null_count() : 0;
-  std::shared_ptr<arrow::Buffer> values = records.ReleaseValues();
-  std::shared_ptr<arrow::Buffer> validity = records.nullable_values() ? records.ReleaseIsValid() : nullptr;
+std::shared_ptr<arrow::Array> read(ValueReader& reader, const std::shared_ptr<arrow::DataType>& type, std::int64_t n) {
+  ValueReader::Values read = reader.read(n);
   return arrow::MakeArray(
-      arrow::ArrayData::Make(type, n, {nulls > 0 ? std::move(validity) : nullptr, std::move(values)}, nulls));
+      arrow::ArrayData::Make(type, n, {std::move(read.validity), std::move(read.values)}, read.nulls));
 }
 
 }  // namespace
@@ -138,9 +120,10 @@ arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_gr
     const int at = leaf_of(field);
     const auto& leaf = *rows.group_->metadata()->schema()->Column(at);
     const auto type = type_to_read(leaf, field.field->type());
-    const bool direct = is_as_stored(leaf, *type);
+    const bool direct = is_as_stored(leaf, *rows.group_->metadata()->ColumnChunk(at), *type);
     fields.push_back(field.field->WithType(direct ? type : field.field->type()));
-    rows.columns_.push_back({type, direct ? records_of(file, *rows.group_, at) : nullptr});
+    rows.columns_.push_back(
+        {type, direct ? std::make_shared<ValueReader>(leaf, pages_of(file, *rows.group_, at)) : nullptr});
     if (!direct) others.push_back(at);
   }
   rows.schema_ = arrow::schema(std::move(fields));
@@ -163,8 +146,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next() {
   arrow::ArrayVector arrays;
   int place = 0;
   for (const Column& column : columns_) {
-    if (column.records) {
-      ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(), read(*column.records, column.type, n));
+    if (column.values) {
+      arrays.push_back(read(*column.values, column.type, n));
     } else {
       arrays.push_back(others->column(place++));
     }

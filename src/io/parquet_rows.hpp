@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/parquet_values.hpp"
+
 namespace upsweep::io {
 
 struct ParquetFile {
@@ -42,7 +44,7 @@ class ParquetRows {
   // A column; where it has no reader of its own, it is the next one of `others_`.
   struct Column {
     std::shared_ptr<arrow::DataType> type;
-    std::shared_ptr<parquet::internal::RecordReader> records;
+    std::shared_ptr<ValueReader> values;
   };
 
   std::shared_ptr<parquet::arrow::FileReader> reader_;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/snappy.cpp: blocks of Snappy that hold numbers, decompressed.
+//
+// A block is a length and then elements: bytes as they are (literals), or copies of bytes that came before. Of numbers these
+// are short and take turns: two low bytes of a number, and six high ones as another number has them. What takes time is that
+// a tag says where the next one is.
+#include "io/snappy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace upsweep::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+// Elements with so much room left, in the block and in the output, are done by whole words; others byte by byte.
+constexpr std::size_t kInputRoom = 80;    // a literal of 60 bytes, read by 16, and a copy's tag and offset
+constexpr std::size_t kOutputRoom = 144;  // a literal and a copy of 64 bytes, written by 16
+constexpr std::uint32_t kMostInTag = 60;  // the length of a literal that the tag itself says
+
+// The lowest two bits of a tag: bytes as they are, or a copy whose offset has so many more bytes.
+enum Kind : std::uint8_t { literal, copy_1, copy_2, copy_4 };
+constexpr std::size_t kOffsetBytes[] = {0, 1, 2, 4};
+
+template <class T>
+T load(const std::uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// What lies 16 bytes apart, or in another array; up to 15 bytes more, or 16 where there are none.
+inline void copy_apart(const std::uint8_t* from, std::uint8_t* to, std::uint32_t length) {
+  std::memcpy(to, from, 16);
+  if (length <= 16) [[likely]]
+    return;
+  for (std::uint32_t i = 16; i < length; i += 16) std::memcpy(to + i, from + i, 16);
+}
+
+class Decoder {
+ public:
+  Decoder(std::span<const std::uint8_t> block, std::span<std::uint8_t> to)
+      : in_(block.data()), in_end_(in_ + block.size()), begin_(to.data()), out_(begin_), out_end_(out_ + to.size()) {}
+
+  bool run() {
+    if (!skip_length()) return false;
+    while (in_ != in_end_) {
+      if (!take_words() || (in_ != in_end_ && !take_one())) return false;
+    }
+    return out_ == out_end_;
+  }
+
+ private:
+  bool skip_length() {
+    for (int i = 0; i < 5 && in_ != in_end_; ++i) {
+      if ((*in_++ & 0x80) == 0) return true;
+    }
+    return false;
+  }
+
+  // Elements, up to a long literal or to where too little room is left. Which kind comes next, and how many bytes an offset
+  // has, are branches: in numbers they are mostly foreseen, and the next tag is then loaded before this one is done.
+  bool take_words() {
+    if (left_in() < kInputRoom || left_out() < kOutputRoom) return true;
+    // Local, as bytes that are written might be those of a member for all that the compiler knows.
+    const std::uint8_t* in = in_;
+    std::uint8_t* out = out_;
+    const std::uint8_t* const in_last = in_end_ - kInputRoom;
+    const std::uint8_t* const out_last = out_end_ - kOutputRoom;
+    while (in <= in_last && out <= out_last) {
+      std::uint32_t tag = *in;
+      if ((tag & 3) == literal) {
+        const std::uint32_t length = (tag >> 2) + 1;
+        if (length > kMostInTag) break;
+        copy_apart(in + 1, out, length);
+        in += length + 1;
+        out += length;
+        tag = *in;
+        if ((tag & 3) == literal) continue;  // mostly a copy follows
+      }
+      std::uint32_t length = (tag >> 2) + 1;
+      std::uint32_t offset = 0;
+      if ((tag & 3) == copy_1) {
+        length = ((tag >> 2) & 7) + 4;
+        offset = ((tag >> 5) << 8) | in[1];
+        in += 2;
+      } else if ((tag & 3) == copy_2) {
+        offset = load<std::uint16_t>(in + 1);
+        in += 3;
+      } else {
+        offset = load<std::uint32_t>(in + 1);
+        in += 5;
+      }
+      if (offset == 0 || offset > static_cast<std::size_t>(out - begin_)) return false;
+      const std::uint8_t* const from = out - offset;
+      if (offset >= 16) {
+        copy_apart(from, out, length);
+      } else {
+        for (std::uint32_t i = 0; i < length; ++i) out[i] = from[i];
+      }
+      out += length;
+    }
+    in_ = in;
+    out_ = out;
+    return true;
+  }
+
+  // One element, however little room there is.
+  bool take_one() {
+    const std::uint32_t tag = *in_++;
+    const std::size_t more = (tag & 3) != literal          ? kOffsetBytes[tag & 3]
+                             : (tag >> 2) + 1 > kMostInTag ? (tag >> 2) + 1 - kMostInTag
+                                                           : 0;
+    if (left_in() < more) return false;
+    std::uint32_t number = 0;  // after the tag
+    std::memcpy(&number, in_, more);
+    in_ += more;
+    if ((tag & 3) == literal) return take_literal(more > 0 ? std::size_t{number} + 1 : (tag >> 2) + 1);
+    const bool is_near = (tag & 3) == copy_1;
+    const std::uint32_t length = is_near ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
+    const std::uint32_t offset = is_near ? ((tag >> 5) << 8) | number : number;
+    const bool is_there = offset != 0 && offset <= static_cast<std::size_t>(out_ - begin_);
+    if (!is_there || left_out() < length) return false;
+    for (std::uint32_t i = 0; i < length; ++i, ++out_) *out_ = *(out_ - offset);
+    return true;
+  }
+
+  bool take_literal(std::size_t length) {
+    if (left_in() < length || left_out() < length) return false;
+    std::memcpy(out_, in_, length);
+    in_ += length;
+    out_ += length;
+    return true;
+  }
+
+  [[nodiscard]] std::size_t left_in() const { return static_cast<std::size_t>(in_end_ - in_); }
+  [[nodiscard]] std::size_t left_out() const { return static_cast<std::size_t>(out_end_ - out_); }
+
+  const std::uint8_t* in_;
+  const std::uint8_t* in_end_;
+  std::uint8_t* begin_;
+  std::uint8_t* out_;
+  std::uint8_t* out_end_;
+};
+
+}  // namespace
+
+bool decompress_numbers(std::span<const std::uint8_t> block, std::span<std::uint8_t> to) {
+  return Decoder(block, to).run();
+}
+
+}  // namespace upsweep::io
