@@ -81,6 +81,8 @@ struct PackOptions {
 struct QueryOptions {
   std::string sql;
   std::vector<std::string> tables;  ///< NAME=PATH
+  std::string memory;               ///< "": what is free
+  std::string spill_folder;         ///< "": that of temporary files
 };
 
 struct SubsetSumOptions {

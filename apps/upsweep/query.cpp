@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
@@ -82,8 +83,9 @@ void print_as_json(const Answer& answer) {
                         json_text(answer.times.kernel), json_text(answer.times.to_device),
                         json_text(answer.times.to_host), json_text(answer.times.compile), answer.rows_by_cpu);
   }
-  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{}{}}}\n", names, types, rows,
-                    json_text(answer.rung), json_text(answer.seconds), times));
+  print(fmt::format(
+      "{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n", names, types, rows,
+      json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
 }
 
 std::size_t width_of(std::string_view text) {
@@ -129,9 +131,28 @@ void remark_times(const Answer& answer) {
   }
 }
 
+QueryMemory memory_of(const QueryOptions& options) {
+  QueryMemory memory{.spill_folder = options.spill_folder};
+  if (options.memory.empty()) return memory;
+  const auto bytes = parse_bytes(options.memory);
+  if (!bytes) refuse("--memory '{}' is no size, such as 4GB or 500MB", options.memory);
+  memory.bytes = *bytes;
+  return memory;
+}
+
+/// What a query has written, as memory did not suffice.
+void remark_spilled(const Answer& answer, const QueryMemory& memory) {
+  if (answer.bytes_spilled == 0) return;
+  remark(fmt::format("{} of groups did not fit {} and went to a temporary file{}; --memory allows more",
+                     size(answer.bytes_spilled),
+                     memory.bytes > 0 ? size(memory.bytes) + " of memory" : "three quarters of the memory that is free",
+                     memory.spill_folder.empty() ? "" : " in " + memory.spill_folder));
+}
+
 }  // namespace
 
 int run_query(const Common& common, const QueryOptions& options) {
+  const QueryMemory memory = memory_of(options);
   const Policy policy = common.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
   const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, common.threads);
@@ -140,8 +161,8 @@ int run_query(const Common& common, const QueryOptions& options) {
   {
     Progress progress(common.quiet);
     const auto report = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
-    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, report)
-                             : query.run(policy, *table, report);
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, report, memory)
+                             : query.run(policy, *table, report, memory);
   }
   if (common.json) {
     print_as_json(answer);
@@ -152,6 +173,7 @@ int run_query(const Common& common, const QueryOptions& options) {
   remark(fmt::format("{} in {} by {}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
                      duration(answer.seconds), answer.rung));
   remark_times(answer);
+  remark_spilled(answer, memory);
   return 0;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "upsweep/policy.hpp"
 
@@ -43,5 +45,7 @@ struct MemoryRates {
 
 /// "35.8 MB", of 2^20 bytes each.
 [[nodiscard]] std::string bytes_text(double bytes);
+/// The reverse: "4GB", "1.5 GB", "500mb", "65536"; a KB has 1024 bytes. Nothing where the text is no such size.
+[[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 
 }  // namespace upsweep

@@ -82,10 +82,10 @@ class MemoryTable final : public Table {
 
 /// A value of an answer.
 struct Cell {
-  bool null = false;
   Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
   double real = 0;
   std::string word;
+  bool null = false;
 };
 
 /// Seconds that a query on a GPU has taken there, added up over all threads; other queries have none.
@@ -113,6 +113,8 @@ struct Answer {
   std::string_view rung;         ///< what ran: "cpu.blocks" or "cuda.generated"
   std::int64_t rows_read = 0;    ///< those of parts that statistics rule out are not
   std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
+  /// Written to temporary files, as memory did not have room for all groups.
+  std::int64_t bytes_spilled = 0;
   double seconds = 0;            ///< from the call of run() to its return
   DeviceTimes times;
 };
@@ -124,11 +126,25 @@ struct Answer {
 /// The float64 nearest to exact / 10^scale.
 [[nodiscard]] double decimal_value(Int128 exact, int scale);
 
+/// How much memory the groups of a query and its answer may take, and where groups go that do not fit: to a temporary file, from
+/// which they come back a part at a time, in the same order, so that the answer has the same bits. The file has no name: nothing
+/// is left of it however the process ends. Besides, a query takes what it reads at a time: some batches, or row groups of
+/// Parquet, for each thread.
+struct QueryMemory {
+  /// 0: three quarters of what is free once there are many groups.
+  std::int64_t bytes = 0;
+  /// Of these, at most for groups; 0: all.
+  std::int64_t group_bytes = 0;
+  /// Empty: $TMPDIR, or the system's folder for temporary files.
+  std::string spill_folder = {};
+};
+
 /// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.
 using QueryProgress = std::function<void(std::int64_t rows)>;
 
 namespace query {
 class Groups;
+class Totals;
 struct Folded;
 struct Syntax;
 struct Plan;
@@ -197,9 +213,12 @@ class Query {
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// On a table with the same fields. Throws Error overflow, division_by_zero (index: the row), out_of_memory (of more
-  /// groups than fit three quarters of what memory is free), those of reading the table, and those of policies.
-  [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+  /// On a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error overflow,
+  /// division_by_zero (index: the row), out_of_memory (of an answer with more rows than memory has room for), not_found,
+  /// unwritable, disk_full, unreadable (of a temporary file), invalid_argument (of `memory`), those of reading the table, and
+  /// those of policies.
+  [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {},
+                           const QueryMemory& memory = {}) const;
 
   /// The same on a GPU: on a DeviceTable of the policy's device where its columns lie, on any other table by bringing it
   /// there piece by piece. What the GPU cannot compute exactly (decimals beyond 2^53 as floats, sums that do not fit) the
@@ -207,9 +226,11 @@ class Query {
   /// on every run. Code is compiled when a query is first run, by NVRTC, and kept in ~/.cache/upsweep ($UPSWEEP_CACHE).
   /// Waits; of the policy device, memory and rung count. Throws Error no_device, not_built, unsupported (no NVRTC),
   /// device_memory, device_failed, and those of a run on the CPU.
-  [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+  [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
+                           const QueryMemory& memory = {}) const;
 
-  /// What run() makes its answer of. Throws as run() does.
+  /// What run() makes its answer of, all of it in memory. Throws as run() does, and out_of_memory of more groups than fit three
+  /// quarters of what is free twice.
   [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
   [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table,
                                 const QueryProgress& progress = {}) const;
@@ -222,9 +243,13 @@ class Query {
  private:
   void require_fields(const Table& table) const;
   template <class Policy>
-  query::Folded folded(const Policy& policy, const Table& table, const QueryProgress& progress) const;
+  query::Folded folded(const Policy& policy, const Table& table, const QueryProgress& progress,
+                       std::unique_ptr<query::Totals> totals) const;
   template <class Policy>
-  Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress) const;
+  Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress,
+                  const QueryMemory& memory) const;
+  template <class Policy>
+  QueryCarry carried(const Policy& policy, const Table& table, const QueryProgress& progress) const;
 
   std::vector<Field> fields_;
   std::shared_ptr<const query::Plan> plan_;

@@ -3,11 +3,17 @@
 #include "core/memory.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "core/threads.hpp"
 #include "upsweep/machine.hpp"
@@ -67,6 +73,24 @@ std::string bytes_text(double bytes) {
   char text[32];
   (void)std::snprintf(text, sizeof text, bytes < 1000 ? "%.3g %s" : "%.0f %s", bytes, kUnits[unit]);
   return text;
+}
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  constexpr std::string_view kPrefixes = "kmgtpe";
+  const auto lower = [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };
+  if (const std::size_t prefix = text.empty() ? kPrefixes.npos : kPrefixes.find(lower(text[0])); prefix != kPrefixes.npos) {
+    value *= std::pow(1024.0, static_cast<double>(prefix + 1));
+    text.remove_prefix(1);
+    if (text.size() == 2 && lower(text[0]) == 'i') text.remove_prefix(1);
+  }
+  if (text.size() > 1 || (text.size() == 1 && lower(text[0]) != 'b')) return std::nullopt;
+  if (!(value >= 1 && value < 0x1p63)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
 }
 
 }  // namespace upsweep

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/temporary_folder.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -180,9 +181,9 @@ struct OutputFile::State {
                                     : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!direct) throw_write_error(name, errno);
     if (!front_comes_last) return;
-    const char* const folder = std::getenv("TMPDIR");
-    temporary_name = fmt::format("{} (a temporary file in {})", name, folder != nullptr ? folder : P_tmpdir);
-    temporary.emplace(folder != nullptr ? folder : P_tmpdir, "npy", temporary_name);
+    const std::string folder = temporary_folder();
+    temporary_name = fmt::format("{} (a temporary file in {})", name, folder);
+    temporary.emplace(folder, "npy", temporary_name);
   }
 
   // `replaced`: the file that stands there. Writing to a symbolic link writes to the file that it leads to.

@@ -9,10 +9,18 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
@@ -21,6 +29,7 @@
 #include "expression/number.hpp"
 #include "query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -70,54 +79,65 @@ class Column {
   std::vector<std::uint8_t> validity_;
 };
 
-/// What an aggregate has come to in each group.
-void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Column& column) {
+/// Groups that follow each other.
+struct Range {
+  std::int64_t first;
+  std::int64_t end;
+  [[nodiscard]] std::int64_t count() const { return end - first; }
+};
+
+/// What an aggregate has come to in each group; a sum that does not fit is none.
+void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
   const auto& [fold, input, type] = plan.aggregates[aggregate];
-  const bool is_real = type.kind == ValueKind::real;
-  for (std::int64_t g = 0; g < groups.count(); ++g) {
+  for (std::int64_t g = range.first; g < range.end; ++g) {
     const State& state = groups.state(g, aggregate);
     if (fold == Fold::count || fold == Fold::count_rows) {
-      column.put(g, state.count, 0);
-    } else if (!is_real && state.high() != 0) {
-      refuse(plan.sql, input->location, Code::overflow, "this adds up to more than 38 digits");
+      column.put(g - range.first, state.count, 0);
     } else if (state.count > 0) {
-      column.put(g, state.exact, state.real());
+      column.put(g - range.first, state.exact, state.real());
     }
   }
 }
 
-void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Column& column) {
-  for (std::int64_t g = 0; g < groups.count(); ++g) {
+void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
+  for (std::int64_t g = range.first; g < range.end; ++g) {
     const State& sum = groups.state(g, aggregate);
     if (sum.count == 0) continue;
-    column.put(g, 0,
+    column.put(g - range.first, 0,
                type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
                                             : average(sum.exact, sum.high(), sum.count, scale_of(type)));
   }
 }
 
-/// Those that outputs ask for: a sum that does not fit may have an average all the same.
-std::vector<Column> columns_for(const Plan& plan, const Groups& groups,
-                                const std::shared_ptr<const Dictionary>& dictionary) {
+/// Of the keys, the aggregates' values and means, those that outputs ask for.
+std::set<int> wanted_columns(const Plan& plan) {
   std::vector<Node> outputs;
   outputs.reserve(plan.outputs.size());
   for (const Output& output : plan.outputs) outputs.push_back(output.value);
-  const std::set<int> wanted = columns_of(outputs);
+  return columns_of(outputs);
+}
+
+/// The number of an aggregate's value among the columns; that of its mean is the next.
+int column_of(const Plan& plan, std::size_t aggregate) { return static_cast<int>(plan.keys.size() + 2 * aggregate); }
+
+std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const Groups& groups, Range range,
+                                const std::shared_ptr<const Dictionary>& dictionary) {
   std::vector<Column> columns;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    Column& column = columns.emplace_back(plan.keys[k]->type, groups.count(), dictionary);
-    for (std::int64_t g = 0; g < groups.count(); ++g) {
-      if (!groups.key_is_null(g, k)) column.put(g, groups.key(g, k), 0);
+    const bool key = wanted.contains(static_cast<int>(k));
+    Column& column = columns.emplace_back(plan.keys[k]->type, key ? range.count() : 0, dictionary);
+    for (std::int64_t g = range.first; key && g < range.end; ++g) {
+      if (!groups.key_is_null(g, k)) column.put(g - range.first, groups.key(g, k), 0);
     }
   }
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const ValueType type = plan.aggregates[a].type;
-    const bool value = wanted.contains(static_cast<int>(columns.size()));
-    const bool mean = wanted.contains(static_cast<int>(columns.size()) + 1);
-    Column& values = columns.emplace_back(type, value ? groups.count() : 0, dictionary);
-    if (value) put_values(plan, a, groups, values);
-    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? groups.count() : 0, dictionary);
-    if (mean) put_means(type, a, groups, means);
+    const bool value = wanted.contains(column_of(plan, a));
+    const bool mean = wanted.contains(column_of(plan, a) + 1);
+    Column& values = columns.emplace_back(type, value ? range.count() : 0, dictionary);
+    if (value) put_values(plan, a, groups, range, values);
+    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? range.count() : 0, dictionary);
+    if (mean) put_means(type, a, groups, range, means);
   }
   return columns;
 }
@@ -137,96 +157,442 @@ Cell cell_at(const Vector& v, int i) {
 }
 
 /// -1, 0 or 1 as a comes before b, with it or after it.
+template <class T>
+int order_of(const T& a, const T& b) {
+  return is_less(a, b) ? -1 : is_less(b, a) ? 1 : 0;
+}
 int compare(ValueKind kind, const Cell& a, const Cell& b) {
-  const auto order = [](const auto& x, const auto& y) { return is_less(x, y) ? -1 : is_less(y, x) ? 1 : 0; };
-  if (kind == ValueKind::text) return order(a.word, b.word);
-  return kind == ValueKind::real ? order(a.real, b.real) : order(a.exact, b.exact);
+  if (kind == ValueKind::text) return order_of(std::string_view(a.word), std::string_view(b.word));
+  return kind == ValueKind::real ? order_of(a.real, b.real) : order_of(a.exact, b.exact);
+}
+int compare(const Vector& v, int i, const Cell& b) {
+  if (v.form == Form::text) {
+    return order_of((**v.dictionary)[static_cast<std::size_t>(exact_at(v, i))], std::string_view(b.word));
+  }
+  return v.form == Form::real ? order_of(v.at<double>(i), b.real) : order_of(exact_at(v, i), b.exact);
 }
 
-void sort(const Plan& plan, Answer& answer) {
-  if (plan.order.empty()) return;
-  // Of rows that are equal the earlier one comes first.
-  const auto precedes = [&](std::size_t a_row, std::size_t b_row) {
-    const std::vector<Cell>& a = answer.rows[a_row];
-    const std::vector<Cell>& b = answer.rows[b_row];
-    for (const OrderTerm& term : plan.order) {
-      const auto which = static_cast<std::size_t>(term.output);
-      if (a[which].null != b[which].null) return a[which].null == term.nulls_first;
-      if (a[which].null) continue;
-      const int order = compare(answer.columns[which].kind, a[which], b[which]);
-      if (order != 0) return (order < 0) != term.descending;
-    }
-    return a_row < b_row;
-  };
-  std::vector<std::size_t> order(answer.rows.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto wanted = std::min<std::int64_t>(std::ssize(order), plan.limit);
-  if (wanted < std::ssize(order)) {
-    std::nth_element(order.begin(), order.begin() + wanted, order.end(), precedes);
-    order.resize(static_cast<std::size_t>(wanted));
+/// The same by all that ORDER BY names. `is_null(which)` of a's value of an output, `compare_to(which)` b's.
+template <class IsNull, class CompareTo>
+int compare_by_terms(const Plan& plan, const std::vector<Cell>& b, const IsNull& is_null, const CompareTo& compare_to) {
+  for (const OrderTerm& term : plan.order) {
+    const auto which = static_cast<std::size_t>(term.output);
+    const bool a_is_null = is_null(which);
+    if (a_is_null != b[which].null) return a_is_null == term.nulls_first ? -1 : 1;
+    if (a_is_null) continue;
+    const int order = compare_to(which);
+    if (order != 0) return (order < 0) != term.descending ? -1 : 1;
   }
-  std::sort(order.begin(), order.end(), precedes);
-  std::vector<std::vector<Cell>> rows;
-  rows.reserve(order.size());
-  for (const std::size_t row : order) rows.push_back(std::move(answer.rows[row]));
-  answer.rows = std::move(rows);
+  return 0;
+}
+
+using Row = std::vector<Cell>;
+
+int compare_rows(const Plan& plan, const Row& a, const Row& b) {
+  return compare_by_terms(
+      plan, b, [&](std::size_t which) { return a[which].null; },
+      [&](std::size_t which) { return compare(plan.outputs[which].value->type.kind, a[which], b[which]); });
+}
+
+/// What a row takes of memory.
+std::int64_t bytes_of(const Row& row) {
+  constexpr std::int64_t kAllocation = 16;  // what one takes besides
+  std::int64_t bytes = std::int64_t{sizeof(Row)} + kAllocation + static_cast<std::int64_t>(row.capacity() * sizeof(Cell));
+  for (const Cell& cell : row) {
+    if (cell.word.capacity() >= sizeof(std::string) / 2) {
+      bytes += static_cast<std::int64_t>(cell.word.capacity()) + kAllocation;
+    }
+  }
+  return bytes;
 }
 
 /// The groups that a thread makes rows of at a time.
 constexpr std::int64_t kStretch = 16 * kBlock;
+/// Places that have their upper bits in common are put in order by one thread.
+constexpr int kPlaceShift = 32;
 
-/// The outputs of these groups, as rows.
-void put_rows(const Plan& plan, const Batch& batch, std::int64_t first, std::int64_t end, Evaluator& evaluator,
-              Answer& answer) {
-  for (; first < end; first += kBlock) {
-    const int n = static_cast<int>(std::min<std::int64_t>(kBlock, end - first));
-    std::vector<Cell>* const rows = answer.rows.data() + first;
-    for (int i = 0; i < n; ++i) rows[i].reserve(plan.outputs.size());
-    evaluator.start(batch, first, n);
-    for (const Output& output : plan.outputs) {
-      const Vector& v = evaluator.value(output.value);
-      for (int i = 0; i < n; ++i) rows[i].push_back(cell_at(v, i));
+/// A row, and the place of its group's first row.
+struct Placed {
+  std::uint64_t place;
+  Row row;
+};
+
+/// Makes an answer of groups that come a section at a time, from several threads, in any order: it depends on no section.
+///
+/// Without LIMIT all rows are kept. With ORDER BY and LIMIT, the first so many, and as many again until they are sorted out;
+/// with LIMIT alone, so many of the groups themselves, as no others are computed.
+class Maker {
+ public:
+  /// `most_bytes`: of memory, for rows and what `others` says is in use; 0: any.
+  Maker(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes, std::function<std::int64_t()> others)
+      : plan_(plan),
+        kernels_(kernels),
+        most_bytes_(most_bytes),
+        others_(std::move(others)),
+        wanted_(wanted_columns(plan)) {
+    for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+      const Aggregate& aggregate = plan.aggregates[a];
+      const bool is_exact_sum = aggregate.fold == Fold::sum && aggregate.type.kind != ValueKind::real;
+      if (is_exact_sum && wanted_.contains(column_of(plan, a))) exact_sums_.push_back(a);
     }
   }
-}
+
+  /// The limit is looked at; else all rows are kept. `count`: of all groups, -1 where that is not known.
+  void keep_few(std::int64_t count) {
+    if (count >= 0 && count <= plan_.limit) return;
+    (plan_.order.empty() ? keeps_groups_ : keeps_first_) = true;
+    if (keeps_groups_) kept_.emplace(plan_, kernels_);
+  }
+
+  /// The groups of a section, all of them or some; their places ascend.
+  void add(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+    groups_ += range.count();
+    find_sums_that_do_not_fit(groups, range);
+    if (keeps_groups_) return keep_groups(groups, range, place);
+    std::vector<Field> fields;
+    std::optional<Evaluator> evaluator;
+    // Texts stay where they are.
+    const std::shared_ptr<const Dictionary> dictionary(std::shared_ptr<const void>(), &groups.texts());
+    std::vector<Placed> rows;
+    if (!keeps_first_) rows.reserve(static_cast<std::size_t>(range.count()));
+    for (std::int64_t first = range.first; first < range.end; first += kStretch) {
+      const Range stretch{first, std::min(first + kStretch, range.end)};
+      const std::vector<Column> columns = columns_for(plan_, wanted_, groups, stretch, dictionary);
+      Batch batch{.rows = stretch.count()};
+      for (const Column& column : columns) batch.columns.push_back(column.data());
+      if (!evaluator) {
+        for (const Column& column : columns) fields.push_back(column.field());
+        evaluator.emplace(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+      }
+      for (std::int64_t block = 0; block < batch.rows; block += kBlock) {
+        const int n = static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - block));
+        const auto places = place.subspan(static_cast<std::size_t>(first + block), static_cast<std::size_t>(n));
+        add_block(*evaluator, batch, block, groups, first + block, places, rows);
+      }
+    }
+    if (rows.empty()) return;
+    const std::lock_guard lock(changing_);
+    sections_.push_back(std::move(rows));
+  }
+
+  /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no section is at work.
+  Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
+    Answer answer{.table = plan_.table, .groups = groups_};
+    for (const Output& output : plan_.outputs) {
+      answer.columns.push_back(
+          {.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
+    }
+    if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
+      refuse(plan_.sql, plan_.aggregates[sum_that_does_not_fit_].input->location, Code::overflow,
+             "this adds up to more than 38 digits");
+    }
+    if (keeps_groups_) compute_kept_groups();
+    if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
+    if (keeps_first_) {
+      take_first(answer);
+    } else {
+      take_all(answer, threads);
+    }
+    return answer;
+  }
+
+ private:
+  [[nodiscard]] const char* counted() const { return plan_.grouped ? " in group " : nullptr; }
+
+  // ------------------------------------------------------------------------------------------------------------- errors
+
+  /// These are errors whatever else is one; of several sums, the first in the query's order.
+  void find_sums_that_do_not_fit(const Groups& groups, Range range) {
+    for (const std::size_t a : exact_sums_) {
+      for (std::int64_t g = range.first; g < range.end; ++g) {
+        if (groups.state(g, a).high() == 0) continue;
+        const std::lock_guard lock(changing_);
+        sum_that_does_not_fit_ = std::min(sum_that_does_not_fit_, a);
+        return;
+      }
+    }
+  }
+
+  /// A block that has failed: its first group that does by itself is kept, unless one before it has. False: none does.
+  bool find_failed(Evaluator& evaluator, const Batch& batch, std::int64_t first, int n, const Groups& groups,
+                   std::int64_t group, std::span<const std::uint64_t> places) {
+    for (int i = 0; i < n; ++i) {
+      try {
+        evaluator.start(batch, first + i, 1);
+        for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+      } catch (const Error&) {
+        const std::lock_guard lock(changing_);
+        const std::uint64_t place = places[static_cast<std::size_t>(i)];
+        if (failed_ && failed_place_ <= place) return true;
+        failed_place_ = place;
+        failed_.emplace(plan_, kernels_);
+        std::vector<std::int64_t> fresh;
+        failed_->merge(groups, group + i, group + i + 1, fresh);
+        has_failed_ = true;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Computed again, by itself, for a message that has its number.
+  [[noreturn]] void throw_failed(std::int64_t number) {
+    const std::shared_ptr<const Dictionary> dictionary(std::shared_ptr<const void>(), &failed_->texts());
+    const std::vector<Column> columns = columns_for(plan_, wanted_, *failed_, {0, 1}, dictionary);
+    std::vector<Field> fields;
+    Batch batch{.rows = 1, .first_row = number};
+    for (const Column& column : columns) {
+      fields.push_back(column.field());
+      batch.columns.push_back(column.data());
+    }
+    Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+    evaluator.start(batch, 0, 1);
+    for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+    detail::no_such_value();
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- rows
+
+  void add_block(Evaluator& evaluator, const Batch& batch, std::int64_t first, const Groups& groups,
+                 std::int64_t group, std::span<const std::uint64_t> places, std::vector<Placed>& rows) {
+    const int n = static_cast<int>(places.size());
+    if (has_failed_ && is_past_failed(places.front())) return;
+    std::vector<const Vector*> values;
+    try {
+      evaluator.start(batch, first, n);
+      for (const Output& output : plan_.outputs) values.push_back(&evaluator.value(output.value));
+    } catch (const Error&) {
+      if (!find_failed(evaluator, batch, first, n, groups, group, places)) throw;
+      return;
+    }
+    if (has_failed_) return;
+    std::shared_ptr<const Placed> last;
+    if (keeps_first_) {
+      const std::lock_guard lock(changing_);
+      last = last_;
+    }
+    std::int64_t bytes = 0;
+    std::vector<Placed> some;
+    std::vector<Placed>& to = keeps_first_ ? some : rows;
+    for (int i = 0; i < n; ++i) {
+      const std::uint64_t place = places[static_cast<std::size_t>(i)];
+      if (last != nullptr && !precedes(values, i, place, *last)) continue;
+      to.push_back({place, {}});
+      Placed& made = to.back();
+      made.row.reserve(values.size());
+      for (const Vector* const v : values) made.row.push_back(cell_at(*v, i));
+      bytes += bytes_of(made.row) + std::int64_t{sizeof made};
+    }
+    if (keeps_first_) return keep_first(std::move(some), bytes);
+    require_memory(bytes);
+  }
+
+  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const Placed& other) const {
+    const int order = compare_by_terms(
+        plan_, other.row, [&](std::size_t which) { return null_at(*values[which], i); },
+        [&](std::size_t which) { return compare(*values[which], i, other.row[which]); });
+    return order != 0 ? order < 0 : place < other.place;
+  }
+  [[nodiscard]] auto by_terms() const {
+    return [this](const Placed& a, const Placed& b) {
+      const int order = compare_rows(plan_, a.row, b.row);
+      return order != 0 ? order < 0 : a.place < b.place;
+    };
+  }
+
+  bool is_past_failed(std::uint64_t place) {
+    const std::lock_guard lock(changing_);
+    return failed_place_ < place;
+  }
+
+  void require_memory(std::int64_t more) {
+    const std::int64_t rows = bytes_ += more;
+    if (most_bytes_ == 0 || rows + others_() <= most_bytes_) return;
+    const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+    throw Error(Code::out_of_memory,
+                fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
+                            "query may take: ask for fewer (LIMIT), or allow it more (--memory)",
+                            text(rows), text(most_bytes_)));
+  }
+
+  /// Those of them that may be among the first; when twice as many have come together, the last half is dropped.
+  void keep_first(std::vector<Placed> some, std::int64_t bytes) {
+    if (some.empty() || plan_.limit == 0) return;
+    const std::lock_guard lock(changing_);
+    std::move(some.begin(), some.end(), std::back_inserter(first_));
+    require_memory(bytes);
+    const std::int64_t limit = plan_.limit;
+    if (std::ssize(first_) / 2 < limit || std::ssize(first_) < limit + kBlock) return;
+    drop_past_limit();
+    last_ = std::make_shared<const Placed>(*std::max_element(first_.begin(), first_.end(), by_terms()));
+  }
+  void drop_past_limit() {
+    if (std::ssize(first_) <= plan_.limit) return;
+    std::nth_element(first_.begin(), first_.begin() + plan_.limit, first_.end(), by_terms());
+    std::int64_t dropped = 0;
+    for (auto at = first_.begin() + plan_.limit; at != first_.end(); ++at) {
+      dropped += bytes_of(at->row) + std::int64_t{sizeof *at};
+    }
+    bytes_ -= dropped;
+    first_.resize(static_cast<std::size_t>(plan_.limit));
+  }
+
+  void take_first(Answer& answer) {
+    drop_past_limit();
+    std::sort(first_.begin(), first_.end(), by_terms());
+    for (Placed& placed : first_) answer.rows.push_back(std::move(placed.row));
+  }
+
+  /// In the order of their places.
+  void take_all(Answer& answer, int threads) {
+    std::size_t count = 0;
+    std::uint64_t most = 0;
+    for (const std::vector<Placed>& rows : sections_) {
+      count += rows.size();
+      most = std::max(most, rows.back().place >> kPlaceShift);
+    }
+    answer.rows.resize(count);
+    std::sort(sections_.begin(), sections_.end(),
+              [](const auto& a, const auto& b) { return a.front().place < b.front().place; });
+    std::vector<std::size_t> begin(most + 2);
+    for (const std::vector<Placed>& rows : sections_) {
+      for (const Placed& placed : rows) ++begin[(placed.place >> kPlaceShift) + 1];
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::atomic<std::uint64_t> next{0};
+    cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
+      std::vector<Placed*> own;
+      for (std::uint64_t upper = next++; upper + 1 < begin.size(); upper = next++) {
+        own.clear();
+        for (std::vector<Placed>& rows : sections_) {
+          auto at = std::lower_bound(rows.begin(), rows.end(), upper << kPlaceShift,
+                                     [](const Placed& placed, std::uint64_t place) { return placed.place < place; });
+          for (; at != rows.end() && at->place >> kPlaceShift == upper; ++at) own.push_back(&*at);
+        }
+        const auto precedes = [](const Placed* a, const Placed* b) { return a->place < b->place; };
+        if (!std::is_sorted(own.begin(), own.end(), precedes)) std::sort(own.begin(), own.end(), precedes);
+        for (std::size_t i = 0; i < own.size(); ++i) answer.rows[begin[upper] + i] = std::move(own[i]->row);
+      }
+    });
+    sections_.clear();
+    // Of rows that are equal the earlier one comes first.
+    if (!plan_.order.empty()) {
+      std::stable_sort(answer.rows.begin(), answer.rows.end(),
+                       [&](const Row& a, const Row& b) { return compare_rows(plan_, a, b) < 0; });
+    }
+    if (std::ssize(answer.rows) > plan_.limit) answer.rows.resize(static_cast<std::size_t>(plan_.limit));
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- groups
+
+  /// The first of them, as far as they may be among the first of all.
+  void keep_groups(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+    const std::lock_guard lock(changing_);
+    const auto begin = place.begin() + range.first;
+    const auto end = std::lower_bound(begin, begin + std::min(range.count(), plan_.limit), end_of_kept_);
+    if (begin == end) return;
+    std::vector<std::int64_t> fresh;
+    kept_->merge(groups, range.first, range.first + (end - begin), fresh);
+    kept_place_.insert(kept_place_.end(), begin, end);
+    if (most_bytes_ > 0 && kept_->bytes() + others_() > most_bytes_) require_memory(kept_->bytes());
+    const std::int64_t count = std::ssize(kept_place_);
+    if (count / 2 >= plan_.limit && count >= plan_.limit + kBlock) drop_groups_past_limit();
+  }
+
+  /// Those that are left have the order of their places.
+  void drop_groups_past_limit() {
+    std::vector<std::int64_t> order(kept_place_.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      return kept_place_[static_cast<std::size_t>(a)] < kept_place_[static_cast<std::size_t>(b)];
+    });
+    if (std::ssize(order) >= plan_.limit) {
+      order.resize(static_cast<std::size_t>(plan_.limit));
+      end_of_kept_ = order.empty() ? 0 : kept_place_[static_cast<std::size_t>(order.back())];
+    }
+    Groups left(plan_, kernels_);
+    std::vector<std::uint64_t> left_place;
+    std::vector<std::int64_t> fresh;
+    for (const std::int64_t g : order) {
+      left.merge(*kept_, g, g + 1, fresh);
+      left_place.push_back(kept_place_[static_cast<std::size_t>(g)]);
+    }
+    kept_.emplace(std::move(left));
+    kept_place_ = std::move(left_place);
+  }
+
+  /// As if there were no others: their number is their place.
+  void compute_kept_groups() {
+    drop_groups_past_limit();
+    std::iota(kept_place_.begin(), kept_place_.end(), std::uint64_t{0});
+    exact_sums_.clear();  // they have been looked at
+    keeps_groups_ = false;
+    add(*kept_, {0, std::ssize(kept_place_)}, kept_place_);  // without GROUP BY there is a group, whatever the limit
+    keeps_groups_ = true;
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  const std::int64_t most_bytes_;
+  const std::function<std::int64_t()> others_;
+  const std::set<int> wanted_;
+  std::vector<std::size_t> exact_sums_;  ///< aggregates that may not fit
+  bool keeps_first_ = false;
+  bool keeps_groups_ = false;
+  std::atomic<std::int64_t> groups_{0};
+  std::atomic<std::int64_t> bytes_{0};  ///< of rows
+  std::atomic<bool> has_failed_{false};
+
+  std::mutex changing_;  // what follows:
+  std::size_t sum_that_does_not_fit_ = std::numeric_limits<std::size_t>::max();
+  std::uint64_t failed_place_ = 0;
+  std::optional<Groups> failed_;               ///< the first group that cannot be computed
+  std::vector<std::vector<Placed>> sections_;  ///< all rows
+  std::vector<Placed> first_;                  ///< rows that may be among the first
+  std::shared_ptr<const Placed> last_;         ///< none is that does not precede it
+  std::optional<Groups> kept_;
+  std::vector<std::uint64_t> kept_place_;
+  std::uint64_t end_of_kept_ = std::numeric_limits<std::uint64_t>::max();
+};
 
 }  // namespace
 
+Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads,
+                 std::int64_t most_bytes, const std::function<void()>& pause) {
+  if (most_bytes == 0) most_bytes = totals.most_bytes();
+  Maker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
+  const std::int64_t count = totals.count();
+  maker.keep_few(count);
+  const int workers = count >= 0 ? cpu::workers_for(cpu::parts(count, kStretch), 1, threads) : cpu::worker_count(threads);
+  totals.use_sections(
+      workers, [&](const Groups& groups, std::span<const std::uint64_t> place) { maker.add(groups, {0, groups.count()}, place); },
+      pause);
+  Answer answer = maker.finish(threads, [&](std::uint64_t place) { return totals.count_before(place, workers); });
+  answer.bytes_spilled = totals.bytes_spilled();
+  return answer;
+}
+
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
-  auto dictionary = std::make_shared<Dictionary>(groups.texts().begin(), groups.texts().end());
-  const std::vector<Column> columns = columns_for(plan, groups, dictionary);
-  std::vector<Field> fields;
-  Batch batch{.rows = groups.count()};
-  for (const Column& column : columns) {
-    fields.push_back(column.field());
-    batch.columns.push_back(column.data());
-  }
-  Answer answer{.table = plan.table, .groups = groups.count()};
-  for (const Output& output : plan.outputs) {
-    answer.columns.push_back({.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
-  }
-  const std::int64_t count = plan.order.empty() ? std::min(groups.count(), plan.limit) : groups.count();
-  answer.rows.resize(static_cast<std::size_t>(count));
-  const std::int64_t stretches = cpu::parts(count, kStretch);
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(stretches));
+  Maker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
+  maker.keep_few(groups.count());
+  std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
+  std::iota(place.begin(), place.end(), std::uint64_t{0});
+  const std::int64_t stretches = cpu::parts(groups.count(), kStretch);
   std::atomic<std::int64_t> next{0};
-  cpu::run_allocating_workers(cpu::workers_for(stretches, 1, threads), [&](int) {
-    Evaluator evaluator(fields, plan.output_nodes, plan.sql, kernels, plan.grouped ? " in group " : nullptr);
-    for (std::int64_t stretch = next++; stretch < stretches; stretch = next++) {
-      const std::int64_t first = stretch * kStretch;
-      try {
-        put_rows(plan, batch, first, std::min(first + kStretch, count), evaluator, answer);
-      } catch (...) {
-        errors[static_cast<std::size_t>(stretch)] = std::current_exception();
+  std::mutex failing;
+  std::exception_ptr error;
+  cpu::run_workers(cpu::workers_for(stretches, 1, threads), [&](int) {
+    try {
+      for (std::int64_t stretch = next++; stretch < stretches; stretch = next++) {
+        maker.add(groups, {stretch * kStretch, std::min((stretch + 1) * kStretch, groups.count())}, place);
       }
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      error = std::current_exception();
     }
   });
-  for (const std::exception_ptr& error : errors) {
-    if (error != nullptr) std::rethrow_exception(error);
-  }
-  sort(plan, answer);
-  if (std::ssize(answer.rows) > plan.limit) answer.rows.resize(static_cast<std::size_t>(plan.limit));
-  return answer;
+  if (error) std::rethrow_exception(error);
+  return maker.finish(threads, [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
 }
 
 }  // namespace upsweep::query

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/ladder.hpp"
+#include "core/memory.hpp"
+#include "cpu/parallel.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
 #include "query/carry.hpp"
@@ -95,17 +97,31 @@ void Query::require_fields(const Table& table) const {
 
 /// Runs the rung of the policy's backend.
 template <class Policy>
-query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress,
+                            std::unique_ptr<query::Totals> totals) const {
   query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  return query::execute(*plan_, table, policy, progress);
+  return query::execute(*plan_, table, policy, progress, std::move(totals));
 }
 
 template <class Policy>
-Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress,
+                       const QueryMemory& memory) const {
+  if (memory.bytes < 0 || memory.group_bytes < 0) {
+    throw Error(Code::invalid_argument, "the memory of a query is a positive number of bytes, or 0 for what is free");
+  }
   const auto begin = std::chrono::steady_clock::now();
-  const query::Folded folded = this->folded(policy, table, progress);
-  Answer answer = query::answer_of(*plan_, folded.groups, expression::kernels(Isa::best), query::threads_of(policy));
+  const expression::Kernels& kernels = expression::kernels(Isa::best);
+  const query::Folded folded =
+      this->folded(policy, table, progress,
+                   std::make_unique<query::Totals>(*plan_, kernels,
+                                                   memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
+                                                   memory.spill_folder));
+  const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
+  Answer answer = query::answer_of(*plan_, *folded.totals, kernels, query::threads_of(policy),
+                                   is_known ? memory.bytes : available_memory() / 4 * 3, [&] {
+                                     if (progress) progress(folded.rows);
+                                   });
   answer.rung = query::rung_of(query::backend_of(policy));
   answer.rows_read = folded.rows;
   answer.rows_by_cpu = folded.rows_by_cpu;
@@ -114,17 +130,26 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
   return answer;
 }
 
-Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return answered(policy, table, progress);
+template <class Policy>
+QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress) const {
+  const query::Folded folded = this->folded(
+      policy, table, progress, std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
+  return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};
 }
-Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return answered(policy, table, progress);
+
+Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress,
+                  const QueryMemory& memory) const {
+  return answered(policy, table, progress, memory);
+}
+Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress,
+                  const QueryMemory& memory) const {
+  return answered(policy, table, progress, memory);
 }
 QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return {plan_, folded(policy, table, progress).groups};
+  return carried(policy, table, progress);
 }
 QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return {plan_, folded(policy, table, progress).groups};
+  return carried(policy, table, progress);
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {

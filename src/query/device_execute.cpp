@@ -67,8 +67,8 @@ Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& tab
 }
 
 Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& table, const gpu::Policy& policy,
-                     const QueryProgress& progress) {
-  Folded total{.groups = Groups(plan, kernels)};
+                     const QueryProgress& progress, std::unique_ptr<Totals> totals) {
+  Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
   DeviceFold fold(plan, kernels, staging, 0);
   for (int part = 0; part < table.parts(); ++part) {
@@ -78,21 +78,24 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
       groups = fold_read_back(plan, kernels, table, part);
       total.rows_by_cpu += chunk.rows;
     }
-    total.groups.merge(*groups);
+    total.totals->add(total.totals->piece_of(*groups));
+    total.totals->merge_some();
     total.rows += chunk.rows;
     if (progress) progress(total.rows);
   }
+  total.totals->merge_all();
   total.times = times_of(staging, fold);
   return total;
 }
 
 }  // namespace
 
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress) {
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals) {
   const Kernels& best = kernels(Isa::best);
   // A table lies on a device as a whole.
   if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
-    return execute_there(plan, best, table, policy, progress);
+    return execute_there(plan, best, table, policy, progress, std::move(totals));
   }
   const Folding folding{
       .kernels = best,
@@ -100,7 +103,7 @@ Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, 
       .batches = kPieceBatches,
       .may_drop_conditions = false,  // a kernel is compiled for each plan
       .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy); }};
-  return execute(plan, table, folding, progress);
+  return execute(plan, table, folding, progress, std::move(totals));
 }
 
 }  // namespace upsweep::query

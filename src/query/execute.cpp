@@ -192,14 +192,15 @@ constexpr std::size_t kPartsAhead = 4;
 
 class Executor {
  public:
-  Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress)
+  Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+           std::unique_ptr<Totals> totals)
       : plan_(plan),
         table_(table),
         folding_(folding),
         progress_(progress),
         reduced_(plan, table),
-        totals_(plan, folding.kernels),
-        total_{.groups = Groups(plan, folding.kernels)} {
+        total_{.totals = std::move(totals)},
+        totals_(*total_.totals) {
     for (int part = 0; part < table.parts(); ++part) {
       if (may_match(plan, table, part)) matching_.push_back(part);
     }
@@ -212,7 +213,6 @@ class Executor {
   Folded run(int workers) {
     cpu::run_workers(workers, [&](int) { work(); });
     if (error_) std::rethrow_exception(error_);
-    total_.groups = std::move(totals_).take(workers);
     return std::move(total_);
   }
 
@@ -252,12 +252,19 @@ class Executor {
     return static_cast<int>(std::min(next_++, parts_.size()));
   }
 
+  /// Of this part; while too much waits for pieces of earlier ones, those first.
   void take_pieces(int number, Folder& folder) noexcept {
-    Part& part = parts_[static_cast<std::size_t>(number)];
+    bool helps = true;
     for (;;) {
-      Place place{number, 0};
+      Place place{helps ? next_to_read(number) : number, 0};
       try {
+        Part& part = parts_[static_cast<std::size_t>(place.part)];
         const std::vector<Batch> batches = read(part, place);
+        if (batches.empty() && place.part != number) {
+          helps = false;  // others are at its last pieces
+          continue;
+        }
+        helps = true;
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
         for (const Batch& batch : batches) rows += batch.rows;
@@ -270,6 +277,12 @@ class Executor {
         return;
       }
     }
+  }
+
+  int next_to_read(int number) {
+    if (waiting_bytes_ <= totals_.most_waiting()) return number;
+    const std::lock_guard lock(mutex_);
+    return added_ < parts_.size() ? std::min(number, static_cast<int>(added_)) : number;
   }
 
   /// The part's next piece; none where it has ended, or where nobody waits for it.
@@ -313,6 +326,7 @@ class Executor {
 
   void finish(Part& part, Place place, std::unique_ptr<Totals::Piece> piece, std::int64_t rows) {
     const std::lock_guard lock(mutex_);
+    waiting_bytes_ += piece->bytes;
     part.waiting.emplace(place.piece, std::move(piece));
     add_pieces();
     total_.rows += rows;
@@ -325,6 +339,7 @@ class Executor {
       Part& part = parts_[added_];
       for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.added;
            next = part.waiting.erase(next), ++part.added) {
+        waiting_bytes_ -= next->second->bytes;
         totals_.add(std::move(next->second));
       }
       if (part.added != part.count) return;
@@ -350,13 +365,14 @@ class Executor {
   const Folding& folding_;
   const QueryProgress& progress_;
   Reduced reduced_;
-  Totals totals_;
   Folded total_;
+  Totals& totals_;
   std::vector<int> matching_;  ///< the parts that may have rows
   std::vector<Part> parts_;    ///< of these
   std::size_t added_ = 0;      ///< parts that are in the totals
   std::size_t next_ = 0;       ///< the first part that nobody has taken
   std::mutex mutex_;
+  std::atomic<std::int64_t> waiting_bytes_{0};  ///< of pieces that are not in the totals
   std::atomic<bool> has_failed_{false};
   Place failed_{};
   std::exception_ptr error_;
@@ -473,11 +489,13 @@ void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {
   groups.add(gathered_);
 }
 
-Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress) {
-  return Executor(plan, table, folding, progress).run(folding.workers);
+Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals) {
+  return Executor(plan, table, folding, progress, std::move(totals)).run(folding.workers);
 }
 
-Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress) {
+Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals) {
   require_policy(policy);
   const Kernels& best = kernels(policy.isa);
   const Folding folding{.kernels = best,
@@ -485,7 +503,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
                         .batches = 1,
                         .may_drop_conditions = true,
                         .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best); }};
-  return execute(plan, table, folding, progress);
+  return execute(plan, table, folding, progress, std::move(totals));
 }
 
 }  // namespace upsweep::query

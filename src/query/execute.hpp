@@ -20,7 +20,7 @@ namespace upsweep::query {
 
 /// What a table has come to, and what that took.
 struct Folded {
-  Groups groups;
+  std::unique_ptr<Totals> totals;
   std::int64_t rows = 0;
   std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU
   DeviceTimes times = {};
@@ -75,9 +75,13 @@ struct Folding {
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 
-Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress);
-Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress);
+/// `totals`: without any groups yet.
+Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals);
+Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals);
 /// On a GPU, over what lies there or over what is brought there piece by piece.
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress);
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals);
 
 }  // namespace upsweep::query

@@ -166,6 +166,11 @@ std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std:
   return static_cast<std::int32_t>(count_++);
 }
 
+std::int32_t Groups::append_text(std::string_view text) {
+  texts_.append(text, hash_of(secret(), text));
+  return static_cast<std::int32_t>(std::ssize(texts_.all()) - 1);
+}
+
 /// What is known of entries is of those of the last dictionary.
 void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary) {
   Translation& translation = translations_[which];

@@ -71,6 +71,10 @@ class Groups {
   /// value 0, and text has its entry's index. Throws Error out_of_memory.
   std::int64_t find(const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry(std::string_view text) { return texts_.entry(text); }
+  /// For packets of groups that others merge: a group that is not found here, and a text that stays where it is. Both may have
+  /// come before.
+  void append(const Int128* key, const std::uint8_t* nulls) { (void)add_group(hash_of_key(key, nulls), key, nulls); }
+  std::int32_t append_text(std::string_view text);
   /// By what a group's keys are, wherever they are groups: hashes of one process alone are comparable.
   [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return hashes_[static_cast<std::size_t>(group)]; }
   State& state(std::int64_t group, std::size_t aggregate) {
@@ -90,6 +94,8 @@ class Groups {
     return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
   }
   [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
+  /// That of a key or state.
+  [[nodiscard]] std::string_view text(Int128 entry) const { return texts_[static_cast<std::int32_t>(entry)]; }
   /// Of memory, without that of a block at hand.
   [[nodiscard]] std::int64_t bytes() const;
 

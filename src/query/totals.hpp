@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/totals.hpp: what a table's pieces come to, merged in the table's order: few groups by one thread at a time, many in
-// parts by their hash, which threads merge side by side.
+// parts by their hash, which threads merge side by side, and which go to a temporary file where memory does not suffice.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "query/groups.hpp"
+#include "query/packet.hpp"
 #include "query/plan.hpp"
+#include "query/spill_file.hpp"
 
 namespace upsweep::query {
 
-/// Each group's states are merged in the order of the pieces, whoever merges them: the answer depends on no thread.
+/// Each group's states are merged in the order of the pieces, whoever merges them: the answer depends on no thread, and on no
+/// amount of memory.
 class Totals {
   static constexpr int kParts = 64;
 
  public:
-  /// The first two outlive this. `most_bytes`: of memory, for all groups, which are there twice in the end; 0: three quarters
-  /// of what is free once there are many.
-  Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes = 0);
+  /// The first two outlive this. `most_bytes`: of memory, for all groups; 0: three quarters of what is free once there are many.
+  /// `spill_folder`: where groups go past that, as SpillFile has it; none: more are an error.
+  Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes = 0,
+         std::optional<std::string> spill_folder = std::nullopt);
 
   /// A piece, its groups part after part.
   struct Piece {
@@ -36,38 +42,96 @@ class Totals {
     std::array<std::int32_t, kParts + 1> begin = {};  ///< where each part begins
     std::atomic<int> left{kParts};                    ///< parts that have not merged it
     bool is_divided = false;                          ///< else its groups have the order of their first rows
+    std::int64_t bytes = 0;                           ///< of memory, where it is divided
   };
   /// Of what a thread has folded; where these are many groups their memory is left to it, and nothing of worth in it.
   [[nodiscard]] std::unique_ptr<Piece> piece_of(Groups& groups);
+  /// Of memory, for pieces whose turn has not come: with more it is better to help with those before them.
+  [[nodiscard]] std::int64_t most_waiting() const;
 
   /// The next piece, in the table's order: by one thread at a time.
   void add(std::unique_ptr<Piece> piece);
   /// Merges what has been added, as far as no other thread is at it; a little at a time costs more, so it may leave some.
-  /// Throws as Groups::merge() does, and out_of_memory for more groups than memory has room for.
+  /// Throws as Groups::merge() does, as SpillFile does, and out_of_memory for more groups than memory has room for.
   void merge_some();
   /// Merges all that has been added.
   void merge_all();
 
-  /// What all pieces come to, once they are merged; groups have the order of their first rows.
+  // Once all is merged:
+  /// What all pieces come to; groups have the order of their first rows. Not where some have gone to a file.
   [[nodiscard]] Groups take(int workers) &&;
 
+  /// Of some of the groups, all of whose rows are in them: of each the place of its first row, ascending, by which those of
+  /// different sections are ordered, too.
+  using UseSection = std::function<void(const Groups&, std::span<const std::uint64_t> first)>;
+  /// Calls `use` with all groups, a section at a time, by several threads; afterwards their memory is free. `pause` is called
+  /// now and then, by one thread at a time; throwing, it ends this. Throws what these throw, and what SpillFile does.
+  void use_sections(int workers, const UseSection& use, const std::function<void()>& pause);
+  /// How many groups have their first row before that place; after use_sections(), too.
+  [[nodiscard]] std::int64_t count_before(std::uint64_t place, int workers);
+
+  /// Groups; -1 where some are in a file.
+  [[nodiscard]] std::int64_t count() const;
+  [[nodiscard]] bool has_spilled() const { return file_ != nullptr && file_->bytes() > 0; }
+  [[nodiscard]] std::int64_t bytes_spilled() const { return file_ == nullptr ? 0 : file_->bytes(); }
+  /// Of memory, at this time.
+  [[nodiscard]] std::int64_t bytes() const { return bytes_ + piece_bytes_ + loaded_; }
+  /// That it may take; 0: not known yet, as there are few groups.
+  [[nodiscard]] std::int64_t most_bytes() const { return most_bytes_; }
+
  private:
+  /// Groups that are in a file, as packets in the order in which they are merged.
+  struct Spilled {
+    std::vector<SpillFile::Extent> extents;
+    std::int64_t groups = 0;  ///< of all packets
+    int depth = 0;            ///< how often it was divided
+  };
+  /// Packets on their way there.
+  struct Writer {
+    explicit Writer(const Plan& plan) : packets(plan) {}
+
+    PacketWriter packets;
+    std::vector<std::byte> buffer;
+    Spilled spilled;
+  };
   /// Groups whose hashes begin alike.
   struct Part {
     std::mutex merging;
     std::optional<Groups> groups;
     std::vector<std::uint64_t> first;    ///< of each group: its piece and its number there, ascending
     std::atomic<std::size_t> merged{0};  ///< pieces
-    std::int64_t bytes = 0;
+    std::atomic<std::int64_t> bytes{0};  ///< of memory
+    std::unique_ptr<Writer> writer;      ///< where its groups are in the file: there they are merged in the end
+    std::atomic<bool> is_spilled{false};
   };
+  /// What is left of the sections that are in the file, while threads use them.
+  struct Round;
 
-  static int part_of(std::uint64_t hash) { return static_cast<int>(hash >> 58); }
+  static int part_of(std::uint64_t hash, int depth = 0) {
+    return static_cast<int>((hash << (kPartBits * depth)) >> (64 - kPartBits));
+  }
+  static constexpr int kPartBits = 6;
+  static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
+
   std::unique_ptr<Piece> divided(Groups& groups);
   void begin_parts();
+  void require_known_memory();
   void merge(int number);
   void merge(Part& part, int number, std::size_t which, const Piece& piece);
-  void require_memory(Part& part);
+  void count_memory(Part& part);
+  void refuse_memory() const;
   void order_piece(std::size_t piece, std::span<Groups::Place> places) const;
+
+  void spill_some();
+  void spill(Part& part);
+  [[nodiscard]] std::size_t buffer_bytes() const;
+  void write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+             std::size_t buffer) const;
+  void flush(Writer& writer) const;
+  void finish_writing();
+  void use_spilled(int workers, const UseSection& use, const std::function<void()>& pause);
+  bool use_section(Round& round, Spilled& spilled, const UseSection& use);
+  void divide(Round& round, const Spilled& spilled);
 
   const Plan& plan_;
   const Kernels& kernels_;
@@ -79,8 +143,14 @@ class Totals {
   std::atomic<std::size_t> added_{0};
   std::array<Part, kParts> parts_;
   std::atomic<unsigned> next_{0};  ///< the part that the next thread begins with
-  std::int64_t most_bytes_;
-  std::atomic<std::int64_t> bytes_{0};  ///< of all parts
+  std::atomic<std::int64_t> most_bytes_;
+  std::atomic<std::int64_t> bytes_{0};        ///< of all parts
+  std::atomic<std::int64_t> piece_bytes_{0};  ///< of all pieces that are divided
+  std::atomic<std::int64_t> loaded_{0};       ///< of sections
+  std::optional<std::string> spill_folder_;
+  std::mutex spilling_;
+  std::unique_ptr<SpillFile> file_;
+  std::vector<Spilled> spilled_;  ///< once all is merged
 };
 
 }  // namespace upsweep::query

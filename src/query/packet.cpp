@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/packet.cpp: a column is its least value, a width, and by how much each value exceeds the least; texts are a dictionary.
+#include "query/packet.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "query/hash.hpp"
+
+namespace upsweep::query {
+namespace {
+
+// Groups of a packet: enough that what stands before each column is no matter, and few enough to be in cache with what they
+// become.
+constexpr std::int64_t kMostGroupsOfPacket = 4096;
+constexpr std::size_t kMostText = 1 << 20;  // bytes of a packet, unless one group has more
+
+// Up to that many bits lie at any bit; a load of eight bytes has them all. Wider ones are whole words.
+constexpr unsigned kMostPacked = 56;
+constexpr unsigned kWord = 64;
+constexpr unsigned kWide = 128;
+
+struct Header {
+  std::uint64_t bytes;  ///< of the packet, this one included
+  std::uint64_t check;  ///< the hash of those after it
+  std::int64_t count;
+};
+
+template <class T>
+void put(const T& value, std::vector<std::byte>& to) {
+  const std::size_t at = to.size();
+  to.resize(at + sizeof value);
+  std::memcpy(to.data() + at, &value, sizeof value);
+}
+
+unsigned width_of(UInt128 largest) {
+  const auto high = static_cast<std::uint64_t>(largest >> 64);
+  const auto low = static_cast<std::uint64_t>(largest);
+  if (high != 0) return kWide;
+  const auto width = static_cast<unsigned>(std::bit_width(low));
+  return width <= kMostPacked ? width : kWord;
+}
+
+std::size_t bytes_for(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
+
+void put_column(std::span<const Int128> values, std::vector<std::byte>& to) {
+  Int128 least = values[0];
+  Int128 greatest = values[0];
+  for (const Int128 value : values) {
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  const auto base = static_cast<UInt128>(least);
+  const unsigned width = width_of(static_cast<UInt128>(greatest) - base);
+  put(static_cast<std::uint8_t>(width), to);
+  const bool is_short = least >= INT32_MIN && least <= INT32_MAX;
+  put(static_cast<std::uint8_t>(is_short ? 1 : 0), to);
+  if (is_short) {
+    put(static_cast<std::int32_t>(least), to);
+  } else {
+    put(least, to);
+  }
+  const std::size_t at = to.size();
+  const std::size_t bytes = bytes_for(values.size(), width);
+  to.resize(at + bytes + sizeof(std::uint64_t));
+  std::byte* const data = to.data() + at;
+  if (width == kWide) {
+    std::memcpy(data, values.data(), bytes);
+    if (base != 0) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const UInt128 more = static_cast<UInt128>(values[i]) - base;
+        std::memcpy(data + i * sizeof more, &more, sizeof more);
+      }
+    }
+  } else {
+    std::size_t bit = 0;
+    for (const Int128 value : values) {
+      const auto more = static_cast<std::uint64_t>(static_cast<UInt128>(value) - base);
+      std::uint64_t word = 0;
+      std::memcpy(&word, data + bit / 8, sizeof word);
+      word |= more << (bit % 8);
+      std::memcpy(data + bit / 8, &word, sizeof word);
+      bit += width;
+    }
+  }
+  to.resize(at + bytes);
+}
+
+bool is_text_key(const Plan& plan, std::size_t k) { return plan.keys[k]->type.kind == ValueKind::text; }
+bool is_extreme(const Aggregate& aggregate) {
+  return aggregate.fold == Fold::least || aggregate.fold == Fold::greatest;
+}
+bool has_value(const Aggregate& aggregate) { return is_extreme(aggregate) || aggregate.fold == Fold::sum; }
+bool is_real(const Aggregate& aggregate) { return aggregate.type.kind == ValueKind::real; }
+bool is_text(const Aggregate& aggregate) { return is_extreme(aggregate) && aggregate.type.kind == ValueKind::text; }
+
+/// What a packet consists of, front to back. After the first that is not there, all are none.
+class Source {
+ public:
+  explicit Source(std::span<const std::byte> from) : from_(from) {}
+
+  template <class T>
+  T get() {
+    T value{};
+    const std::span<const std::byte> bytes = take(sizeof value);
+    if (is_sound_) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  std::span<const std::byte> take(std::size_t bytes) {
+    if (!is_sound_ || bytes > from_.size()) {
+      is_sound_ = false;
+      return {};
+    }
+    const auto taken = from_.first(bytes);
+    from_ = from_.subspan(bytes);
+    return taken;
+  }
+  void take_column(std::span<Int128> values) {
+    const unsigned width = get<std::uint8_t>();
+    const bool is_short = get<std::uint8_t>() != 0;
+    const Int128 least = is_short ? Int128{get<std::int32_t>()} : get<Int128>();
+    if (width > kMostPacked && width != kWord && width != kWide) is_sound_ = false;
+    const std::byte* const data = take(bytes_for(values.size(), width)).data();
+    if (!is_sound_) return std::fill(values.begin(), values.end(), 0);
+    const auto base = static_cast<UInt128>(least);
+    if (width == kWide) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        UInt128 more = 0;
+        std::memcpy(&more, data + i * sizeof more, sizeof more);
+        values[i] = static_cast<Int128>(base + more);
+      }
+      return;
+    }
+    const std::uint64_t mask = width == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+    std::size_t bit = 0;
+    for (Int128& value : values) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data + bit / 8, sizeof word);
+      value = static_cast<Int128>(base + ((word >> (bit % 8)) & mask));
+      bit += width;
+    }
+  }
+  void require(bool condition) { is_sound_ = is_sound_ && condition; }
+  [[nodiscard]] bool is_sound() const { return is_sound_; }
+  [[nodiscard]] bool is_at_end() const { return is_sound_ && from_.empty(); }
+
+ private:
+  std::span<const std::byte> from_;
+  bool is_sound_ = true;
+};
+
+/// Appends the texts of a dictionary to the groups'; entries[i] becomes that of text `values[i]` of the dictionary.
+void take_texts(Source& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries) {
+  const auto distinct = source.get<std::uint32_t>();
+  source.require(distinct <= values.size());
+  entries.clear();
+  if (distinct > 0 && source.is_sound()) {
+    std::vector<Int128> lengths(distinct);
+    source.take_column(lengths);
+    for (const Int128 length : lengths) {
+      source.require(length >= 0 && length <= INT32_MAX);
+      const auto bytes = source.take(source.is_sound() ? static_cast<std::size_t>(length) : 0);
+      entries.push_back(groups.append_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    }
+  }
+  source.take_column(values);
+  for (const Int128 value : values) source.require(value >= 0 && value <= std::ssize(entries));
+}
+
+}  // namespace
+
+void PacketWriter::append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+                          std::vector<std::byte>& to) {
+  while (begin < end) {
+    const std::int64_t next = end_of_packet(groups, begin, end);
+    append_one(groups, begin, next, first, to);
+    first += next - begin;
+    begin = next;
+  }
+}
+
+std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begin, std::int64_t end) const {
+  end = std::min(end, begin + kMostGroupsOfPacket);
+  std::size_t text = 0;
+  for (std::int64_t g = begin; g < end; ++g) {
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      if (is_text_key(plan_, k) && !groups.key_is_null(g, k)) text += groups.text(groups.key(g, k)).size();
+    }
+    for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+      const State& state = groups.state(g, a);
+      if (is_text(plan_.aggregates[a]) && state.count > 0) text += groups.text(state.exact).size();
+    }
+    if (text > kMostText) return g + 1;
+  }
+  return end;
+}
+
+void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+                              std::vector<std::byte>& to) {
+  const std::size_t at = to.size();
+  put(Header{}, to);
+  const auto count = static_cast<std::size_t>(end - begin);
+  values_.resize(count);
+  entries_.resize(count);
+  const auto put_values = [&](const auto& value_of) {
+    for (std::size_t i = 0; i < count; ++i) values_[i] = value_of(begin + static_cast<std::int64_t>(i));
+    put_column(values_, to);
+  };
+  const auto put_entries = [&](const auto& entry_of) {
+    for (std::size_t i = 0; i < count; ++i) entries_[i] = entry_of(begin + static_cast<std::int64_t>(i));
+    put_texts(groups, to);
+  };
+  put(first[0], to);
+  put_values([&](std::int64_t g) { return g == begin ? Int128{0} : Int128{first[g - begin] - first[g - begin - 1]}; });
+  for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+    put_values([&](std::int64_t g) { return Int128{groups.key_is_null(g, k) ? 1 : 0}; });
+    if (is_text_key(plan_, k)) {
+      put_entries([&](std::int64_t g) {
+        return groups.key_is_null(g, k) ? -1 : static_cast<std::int32_t>(groups.key(g, k));
+      });
+    } else {
+      put_values([&](std::int64_t g) { return groups.key(g, k); });
+    }
+  }
+  for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+    const Aggregate& aggregate = plan_.aggregates[a];
+    put_values([&](std::int64_t g) { return Int128{groups.state(g, a).count}; });
+    if (!has_value(aggregate)) continue;
+    if (is_text(aggregate)) {
+      put_entries([&](std::int64_t g) {
+        const State& state = groups.state(g, a);
+        return state.count > 0 ? static_cast<std::int32_t>(state.exact) : -1;
+      });
+      continue;
+    }
+    if (!is_real(aggregate)) put_values([&](std::int64_t g) { return groups.state(g, a).exact; });
+    if (is_real(aggregate) || aggregate.fold == Fold::sum) {
+      put_values([&](std::int64_t g) { return Int128{groups.state(g, a).high()}; });
+    }
+  }
+  const std::span<const std::byte> body = std::span(to).subspan(at + sizeof(Header));
+  const Header header{
+      .bytes = to.size() - at,
+      .check = hash_of(secret(), {reinterpret_cast<const char*>(body.data()), body.size()}),
+      .count = end - begin,
+  };
+  std::memcpy(to.data() + at, &header, sizeof header);
+}
+
+/// Of entries_: each text once, then of each group the number of its text, or 0; those count from 1.
+void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
+  distinct_ = entries_;
+  std::sort(distinct_.begin(), distinct_.end());
+  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+  if (!distinct_.empty() && distinct_.front() < 0) distinct_.erase(distinct_.begin());
+  put(static_cast<std::uint32_t>(distinct_.size()), to);
+  if (!distinct_.empty()) {
+    std::vector<Int128> lengths;
+    lengths.reserve(distinct_.size());
+    for (const std::int32_t entry : distinct_) lengths.push_back(std::ssize(groups.text(entry)));
+    put_column(lengths, to);
+  }
+  for (const std::int32_t entry : distinct_) {
+    const auto letters = std::as_bytes(std::span(groups.text(entry)));
+    to.insert(to.end(), letters.begin(), letters.end());
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto place = std::lower_bound(distinct_.begin(), distinct_.end(), entries_[i]);
+    values_[i] = entries_[i] < 0 ? 0 : place - distinct_.begin() + 1;
+  }
+  put_column(values_, to);
+}
+
+std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, std::vector<std::uint64_t>& first) {
+  Source source(from);
+  const auto header = source.get<Header>();
+  if (!source.is_sound() || header.bytes > from.size() || header.bytes <= sizeof header) return 0;
+  const auto body = from.subspan(sizeof header, header.bytes - sizeof header);
+  if (hash_of(secret(), {reinterpret_cast<const char*>(body.data()), body.size()}) != header.check) return 0;
+  if (header.count <= 0 || header.count > kMostGroupsOfPacket) return 0;
+  source = Source(body);
+  const auto count = static_cast<std::size_t>(header.count);
+  const std::size_t width = plan_.keys.size();
+  values_.resize(count);
+  keys_.resize(count * width);
+  nulls_.resize(count * width);
+  auto place = source.get<std::uint64_t>();
+  source.take_column(values_);
+  for (const Int128 more : values_) first.push_back(place += static_cast<std::uint64_t>(more));
+  for (std::size_t k = 0; k < width; ++k) {
+    source.take_column(values_);
+    for (std::size_t i = 0; i < count; ++i) nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i] != 0 ? 1 : 0);
+    if (is_text_key(plan_, k)) {
+      take_texts(source, groups, values_, entries_);
+      if (!source.is_sound()) return 0;
+      for (Int128& value : values_) value = value == 0 ? 0 : entries_[static_cast<std::size_t>(value - 1)];
+    } else {
+      source.take_column(values_);
+    }
+    for (std::size_t i = 0; i < count; ++i) keys_[i * width + k] = values_[i];
+  }
+  if (!source.is_sound()) return 0;
+  const std::int64_t begin = groups.count();
+  for (std::size_t i = 0; i < count; ++i) groups.append(keys_.data() + i * width, nulls_.data() + i * width);
+  const auto each_state = [&](std::size_t a, const auto& take) {
+    for (std::size_t i = 0; i < count; ++i) take(groups.state(begin + static_cast<std::int64_t>(i), a), values_[i]);
+  };
+  for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+    const Aggregate& aggregate = plan_.aggregates[a];
+    source.take_column(values_);
+    each_state(a, [](State& state, Int128 value) { state.count = static_cast<std::int64_t>(value); });
+    if (!has_value(aggregate)) continue;
+    if (is_text(aggregate)) {
+      take_texts(source, groups, values_, entries_);
+      if (!source.is_sound()) return 0;
+      each_state(a, [&](State& state, Int128 value) {
+        if (value != 0) state.exact = entries_[static_cast<std::size_t>(value - 1)];
+      });
+      continue;
+    }
+    if (!is_real(aggregate)) {
+      source.take_column(values_);
+      each_state(a, [](State& state, Int128 value) { state.exact = value; });
+    }
+    if (is_real(aggregate) || aggregate.fold == Fold::sum) {
+      source.take_column(values_);
+      each_state(a, [](State& state, Int128 value) { state.set_high(static_cast<std::int64_t>(value)); });
+    }
+  }
+  return source.is_at_end() ? header.bytes : 0;
+}
+
+}  // namespace upsweep::query
