@@ -22,6 +22,7 @@
 #include "place.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 #include "upsweep/query.hpp"
 
 namespace nb = nanobind;
@@ -78,11 +79,14 @@ class SignalWatch {
   Clock::time_point next_ = Clock::now() + kPause;
 };
 
-std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place) {
+std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
+                            std::string spill_folder) {
+  const QueryMemory memory{.bytes = memory_bytes, .spill_folder = std::move(spill_folder)};
   SignalWatch watch;
   const QueryProgress progress = [&](std::int64_t /*rows*/) { watch(); };
-  return place.run(std::numeric_limits<std::int64_t>::max(),
-                   [&](const auto& policy) { return std::make_shared<Answer>(query.run(policy, table, progress)); });
+  return place.run(std::numeric_limits<std::int64_t>::max(), [&](const auto& policy) {
+    return std::make_shared<Answer>(query.run(policy, table, progress, memory));
+  });
 }
 
 nb::capsule stream_capsule(const Answer& answer) {
@@ -148,6 +152,7 @@ nb::list columns(const Answer& answer) {
 }
 
 void define_queries(nb::module_& module) {
+  module.def("parse_bytes", &parse_bytes, nb::arg("text"));
   nb::class_<Table>(module, "Table", "What a query reads.")
       .def_static("of_stream", &table_of_capsule, nb::arg("capsule"), nb::arg("one_pass"), nb::arg("name"))
       .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>());
@@ -159,12 +164,13 @@ void define_queries(nb::module_& module) {
       .def("refuse_table", &Statement::refuse_table, nb::arg("why"));
   nb::class_<Query>(module, "Query", "A query, typed for a table.")
       .def(nb::init<const Statement&, const Table&>(), nb::arg("statement"), nb::arg("table"))
-      .def("run", &run, nb::arg("table"), nb::arg("place"));
+      .def("run", &run, nb::arg("table"), nb::arg("place"), nb::arg("memory"), nb::arg("spill_folder"));
   nb::class_<Answer>(module, "Answer", "What a query came to.")
       .def_prop_ro("columns", &columns)
       .def_prop_ro("rows", [](const Answer& answer) { return answer.rows.size(); })
       .def_prop_ro("rung", [](const Answer& answer) { return std::string(answer.rung); })
       .def_prop_ro("seconds", [](const Answer& answer) { return answer.seconds; })
+      .def_prop_ro("bytes_spilled", [](const Answer& answer) { return answer.bytes_spilled; })
       .def("values", &values, nb::arg("column"))
       .def("texts", &texts, nb::arg("rows"))
       .def("stream", &stream_capsule);

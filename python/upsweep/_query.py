@@ -7,6 +7,7 @@ import datetime
 import decimal
 import glob
 import html
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,6 +50,8 @@ class Answer:
         What ran: "cpu.blocks" or "cuda.generated".
     seconds : float
         How long the query took, without what came before it in Python.
+    bytes_spilled : int
+        Written to temporary files, as memory did not have room for all groups; 0 where none was.
     """
 
     def __init__(self, answer: Any):
@@ -57,6 +60,7 @@ class Answer:
         self.columns = [name for name, _ in self._fields]
         self.rung: str = answer.rung
         self.seconds: float = answer.seconds
+        self.bytes_spilled: int = answer.bytes_spilled
 
     def __len__(self) -> int:
         return self._answer.rows
@@ -147,7 +151,15 @@ def _python_value(kind: str, value: Any) -> Any:
     return value
 
 
-def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
+def query(
+    sql: str,
+    /,
+    *,
+    device: str = "cpu",
+    memory: int | str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    **tables: Any,
+) -> Answer:
     """SQL aggregates over a table, in one pass over the columns that are named, where they lie.
 
     Parameters
@@ -157,6 +169,11 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
         table, a name or a path in quotes; WHERE, GROUP BY, ORDER BY, LIMIT. Meanings are PostgreSQL's.
     device : {"cpu", "cuda", "auto"}
         Where it runs; "cuda" brings the columns to a GPU, "auto" does where there is one.
+    memory : int or str, optional
+        Bytes that the groups and the answer may take, or such as "4GB" or "500MB"; without it three quarters of what is free. Groups
+        that do not fit go to a temporary file, and the answer is the same. The file has no name: nothing is left of it.
+    spill_dir : path, optional
+        The folder for that file; without it $TMPDIR, or the system's.
     **tables
         What names after FROM mean: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
         what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
@@ -182,8 +199,10 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
         A column that the query names is of a type that is not computed with; something is given that is no table.
     OverflowError, ZeroDivisionError
         In an expression; `index` is the row.
+    MemoryError
+        The answer has more rows than memory has room for: LIMIT asks for fewer.
     FileNotFoundError, OSError, ImportError
-        A file cannot be read; pyarrow, which reads files, is not installed.
+        A file cannot be read, or a temporary one written; pyarrow, which reads files, is not installed.
 
     Examples
     --------
@@ -196,6 +215,8 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
     if not isinstance(sql, str):
         raise TypeError(f"sql: text is needed, not {type(sql).__name__}")
     native = _module()
+    most_bytes = _bytes(memory)
+    spill_folder = "" if spill_dir is None else os.fsdecode(spill_dir)
     statement = native.Statement(sql)
     name = statement.path or statement.table
     source = statement.path or _given(statement, tables)
@@ -207,13 +228,30 @@ def query(sql: str, /, *, device: str = "cpu", **tables: Any) -> Answer:
         if whole is None or getattr(error, "code", None) != "unknown_column":
             raise
         parsed = native.Query(statement, whole())  # whose error lists all columns
-    return Answer(parsed.run(table, place))
+    return Answer(parsed.run(table, place, most_bytes, spill_folder))
 
 
 def _module() -> Any:
     from . import _queries
 
     return _queries
+
+
+def _bytes(memory: Any) -> int:
+    if memory is None:
+        return 0
+    if isinstance(memory, str):
+        number = _module().parse_bytes(memory)
+        if number is None:
+            raise ValueError(f"memory: a size such as '4GB' or '500MB' is needed, not {memory!r}")
+        return int(number)
+    try:
+        number = operator.index(memory)
+    except TypeError:
+        raise TypeError(f"memory: a number of bytes or a size such as '4GB' is needed, not {type(memory).__name__}") from None
+    if not 0 < number < 2**63:
+        raise ValueError(f"memory: a positive number of bytes is needed, not {number}")
+    return number
 
 
 def _place(device: str) -> Any:
@@ -231,8 +269,8 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
         return tables[found[0]]
     if found:
         statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
-    if wanted == "device":
-        statement.refuse_table("'device' is an option of query: give the table another name")
+    if wanted in ("device", "memory", "spill_dir"):
+        statement.refuse_table(f"'{wanted}' is an option of query: give the table another name")
     if tables:
         statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
     statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
