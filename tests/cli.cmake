@@ -6,7 +6,7 @@ if(NOT UPSWEEP_SANITIZER)
   upsweep_warnings(few_threads)
   set(UPSWEEP_FEW_THREADS "UPSWEEP_FEW_THREADS=$<TARGET_FILE:few_threads>")
 endif()
-foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random subset_sum ladder guest bench streams threads device)
+foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random spill subset_sum ladder guest bench streams threads device)
   upsweep_script_test(cli_${name} LABELS cli
     COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS}
             CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER}

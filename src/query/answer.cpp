@@ -211,6 +211,9 @@ constexpr std::int64_t kStretch = 16 * kBlock;
 /// Places that have their upper bits in common are put in order by one thread.
 constexpr int kPlaceShift = 32;
 
+/// Rows of which a limit drops most may take that much memory, however little is allowed in all.
+constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
+
 /// A row, and the place of its group's first row.
 struct Placed {
   std::uint64_t place;
@@ -239,7 +242,8 @@ class Maker {
 
   /// The limit is looked at; else all rows are kept. `count`: of all groups, -1 where that is not known.
   void keep_few(std::int64_t count) {
-    if (count >= 0 && count <= plan_.limit) return;
+    const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
+    if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
     (plan_.order.empty() ? keeps_groups_ : keeps_first_) = true;
     if (keeps_groups_) kept_.emplace(plan_, kernels_);
   }
@@ -405,9 +409,12 @@ class Maker {
     return failed_place_ < place;
   }
 
+  /// Beside groups that are in memory: where not all rows are kept, half of it is for those.
   void require_memory(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
-    if (most_bytes_ == 0 || rows + others_() <= most_bytes_) return;
+    const bool has_room = keeps_first_ || keeps_groups_ ? rows <= std::max(most_bytes_ / 2, kLeastFew)
+                                                        : rows + others_() <= most_bytes_;
+    if (most_bytes_ == 0 || has_room) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
                 fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
@@ -494,7 +501,7 @@ class Maker {
     std::vector<std::int64_t> fresh;
     kept_->merge(groups, range.first, range.first + (end - begin), fresh);
     kept_place_.insert(kept_place_.end(), begin, end);
-    if (most_bytes_ > 0 && kept_->bytes() + others_() > most_bytes_) require_memory(kept_->bytes());
+    require_memory(kept_->bytes() - bytes_);
     const std::int64_t count = std::ssize(kept_place_);
     if (count / 2 >= plan_.limit && count >= plan_.limit + kBlock) drop_groups_past_limit();
   }

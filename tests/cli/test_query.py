@@ -110,7 +110,7 @@ def test_the_answer_as_json(few):
     answer = few.json(
         "query", f"SELECT k, SUM(i) AS total, MIN(p), MAX(d), AVG(i) FROM {PATH} GROUP BY k ORDER BY k LIMIT 2"
     )
-    assert list(answer) == ["columns", "types", "rows", "rung", "seconds"]
+    assert list(answer) == ["columns", "types", "rows", "rung", "seconds", "bytes_spilled"]
     assert answer["columns"] == ["k", "total", "min", "max", "avg"]
     assert answer["types"] == ["integer", "integer", "decimal", "date", "real"]
     assert answer["rows"] == [[1, 7, "0.01", "2000-01-01", 7 / 3], [2, 5, "-1.25", "1970-01-01", 5.0]]

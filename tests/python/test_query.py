@@ -589,6 +589,65 @@ def test_other_threads_run_meanwhile():
     assert upsweep.query("SELECT SUM(x) FROM t", t=reader).rows() == [(9,)]
 
 
+MANY = 400_000
+TOP = "SELECT k, SUM(x) AS s, SUM(f) AS t, MIN(x), MAX(x), MIN(f), MAX(f) FROM t GROUP BY k ORDER BY s DESC, k LIMIT 20"
+
+
+def many_groups():
+    random = np.random.default_rng(8)
+    return {"k": random.permutation(MANY), "x": random.integers(0, 10**9, MANY), "f": random.random(MANY)}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_groups_that_do_not_fit_go_to_a_file(tmp_path, threads):
+    t = many_groups()
+    expected = upsweep.query(TOP, t=t)
+    assert expected.bytes_spilled == 0
+    with upsweep.options(threads=threads):
+        for memory in (1 << 20, "1MB", np.int32(1 << 20)):
+            answer = upsweep.query(TOP, t=t, memory=memory, spill_dir=tmp_path)
+            assert answer.bytes_spilled > MANY * 10
+            assert answer.rows() == expected.rows()
+    assert upsweep.query(TOP, t=t, memory="8GB").bytes_spilled == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_that_does_not_suffice(tmp_path):
+    t = many_groups()
+    with pytest.raises(MemoryError, match="LIMIT"):
+        upsweep.query("SELECT k, SUM(x) FROM t GROUP BY k", t=t, memory="20MB")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        upsweep.query(TOP, t=t, memory="1MB", spill_dir=tmp_path / "missing")
+    with pytest.raises(OSError, match="/sys"):
+        upsweep.query(TOP, t=t, memory="1MB", spill_dir="/sys")
+    for memory in ("lots", "", 0, -1, 2**63):
+        with pytest.raises(ValueError, match="memory"):
+            upsweep.query(TOP, t=t, memory=memory)
+    for memory in (1.5, b"4GB"):
+        with pytest.raises(TypeError, match="memory"):
+            upsweep.query(TOP, t=t, memory=memory)
+    for option in ("device", "memory", "spill_dir"):
+        with pytest.raises(ValueError, match=f"'{option}' is an option"):
+            upsweep.query(f"SELECT COUNT(*) FROM {option}", t=t)
+
+
+def test_an_interrupt_ends_a_query_that_spills(tmp_path):
+    program = f"""
+import signal, threading, time, numpy, upsweep
+t = {{"k": numpy.arange(8_000_000) * 7919, "x": numpy.ones(8_000_000)}}
+threading.Timer(0.7, lambda: signal.raise_signal(signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    with upsweep.options(threads=1):
+        upsweep.query("SELECT k, SUM(x) AS s FROM t GROUP BY k ORDER BY s LIMIT 3", t=t, memory="1MB", spill_dir={str(tmp_path)!r})
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - begin < 3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "interrupted True", done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 ENDLESS = "pyarrow.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch))"
 LONG = "pyarrow.Table.from_batches([batch] * 20_000)"
 IN_PYTHON = "pyarrow.RecordBatchReader.from_batches(batch.schema, (batch for _ in itertools.count()))"

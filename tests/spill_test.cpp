@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/spill_test.cpp: GROUP BY past its memory: the same answer by way of a temporary file, cell by cell, and what can go wrong there.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "patterns.hpp"
+#include "query/bind.hpp"
+#include "query/packet.hpp"
+#include "query/sql.hpp"
+#include "query/totals.hpp"
+#include "temporary_folder.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
+#include "upsweep/query.hpp"
+
+namespace upsweep {
+namespace {
+
+using Longs = std::vector<std::int64_t>;
+
+constexpr std::size_t kRows = tests::kSanitized ? 70'000 : 150'000;
+constexpr std::int64_t kEnough = std::int64_t{8} << 30;
+
+/// So little that every part goes to the file, and is divided there.
+constexpr std::int64_t kNothing = 1;
+/// So little that some parts do.
+constexpr std::int64_t kSome = tests::kSanitized ? 11 << 20 : 24 << 20;
+
+QueryMemory memory_of(std::int64_t group_bytes, const std::string& folder = {}) {
+  return {.bytes = kEnough, .group_bytes = group_bytes, .spill_folder = folder};
+}
+
+/// Rows of every type; keys by which all rows are groups of their own, or most, or few.
+struct Rows {
+  Longs own;   ///< each once
+  Longs many;  ///< some hundred thousand, far from each other
+  Longs few;
+  Longs x;
+  Longs cents;
+  std::vector<double> f;
+  std::vector<std::int32_t> day;
+  std::vector<std::int32_t> word;
+  std::vector<std::int32_t> other_word;
+  std::vector<std::string> words;
+  std::vector<std::uint8_t> flags;     ///< bits
+  std::vector<std::uint8_t> validity;  ///< likewise
+
+  explicit Rows(std::size_t n) : flags(n / 8 + 1), validity(n / 8 + 1) {
+    std::mt19937_64 random(n);
+    const auto below = [&](std::uint64_t end) { return static_cast<std::int64_t>(random() % end); };
+    for (std::size_t i = 0; i < n / 2; ++i) words.push_back(std::string(i % 50, 'w') + std::to_string(i * 7));
+    for (std::size_t i = 0; i < n; ++i) {
+      own.push_back(static_cast<std::int64_t>(i * 7919 % n));
+      many.push_back((below(n) - static_cast<std::int64_t>(n / 2)) * 922'337'203'685);
+      few.push_back(below(7));
+      x.push_back(static_cast<std::int64_t>(random() >> 2) - (std::int64_t{1} << 61));
+      cents.push_back(below(1'000'000) - 500'000);
+      f.push_back(static_cast<double>(random() >> 11) * 0x1p-30 - 0x1p22);
+      day.push_back(static_cast<std::int32_t>(below(20'000)));
+      word.push_back(static_cast<std::int32_t>(below(words.size())));
+      other_word.push_back(static_cast<std::int32_t>(below(words.size())));
+      if (below(2) != 0) flags[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+      if (below(7) != 0) validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+    }
+  }
+};
+
+class Spill : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    rows_ = new Rows(kRows);
+    table_ = new MemoryTable;
+    table_->add("own", rows_->own).add("many", rows_->many).add("few", rows_->few).add("x", rows_->x);
+    table_->add("f", rows_->f).add_decimal("cents", rows_->cents, 2).add_dates("day", rows_->day);
+    table_->add_text("word", rows_->word, rows_->words).add_text("other", rows_->other_word, rows_->words);
+    table_->add(Field{.name = "flag", .kind = ValueKind::boolean, .storage = Storage::bit}, rows_->flags.data(), kRows);
+    table_->add(Field{.name = "maybe"}, rows_->many.data(), kRows, rows_->validity.data());
+    table_->add(Field{.name = "perhaps", .kind = ValueKind::real, .storage = Storage::float64}, rows_->f.data(), kRows,
+                rows_->validity.data());
+  }
+  static void TearDownTestSuite() {
+    delete table_;
+    delete rows_;
+  }
+
+  static Answer run(const std::string& sql, int threads, const QueryMemory& memory) {
+    return Query(sql, *table_).run(par.with_threads(threads), *table_, {}, memory);
+  }
+  /// The error of a query, which must have one.
+  static Error error_of(const std::string& sql, int threads, const QueryMemory& memory) {
+    try {
+      (void)run(sql, threads, memory);
+    } catch (const Error& error) {
+      return error;
+    }
+    ADD_FAILURE() << "no error: " << sql;
+    return {Code::ok, ""};
+  }
+
+  static Rows* rows_;
+  static MemoryTable* table_;
+};
+Rows* Spill::rows_ = nullptr;
+MemoryTable* Spill::table_ = nullptr;
+
+void expect_same(const Answer& expected, const Answer& answer, const std::string& what) {
+  ASSERT_EQ(answer.rows.size(), expected.rows.size()) << what;
+  EXPECT_EQ(answer.groups, expected.groups) << what;
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    for (std::size_t c = 0; c < answer.columns.size(); ++c) {
+      const Cell& a = expected.rows[i][c];
+      const Cell& b = answer.rows[i][c];
+      ASSERT_TRUE(a.null == b.null && a.exact == b.exact && a.word == b.word &&
+                  std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real))
+          << what << ": row " << i << ", column " << c << ": " << text(expected.columns[c], a) << ", not "
+          << text(expected.columns[c], b);
+    }
+  }
+}
+
+std::vector<int> thread_counts() {
+  if (tests::kSanitized) return {3};
+  return {1, 2, 7};
+}
+
+TEST_F(Spill, GivesTheSameAnswer) {
+  const std::string numbers = "SUM(x), COUNT(*), SUM(f), MIN(x), MAX(f), AVG(cents), SUM(cents)";
+  const std::vector<std::string> queries{
+      "SELECT own, " + numbers + " FROM t GROUP BY own",
+      "SELECT many, " + numbers + " FROM t GROUP BY many",
+      "SELECT maybe, COUNT(maybe), SUM(perhaps), MIN(perhaps), COUNT(*) FROM t GROUP BY maybe",
+      "SELECT word, SUM(f), COUNT(*) FROM t GROUP BY word",
+      "SELECT word, few, SUM(f), MIN(other), MAX(other), MIN(day) FROM t GROUP BY word, few",
+      "SELECT many, MIN(word), MAX(word) FROM t GROUP BY many",
+      "SELECT cents, day, MAX(maybe), SUM(f) FROM t GROUP BY cents, day",
+      "SELECT flag, maybe, SUM(f), MAX(day) FROM t GROUP BY flag, maybe",
+      "SELECT other, word, own FROM t GROUP BY word, own, other",
+      "SELECT few, flag, " + numbers + " FROM t GROUP BY few, flag",
+      "SELECT " + numbers + " FROM t",
+  };
+  for (const std::string& sql : queries) {
+    const Answer expected = run(sql, 1, {});
+    EXPECT_EQ(expected.bytes_spilled, 0);
+    for (const int threads : thread_counts()) {
+      for (const std::int64_t bytes : {kNothing, kSome}) {
+        const Answer answer = run(sql, threads, memory_of(bytes));
+        if (expected.rows.size() < 100) {
+          EXPECT_EQ(answer.bytes_spilled, 0) << sql;
+        } else if (bytes == kNothing) {
+          EXPECT_GT(answer.bytes_spilled, 0) << sql;
+        }
+        expect_same(expected, answer, sql);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(Spill, WritesSomePartsAndKeepsOthers) {
+  const std::string sql = "SELECT own, SUM(x), SUM(f), COUNT(*), MIN(x), MAX(x) FROM t GROUP BY own ORDER BY 2 LIMIT 9";
+  const std::int64_t all = run(sql, 2, memory_of(kNothing)).bytes_spilled;
+  const std::int64_t some = run(sql, 2, memory_of(kSome)).bytes_spilled;
+  EXPECT_GT(some, 0);
+  EXPECT_LT(some, all / 2);
+}
+
+TEST_F(Spill, OrdersAndCutsOffAsEver) {
+  const std::vector<std::string> ends{
+      "ORDER BY 2 DESC, 1 LIMIT 20", "ORDER BY 3, 1 DESC LIMIT 7",    "ORDER BY 4 DESC LIMIT 40000",
+      "ORDER BY 5 LIMIT 3000",       "ORDER BY 1",                    "ORDER BY 4, 1 DESC LIMIT 10000000",
+      "LIMIT 20",                    "LIMIT 0",                       "ORDER BY 2 LIMIT 0",
+      "LIMIT 5000",                  "LIMIT 10000000",                "ORDER BY 1 NULLS FIRST LIMIT 3",
+      "LIMIT 1",                     "ORDER BY 3 DESC, 4, 5 LIMIT 1",
+  };
+  for (const std::string& end : ends) {
+    const std::string sql = "SELECT maybe, SUM(f), COUNT(*), MIN(word), MAX(other) FROM t GROUP BY maybe " + end;
+    // All rows, ordered and cut off here.
+    const Answer expected = run(sql, 1, {});
+    for (const int threads : {1, 7}) {
+      const Answer kept = run(sql, threads, {});
+      expect_same(expected, kept, sql);
+      const Answer spilled = run(sql, threads, memory_of(kNothing));
+      EXPECT_GT(spilled.bytes_spilled, 0);
+      expect_same(expected, spilled, sql);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// The first rows are those of all rows, by a plain sort.
+TEST_F(Spill, LimitTakesTheFirstOfAllRows) {
+  const std::string sql = "SELECT many, SUM(f), COUNT(*) FROM t GROUP BY many ";
+  const Answer all = run(sql, 1, {});
+  Answer sorted = all;
+  std::stable_sort(sorted.rows.begin(), sorted.rows.end(),
+                   [](const auto& a, const auto& b) { return a[2].exact > b[2].exact; });
+  for (const std::size_t limit : {std::size_t{1}, std::size_t{100}, std::size_t{20'000}}) {
+    for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
+      Answer expected = sorted;
+      expected.rows.resize(limit);
+      expect_same(expected, run(sql + "ORDER BY 3 DESC LIMIT " + std::to_string(limit), 2, memory), "ordered");
+      expected = all;
+      expected.rows.resize(limit);
+      expect_same(expected, run(sql + "LIMIT " + std::to_string(limit), 2, memory), "in order of first rows");
+    }
+  }
+}
+
+TEST_F(Spill, ReportsTheFirstGroupThatFails) {
+  // The group in the middle divides by zero, and some after it.
+  const std::size_t half = kRows / 2;
+  for (const char* const end : {"", " ORDER BY 1 LIMIT 3"}) {
+    const std::string sql = "SELECT own, 1 / (CASE WHEN own = " + std::to_string(rows_->own[half]) +
+                            " OR own = " + std::to_string(rows_->own[half + 1]) + " OR own = " +
+                            std::to_string(rows_->own[kRows - 1]) + " THEN 0 ELSE COUNT(*) END) FROM t GROUP BY own" + end;
+    for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
+      for (const int threads : thread_counts()) {
+        const Error error = error_of(sql, threads, memory);
+        EXPECT_EQ(error.code(), Code::division_by_zero);
+        EXPECT_EQ(error.index(), static_cast<std::int64_t>(half));
+        EXPECT_NE(std::string(error.what()).find("in group " + std::to_string(half)), std::string::npos)
+            << error.what();
+      }
+    }
+    // Only the rows that are given out are computed, where nothing is ordered.
+    EXPECT_EQ(run(sql.substr(0, sql.find(" ORDER")) + " LIMIT 5", 2, memory_of(kNothing)).rows.size(), 5U);
+  }
+}
+
+TEST_F(Spill, RefusesAnAnswerThatMemoryHasNoRoomFor) {
+  for (const char* const end : {"", " ORDER BY 2", " LIMIT 60000", " ORDER BY 2 LIMIT 60000"}) {
+    const std::string sql = std::string("SELECT own, SUM(x) FROM t GROUP BY own") + end;
+    const Error error = error_of(sql, 2, {.bytes = 4 << 20});
+    EXPECT_EQ(error.code(), Code::out_of_memory) << sql;
+    EXPECT_NE(std::string(error.what()).find("LIMIT"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("--memory"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(run("SELECT own, SUM(x) FROM t GROUP BY own LIMIT 9", 2, {.bytes = 4 << 20}).rows.size(), 9U);
+}
+
+TEST_F(Spill, RefusesNegativeMemory) {
+  EXPECT_EQ(error_of("SELECT COUNT(*) FROM t", 1, {.bytes = -1}).code(), Code::invalid_argument);
+  EXPECT_EQ(error_of("SELECT COUNT(*) FROM t", 1, {.group_bytes = -1}).code(), Code::invalid_argument);
+}
+
+constexpr const char* kOwn = "SELECT own, SUM(x), SUM(f) FROM t GROUP BY own ORDER BY 2 LIMIT 3";
+
+TEST_F(Spill, NamesAFolderThatIsNone) {
+  const tests::TemporaryFolder folder;
+  const std::string file = (folder.path() / "file").string();
+  ::close(::creat(file.c_str(), 0600));
+  for (const std::string& name : {(folder.path() / "missing").string(), file}) {
+    // A folder that somebody names must be one, whether it is needed or not.
+    for (const std::int64_t bytes : {kNothing, kEnough}) {
+      const Error error = error_of(kOwn, 2, memory_of(bytes, name));
+      EXPECT_EQ(error.code(), Code::not_found);
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("--spill-dir"), std::string::npos) << error.what();
+    }
+  }
+  const Error error = error_of(kOwn, 2, memory_of(kNothing, "/sys"));  // where not even root makes files
+  EXPECT_EQ(error.code(), Code::unwritable) << error.what();
+}
+
+TEST_F(Spill, LeavesNothing) {
+  const tests::TemporaryFolder folder;
+  std::atomic<int> calls = 0;
+  const QueryProgress look = [&](std::int64_t) {
+    ++calls;
+    ASSERT_TRUE(std::filesystem::is_empty(folder.path()));
+  };
+  const Query query(kOwn, *table_);
+  const Answer answer = query.run(par.with_threads(2), *table_, look, memory_of(kNothing, folder.path()));
+  EXPECT_GT(answer.bytes_spilled, 0);
+  EXPECT_GT(calls, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_F(Spill, EndsWhereProgressThrows) {
+  const tests::TemporaryFolder folder;
+  int calls_at_the_end = 0;
+  const QueryProgress progress = [&](std::int64_t rows) {
+    // The first such call is that of the last piece; others come while parts are read again.
+    if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end == 3) throw Error(Code::interrupted, "enough");
+  };
+  const Query query(kOwn, *table_);
+  try {
+    (void)query.run(par.with_threads(2), *table_, progress, memory_of(kNothing, folder.path()));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::interrupted);
+  }
+  EXPECT_EQ(calls_at_the_end, 3);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// A limit of the process, which write() keeps as it does a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
+  const tests::TemporaryFolder folder;
+  const std::string name = folder.path().string();
+  const auto require_disk_full = [&](rlim_t bytes, int threads) {
+    const FileSizeLimit limit(bytes);
+    const Error error = error_of(kOwn, threads, memory_of(kNothing, name));
+    EXPECT_EQ(error.code(), Code::disk_full) << error.what();
+    const std::string what = error.what();
+    for (const char* const part : {name.c_str(), "were written to a temporary file", "--spill-dir", "--memory", "make room"}) {
+      EXPECT_NE(what.find(part), std::string::npos) << what;
+    }
+  };
+  for (const int threads : thread_counts()) {
+    require_disk_full(1 << 16, threads);  // while rows are read
+    // While a part is divided.
+    require_disk_full(static_cast<rlim_t>(run(kOwn, threads, memory_of(kNothing)).bytes_spilled * 2 / 3), threads);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// ------------------------------------------------------------------------------------------------------------ parts, alone
+
+struct Bound {
+  MemoryTable table;
+  query::Plan plan;
+  const expression::Kernels& kernels = expression::kernels(Isa::best);
+
+  explicit Bound(const std::string& sql) {
+    table.add("k", Longs{}).add("j", Longs{}).add("x", Longs{}).add("f", std::vector<double>{});
+    table.add_text("w", {}, {}).add_text("v", {}, {});
+    plan = query::bind(sql, query::parse(sql), "t", table.fields());
+  }
+};
+
+/// Groups of a piece: keys and what they come to.
+query::Groups groups_of(const Bound& bound, std::span<const std::int64_t> keys, double value) {
+  query::Groups groups(bound.plan, bound.kernels);
+  for (const std::int64_t key : keys) {
+    const Int128 exact = key;
+    const std::uint8_t not_null = 0;
+    query::State& state = groups.state(groups.find(&exact, &not_null), 0);
+    state.set_real(value);
+    state.count = 1;
+  }
+  return groups;
+}
+
+/// In another order these have another sum.
+double value_of(int piece) {
+  constexpr double kValues[] = {1e16, 1.0, -9e15, 0.3, 7.7e15};
+  return kValues[piece % std::ssize(kValues)];
+}
+
+/// Totals of pieces, each of which has all of the keys.
+std::unique_ptr<query::Totals> totals_of(const Bound& bound, const Longs& keys, int pieces, std::int64_t most_bytes,
+                                         const std::string& folder) {
+  auto totals = std::make_unique<query::Totals>(bound.plan, bound.kernels, most_bytes, folder);
+  for (int piece = 0; piece < pieces; ++piece) {
+    query::Groups groups = groups_of(bound, keys, value_of(piece));
+    totals->add(totals->piece_of(groups));
+    totals->merge_some();
+  }
+  totals->merge_all();
+  return totals;
+}
+
+Longs some_keys(std::int64_t count) {
+  Longs keys;
+  for (std::int64_t i = 0; i < count; ++i) keys.push_back(i * 1'000'003);
+  return keys;
+}
+
+TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
+  const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
+  const Longs keys = some_keys(20'000);
+  constexpr int kPieces = 23;
+  double expected = 0;
+  for (int piece = 0; piece < kPieces; ++piece) expected += value_of(piece);
+  // In another order it would be another sum, or the test would not see it.
+  double turned = 0;
+  for (int piece = kPieces - 1; piece >= 0; --piece) turned += value_of(piece);
+  ASSERT_NE(expected, turned);
+  for (const std::int64_t bytes : {kNothing, std::int64_t{3} << 20, kEnough}) {
+    const tests::TemporaryFolder folder;
+    const auto totals = totals_of(bound, keys, kPieces, bytes, folder.path());
+    EXPECT_EQ(totals->has_spilled(), bytes != kEnough);
+    std::atomic<std::int64_t> count = 0;
+    std::atomic<std::int64_t> wrong = 0;
+    totals->use_sections(
+        2,
+        [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
+          count += groups.count();
+          for (std::int64_t g = 0; g < groups.count(); ++g) {
+            // All are in the first piece, by its order.
+            const auto at = first[static_cast<std::size_t>(g)];
+            const bool is_right = groups.state(g, 0).real() == expected && groups.state(g, 0).count == kPieces &&
+                                  groups.key(g, 0) == keys[at];
+            if (!is_right) ++wrong;
+          }
+          if (!std::is_sorted(first.begin(), first.end())) ++wrong;
+        },
+        {});
+    EXPECT_EQ(count, std::ssize(keys));
+    EXPECT_EQ(wrong, 0);
+    for (const std::int64_t place : {0, 1, 19'999, 20'000}) {
+      EXPECT_EQ(totals->count_before(static_cast<std::uint64_t>(place), 2), place);
+    }
+  }
+}
+
+TEST(SpilledParts, AreDividedUntilTheyFit) {
+  const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
+  const std::int64_t count = tests::kSanitized ? 200'000 : 1'000'000;
+  const Longs keys = some_keys(count);
+  for (const int threads : {1, 3}) {
+    const tests::TemporaryFolder folder;
+    query::Totals totals(bound.plan, bound.kernels, kNothing, folder.path().string());
+    for (std::size_t first = 0; first < keys.size(); first += 50'000) {
+      query::Groups groups = groups_of(bound, std::span(keys).subspan(first, 50'000), 1);
+      totals.add(totals.piece_of(groups));
+      totals.merge_some();
+    }
+    totals.merge_all();
+    std::mutex changing;
+    std::int64_t all = 0;
+    std::int64_t largest = 0;
+    std::set<Int128> seen;
+    totals.use_sections(
+        threads,
+        [&](const query::Groups& groups, std::span<const std::uint64_t>) {
+          const std::lock_guard lock(changing);
+          all += groups.count();
+          largest = std::max(largest, groups.count());
+          for (std::int64_t g = 0; g < groups.count(); ++g) seen.insert(groups.key(g, 0));
+        },
+        {});
+    EXPECT_EQ(all, count);
+    EXPECT_EQ(std::ssize(seen), count);
+    EXPECT_LT(largest, 3000);  // a 64th of all would be 15,625
+    EXPECT_EQ(totals.bytes() < (1 << 20), true);
+  }
+}
+
+/// The descriptor of the file that has no name any more in that folder.
+int descriptor_in(const std::string& folder) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    char target[4096];
+    const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target, sizeof target);
+    if (length > 0 && std::string(target, static_cast<std::size_t>(length)).starts_with(folder)) return fd;
+  }
+  return -1;
+}
+
+TEST(SpilledParts, ThatHaveChangedOrAreCutOffAreErrors) {
+  const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
+  const Longs keys = some_keys(10'000);
+  const auto use_after = [&](const auto& damage) {
+    const tests::TemporaryFolder folder;
+    const auto totals = totals_of(bound, keys, 5, kNothing, folder.path());
+    // What is still in memory is written when the sections are first used.
+    (void)totals->use_sections(1, [](const query::Groups&, std::span<const std::uint64_t>) {}, {});
+    const int fd = descriptor_in(folder.path());
+    ASSERT_GE(fd, 0);
+    damage(fd, totals->bytes_spilled());
+    try {
+      (void)totals->count_before(5, 2);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::unreadable);
+      EXPECT_NE(std::string(error.what()).find(folder.path().string()), std::string::npos) << error.what();
+    }
+  };
+  use_after([](int fd, std::int64_t bytes) { ASSERT_EQ(::ftruncate(fd, bytes - 1), 0); });
+  use_after([](int fd, std::int64_t bytes) { ASSERT_EQ(::ftruncate(fd, bytes / 2), 0); });
+  for (int i = 0; i < 20; ++i) {
+    use_after([i](int fd, std::int64_t bytes) {
+      std::uint8_t byte = 0;
+      ASSERT_EQ(::pread(fd, &byte, 1, bytes * i / 20), 1);
+      byte ^= static_cast<std::uint8_t>(1 << (i % 8));
+      ASSERT_EQ(::pwrite(fd, &byte, 1, bytes * i / 20), 1);
+    });
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- packets
+
+TEST(Packets, KeepEveryValue) {
+  const Bound bound(
+      "SELECT k, w, j, SUM(x), SUM(f), MIN(f), MAX(x), MIN(v), COUNT(*), COUNT(x) FROM t GROUP BY k, w, j");
+  std::mt19937_64 random(1);
+  query::Groups groups(bound.plan, bound.kernels);
+  std::vector<std::uint64_t> first;
+  constexpr Int128 kMost = std::numeric_limits<std::int64_t>::max();
+  const Int128 values[] = {0, 1, -1, kMost, -kMost - 1, kMost * kMost, -kMost * kMost, kMost + 1, 1 << 20};
+  const double reals[] = {0.0, -0.0, 1.5, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN(),
+                          std::numeric_limits<double>::denorm_min()};
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    const bool is_narrow = i < 5000;  // packets of few bits, and of all
+    const auto some = [&]() -> Int128 { return is_narrow ? Int128{random() % 50} : values[random() % std::size(values)]; };
+    const std::string long_text(i == 5000 ? 3 << 20 : random() % 30, 'x');
+    const std::uint8_t nulls[] = {static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0),
+                                  static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0), 0};
+    const Int128 key[] = {nulls[0] != 0 ? 0 : some(),
+                          nulls[1] != 0 ? 0 : groups.entry(long_text + std::to_string(random() % 9)), Int128{i}};
+    const std::int64_t g = groups.find(key, nulls);
+    first.push_back(i * i * (random() % 2 == 0 ? 1 : 1 << 20) + (first.empty() ? 0 : first.back()));
+    for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
+      const query::Aggregate& aggregate = bound.plan.aggregates[a];
+      query::State& state = groups.state(g, a);
+      state.count = static_cast<std::int64_t>(random() % 3);
+      if (aggregate.fold == query::Fold::count || aggregate.fold == query::Fold::count_rows) continue;
+      if (aggregate.type.kind == ValueKind::real) {
+        state.set_real(reals[random() % std::size(reals)]);
+      } else if (aggregate.type.kind == ValueKind::text) {
+        if (state.count > 0) state.exact = groups.entry("v" + std::to_string(random() % 1000));
+      } else {
+        state.exact = some();
+        if (aggregate.fold == query::Fold::sum) state.set_high(is_narrow ? 0 : static_cast<std::int64_t>(random() % 3) - 1);
+      }
+    }
+  }
+  ASSERT_EQ(groups.count(), 10'000);
+  std::vector<std::byte> bytes;
+  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  const std::size_t size = bytes.size();
+  bytes.resize(size + query::kAfterPackets);
+  query::Groups read(bound.plan, bound.kernels);
+  std::vector<std::uint64_t> read_first;
+  query::PacketReader reader(bound.plan);
+  int packets = 0;
+  for (std::size_t at = 0; at < size; ++packets) {
+    const std::size_t taken = reader.read(std::span(bytes).subspan(at, size - at), read, read_first);
+    ASSERT_GT(taken, 0U);
+    at += taken;
+  }
+  EXPECT_EQ(packets, 4);  // the long text ends one
+  ASSERT_EQ(read.count(), groups.count());
+  EXPECT_EQ(read_first, first);
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    EXPECT_EQ(read.hash(g), groups.hash(g));
+    for (std::size_t k = 0; k < bound.plan.keys.size(); ++k) {
+      ASSERT_EQ(read.key_is_null(g, k), groups.key_is_null(g, k));
+      if (bound.plan.keys[k]->type.kind == ValueKind::text && !groups.key_is_null(g, k)) {
+        ASSERT_TRUE(read.text(read.key(g, k)) == groups.text(groups.key(g, k))) << g;
+      } else {
+        ASSERT_TRUE(read.key(g, k) == groups.key(g, k)) << g << ", key " << k;
+      }
+    }
+    for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
+      const query::State& x = groups.state(g, a);
+      const query::State& y = read.state(g, a);
+      ASSERT_EQ(x.count, y.count);
+      ASSERT_EQ(x.high(), y.high()) << g << ", aggregate " << a;
+      if (bound.plan.aggregates[a].type.kind == ValueKind::text && x.count > 0) {
+        ASSERT_EQ(groups.text(x.exact), read.text(y.exact));
+      } else {
+        ASSERT_TRUE(x.exact == y.exact) << g << ", aggregate " << a;
+      }
+    }
+  }
+  // Bytes that end too early, or are others, are none.
+  query::Groups none(bound.plan, bound.kernels);
+  read_first.clear();
+  for (const std::size_t end : {std::size_t{0}, std::size_t{5}, std::size_t{100}}) {
+    EXPECT_EQ(reader.read(std::span(bytes).first(end), none, read_first), 0U);
+  }
+  bytes[60] ^= std::byte{1};
+  EXPECT_EQ(reader.read(std::span(bytes).first(size), none, read_first), 0U);
+}
+
+TEST(Packets, AreSmall) {
+  const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
+  std::mt19937_64 random(2);
+  query::Groups groups(bound.plan, bound.kernels);
+  std::vector<std::uint64_t> first;
+  for (std::uint64_t i = 0; i < 4096; ++i) {
+    const Int128 key = Int128{random() % 100'000'000};
+    const std::uint8_t not_null = 0;
+    const std::int64_t g = groups.find(&key, &not_null);
+    query::State& state = groups.state(g, 0);
+    if (state.count++ == 0) first.push_back(i * 64 + random() % 64);
+    state.exact += static_cast<std::int64_t>(random() % 1000);
+  }
+  std::vector<std::byte> bytes;
+  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  EXPECT_LT(std::ssize(bytes), groups.count() * 8);  // 27 bits of key, 10 or 11 of a sum, 7 of a place, 1 of a count
+}
+
+TEST(Sizes, AreRead) {
+  EXPECT_EQ(parse_bytes("65536"), 65536);
+  EXPECT_EQ(parse_bytes("4GB"), std::int64_t{4} << 30);
+  EXPECT_EQ(parse_bytes("500mb"), 500 << 20);
+  EXPECT_EQ(parse_bytes("1.5 GiB"), 3 << 29);
+  EXPECT_EQ(parse_bytes("7k"), 7 << 10);
+  EXPECT_EQ(parse_bytes("12 B"), 12);
+  for (const char* const text : {"", "0", "-1", "GB", "4 XB", "4GBs", "4 G B", "1e30", "9999999999999999TB", "4ii", "nan"}) {
+    EXPECT_FALSE(parse_bytes(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace upsweep
