@@ -221,14 +221,13 @@ class Executor {
     const int count = static_cast<int>(parts_.size());
     try {
       std::map<const Plan*, std::unique_ptr<Folder>> folders;
-      const auto take = [&](int part) {
-        const Plan& plan = *parts_[static_cast<std::size_t>(part)].plan;
-        std::unique_ptr<Folder>& folder = folders[&plan];
-        if (!folder) folder = folding_.make_folder(plan);
-        take_pieces(part, *folder);
+      const auto folder_of = [&](const Part& part) -> Folder& {
+        std::unique_ptr<Folder>& folder = folders[part.plan];
+        if (!folder) folder = folding_.make_folder(*part.plan);
+        return *folder;
       };
-      for (int part = next_part(); part < count; part = next_part()) take(part);
-      for (int part = 0; part < count; ++part) take(part);
+      for (int part = next_part(); part < count; part = next_part()) take_pieces(part, folder_of);
+      for (int part = 0; part < count; ++part) take_pieces(part, folder_of);
       if (!has_failed_) totals_.merge_all();
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
@@ -253,7 +252,8 @@ class Executor {
   }
 
   /// Of this part; while too much waits for pieces of earlier ones, those first.
-  void take_pieces(int number, Folder& folder) noexcept {
+  template <class FolderOf>
+  void take_pieces(int number, const FolderOf& folder_of) noexcept {
     bool helps = true;
     for (;;) {
       Place place{helps ? next_to_read(number) : number, 0};
@@ -268,6 +268,7 @@ class Executor {
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
         for (const Batch& batch : batches) rows += batch.rows;
+        Folder& folder = folder_of(part);
         Groups groups = folder.fold(batches);
         finish(part, place, totals_.piece_of(groups), rows);
         folder.reuse(std::move(groups));
