@@ -184,11 +184,20 @@ TEST_F(Spill, WritesSomePartsAndKeepsOthers) {
 
 TEST_F(Spill, OrdersAndCutsOffAsEver) {
   const std::vector<std::string> ends{
-      "ORDER BY 2 DESC, 1 LIMIT 20", "ORDER BY 3, 1 DESC LIMIT 7",    "ORDER BY 4 DESC LIMIT 40000",
-      "ORDER BY 5 LIMIT 3000",       "ORDER BY 1",                    "ORDER BY 4, 1 DESC LIMIT 10000000",
-      "LIMIT 20",                    "LIMIT 0",                       "ORDER BY 2 LIMIT 0",
-      "LIMIT 5000",                  "LIMIT 10000000",                "ORDER BY 1 NULLS FIRST LIMIT 3",
-      "LIMIT 1",                     "ORDER BY 3 DESC, 4, 5 LIMIT 1",
+      "ORDER BY 2 DESC, 1 LIMIT 20",
+      "ORDER BY 3, 1 DESC LIMIT 7",
+      "ORDER BY 4 DESC LIMIT 40000",
+      "ORDER BY 5 LIMIT 3000",
+      "ORDER BY 1",
+      "ORDER BY 4, 1 DESC LIMIT 10000000",
+      "LIMIT 20",
+      "LIMIT 0",
+      "ORDER BY 2 LIMIT 0",
+      "LIMIT 5000",
+      "LIMIT 10000000",
+      "ORDER BY 1 NULLS FIRST LIMIT 3",
+      "LIMIT 1",
+      "ORDER BY 3 DESC, 4, 5 LIMIT 1",
   };
   for (const std::string& end : ends) {
     const std::string sql = "SELECT maybe, SUM(f), COUNT(*), MIN(word), MAX(other) FROM t GROUP BY maybe " + end;
@@ -229,8 +238,9 @@ TEST_F(Spill, ReportsTheFirstGroupThatFails) {
   const std::size_t half = kRows / 2;
   for (const char* const end : {"", " ORDER BY 1 LIMIT 3"}) {
     const std::string sql = "SELECT own, 1 / (CASE WHEN own = " + std::to_string(rows_->own[half]) +
-                            " OR own = " + std::to_string(rows_->own[half + 1]) + " OR own = " +
-                            std::to_string(rows_->own[kRows - 1]) + " THEN 0 ELSE COUNT(*) END) FROM t GROUP BY own" + end;
+                            " OR own = " + std::to_string(rows_->own[half + 1]) +
+                            " OR own = " + std::to_string(rows_->own[kRows - 1]) +
+                            " THEN 0 ELSE COUNT(*) END) FROM t GROUP BY own" + end;
     for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
       for (const int threads : thread_counts()) {
         const Error error = error_of(sql, threads, memory);
@@ -337,7 +347,8 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     const Error error = error_of(kOwn, threads, memory_of(kNothing, name));
     EXPECT_EQ(error.code(), Code::disk_full) << error.what();
     const std::string what = error.what();
-    for (const char* const part : {name.c_str(), "were written to a temporary file", "--spill-dir", "--memory", "make room"}) {
+    for (const char* const part :
+         {name.c_str(), "were written to a temporary file", "--spill-dir", "--memory", "make room"}) {
       EXPECT_NE(what.find(part), std::string::npos) << what;
     }
   };
@@ -417,20 +428,19 @@ TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
     EXPECT_EQ(totals->has_spilled(), bytes != kEnough);
     std::atomic<std::int64_t> count = 0;
     std::atomic<std::int64_t> wrong = 0;
-    totals->use_sections(
-        2,
-        [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
-          count += groups.count();
-          for (std::int64_t g = 0; g < groups.count(); ++g) {
-            // All are in the first piece, by its order.
-            const auto at = first[static_cast<std::size_t>(g)];
-            const bool is_right = groups.state(g, 0).real() == expected && groups.state(g, 0).count == kPieces &&
-                                  groups.key(g, 0) == keys[at];
-            if (!is_right) ++wrong;
-          }
-          if (!std::is_sorted(first.begin(), first.end())) ++wrong;
-        },
-        {});
+    totals->use_sections(2,
+                         [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
+                           count += groups.count();
+                           for (std::int64_t g = 0; g < groups.count(); ++g) {
+                             // All are in the first piece, by its order.
+                             const auto at = first[static_cast<std::size_t>(g)];
+                             const bool is_right = groups.state(g, 0).real() == expected &&
+                                                   groups.state(g, 0).count == kPieces && groups.key(g, 0) == keys[at];
+                             if (!is_right) ++wrong;
+                           }
+                           if (!std::is_sorted(first.begin(), first.end())) ++wrong;
+                         },
+                         {});
     EXPECT_EQ(count, std::ssize(keys));
     EXPECT_EQ(wrong, 0);
     for (const std::int64_t place : {0, 1, 19'999, 20'000}) {
@@ -456,15 +466,14 @@ TEST(SpilledParts, AreDividedUntilTheyFit) {
     std::int64_t all = 0;
     std::int64_t largest = 0;
     std::set<Int128> seen;
-    totals.use_sections(
-        threads,
-        [&](const query::Groups& groups, std::span<const std::uint64_t>) {
-          const std::lock_guard lock(changing);
-          all += groups.count();
-          largest = std::max(largest, groups.count());
-          for (std::int64_t g = 0; g < groups.count(); ++g) seen.insert(groups.key(g, 0));
-        },
-        {});
+    totals.use_sections(threads,
+                        [&](const query::Groups& groups, std::span<const std::uint64_t>) {
+                          const std::lock_guard lock(changing);
+                          all += groups.count();
+                          largest = std::max(largest, groups.count());
+                          for (std::int64_t g = 0; g < groups.count(); ++g) seen.insert(groups.key(g, 0));
+                        },
+                        {});
     EXPECT_EQ(all, count);
     EXPECT_EQ(std::ssize(seen), count);
     EXPECT_LT(largest, 3000);  // a 64th of all would be 15,625
@@ -523,11 +532,13 @@ TEST(Packets, KeepEveryValue) {
   std::vector<std::uint64_t> first;
   constexpr Int128 kMost = std::numeric_limits<std::int64_t>::max();
   const Int128 values[] = {0, 1, -1, kMost, -kMost - 1, kMost * kMost, -kMost * kMost, kMost + 1, 1 << 20};
-  const double reals[] = {0.0, -0.0, 1.5, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN(),
-                          std::numeric_limits<double>::denorm_min()};
+  const double reals[] = {
+      0.0, -0.0, 1.5, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::denorm_min()};
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     const bool is_narrow = i < 5000;  // packets of few bits, and of all
-    const auto some = [&]() -> Int128 { return is_narrow ? Int128{random() % 50} : values[random() % std::size(values)]; };
+    const auto some = [&]() -> Int128 {
+      return is_narrow ? Int128{random() % 50} : values[random() % std::size(values)];
+    };
     const std::string long_text(i == 5000 ? 3 << 20 : random() % 30, 'x');
     const std::uint8_t nulls[] = {static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0),
                                   static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0), 0};
@@ -546,7 +557,8 @@ TEST(Packets, KeepEveryValue) {
         if (state.count > 0) state.exact = groups.entry("v" + std::to_string(random() % 1000));
       } else {
         state.exact = some();
-        if (aggregate.fold == query::Fold::sum) state.set_high(is_narrow ? 0 : static_cast<std::int64_t>(random() % 3) - 1);
+        if (aggregate.fold == query::Fold::sum)
+          state.set_high(is_narrow ? 0 : static_cast<std::int64_t>(random() % 3) - 1);
       }
     }
   }
@@ -624,7 +636,8 @@ TEST(Sizes, AreRead) {
   EXPECT_EQ(parse_bytes("1.5 GiB"), 3 << 29);
   EXPECT_EQ(parse_bytes("7k"), 7 << 10);
   EXPECT_EQ(parse_bytes("12 B"), 12);
-  for (const char* const text : {"", "0", "-1", "GB", "4 XB", "4GBs", "4 G B", "1e30", "9999999999999999TB", "4ii", "nan"}) {
+  for (const char* const text :
+       {"", "0", "-1", "GB", "4 XB", "4GBs", "4 G B", "1e30", "9999999999999999TB", "4ii", "nan"}) {
     EXPECT_FALSE(parse_bytes(text)) << text;
   }
 }

@@ -145,9 +145,10 @@ void declare_pack(CLI::App& command, PackOptions& o) {
 void declare_query(CLI::App& command, QueryOptions& o) {
   command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
   command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
-  command.add_option("--memory", o.memory,
-                     "for groups and the answer, such as 4GB or 500MB (default: three quarters of what is free); groups "
-                     "that do not fit go to a temporary file, and the answer is the same");
+  command.add_option(
+      "--memory", o.memory,
+      "for groups and the answer, such as 4GB or 500MB (default: three quarters of what is free); groups "
+      "that do not fit go to a temporary file, and the answer is the same");
   command.add_option("--spill-dir", o.spill_folder, "where that is (default: $TMPDIR, or the system's folder)");
 }
 

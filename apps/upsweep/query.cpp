@@ -83,9 +83,9 @@ void print_as_json(const Answer& answer) {
                         json_text(answer.times.kernel), json_text(answer.times.to_device),
                         json_text(answer.times.to_host), json_text(answer.times.compile), answer.rows_by_cpu);
   }
-  print(fmt::format(
-      "{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n", names, types, rows,
-      json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
+  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n",
+                    names, types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled,
+                    times));
 }
 
 std::size_t width_of(std::string_view text) {

@@ -115,7 +115,7 @@ struct Answer {
   std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
   /// Written to temporary files, as memory did not have room for all groups.
   std::int64_t bytes_spilled = 0;
-  double seconds = 0;            ///< from the call of run() to its return
+  double seconds = 0;  ///< from the call of run() to its return
   DeviceTimes times;
 };
 

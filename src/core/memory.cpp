@@ -83,7 +83,8 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   if (text.starts_with(' ')) text.remove_prefix(1);
   constexpr std::string_view kPrefixes = "kmgtpe";
   const auto lower = [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };
-  if (const std::size_t prefix = text.empty() ? kPrefixes.npos : kPrefixes.find(lower(text[0])); prefix != kPrefixes.npos) {
+  if (const std::size_t prefix = text.empty() ? kPrefixes.npos : kPrefixes.find(lower(text[0]));
+      prefix != kPrefixes.npos) {
     value *= std::pow(1024.0, static_cast<double>(prefix + 1));
     text.remove_prefix(1);
     if (text.size() == 2 && lower(text[0]) == 'i') text.remove_prefix(1);

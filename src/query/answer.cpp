@@ -197,7 +197,8 @@ int compare_rows(const Plan& plan, const Row& a, const Row& b) {
 /// What a row takes of memory.
 std::int64_t bytes_of(const Row& row) {
   constexpr std::int64_t kAllocation = 16;  // what one takes besides
-  std::int64_t bytes = std::int64_t{sizeof(Row)} + kAllocation + static_cast<std::int64_t>(row.capacity() * sizeof(Cell));
+  std::int64_t bytes =
+      std::int64_t{sizeof(Row)} + kAllocation + static_cast<std::int64_t>(row.capacity() * sizeof(Cell));
   for (const Cell& cell : row) {
     if (cell.word.capacity() >= sizeof(std::string) / 2) {
       bytes += static_cast<std::int64_t>(cell.word.capacity()) + kAllocation;
@@ -357,8 +358,8 @@ class Maker {
 
   // --------------------------------------------------------------------------------------------------------------- rows
 
-  void add_block(Evaluator& evaluator, const Batch& batch, std::int64_t first, const Groups& groups,
-                 std::int64_t group, std::span<const std::uint64_t> places, std::vector<Placed>& rows) {
+  void add_block(Evaluator& evaluator, const Batch& batch, std::int64_t first, const Groups& groups, std::int64_t group,
+                 std::span<const std::uint64_t> places, std::vector<Placed>& rows) {
     const int n = static_cast<int>(places.size());
     if (has_failed_ && is_past_failed(places.front())) return;
     std::vector<const Vector*> values;
@@ -412,8 +413,8 @@ class Maker {
   /// Beside groups that are in memory: where not all rows are kept, half of it is for those.
   void require_memory(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
-    const bool has_room = keeps_first_ || keeps_groups_ ? rows <= std::max(most_bytes_ / 2, kLeastFew)
-                                                        : rows + others_() <= most_bytes_;
+    const bool has_room =
+        keeps_first_ || keeps_groups_ ? rows <= std::max(most_bytes_ / 2, kLeastFew) : rows + others_() <= most_bytes_;
     if (most_bytes_ == 0 || has_room) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
@@ -564,15 +565,19 @@ class Maker {
 
 }  // namespace
 
-Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads,
-                 std::int64_t most_bytes, const std::function<void()>& pause) {
+Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
+                 const std::function<void()>& pause) {
   if (most_bytes == 0) most_bytes = totals.most_bytes();
   Maker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
   const std::int64_t count = totals.count();
   maker.keep_few(count);
-  const int workers = count >= 0 ? cpu::workers_for(cpu::parts(count, kStretch), 1, threads) : cpu::worker_count(threads);
+  const int workers =
+      count >= 0 ? cpu::workers_for(cpu::parts(count, kStretch), 1, threads) : cpu::worker_count(threads);
   totals.use_sections(
-      workers, [&](const Groups& groups, std::span<const std::uint64_t> place) { maker.add(groups, {0, groups.count()}, place); },
+      workers,
+      [&](const Groups& groups, std::span<const std::uint64_t> place) {
+        maker.add(groups, {0, groups.count()}, place);
+      },
       pause);
   Answer answer = maker.finish(threads, [&](std::uint64_t place) { return totals.count_before(place, workers); });
   answer.bytes_spilled = totals.bytes_spilled();

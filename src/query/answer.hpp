@@ -15,7 +15,7 @@ namespace upsweep::query {
 /// out_of_memory where there are more rows than memory has room for. `threads` as policies have it.
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads);
 /// The same, of which the groups are not left. `most_bytes`: of memory, for groups and rows; 0: as the totals have it. `pause` is called now and then, by one thread at a time; throwing, it ends this.
-Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads,
-                 std::int64_t most_bytes, const std::function<void()>& pause);
+Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
+                 const std::function<void()>& pause);
 
 }  // namespace upsweep::query

@@ -112,11 +112,10 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
   }
   const auto begin = std::chrono::steady_clock::now();
   const expression::Kernels& kernels = expression::kernels(Isa::best);
-  const query::Folded folded =
-      this->folded(policy, table, progress,
-                   std::make_unique<query::Totals>(*plan_, kernels,
-                                                   memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
-                                                   memory.spill_folder));
+  const query::Folded folded = this->folded(
+      policy, table, progress,
+      std::make_unique<query::Totals>(*plan_, kernels, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
+                                      memory.spill_folder));
   const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
   Answer answer = query::answer_of(*plan_, *folded.totals, kernels, query::threads_of(policy),
                                    is_known ? memory.bytes : available_memory() / 4 * 3, [&] {
@@ -132,8 +131,8 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
 
 template <class Policy>
 QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  const query::Folded folded = this->folded(
-      policy, table, progress, std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
+  const query::Folded folded =
+      this->folded(policy, table, progress, std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
   return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};
 }
 

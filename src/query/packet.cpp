@@ -217,9 +217,8 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
     put_values([&](std::int64_t g) { return Int128{groups.key_is_null(g, k) ? 1 : 0}; });
     if (is_text_key(plan_, k)) {
-      put_entries([&](std::int64_t g) {
-        return groups.key_is_null(g, k) ? -1 : static_cast<std::int32_t>(groups.key(g, k));
-      });
+      put_entries(
+          [&](std::int64_t g) { return groups.key_is_null(g, k) ? -1 : static_cast<std::int32_t>(groups.key(g, k)); });
     } else {
       put_values([&](std::int64_t g) { return groups.key(g, k); });
     }

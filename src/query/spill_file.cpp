@@ -21,7 +21,8 @@
 namespace upsweep::query {
 namespace {
 
-constexpr std::string_view kAdvice = "name another folder (--spill-dir, TMPDIR) or allow the query more memory (--memory)";
+constexpr std::string_view kAdvice =
+    "name another folder (--spill-dir, TMPDIR) or allow the query more memory (--memory)";
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -78,8 +79,8 @@ SpillFile::Extent SpillFile::append(std::span<const std::byte> bytes) {
   const SizeSignalBlocked as_an_error;
   const Extent extent{end_.fetch_add(std::ssize(bytes)), std::ssize(bytes)};
   for (std::int64_t done = 0; done < extent.bytes;) {
-    const ssize_t put = ::pwrite(file_, bytes.data() + done, static_cast<std::size_t>(extent.bytes - done),
-                                 extent.offset + done);
+    const ssize_t put =
+        ::pwrite(file_, bytes.data() + done, static_cast<std::size_t>(extent.bytes - done), extent.offset + done);
     if (put > 0) {
       done += put;
     } else if (put == 0 || errno != EINTR) {
@@ -93,8 +94,7 @@ SpillFile::Extent SpillFile::append(std::span<const std::byte> bytes) {
 void SpillFile::read(Extent extent, std::byte* to) const {
   const NotCancelled meanwhile;
   for (std::int64_t done = 0; done < extent.bytes;) {
-    const ssize_t got =
-        ::pread(file_, to + done, static_cast<std::size_t>(extent.bytes - done), extent.offset + done);
+    const ssize_t got = ::pread(file_, to + done, static_cast<std::size_t>(extent.bytes - done), extent.offset + done);
     if (got > 0) {
       done += got;
     } else if (got == 0) {
@@ -123,11 +123,13 @@ void SpillFile::fail_to_write(int error) const {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      throw Error(Code::disk_full, fmt::format("{}: {} after {} of {} were written to a temporary file: make room, {}", folder_,
-                                               reason(error), bytes_text(static_cast<double>(bytes())), kWhat, kAdvice));
+      throw Error(Code::disk_full,
+                  fmt::format("{}: {} after {} of {} were written to a temporary file: make room, {}", folder_,
+                              reason(error), bytes_text(static_cast<double>(bytes())), kWhat, kAdvice));
     case ENOENT:
     case ENOTDIR:
-      throw Error(Code::not_found, fmt::format("{}: no such folder for a temporary file of {}: {}", folder_, kWhat, kAdvice));
+      throw Error(Code::not_found,
+                  fmt::format("{}: no such folder for a temporary file of {}: {}", folder_, kWhat, kAdvice));
     default:
       throw Error(Code::unwritable, fmt::format("{}: a temporary file of {} cannot be written: {}: {}", folder_, kWhat,
                                                 reason(error), kAdvice));

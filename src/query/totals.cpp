@@ -288,8 +288,8 @@ struct Totals::Round {
   std::vector<Spilled> todo;
   std::vector<Spilled> divided;  ///< for the next round
   std::vector<Spilled> done;
-  int active = 0;                ///< threads
-  std::int64_t most = 0;         ///< bytes of all sections at hand
+  int active = 0;         ///< threads
+  std::int64_t most = 0;  ///< bytes of all sections at hand
   /// Of sections that did not fit: larger ones are not tried. Groups may come several times.
   std::int64_t least_divided = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
