@@ -348,6 +348,10 @@ void append_digit(const std::int32_t* before, const std::int32_t* digit, std::in
   for (int i = 0; i < n; ++i) number[i] = before[i] * size + digit[i];
 }
 
+void distances(const std::int64_t* in, std::int64_t from, int n, std::int32_t* number) {
+  for (int i = 0; i < n; ++i) number[i] = static_cast<std::int32_t>(in[i] - from);
+}
+
 bool look_up(const std::int32_t* groups, [[maybe_unused]] int size, const std::int32_t* number, int n,
              std::int32_t unknown, std::int32_t* group) {
   int i = 0;
@@ -473,6 +477,7 @@ constexpr Kernels kTable{
     .marked = marked,
     .magnitude = magnitude,
     .append_digit = append_digit,
+    .distances = distances,
     .look_up = look_up,
     .drop = drop,
     .sum_groups = sum_groups,

@@ -64,6 +64,8 @@ struct Kernels {
   /// number[i] ← before[i]·size + digit[i], in 32 bits; `number` may be `before`.
   void (*append_digit)(const std::int32_t* before, const std::int32_t* digit, std::int32_t size, int n,
                        std::int32_t* number);
+  /// number[i] ← in[i] - from, which fits.
+  void (*distances)(const std::int64_t* in, std::int64_t from, int n, std::int32_t* number);
   /// group[i] ← groups[number[i]]; whether one of them is `unknown`. `size`: of `groups`.
   bool (*look_up)(const std::int32_t* groups, int size, const std::int32_t* number, int n, std::int32_t unknown,
                   std::int32_t* group);

@@ -289,7 +289,7 @@ bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* mark
   if (key.form != Form::narrow || key.nulls != nullptr || key.one) return false;
   const auto* const values = key.as<std::int64_t>();
   if (!make_room_for({kernels_->integers.least(values, n), kernels_->integers.greatest(values, n)})) return false;
-  for (int i = 0; i < n; ++i) number_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(values[i] - least_);
+  kernels_->distances(values, least_, n, number_.data());
   look_up(n, number_.data(), marks, [&](int i) { return group_of_value(values[i]); });
   return true;
 }
