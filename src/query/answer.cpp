@@ -217,7 +217,7 @@ constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
 
 /// A row, and the place of its group's first row.
 struct Placed {
-  std::uint64_t place;
+  std::uint64_t place = 0;
   Row row;
 };
 

@@ -113,6 +113,7 @@ class Reduced {
 
   const Plan& plan_for(int part) {
     std::vector<bool> kept;
+    kept.reserve(plan_.filters.size());
     for (const Node& filter : plan_.filters) kept.push_back(!must_hold(*filter, plan_, table_, part));
     const auto [found, is_new] = plans_.try_emplace(kept);
     if (!is_new) return found->second;
@@ -194,8 +195,7 @@ class Executor {
  public:
   Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
            std::unique_ptr<Totals> totals)
-      : plan_(plan),
-        table_(table),
+      : table_(table),
         folding_(folding),
         progress_(progress),
         reduced_(plan, table),
@@ -319,6 +319,7 @@ class Executor {
       return table_.open(part, {0});
     }
     std::vector<int> columns;
+    columns.reserve(places.size());
     for (const int place : places) columns.push_back(plan.columns[static_cast<std::size_t>(place)]);
     auto reader = table_.open(part, columns);
     if (columns.size() == plan.columns.size()) return reader;
@@ -361,7 +362,6 @@ class Executor {
     return failed_ < place;
   }
 
-  const Plan& plan_;
   const Table& table_;
   const Folding& folding_;
   const QueryProgress& progress_;
