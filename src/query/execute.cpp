@@ -187,9 +187,12 @@ struct Part {
   std::int64_t count = -1;  ///< of its pieces; -1: it has not ended
 };
 
-/// Parts for each worker that may be taken ahead of the totals: those that follow a large one are done meanwhile, and few
-/// pieces wait for it.
-constexpr std::size_t kPartsAhead = 4;
+/// Pieces for each worker that may wait for the totals: those that follow a large part are done meanwhile, and few wait for it.
+constexpr int kMostWaiting = 4;
+/// Groups up to which further pieces are folded into them: they are in a core's second cache then.
+constexpr std::int64_t kMostHeld = 1 << 14;
+/// A worker's parts follow each other, so that what it folds can be one piece. It comes back for more this often.
+constexpr std::size_t kTurns = 8;
 
 class Executor {
  public:
@@ -226,8 +229,11 @@ class Executor {
         if (!folder) folder = folding_.make_folder(*part.plan);
         return *folder;
       };
-      for (int part = next_part(); part < count; part = next_part()) take_pieces(part, folder_of);
-      for (int part = 0; part < count; ++part) take_pieces(part, folder_of);
+      Held held;
+      Stretch own;
+      for (int part = next_part(own); part < count; part = next_part(own)) take_pieces(part, folder_of, held);
+      for (int part = 0; part < count; ++part) take_pieces(part, folder_of, held);
+      release(held);
       if (!has_failed_) totals_.merge_all();
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
@@ -236,24 +242,71 @@ class Executor {
     }
   }
 
-  /// A new part; where many have been taken past the first that is not in the totals, an earlier one that has pieces left, as
-  /// pieces wait for those of all parts before them.
-  int next_part() {
+  /// Parts that a worker has taken and not begun.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  /// The next part of a worker's own; where many pieces wait for those of earlier parts, one of these that has pieces left.
+  int next_part(Stretch& own) {
     const std::lock_guard lock(mutex_);
-    const auto unread = [](const Part& part) { return part.count < 0; };
-    const auto most = added_ + kPartsAhead * static_cast<std::size_t>(folding_.workers);
-    if (next_ > most && next_ < parts_.size() && !has_failed_) {
+    if (waiting_ > kMostWaiting * folding_.workers && !has_failed_) {
       const auto begin = parts_.begin();
       const auto end = begin + static_cast<std::ptrdiff_t>(next_);
+      const auto unread = [](const Part& part) { return part.count < 0; };
       const auto earlier = std::find_if(begin + static_cast<std::ptrdiff_t>(added_), end, unread);
       if (earlier != end) return static_cast<int>(earlier - begin);
     }
-    return static_cast<int>(std::min(next_++, parts_.size()));
+    if (own.begin == own.end) {
+      const std::size_t turns = kTurns * static_cast<std::size_t>(folding_.workers);
+      const std::size_t most = folding_.joins_pieces ? std::max<std::size_t>(parts_.size() / turns, 1) : 1;
+      own.begin = next_;
+      next_ = own.end = std::min(next_ + most, parts_.size());
+    }
+    return static_cast<int>(own.begin == own.end ? parts_.size() : own.begin++);
+  }
+
+  /// What pieces that follow each other have come to: one piece, at the place of the first. The others are in order without
+  /// anything.
+  struct Held {
+    std::optional<Groups> groups;
+    Folder* folder = nullptr;
+    Place first = {};
+    Place last = {};
+  };
+
+  /// Whether a piece is the next one.
+  bool follows(Place last, Place next) {
+    if (last.part == next.part) return next.piece == last.piece + 1;
+    const std::lock_guard lock(mutex_);
+    return last.part + 1 == next.part && next.piece == 0 &&
+           parts_[static_cast<std::size_t>(last.part)].count == last.piece + 1;
+  }
+
+  void release(Held& held) {
+    if (!held.groups) return;
+    finish(held.first, totals_.piece_of(*held.groups));
+    held.folder->reuse(std::move(*held.groups));
+    held.groups.reset();
+  }
+
+  void fold(std::span<const Batch> batches, Place place, Folder& folder, Held& held) {
+    if (held.groups && held.folder == &folder && follows(held.last, place)) {
+      folder.fold_on(batches, *held.groups);
+      finish(place, nullptr);
+    } else {
+      release(held);
+      held = {folder.fold(batches), &folder, place, place};
+    }
+    held.last = place;
+    // Others wait for it to be in the totals, for which it holds.
+    if (!folding_.joins_pieces || held.groups->count() >= kMostHeld || waiting_ > kMostWaiting) release(held);
   }
 
   /// Of this part; while too much waits for pieces of earlier ones, those first.
   template <class FolderOf>
-  void take_pieces(int number, const FolderOf& folder_of) noexcept {
+  void take_pieces(int number, const FolderOf& folder_of, Held& held) noexcept {
     bool helps = true;
     for (;;) {
       Place place{helps ? next_to_read(number) : number, 0};
@@ -268,10 +321,8 @@ class Executor {
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
         for (const Batch& batch : batches) rows += batch.rows;
-        Folder& folder = folder_of(part);
-        Groups groups = folder.fold(batches);
-        finish(part, place, totals_.piece_of(groups), rows);
-        folder.reuse(std::move(groups));
+        fold(batches, place, folder_of(part), held);
+        count_rows(rows);
         totals_.merge_some();
       } catch (...) {
         fail(place, std::current_exception());
@@ -326,11 +377,19 @@ class Executor {
     return std::make_unique<PlacedReader>(std::move(reader), std::move(places), plan.columns.size());
   }
 
-  void finish(Part& part, Place place, std::unique_ptr<Totals::Piece> piece, std::int64_t rows) {
+  /// A piece, or null for one whose groups an earlier one has.
+  void finish(Place place, std::unique_ptr<Totals::Piece> piece) {
     const std::lock_guard lock(mutex_);
-    waiting_bytes_ += piece->bytes;
-    part.waiting.emplace(place.piece, std::move(piece));
+    if (piece) {
+      waiting_bytes_ += piece->bytes;
+      ++waiting_;
+    }
+    parts_[static_cast<std::size_t>(place.part)].waiting.emplace(place.piece, std::move(piece));
     add_pieces();
+  }
+
+  void count_rows(std::int64_t rows) {
+    const std::lock_guard lock(mutex_);
     total_.rows += rows;
     if (progress_) progress_(total_.rows);
   }
@@ -341,7 +400,9 @@ class Executor {
       Part& part = parts_[added_];
       for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.added;
            next = part.waiting.erase(next), ++part.added) {
+        if (!next->second) continue;
         waiting_bytes_ -= next->second->bytes;
+        --waiting_;
         totals_.add(std::move(next->second));
       }
       if (part.added != part.count) return;
@@ -374,10 +435,18 @@ class Executor {
   std::size_t next_ = 0;       ///< the first part that nobody has taken
   std::mutex mutex_;
   std::atomic<std::int64_t> waiting_bytes_{0};  ///< of pieces that are not in the totals
+  std::atomic<int> waiting_{0};                 ///< such pieces
   std::atomic<bool> has_failed_{false};
   Place failed_{};
   std::exception_ptr error_;
 };
+
+/// Whether it does not matter in which order rows are added up.
+bool is_exact(const Plan& plan) {
+  return std::none_of(plan.aggregates.begin(), plan.aggregates.end(), [](const Aggregate& aggregate) {
+    return aggregate.fold == Fold::sum && aggregate.type.kind == ValueKind::real;
+  });
+}
 
 /// One for each batch, if it is known how many there are. In memory a batch takes a core 20 us where few rows are kept
 /// (Xeon), as long as a thread takes to wake, and 400 us for TPC-H Q1; from Parquet more than 2 ms.
@@ -420,6 +489,11 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups = std::move(*groups_);
   groups_.reset();
   groups.clear();
+  fold_on(batches, groups);
+  return groups;
+}
+
+void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   rows_.clear();  // of a piece that memory did not suffice for
   // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone. Only
   // kept_ stays: dense_sums_, which go by it, are exact.
@@ -431,7 +505,6 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
     add_gathered(batch, groups);
   }
   groups.settle();
-  return groups;
 }
 
 void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
@@ -503,6 +576,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
                         .workers = workers_of(table.rows(), policy.threads),
                         .batches = 1,
                         .may_drop_conditions = true,
+                        .joins_pieces = is_exact(plan),
                         .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }

@@ -13,6 +13,7 @@
 #include "query/groups.hpp"
 #include "query/plan.hpp"
 #include "query/totals.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/query.hpp"
 
@@ -32,6 +33,8 @@ class Folder {
   virtual ~Folder() = default;
   /// What the batches, which follow each other, come to.
   virtual Groups fold(std::span<const Batch> batches) = 0;
+  /// Adds batches that follow those to what they came to; where pieces may be joined.
+  virtual void fold_on(std::span<const Batch> /*batches*/, Groups& /*groups*/) { detail::no_such_value(); }
   /// What it has folded, back: its memory will do for the next ones.
   virtual void reuse(Groups&& /*groups*/) {}
   /// Adds what all pieces so far have taken.
@@ -43,6 +46,7 @@ class CpuFolder final : public Folder {
   /// The arguments outlive this.
   CpuFolder(const Plan& plan, const Kernels& kernels);
   Groups fold(std::span<const Batch> batches) override;
+  void fold_on(std::span<const Batch> batches, Groups& groups) override;
   void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
 
  private:
@@ -72,6 +76,7 @@ struct Folding {
   int workers;
   int batches;               ///< of a piece, at most
   bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
+  bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 
