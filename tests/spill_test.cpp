@@ -318,7 +318,8 @@ TEST_F(Spill, EndsWhereProgressThrows) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::interrupted);
   }
-  EXPECT_EQ(calls_at_the_end, 3);
+  EXPECT_GE(calls_at_the_end, 3);
+  EXPECT_LE(calls_at_the_end, 5);  // the other thread may be at one
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

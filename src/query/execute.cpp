@@ -225,9 +225,9 @@ class Executor {
     try {
       std::map<const Plan*, std::unique_ptr<Folder>> folders;
       const auto folder_of = [&](const Part& part) -> Folder& {
-        std::unique_ptr<Folder>& folder = folders[part.plan];
-        if (!folder) folder = folding_.make_folder(*part.plan);
-        return *folder;
+        const auto found = folders.find(part.plan);
+        if (found != folders.end()) return *found->second;
+        return *folders.emplace(part.plan, folding_.make_folder(*part.plan)).first->second;
       };
       Held held;
       Stretch own;
