@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -235,6 +236,77 @@ TEST(Groups, WithTextsThatAreLeastAndGreatest) {
       const auto& [least, greatest] = expected.at(static_cast<std::int64_t>(row[0].exact));
       ASSERT_EQ(row[1].word, least);
       ASSERT_EQ(row[2].word, greatest);
+    }
+  }
+}
+
+// Batches in which nearly every row is a group by itself: their rows are merged without having been looked for. Some stretches
+// have NULLs, which these may not have; and of some batches few rows are kept.
+TEST(Groups, OfRowsThatAreNearlyAllApart) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(11);
+  Longs key;
+  Longs y;
+  std::vector<std::int32_t> day;
+  std::vector<std::uint8_t> key_validity(kRows / 8 + 1);
+  std::vector<std::uint8_t> y_validity(kRows / 8 + 1);
+  using Key = std::tuple<std::optional<std::int64_t>, std::int64_t>;
+  struct Sums {
+    Int128 x = 0;
+    std::int64_t rows = 0;
+    std::int64_t y = 0;
+    std::int64_t y_rows = 0;
+    double f = 0;
+  };
+  std::map<Key, Sums> expected;
+  std::vector<Key> order;
+  const auto is_kept = [&](std::size_t i) { return y[i] % 10 < (i / 65'536 % 2 == 0 ? 9 : 3); };
+  for (std::size_t i = 0; i < kRows; ++i) {
+    key.push_back(random() % 12 == 0 ? static_cast<std::int64_t>(random() % 9)
+                                     : static_cast<std::int64_t>(random() >> 3));
+    day.push_back(static_cast<std::int32_t>(random() % 2));
+    y.push_back(static_cast<std::int64_t>(random() % 1000));
+    const bool has_nulls = i % 65'536 > 20'000 && i % 65'536 < 22'000;
+    const bool key_is_there = !has_nulls || random() % 3 != 0;
+    const bool y_is_there = i < kRows / 2 || !has_nulls || random() % 3 != 0;
+    if (key_is_there) key_validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+    if (y_is_there) y_validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+    if (!is_kept(i)) continue;
+    const auto [at, is_new] = expected.try_emplace(Key{key_is_there ? std::optional(key[i]) : std::nullopt, day[i]});
+    if (is_new) order.push_back(at->first);
+    Sums& sums = at->second;
+    sums.x += rows.x[i];
+    ++sums.rows;
+    sums.y += y_is_there ? y[i] : 0;
+    sums.y_rows += y_is_there ? 1 : 0;
+    sums.f += rows.f[i];
+  }
+  MemoryTable t;
+  t.add(Field{.name = "k"}, key.data(), std::ssize(key), key_validity.data()).add_dates("d", day);
+  t.add(Field{.name = "y"}, y.data(), std::ssize(y), y_validity.data());
+  t.add("x", rows.x).add("f", rows.f).add("z", y);
+  Longs limit;
+  for (std::size_t i = 0; i < kRows; ++i) limit.push_back(i / 65'536 % 2 == 0 ? 9 : 3);
+  t.add("limit_of_row", limit);
+  const Query query(
+      "SELECT k, d, SUM(x), COUNT(*), SUM(y), COUNT(y), SUM(f) FROM t WHERE z - z / 10 * 10 < limit_of_row GROUP BY k, "
+      "d",
+      t);
+  std::vector<std::uint64_t> bits;
+  for (const int threads : {1, 2, 5}) {
+    const Answer answer = query.run(par.with_threads(threads), t);
+    ASSERT_EQ(answer.rows.size(), order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::vector<Cell>& row = answer.rows[i];
+      const auto first = row[0].null ? std::nullopt : std::optional(static_cast<std::int64_t>(row[0].exact));
+      ASSERT_TRUE((Key{first, static_cast<std::int64_t>(row[1].exact)} == order[i]))
+          << threads << " threads, row " << i;
+      const Sums& sums = expected.at(order[i]);
+      ASSERT_TRUE(row[2].exact == sums.x && row[3].exact == sums.rows && row[5].exact == sums.y_rows) << i;
+      ASSERT_TRUE(sums.y_rows == 0 ? row[4].null : row[4].exact == sums.y) << i;
+      ASSERT_NEAR(row[6].real, sums.f, 1e-6 * (1 + std::abs(sums.f))) << i;
+      if (threads == 1) bits.push_back(std::bit_cast<std::uint64_t>(row[6].real));
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(row[6].real), bits[i]) << threads << " threads, row " << i;
     }
   }
 }

@@ -301,7 +301,8 @@ class Executor {
     }
     held.last = place;
     // Others wait for it to be in the totals, for which it holds.
-    if (!folding_.joins_pieces || held.groups->count() >= kMostHeld || waiting_ > kMostWaiting) release(held);
+    const bool is_full = held.groups->count() >= kMostHeld || held.groups->loose().count() > 0;
+    if (!folding_.joins_pieces || is_full || waiting_ > kMostWaiting) release(held);
   }
 
   /// Of this part; while too much waits for pieces of earlier ones, those first.
@@ -499,6 +500,7 @@ void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
+    groups.start_batch();
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }

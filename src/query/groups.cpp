@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +24,10 @@ constexpr std::int32_t kUnmet = -2;  // combinations that no row has had
 constexpr std::size_t kFirstSlots = 64;
 // How far ahead slots are asked for: a dozen loads are in flight while one is waited for.
 constexpr int kAhead = 12;
+// Rows of a batch after which it is known whether nearly each is a group by itself: with 30,000 groups and more an eighth of
+// these many has been met before. The others of the batch are then not looked for: they are where the parts are merged.
+constexpr std::int64_t kTried = 1 << 12;
+constexpr bool are_apart(std::int64_t groups, std::int64_t rows) { return groups >= rows / 8 * 7; }
 // Groups that are merged at a time: first they are found, then each aggregate is folded.
 constexpr int kAtOnce = 64;
 
@@ -55,6 +60,12 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       number_(kBlock),
       translations_(plan.keys.size()),
       many_(plan.aggregates.size()) {
+  may_be_loose_ = !plan.keys.empty() && !by_text_;
+  for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+    const Fold fold = plan.aggregates[a].fold;
+    may_be_loose_ = may_be_loose_ && !is_extreme(fold);
+    if (fold == Fold::sum) sums_.push_back(a);
+  }
   if (!plan.grouped) (void)find(nullptr, nullptr);
 }
 
@@ -71,6 +82,8 @@ void Groups::clear() {
   in_slots_ = 0;
   for (Translation& translation : translations_) translation = {};
   forget_sums();
+  loose_.clear();
+  is_loose_ = Loose::no;
   if (!plan_->grouped) (void)find(nullptr, nullptr);
 }
 
@@ -78,7 +91,7 @@ std::int64_t Groups::bytes() const {
   return static_cast<std::int64_t>(keys_.capacity() * sizeof(Int128) + key_nulls_.capacity() +
                                    states_.capacity() * sizeof(State) + hashes_.capacity() * sizeof(std::uint64_t) +
                                    slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t)) +
-         texts_.bytes();
+         texts_.bytes() + loose_.bytes();
 }
 
 // ----------------------------------------------------------------------------------------------------------- which group
@@ -369,7 +382,9 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
       if (aggregate.input) (void)evaluator.value(aggregate.input);
     }
   }
+  if (is_loose_ == Loose::yes && append_loose(evaluator, n, marks)) return;
   assign(evaluator, n, marks);
+  decide_on_loose(n, marks);
   few_are_counted_ = false;
   const bool are_many = count_ > kFewGroups;
   if (are_many) count_for_all(n);
@@ -585,6 +600,132 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
   }
 }
 
+// ------------------------------------------------------------------------------------------------------------- loose rows
+
+void Groups::start_batch() {
+  is_loose_ = may_be_loose_ ? Loose::undecided : Loose::no;
+  rows_of_batch_ = 0;
+  groups_before_ = count_;
+}
+
+void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
+  if (is_loose_ != Loose::undecided) return;
+  for (int i = 0; i < n; ++i) rows_of_batch_ += marks == nullptr || is_marked(marks, i) ? 1 : 0;
+  if (rows_of_batch_ < kTried) return;
+  is_loose_ = are_apart(count_ - groups_before_, rows_of_batch_) ? Loose::yes : Loose::no;
+}
+
+/// Whether these rows are loose now; else those before them have groups.
+bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks) {
+  const auto is_plain = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
+  bool fits = true;
+  for (const Node& key : plan_->keys) {
+    const Vector& v = evaluator.value(key);
+    fits = fits && v.form == Form::narrow && is_plain(v);
+  }
+  for (const auto& [fold, input, type] : plan_->aggregates) {
+    if (!input) continue;
+    const Vector& v = evaluator.value(input);
+    const bool is_word = v.form == Form::narrow || v.form == Form::real;
+    fits = fits && is_plain(v) && (is_word || fold == Fold::count);
+  }
+  if (!fits) {
+    settle_loose();
+    is_loose_ = Loose::no;
+    return false;
+  }
+  const auto before = static_cast<std::size_t>(loose_.count());
+  std::size_t kept = 0;
+  std::int32_t* const rows = number_.data();
+  for (int i = 0; i < n; ++i) {
+    if (marks == nullptr || is_marked(marks, i)) rows[kept++] = i;
+  }
+  const std::size_t width = plan_->keys.size();
+  loose_.resize(before + kept, width, sums_.size());
+  const Secret& by = secret();
+  std::uint64_t* const hashes = loose_.hashes.data() + before;
+  std::fill_n(hashes, kept, std::uint64_t{0});
+  for (std::size_t k = 0; k < width; ++k) {
+    const auto* const from = evaluator.value(plan_->keys[k]).as<std::int64_t>();
+    std::int64_t* const to = loose_.keys.data() + before * width + k;
+    for (std::size_t i = 0; i < kept; ++i) {
+      const std::int64_t key = from[rows[i]];
+      to[i * width] = key;
+      hashes[i] = hash_more(by, hashes[i], static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
+    }
+  }
+  for (std::size_t s = 0; s < sums_.size(); ++s) {
+    const auto* const from = evaluator.value(plan_->aggregates[sums_[s]].input).as<std::int64_t>();  // or doubles' bits
+    std::int64_t* const to = loose_.values.data() + before * sums_.size() + s;
+    for (std::size_t i = 0; i < kept; ++i) std::memcpy(to + i * sums_.size(), from + rows[i], sizeof *from);
+  }
+  return true;
+}
+
+void Groups::add_values(std::int32_t group, const std::int64_t* values) {
+  State* const states = &state(group, 0);
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++states[a].count;
+  for (const std::size_t a : sums_) {
+    if (plan_->aggregates[a].type.kind == ValueKind::real) {
+      add_real(states[a], std::bit_cast<double>(*values++));
+    } else {
+      add_up(states[a], *values++);
+    }
+  }
+}
+
+/// Slots, and of those that are taken what will be looked at next.
+void Groups::ask_for_all(const std::uint64_t* hashes, std::size_t n) const {
+  if (slots_.empty()) return;
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask]);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int32_t group = slots_[hashes[i] & mask].group;
+    if (group < 0) continue;
+    __builtin_prefetch(keys_.data() + static_cast<std::size_t>(group) * plan_->keys.size());
+    __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * plan_->aggregates.size(), 1);
+  }
+}
+
+template <class OnFresh>
+void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
+  const std::size_t width = plan_->keys.size();
+  const std::vector<std::uint8_t> nulls(width, 0);
+  std::int32_t mine[kAtOnce];
+  for (; first < end; first += kAtOnce) {
+    const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
+    const auto row = static_cast<std::size_t>(first);
+    ask_for_all(later.hashes.data() + row, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t known = count_;
+      for (std::size_t k = 0; k < width; ++k) key_[k] = later.keys[(row + i) * width + k];
+      mine[i] = find(later.hashes[row + i], key_.data(), nulls.data());
+      if (mine[i] == known) on_fresh(static_cast<std::int64_t>(row + i));
+    }
+    for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values.data() + (row + i) * sums_.size());
+  }
+}
+
+void Groups::merge(const LooseRows& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh) {
+  merge_rows(later, first, end, [&](std::int64_t row) { fresh.push_back(row); });
+}
+
+void Groups::append(const LooseRows& rows, std::int64_t first, std::int64_t end) {
+  const std::size_t width = plan_->keys.size();
+  const std::vector<std::uint8_t> nulls(width, 0);
+  for (auto row = static_cast<std::size_t>(first); row < static_cast<std::size_t>(end); ++row) {
+    for (std::size_t k = 0; k < width; ++k) key_[k] = rows.keys[row * width + k];
+    add_values(add_group(rows.hashes[row], key_.data(), nulls.data()), rows.values.data() + row * sums_.size());
+  }
+}
+
+/// Loose rows go into groups, which have the order of their first rows as ever.
+void Groups::settle_loose() {
+  settle();
+  const LooseRows rows = std::exchange(loose_, {});
+  merge_rows(rows, 0, rows.count(), [](std::int64_t) {});
+}
+
 // ------------------------------------------------------------------------------------------------------- groups of others
 
 /// The entry here of a text there.
@@ -689,6 +830,7 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
 
 void Groups::merge(const Groups& later) {
   merge_range(later, 0, later.count_, [](std::int64_t) {});
+  merge_rows(later.loose_, 0, later.loose_.count(), [](std::int64_t) {});
 }
 
 void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh) {

@@ -35,6 +35,32 @@ class State {
 };
 static_assert(sizeof(State) == 32);
 
+/// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for.
+struct LooseRows {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::int64_t> keys;    ///< of each row all, none of them NULL
+  std::vector<std::int64_t> values;  ///< of each row what the sums get, in their order; of floats the bits
+  std::vector<std::int32_t>
+      order;  ///< of rows that have been put in order: where they come among the piece's groups and rows
+
+  [[nodiscard]] std::int64_t count() const { return std::ssize(hashes); }
+  [[nodiscard]] std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof(std::int64_t) * (hashes.capacity() + keys.capacity() + values.capacity()) +
+                                     sizeof(std::int32_t) * order.capacity());
+  }
+  void clear() {
+    hashes.clear();
+    keys.clear();
+    values.clear();
+    order.clear();
+  }
+  void resize(std::size_t rows, std::size_t width, std::size_t sums) {
+    hashes.resize(rows);
+    keys.resize(rows * width);
+    values.resize(rows * sums);
+  }
+};
+
 /// Groups have numbers of 32 bits.
 inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
 
@@ -47,6 +73,8 @@ class Groups {
   /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
   void take_in_order(Groups& from, std::span<const std::int32_t> order);
 
+  /// Before the first block of each batch.
+  void start_batch();
   /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
   /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
   void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
@@ -56,8 +84,16 @@ class Groups {
   void add(std::size_t aggregate, std::int64_t sum, int rows);
   /// Groups of rows that come later. Throws Error out_of_memory, overflow (of a count of rows).
   void merge(const Groups& later);
-  /// The same of those from `first` on up to `end`. Appends to `fresh` the numbers of those that are new here.
+  /// The same of those from `first` on up to `end`, without loose rows. Appends to `fresh` the numbers of those that are new
+  /// here.
   void merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
+  void merge(const LooseRows& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
+  /// A group for each of these rows, which are not found: to be merged by others.
+  void append(const LooseRows& rows, std::int64_t first, std::int64_t end);
+  /// Rows that come after those of the groups; who takes them clears them.
+  [[nodiscard]] LooseRows& loose() { return loose_; }
+  [[nodiscard]] const LooseRows& loose() const { return loose_; }
+  [[nodiscard]] std::size_t sums() const { return sums_.size(); }
   /// A group of one of several Groups.
   struct Place {
     std::int32_t part;
@@ -134,6 +170,13 @@ class Groups {
   std::int32_t entry_of(const TextTable& others, Int128 entry);
   const Int128* key_of(const Groups& others, std::int64_t group);
   template <class OnFresh>
+  void merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
+  void ask_for_all(const std::uint64_t* hashes, std::size_t n) const;
+  void add_values(std::int32_t group, const std::int64_t* values);
+  bool append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks);
+  void decide_on_loose(int n, const std::uint64_t* marks);
+  void settle_loose();
+  template <class OnFresh>
   void merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
   void merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
                     std::span<const std::int32_t> mine);
@@ -188,10 +231,17 @@ class Groups {
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
   std::vector<std::int32_t>
-      by_number_;               ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
-  std::int64_t least_ = 0;      ///< the value that has number 0
-  Values met_{};                ///< of keys that had a place there
-  bool all_by_number_ = false;  ///< there is no group that by_number_ does not have
+      by_number_;                  ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
+  std::int64_t least_ = 0;         ///< the value that has number 0
+  Values met_{};                   ///< of keys that had a place there
+  bool all_by_number_ = false;     ///< there is no group that by_number_ does not have
+  std::vector<std::size_t> sums_;  ///< the aggregates that are sums
+  bool may_be_loose_;              ///< by what is asked for
+  enum class Loose : std::uint8_t { undecided, no, yes };
+  Loose is_loose_ = Loose::no;      ///< of this batch
+  std::int64_t rows_of_batch_ = 0;  ///< so far
+  std::int64_t groups_before_ = 0;  ///< the batch
+  LooseRows loose_;
   // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
   std::vector<std::int32_t> rows_;
   std::vector<Many> many_;  ///< by aggregate

@@ -59,7 +59,7 @@ Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes
 }
 
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
-  if (groups.count() >= kMany) return divided(groups);
+  if (groups.count() >= kMany || groups.loose().count() > 0) return divided(groups);
   return std::make_unique<Piece>(std::exchange(groups, Groups(plan_, kernels_)));
 }
 
@@ -86,11 +86,45 @@ std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
   piece->order.resize(static_cast<std::size_t>(count));
   auto next = begin;
   for (std::int32_t g = 0; g < count; ++g) piece->order[static_cast<std::size_t>(next[part(g)]++)] = g;
+  divide_rows(groups, *piece);
   piece->groups.take_in_order(groups, piece->order);
   piece->is_divided = true;
   piece->bytes = piece->groups.bytes() + std::ssize(piece->order) * std::int64_t{sizeof(std::int32_t)};
   piece_bytes_ += piece->bytes;
   return piece;
+}
+
+void Totals::divide_rows(Groups& groups, Piece& piece) const {
+  const LooseRows& rows = groups.loose();
+  LooseRows& to = piece.groups.loose();
+  const auto count = static_cast<std::size_t>(rows.count());
+  const std::size_t width = plan_.keys.size();
+  const std::size_t sums = groups.sums();
+  auto& begin = piece.row_begin;
+  for (const std::uint64_t hash : rows.hashes) ++begin[static_cast<std::size_t>(part_of(hash)) + 1];
+  for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
+  to.resize(count, width, sums);
+  to.order.resize(count);
+  // Of each row where it goes; then an array at a time, so that there are no more places than 64 at which something is written.
+  std::vector<std::int32_t> place(count);
+  auto next = begin;
+  for (std::size_t row = 0; row < count; ++row) {
+    place[row] = next[static_cast<std::size_t>(part_of(rows.hashes[row]))]++;
+    to.order[static_cast<std::size_t>(place[row])] =
+        static_cast<std::int32_t>(groups.count() + static_cast<std::int64_t>(row));  // after all groups
+  }
+  const auto put = [&]<class T>(const std::vector<T>& from, std::vector<T>& into, std::size_t each) {
+    const T* const source = from.data();
+    T* const target = into.data();
+    for (std::size_t row = 0; row < count; ++row) {
+      T* const at = target + static_cast<std::size_t>(place[row]) * each;
+      for (std::size_t i = 0; i < each; ++i) at[i] = source[row * each + i];
+    }
+  };
+  put(rows.hashes, to.hashes, 1);
+  put(rows.keys, to.keys, width);
+  put(rows.values, to.values, sums);
+  groups.loose().clear();
 }
 
 void Totals::add(std::unique_ptr<Piece> piece) {
@@ -202,7 +236,27 @@ void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece
     part.groups->merge(piece.groups, begin, end, fresh);
     for (const std::int64_t group : fresh) part.first.push_back(place_of(group));
   }
+  if (piece.groups.loose().count() > 0) merge_rows(part, number, which, piece);
   count_memory(part);
+}
+
+void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& piece) {
+  const std::int64_t begin = piece.row_begin[static_cast<std::size_t>(number)];
+  const std::int64_t end = piece.row_begin[static_cast<std::size_t>(number) + 1];
+  const LooseRows& rows = piece.groups.loose();
+  const auto place_of = [&](std::int64_t row) { return place(which, rows.order[static_cast<std::size_t>(row)]); };
+  std::vector<std::int64_t> fresh;
+  if (part.writer == nullptr) {
+    part.groups->merge(rows, begin, end, fresh);
+    for (const std::int64_t row : fresh) part.first.push_back(place_of(row));
+    return;
+  }
+  Groups apart(plan_, kernels_);
+  apart.append(rows, begin, end);
+  std::vector<std::uint64_t> first;
+  first.reserve(static_cast<std::size_t>(end - begin));
+  for (std::int64_t row = begin; row < end; ++row) first.push_back(place_of(row));
+  write(*part.writer, apart, 0, apart.count(), first.data(), buffer_bytes());
 }
 
 void Totals::count_memory(Part& part) {

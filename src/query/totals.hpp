@@ -38,11 +38,12 @@ class Totals {
     explicit Piece(Groups from) : groups(std::move(from)) {}
 
     Groups groups;
-    std::vector<std::int32_t> order;                  ///< of each group its place in the order of first rows
-    std::array<std::int32_t, kParts + 1> begin = {};  ///< where each part begins
-    std::atomic<int> left{kParts};                    ///< parts that have not merged it
-    bool is_divided = false;                          ///< else its groups have the order of their first rows
-    std::int64_t bytes = 0;                           ///< of memory, where it is divided
+    std::vector<std::int32_t> order;                      ///< of each group its place in the order of first rows
+    std::array<std::int32_t, kParts + 1> begin = {};      ///< where each part begins
+    std::array<std::int32_t, kParts + 1> row_begin = {};  ///< and of the groups' loose rows
+    std::atomic<int> left{kParts};                        ///< parts that have not merged it
+    bool is_divided = false;                              ///< else its groups have the order of their first rows
+    std::int64_t bytes = 0;                               ///< of memory, where it is divided
   };
   /// Of what a thread has folded; where these are many groups their memory is left to it, and nothing of worth in it.
   [[nodiscard]] std::unique_ptr<Piece> piece_of(Groups& groups);
@@ -114,10 +115,12 @@ class Totals {
   static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
 
   std::unique_ptr<Piece> divided(Groups& groups);
+  void divide_rows(Groups& groups, Piece& piece) const;
   void begin_parts();
   void require_known_memory();
   void merge(int number);
   void merge(Part& part, int number, std::size_t which, const Piece& piece);
+  void merge_rows(Part& part, int number, std::size_t which, const Piece& piece);
   void count_memory(Part& part);
   void refuse_memory() const;
   void order_piece(std::size_t piece, std::span<Groups::Place> places) const;
