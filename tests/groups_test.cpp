@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/hash.hpp"
 #include "patterns.hpp"
 #include "query/bind.hpp"
-#include "query/hash.hpp"
 #include "query/sql.hpp"
 #include "query/text_table.hpp"
 #include "query/totals.hpp"
@@ -416,15 +416,15 @@ TEST(TextTable, KeepsTextsOfOneHashApart) {
 }
 
 TEST(Hash, DependsOnEveryByteAndOnTheLength) {
-  const query::Secret& by = query::secret();
+  const Secret& by = secret();
   const std::string text(40, 'q');
   for (std::size_t length = 0; length < text.size(); ++length) {
     const std::string_view whole = std::string_view(text).substr(0, length);
-    EXPECT_NE(query::hash_of(by, whole), query::hash_of(by, std::string(whole) + '\0'));
+    EXPECT_NE(hash_of(by, whole), hash_of(by, std::string(whole) + '\0'));
     for (std::size_t i = 0; i < length; ++i) {
       std::string other(whole);
       other[i] = 'r';
-      EXPECT_NE(query::hash_of(by, whole), query::hash_of(by, other)) << length << " " << i;
+      EXPECT_NE(hash_of(by, whole), hash_of(by, other)) << length << " " << i;
     }
   }
 }

@@ -27,6 +27,9 @@ extern const Problem kProblem;
 namespace by_key {
 extern const Problem kProblem;
 }
+namespace grouping {
+extern const Problem kProblem;
+}
 namespace list_sorting {
 extern const Problem kProblem;
 }
@@ -57,11 +60,11 @@ extern const Problem kProblem;
 
 namespace {
 
-constexpr const Problem* kProblems[] = {&scan::kProblem,         &reduction::kProblem,      &ragged::kProblem,
-                                        &segmented::kProblem,    &segmented_scan::kProblem, &by_key::kProblem,
-                                        &list_sorting::kProblem, &selection::kProblem,      &partitioning::kProblem,
-                                        &taking::kProblem,       &packing::kProblem,        &positions::kProblem,
-                                        &combining::kProblem,    &aggregate::kProblem,      &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {
+    &scan::kProblem,           &reduction::kProblem,    &ragged::kProblem,    &segmented::kProblem,
+    &segmented_scan::kProblem, &by_key::kProblem,       &grouping::kProblem,  &list_sorting::kProblem,
+    &selection::kProblem,      &partitioning::kProblem, &taking::kProblem,    &packing::kProblem,
+    &positions::kProblem,      &combining::kProblem,    &aggregate::kProblem, &subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

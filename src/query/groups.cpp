@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "cpu/parallel.hpp"
-#include "query/hash.hpp"
 
 namespace upsweep::query {
 namespace {

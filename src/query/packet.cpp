@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "query/hash.hpp"
+#include "core/hash.hpp"
 
 namespace upsweep::query {
 namespace {

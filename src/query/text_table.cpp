@@ -6,9 +6,8 @@
 #include <bit>
 #include <iterator>
 #include <limits>
-#include <random>
 
-#include "query/hash.hpp"
+#include "core/hash.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
@@ -18,18 +17,7 @@ constexpr std::size_t kFirstSlots = 64;
 constexpr std::size_t kLeastChunk = 1 << 12;
 constexpr std::size_t kLargestChunk = 1 << 20;
 
-Secret random_secret() {
-  std::random_device device;
-  const auto word = [&] { return (std::uint64_t{device()} << 32) | device(); };
-  return {word(), word() | 1};
-}
-
 }  // namespace
-
-const Secret& secret() {
-  static const Secret kSecret = random_secret();
-  return kSecret;
-}
 
 std::int32_t TextTable::entry(std::string_view text) { return entry(text, hash_of(secret(), text)); }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/hash.hpp: hashes of keys, by a secret of the process: nobody can make keys that all have one hash.
+// core/hash.hpp: hashes of keys, by a secret of the process: nobody can make keys that all have one hash.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
-namespace upsweep::query {
+namespace upsweep {
 
 /// Random, and the same for the whole process. No answer depends on it.
 struct Secret {
@@ -39,4 +39,4 @@ inline std::uint64_t hash_of(const Secret& by, std::string_view text) {
   return hash_more(by, all, word, 1);
 }
 
-}  // namespace upsweep::query
+}  // namespace upsweep

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/group.hpp: folds the values of equal keys, wherever these stand: GROUP BY.
+//
+//   keys      7    2    7    5    2    7
+//   values    a    b    c    d    e    f
+//   group_by  7 2 5,    a⊕c⊕f  b⊕e  d        and where counts are asked for 3 2 1
+//
+// Groups    come in the order of their first rows, on every rung, count of threads and device. There may be as many as fit memory.
+// Rungs     those of the ladder group. Grouped::groups is how many groups there are.
+// Shapes    n keys and n values; outputs have room for the groups, or more. n is always enough.
+// Types     keys are integers, and equal where their bits are. Values are of the ten types of types.hpp, results of the same type;
+//           sums of integers also of the 64 bits of their sign.
+// Operators those of operators.hpp. A group's fold begins with its first value; min, max and their like are exact.
+// Sums      of floats: cpu.serial, cpu.partitioned and cpu.sorted add up a group's values in the order of the rows. So does what the
+//           API runs up to 65536 rows. Of more it adds up, tile after tile of so many rows, what a tile's table has of the group
+//           and then the tile's other values in order; which is which depends on the keys alone. Then the bits are the same for any
+//           number of threads, alignment and instruction set. On a GPU: the same on every run, but not with cuda.hash, cuda.shared,
+//           cuda.partitioned and cuda.cub, which are run where they are asked for by name.
+// Overflow  with Overflow::checked a sum of integers that does not fit is an error; sums are exact, so that only the last one
+//           counts, whatever the order.
+// Errors    Error: unequal_lengths (keys and values; too little room for the groups), overflow with index() the first group that
+//           has a sum that does not fit, unknown_rung, unsupported, out_of_memory. Then outputs are unspecified; where room was
+//           too little, they are as they were.
+// In place  outputs must not overlap inputs or one another.
+// Hashes    are keyed by a random secret of the process: nobody can make keys that are slow. No result depends on it.
+// Memory    up to twice that of keys and values where there are many groups, else next to none.
+// On a GPU  with a gpu::Policy and device memory, by pointers and lengths. All calls wait, as nobody knows before how many groups
+//           there are. Memory comes from the policy's memory resource, not from its workspace: two to three times that of keys and
+//           values.
+// Source    SQL's GROUP BY; pandas' DataFrame.groupby.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+
+#include "upsweep/detail/group_call.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/policy.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+
+namespace detail {
+
+/// Results have the type of the values, or sums of integers the 64 bits of their sign.
+template <class In, class Out, class Op>
+concept GroupsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom &&
+                         (std::same_as<In, Out> ||
+                          (kCompiledOperator<In, Out, Op> == Operator::add && std::integral<In> && std::integral<Out> &&
+                           sizeof(Out) == 8 && std::is_signed_v<In> == std::is_signed_v<Out>));
+
+template <class T>
+concept GroupKey = std::integral<T> && type_of<T>() != Type::custom;
+
+template <class Key, class In, class Out, class Op>
+GroupCall group_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, std::int64_t keys_room, Out* out,
+                     std::int64_t room, const Op&) {
+  return {.keys = keys,
+          .key_type = type_of<Key>(),
+          .in = values,
+          .n = n,
+          .in_type = type_of<In>(),
+          .out_type = type_of<Out>(),
+          .op = kCompiledOperator<In, Out, Op>,
+          .out_keys = out_keys,
+          .out = out,
+          .keys_room = keys_room,
+          .room = room};
+}
+
+}  // namespace detail
+
+/// out_keys[g], out[g] = the key of group g, the fold of its values: `group_by(par, keys, values, out_keys, out, max)`.
+template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
+          class Op = Add>
+  requires detail::GroupKey<detail::ElementOf<Keys>> &&
+           std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>> &&
+           detail::GroupsCompiled<detail::ElementOf<Values>, detail::ElementOf<Out>, Op>
+Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
+                 Op op = {}) {
+  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
+  return detail::run_group(policy,
+                           detail::group_call(std::ranges::data(keys), std::ranges::data(values), std::ssize(keys),
+                                              std::ranges::data(out_keys), std::ssize(out_keys), std::ranges::data(out),
+                                              std::ssize(out), op));
+}
+
+/// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
+template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
+          detail::OutputArray Counts, class Op = Add>
+  requires detail::GroupKey<detail::ElementOf<Keys>> &&
+           std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>> &&
+           std::same_as<detail::ElementOf<Counts>, std::int64_t> &&
+           detail::GroupsCompiled<detail::ElementOf<Values>, detail::ElementOf<Out>, Op>
+Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
+                 Counts&& counts, Op op = {}) {
+  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
+  auto call = detail::group_call(std::ranges::data(keys), std::ranges::data(values), std::ssize(keys),
+                                 std::ranges::data(out_keys), std::ssize(out_keys), std::ranges::data(out),
+                                 std::ssize(out), op);
+  call.out_counts = std::ranges::data(counts);
+  call.counts_room = std::ssize(counts);
+  return detail::run_group(policy, call);
+}
+
+// ------------------------------------------------------------------------------------------------------------ on a GPU
+// The same with a gpu::Policy and device memory: see gpu.hpp. Waits for the stream.
+
+/// out_keys[g], out[g] = the key of group g, the fold of its values, of n keys and values; `room` of both outputs.
+template <detail::GroupKey Key, class In, class Out, class Op = Add>
+  requires detail::GroupsCompiled<In, Out, Op>
+Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
+                 std::int64_t room, Op op = {}) {
+  return detail::run_group(policy, detail::group_call(keys, values, n, out_keys, room, out, room, op));
+}
+
+/// The same, and counts[g] = how many rows group g has, for which there is as much room.
+template <detail::GroupKey Key, class In, class Out, class Op = Add>
+  requires detail::GroupsCompiled<In, Out, Op>
+Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
+                 std::int64_t* counts, std::int64_t room, Op op = {}) {
+  auto call = detail::group_call(keys, values, n, out_keys, room, out, room, op);
+  call.out_counts = counts;
+  call.counts_room = room;
+  return detail::run_group(policy, call);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/group_rungs_test.cpp: every rung of the group ladder against its reference: patterns and types of keys, types of values,
+// operators, counts, threads and the bits of float sums, overflow, room, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "failure.hpp"
+#include "group/reference.hpp"
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "upsweep/group.hpp"
+
+namespace upsweep {
+namespace {
+
+using grouping::ExpectedGroups;
+using tests::code_of;
+using tests::failure_of;
+using tests::Guarded;
+using tests::kSanitized;
+
+/// Every rung with several counts of threads, and what the API runs.
+std::vector<Policy> policies() {
+  std::vector<Policy> all{par};
+  for (const RungInfo& rung : tests::cpu_rungs("group")) {
+    for (const int threads : {1, 2, 3, 7}) {
+      if (threads > 1 && rung.threads == Threads::one) continue;
+      all.push_back(par.with_rung(rung.id).with_threads(threads));
+    }
+  }
+  return all;
+}
+
+std::string describe(const Policy& policy) {
+  return std::string(policy.rung) + " threads " + std::to_string(policy.threads);
+}
+
+/// Those that add a group's floats up in the order of the rows.
+bool is_in_order(std::string_view rung) {
+  return rung == "cpu.serial" || rung == "cpu.partitioned" || rung == "cpu.sorted";
+}
+
+/// What a call on some policy leaves, between guards.
+template <class Key, class Out>
+struct Outputs {
+  explicit Outputs(std::int64_t room) : keys(room, 1), folds(room, 3), counts(room, 1) {}
+
+  Guarded<Key> keys;
+  Guarded<Out> folds;
+  Guarded<std::int64_t> counts;
+  [[nodiscard]] bool intact() const { return keys.intact() && folds.intact() && counts.intact(); }
+};
+
+template <class Key, class In, class Out, class Op>
+void check(const std::vector<Key>& keys, const std::vector<In>& values, std::type_identity<Out>, Op op) {
+  const ExpectedGroups<Key> expected(keys.data(), std::ssize(keys));
+  const auto folds = grouping::expected_folds<Out>(expected, values.data(), op);
+  const std::int64_t groups = std::ssize(expected.keys);
+  const bool rounds = std::is_floating_point_v<Out> && std::is_same_v<Op, Add>;
+  std::map<std::string_view, std::vector<Out>> bits;  // of each rung, which has them with any threads
+  for (const Policy& policy : policies()) {
+    SCOPED_TRACE(describe(policy));
+    Outputs<Key, Out> with(groups);
+    Outputs<Key, Out> without(groups);
+    Grouped result{};
+    try {
+      result = group_by(policy, keys, values, with.keys.span(), with.folds.span(), with.counts.span(), op);
+      EXPECT_EQ(group_by(policy, keys, values, without.keys.span(), without.folds.span(), op).groups, groups);
+    } catch (const Error& error) {  // keys that are too far apart
+      EXPECT_TRUE(error.code() == Code::unsupported && policy.rung == "cpu.direct") << error.what();
+      continue;
+    }
+    EXPECT_EQ(result.groups, groups);
+    EXPECT_EQ(result.rung, policy.rung.empty() ? "cpu.adaptive" : policy.rung);
+    EXPECT_TRUE(with.intact() && without.intact());
+    const auto all = with.folds.span();
+    if (!rounds || is_in_order(result.rung)) {
+      EXPECT_EQ(first_wrong_group(expected, folds, with.keys.data(), with.folds.data(), with.counts.data()), kNoIndex);
+    } else if constexpr (std::is_floating_point_v<Out>) {
+      EXPECT_EQ(first_far_sum(expected, values.data(), with.keys.data(), with.folds.data(), with.counts.data()),
+                kNoIndex);
+    }
+    const auto [first, is_new] = bits.try_emplace(result.rung, all.begin(), all.end());
+    const std::vector<Out> uncounted(without.folds.span().begin(), without.folds.span().end());
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), first->second.begin(), grouping::same_bits<Out>));
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), uncounted.begin(), grouping::same_bits<Out>)) << "without counts";
+    EXPECT_TRUE(std::equal(expected.keys.begin(), expected.keys.end(), without.keys.data())) << "without counts";
+  }
+}
+
+enum class Keys : std::uint8_t {
+  random,
+  equal,
+  distinct,
+  extremes,    // the least and the greatest
+  high_bits,   // differ there alone
+  dense,       // few, near one another
+  sorted,      // each several times
+  descending,  // each several times
+  few,         // scattered
+  more,        // than a piece's table has
+  hot,         // half of the rows have one key, the others one each
+  widening,    // dense at first, then anything
+};
+constexpr Keys kAllKeys[] = {Keys::random, Keys::equal,      Keys::distinct, Keys::extremes, Keys::high_bits, Keys::dense,
+                             Keys::sorted, Keys::descending, Keys::few,      Keys::more,     Keys::hot,       Keys::widening};
+
+template <class Key>
+std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
+  using Limits = std::numeric_limits<Key>;
+  constexpr int kBits = 8 * sizeof(Key);
+  std::mt19937_64 random(7);
+  const auto spread = [](std::uint64_t k) { return static_cast<Key>(k * 0x9E3779B97F4A7C15U >> (64 - kBits)); };
+  std::vector<Key> keys(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::uint64_t r = random();
+    switch (pattern) {
+      case Keys::random:
+        keys[i] = static_cast<Key>(r);
+        break;
+      case Keys::equal:
+        keys[i] = static_cast<Key>(-5);
+        break;
+      case Keys::distinct:
+        keys[i] = static_cast<Key>(static_cast<std::uint64_t>(i) * 0x9E3779B1U);
+        break;
+      case Keys::extremes:
+        keys[i] = r % 3 == 0 ? Limits::min() : r % 3 == 1 ? Limits::max() : Key{0};
+        break;
+      case Keys::high_bits:
+        keys[i] = static_cast<Key>(r << (kBits - 4));
+        break;
+      case Keys::dense:
+        keys[i] = static_cast<Key>(static_cast<int>(r % 100) - 50);
+        break;
+      case Keys::sorted:
+        keys[i] = static_cast<Key>(i / 5);
+        break;
+      case Keys::descending:
+        keys[i] = static_cast<Key>((keys.size() - i) / 7);
+        break;
+      case Keys::few:
+        keys[i] = spread(r % 100);
+        break;
+      case Keys::more:
+        keys[i] = spread(r % 9000);
+        break;
+      case Keys::hot:
+        keys[i] = r % 2 == 0 ? Key{3} : static_cast<Key>(i);
+        break;
+      case Keys::widening:
+        keys[i] = static_cast<Key>(i < 3000 ? r % 50 : r);
+        break;
+    }
+  }
+  return keys;
+}
+
+/// Floats are fractions, of which another order of additions has other sums.
+template <class T>
+std::vector<T> values_of(std::int64_t n) {
+  if constexpr (std::is_floating_point_v<T>) return tests::rounded<T>(n, 3);
+  if constexpr (std::is_integral_v<T>) return tests::make<T>(tests::Pattern::random, n);
+}
+
+/// Around blocks, pieces and stretches.
+std::vector<std::int64_t> sizes() {
+  if (kSanitized) return {0, 1, 1025, 66'000};
+  return {0, 1, 1023, 1024, 1025, 65'535, 65'536, 65'537, 300'007};
+}
+
+template <class T>
+class GroupRungs : public testing::Test {};
+TYPED_TEST_SUITE(GroupRungs, tests::ElementTypes);
+
+TYPED_TEST(GroupRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    for (const Keys pattern : kAllKeys) {
+      for (const std::int64_t n : sizes()) {
+        if (n % 65'536 != 1 && !std::is_same_v<TypeParam, std::int64_t>) continue;  // keys of all types do the same
+        SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " n " + std::to_string(n));
+        check(keys_of<TypeParam>(pattern, n), values_of<double>(n), std::type_identity<double>{}, add);
+        if (this->HasFailure()) return;
+      }
+    }
+  }
+}
+
+TYPED_TEST(GroupRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
+  using T = TypeParam;
+  for (const Keys pattern : {Keys::few, Keys::hot, Keys::dense}) {
+    const std::int64_t n = kSanitized ? 5'000 : 66'000;
+    const auto keys = keys_of<std::int32_t>(pattern, n);
+    for_each_operator<T>([&]<class Op>(Op op) {
+      SCOPED_TRACE(Op::kName);
+      auto values = values_of<T>(n);
+      if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Mul>) {  // exact in any order
+        for (T& value : values) value = value < 0 ? T{-1} : T{1};
+      }
+      check(keys, values, std::type_identity<T>{}, op);
+    });
+    if constexpr (std::is_integral_v<T>) {
+      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      check(keys, values_of<T>(n), std::type_identity<Wide>{}, add);
+    }
+    if (this->HasFailure()) return;
+  }
+}
+
+TEST(GroupRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> values(70'000, 1.0);
+  for (std::size_t i = 0; i < values.size(); i += 7) values[i] = i % 3 == 0 ? nan : i % 2 == 0 ? 0.0 : -0.0;
+  const auto keys = keys_of<std::int64_t>(Keys::more, std::ssize(values));
+  check(keys, values, std::type_identity<double>{}, min);
+  check(keys, values, std::type_identity<double>{}, max);
+  std::vector<double> zeros(values.size(), -0.0);
+  check(keys, zeros, std::type_identity<double>{}, add);
+}
+
+TEST(GroupRungs, NameTheFirstGroupThatOverflows) {
+  const std::int64_t n = kSanitized ? 67'000 : 140'000;
+  const auto keys = keys_of<std::int64_t>(Keys::hot, n);
+  const ExpectedGroups<std::int64_t> expected(keys.data(), n);
+  const std::int64_t groups = std::ssize(expected.keys);
+  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{1}, groups / 2, groups - 1}) {
+    std::vector<std::int32_t> values(keys.size(), 0);
+    for (const std::int64_t one : {bad, groups - 1}) {
+      const auto first = std::find(expected.number.begin(), expected.number.end(), static_cast<std::uint32_t>(one));
+      values[static_cast<std::size_t>(first - expected.number.begin())] = std::numeric_limits<std::int32_t>::min();
+    }
+    std::vector<std::int64_t> out_keys(expected.keys.size());
+    std::vector<std::int32_t> out(expected.keys.size());
+    std::vector<std::int64_t> wide(expected.keys.size());
+    for (Policy policy : policies()) {
+      SCOPED_TRACE(describe(policy) + " group " + std::to_string(bad));
+      policy = policy.with_overflow(Overflow::checked);
+      EXPECT_EQ(code_of([&] { group_by(policy, keys, values, out_keys, out); }), Code::ok) << "it just fits";
+      // Of each of the two one row more, with which its sum does not fit.
+      auto more_keys = keys;
+      auto more_values = values;
+      for (const std::int64_t one : {bad, groups - 1}) {
+        more_keys.push_back(expected.keys[static_cast<std::size_t>(one)]);
+        more_values.push_back(-1);
+      }
+      const tests::Failure first{Code::overflow, bad};
+      EXPECT_EQ(failure_of([&] { group_by(policy, more_keys, more_values, out_keys, out); }), first);
+      EXPECT_EQ(code_of([&] { group_by(policy, more_keys, more_values, out_keys, wide); }), Code::ok);
+      EXPECT_EQ(code_of([&] { group_by(policy.with_overflow(Overflow::wrap), more_keys, more_values, out_keys, out); }),
+                Code::ok);
+      more_keys.push_back(expected.keys[static_cast<std::size_t>(bad)]);
+      more_values.push_back(1);
+      if (bad == groups - 1) more_values.back() = 2;
+      EXPECT_EQ(failure_of([&] { group_by(policy, more_keys, more_values, out_keys, out); }),
+                (bad == groups - 1 ? tests::Failure{} : tests::Failure{Code::overflow, groups - 1}))
+          << "a sum that fits in the end";
+    }
+  }
+}
+
+TEST(GroupRungs, SaysWhichKeyOverflows) {
+  const std::vector<std::int16_t> keys{5, -7, -7};
+  const std::vector<std::int8_t> values{1, 100, 28};
+  std::vector<std::int16_t> out_keys(2);
+  std::vector<std::int8_t> out(2);
+  try {
+    group_by(par.with_overflow(Overflow::checked), keys, values, out_keys, out);
+    ADD_FAILURE() << "128 is an int8";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the sum of group 1, of key -7, does not fit int8"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(GroupRungs, WriteNothingWhereThereIsTooLittleRoom) {
+  const std::int64_t n = 70'000;
+  const auto keys = keys_of<std::int32_t>(Keys::sorted, n);
+  const std::vector<float> values(keys.size(), 1);
+  const std::int64_t groups = n / 5;
+  const std::vector<std::int32_t> poison(static_cast<std::size_t>(groups), -1);
+  for (const Policy& policy : policies()) {
+    for (const std::int64_t room : {std::int64_t{0}, std::int64_t{1}, groups - 1}) {
+      SCOPED_TRACE(describe(policy) + " room " + std::to_string(room));
+      Guarded<std::int32_t> few_keys(room, 1);
+      Guarded<float> few(room, 1);
+      Guarded<std::int64_t> few_counts(room, 1);
+      std::vector<std::int32_t> out_keys = poison;
+      std::vector<float> out(poison.size(), 7);
+      std::vector<std::int64_t> counts(poison.size(), 7);
+      const auto is_refused = [&](auto&& to_keys, auto&& to, auto&& to_counts) {
+        EXPECT_EQ(code_of([&] { group_by(policy, keys, values, to_keys, to, to_counts); }), Code::unequal_lengths);
+      };
+      is_refused(few_keys.span(), out, counts);
+      is_refused(out_keys, few.span(), counts);
+      is_refused(out_keys, out, few_counts.span());
+      EXPECT_TRUE(few_keys.intact() && few.intact() && few_counts.intact());
+      EXPECT_EQ(out_keys, poison);
+      EXPECT_EQ(out, std::vector<float>(poison.size(), 7));
+    }
+  }
+  std::vector<std::int32_t> all(poison.size());
+  std::vector<float> one(1);
+  try {
+    group_by(par, keys, values, all, one);
+    ADD_FAILURE() << "a room of one was enough";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("there are 14000 groups: values for 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(GroupApi, RunsTheTopRungOrTheOneThatIsNamed) {
+  const std::vector<int> keys{4, 2, 4};
+  const std::vector<double> values{1, 2, 3};
+  std::vector<int> out_keys(2);
+  std::vector<double> out(2);
+  std::vector<std::int64_t> counts(2);
+  for (const auto& rung : tests::cpu_rungs("group")) {
+    EXPECT_EQ(group_by(par.with_rung(rung.id), keys, values, out_keys, out, counts).rung, rung.id);
+    EXPECT_EQ(out_keys, (std::vector<int>{4, 2}));
+    EXPECT_EQ(out, (std::vector<double>{4, 2}));
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{2, 1}));
+  }
+  EXPECT_EQ(group_by(par, keys, values, out_keys, out, max).rung, "cpu.adaptive");
+  EXPECT_EQ(out, (std::vector<double>{3, 2}));
+  const auto group = [&](const Policy& policy) {
+    return code_of([&] { group_by(policy, keys, values, out_keys, out); });
+  };
+  EXPECT_EQ(group(par.with_rung("cpu.runs")), Code::unknown_rung) << "a rung of another ladder";
+  EXPECT_EQ(group(par.with_rung("cuda.sort")), Code::unsupported);
+  EXPECT_EQ(group(par.with_threads(-1)), Code::invalid_argument);
+}
+
+TEST(GroupApi, SaysWhatIsWrong) {
+  std::vector<int> keys{1, 1, 2};
+  const std::vector<int> values{1, 2, 3};
+  std::vector<int> two(2);
+  std::vector<int> other(2);
+  EXPECT_EQ(code_of([&] { group_by(par, keys, values, two, two); }), Code::invalid_argument) << "outputs are one";
+  EXPECT_EQ(code_of([&] { group_by(par, keys, values, keys, two); }), Code::invalid_argument) << "the output is the keys";
+  EXPECT_EQ(code_of([&] { group_by(par, two, values, other, two); }), Code::unequal_lengths);
+  const std::vector<std::int64_t> far{0, std::int64_t{1} << 40};
+  std::vector<std::int64_t> out_keys(2);
+  try {
+    group_by(par.with_rung("cpu.direct"), far, two, out_keys, other);
+    ADD_FAILURE() << "keys are far apart";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unsupported);
+    EXPECT_NE(std::string(error.what()).find("more than four times"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace upsweep
