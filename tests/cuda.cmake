@@ -6,6 +6,7 @@ upsweep_test(cuda_reduce TIMEOUT 900 SOURCES cuda_reduce_test.cpp LIBS CUDA::cud
 upsweep_test(cuda_ragged TIMEOUT 900 SOURCES cuda_ragged_test.cpp LIBS CUDA::cudart_static nlohmann_json::nlohmann_json)
 upsweep_test(cuda_segmented TIMEOUT 900 SOURCES cuda_segmented_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_by_key TIMEOUT 900 SOURCES cuda_by_key_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_group TIMEOUT 900 SOURCES cuda_group_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_scan TIMEOUT 900 SOURCES cuda_segmented_scan_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_sort TIMEOUT 900 SOURCES cuda_segmented_sort_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_aggregate TIMEOUT 900 SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
@@ -34,5 +35,5 @@ upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp
 upsweep_test(cuda_large_lists LABELS large TIMEOUT 3600 SOURCES cuda_large_lists_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
-  cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key
+  cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key cuda_group
   cuda_custom cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

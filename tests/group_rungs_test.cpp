@@ -111,8 +111,9 @@ enum class Keys : std::uint8_t {
   hot,         // half of the rows have one key, the others one each
   widening,    // dense at first, then anything
 };
-constexpr Keys kAllKeys[] = {Keys::random, Keys::equal,      Keys::distinct, Keys::extremes, Keys::high_bits, Keys::dense,
-                             Keys::sorted, Keys::descending, Keys::few,      Keys::more,     Keys::hot,       Keys::widening};
+constexpr Keys kAllKeys[] = {Keys::random,    Keys::equal, Keys::distinct, Keys::extremes,
+                             Keys::high_bits, Keys::dense, Keys::sorted,   Keys::descending,
+                             Keys::few,       Keys::more,  Keys::hot,      Keys::widening};
 
 template <class Key>
 std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
@@ -313,7 +314,8 @@ TEST(GroupRungs, WriteNothingWhereThereIsTooLittleRoom) {
     group_by(par, keys, values, all, one);
     ADD_FAILURE() << "a room of one was enough";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("there are 14000 groups: values for 1"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("there are 14000 groups: values for 1"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -345,7 +347,8 @@ TEST(GroupApi, SaysWhatIsWrong) {
   std::vector<int> two(2);
   std::vector<int> other(2);
   EXPECT_EQ(code_of([&] { group_by(par, keys, values, two, two); }), Code::invalid_argument) << "outputs are one";
-  EXPECT_EQ(code_of([&] { group_by(par, keys, values, keys, two); }), Code::invalid_argument) << "the output is the keys";
+  EXPECT_EQ(code_of([&] { group_by(par, keys, values, keys, two); }), Code::invalid_argument)
+      << "the output is the keys";
   EXPECT_EQ(code_of([&] { group_by(par, two, values, other, two); }), Code::unequal_lengths);
   const std::vector<std::int64_t> far{0, std::int64_t{1} << 40};
   std::vector<std::int64_t> out_keys(2);

@@ -39,8 +39,8 @@ constexpr std::uint64_t kDense = 8192;
 /// A full table is looked into as long as it has one of so many of a block's rows: a look costs about a quarter of what an
 /// entry does.
 constexpr std::int64_t kWorthOneOf = 4;
-/// Entries of a partition, if all keys differ: so many groups fit the second cache.
-constexpr std::int64_t kEntries = 32768;
+/// Entries of a partition, if all keys differ: so many groups fit the second cache, and half as many
+constexpr std::int64_t kEntries = 65536;
 /// A piece writes to so many places at a time, in lines that stay in the second cache.
 constexpr std::int64_t kMostPartitions = 2048;
 /// Entries that one thread merges sooner than others come to help.

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// group/cuda_hash.cu: one hash table in device memory, a thread for each row, atomics.
+//
+// Idea   A thread looks for its row's key from where the hash says on, takes an empty slot by compare-and-swap, and adds its value
+//        to the slot's sum.
+// Cost   Keys and values read; of each row a slot read and three words changed at random. Work n, depth that of the key with most
+//        rows.
+// Needs  Any GPU. Memory of 40 to 100 bytes a row: as many groups may come.
+// Limit  Rows of one key wait for each other at its slot, which is worst where there are few keys; many keys miss the cache.
+//        cuda.shared meets the first, cuda.partitioned the second. Sums of floats depend on who comes first.
+// From   Alcantara et al., "Real-Time Parallel Hashing on the GPU" (SIGGRAPH Asia 2009); cuDF's groupby.
+#include "group/device_rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "group/device_table.cuh"
+#endif
+
+namespace upsweep::grouping {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+template <class Key, class T>
+__global__ void __launch_bounds__(kThreads) fold_rows(DeviceTable<Key, T> table) {
+  const std::int64_t i = own_index();
+  if (i < table.n) table.fold(table.keys[i], static_cast<std::uint32_t>(i), table.values[i], 1);
+}
+
+struct Fill {
+  template <class Key, class T>
+  void operator()(const DeviceTable<Key, T>& table, const gpu::Policy& policy) const {
+    gpu::require(gpu::detail::launch(grid_of(table.n, policy.stream), fold_rows<Key, T>, table), "folding rows");
+  }
+};
+
+Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fill{}); }
+
+}  // namespace
+#endif
+
+extern const Rung cuda_hash{.info = {.id = "cuda.hash",
+                                     .idea = "one hash table, a thread per row, atomics",
+                                     .needs = "any GPU",
+                                     .traffic = "keys and values read, slots changed at random, groups written",
+                                     .determinism = Determinism::no,
+                                     .host_adds = true},
+                            .refusal = table_refusal,
+                            .run = launch};
+
+}  // namespace upsweep::grouping

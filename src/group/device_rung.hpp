@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// group/device_rung.hpp: which calls the rungs on a GPU take.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "group/rung.hpp"
+
+namespace upsweep::grouping {
+
+/// Null where there are kernels on a GPU for the call, else the reason why not.
+inline const char* device_refusal(const Call& call, const Policy&) noexcept {
+  return size_of(call.key_type) < 4 ? "on a GPU keys have 4 or 8 bytes" : nullptr;
+}
+
+/// The same of the rungs that are there to be read.
+inline const char* few_types_refusal(const Call& call, const Policy& policy) noexcept {
+  if (call.checked) return "its sums wrap around: cuda.sort checks them";
+  if (const char* const reason = device_refusal(call, policy)) return reason;
+  return teaching_refusal(call.op, call.in_type, call.out_type);
+}
+
+/// The same of those whose tables hold rows.
+inline const char* table_refusal(const Call& call, const Policy& policy) noexcept {
+  if (call.n >= std::numeric_limits<std::int32_t>::max())
+    return "its table numbers rows in 32 bits: cuda.sort takes more";
+  return few_types_refusal(call, policy);
+}
+
+}  // namespace upsweep::grouping

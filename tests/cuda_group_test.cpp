@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_group_test.cpp: groups on a GPU against those of the CPU: every rung, types of keys and values, operators, patterns of
+// keys, counts, bits of float sums from run to run, memory, room and errors.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "device_array.hpp"
+#include "failure.hpp"
+#include "group/reference.hpp"
+#include "patterns.hpp"
+#include "rungs.hpp"
+#include "upsweep/group.hpp"
+
+namespace upsweep {
+namespace {
+
+using grouping::ExpectedGroups;
+using tests::code_of;
+using tests::DeviceArray;
+using tests::failure_of;
+using tests::GpuTest;
+
+enum class Keys : std::uint8_t { random, equal, distinct, extremes, dense, sorted, few, more, hot };
+constexpr Keys kAllKeys[] = {Keys::random, Keys::equal, Keys::distinct, Keys::extremes, Keys::dense,
+                             Keys::sorted, Keys::few,   Keys::more,     Keys::hot};
+
+template <class Key>
+std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
+  using Limits = std::numeric_limits<Key>;
+  std::mt19937_64 random(7);
+  const auto spread = [](std::uint64_t k) {
+    return static_cast<Key>(k * 0x9E3779B97F4A7C15U >> (64 - 8 * sizeof(Key)));
+  };
+  std::vector<Key> keys(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::uint64_t r = random();
+    switch (pattern) {
+      case Keys::random:
+        keys[i] = static_cast<Key>(r);
+        break;
+      case Keys::equal:
+        keys[i] = static_cast<Key>(-5);
+        break;
+      case Keys::distinct:
+        keys[i] = spread(i);
+        break;
+      case Keys::extremes:
+        keys[i] = r % 3 == 0 ? Limits::min() : r % 3 == 1 ? Limits::max() : Key{0};
+        break;
+      case Keys::dense:
+        keys[i] = static_cast<Key>(static_cast<int>(r % 100) - 50);
+        break;
+      case Keys::sorted:
+        keys[i] = static_cast<Key>(i / 5);
+        break;
+      case Keys::few:
+        keys[i] = spread(r % 100);
+        break;
+      case Keys::more:
+        keys[i] = spread(r % 9000);
+        break;
+      case Keys::hot:
+        keys[i] = r % 2 == 0 ? Key{3} : static_cast<Key>(i);
+        break;
+    }
+  }
+  return keys;
+}
+
+/// Sums of such values are exact in any order, and fit.
+template <class T>
+std::vector<T> small_values(std::int64_t n) {
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i % 7);
+  return values;
+}
+
+constexpr std::int64_t kSizes[] = {0, 1, 255, 257, 2047, 2049, 70'001, 300'007};
+
+/// Every rung that takes the call, and what the API runs; with counts and without.
+template <class Key, class In, class Out, class Op>
+void check(const std::vector<Key>& keys, const std::vector<In>& values, std::type_identity<Out>, Op op) {
+  const std::int64_t n = std::ssize(keys);
+  const ExpectedGroups<Key> expected(keys.data(), n);
+  const auto folds = grouping::expected_folds<Out>(expected, values.data(), op);
+  const std::int64_t groups = std::ssize(expected.keys);
+  DeviceArray<Key> on_device(keys, 1);
+  DeviceArray<In> content(values, 1);
+  auto rungs = tests::rungs_of("group", Backend::cuda);
+  rungs.insert(rungs.begin(), RungInfo{});  // the API's choice
+  for (const RungInfo& rung : rungs) {
+    SCOPED_TRACE(rung.id);
+    for (const bool counted : {false, true}) {
+      const std::int64_t room = groups + 3;
+      DeviceArray<Key> out_keys(room, 1);
+      DeviceArray<Out> out(room, 1);
+      DeviceArray<std::int64_t> counts(room, 1);
+      const tests::OwnStream stream;
+      const gpu::Policy policy = gpu::Policy{}.with_rung(rung.id).with_stream(stream);
+      Grouped result{};
+      try {
+        result = counted ? group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(),
+                                    counts.data(), room, op)
+                         : group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), room, op);
+      } catch (const Error& error) {  // the simple rungs have few types
+        ASSERT_EQ(error.code(), Code::unsupported) << error.what();
+        ASSERT_FALSE(rung.id.empty() || rung.id == "cuda.sort") << error.what();
+        continue;
+      }
+      ASSERT_EQ(result.groups, groups);
+      const auto counts_there = counts.values();
+      ASSERT_EQ(first_wrong_group(expected, folds, out_keys.values().data(), out.values().data(),
+                                  counted ? counts_there.data() : nullptr),
+                kNoIndex);
+      ASSERT_TRUE(out_keys.intact() && out.intact() && counts.intact());
+    }
+  }
+}
+
+using CudaGroup = GpuTest;
+
+TEST_F(CudaGroup, EveryRungByKeysOfEveryPatternMatchesTheReference) {
+  for (const Keys pattern : kAllKeys) {
+    for (const std::int64_t n : kSizes) {
+      SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " n " + std::to_string(n));
+      check(keys_of<std::int64_t>(pattern, n), small_values<double>(n), std::type_identity<double>{}, add);
+      check(keys_of<std::uint64_t>(pattern, n), small_values<std::int64_t>(n), std::type_identity<std::int64_t>{}, add);
+      check(keys_of<std::int32_t>(pattern, n), small_values<float>(n), std::type_identity<float>{}, add);
+      check(keys_of<std::uint32_t>(pattern, n), small_values<std::int32_t>(n), std::type_identity<std::int32_t>{}, add);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+template <class T>
+class CudaGroups : public GpuTest {};
+TYPED_TEST_SUITE(CudaGroups, tests::ElementTypes);
+
+TYPED_TEST(CudaGroups, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
+  using T = TypeParam;
+  const auto keys = keys_of<std::int64_t>(Keys::hot, 70'001);
+  const auto values = tests::make<T>(tests::Pattern::random, std::ssize(keys));
+  for_each_operator<T>([&]<class Op>(Op op) {
+    SCOPED_TRACE(Op::kName);
+    auto own = values;
+    if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Mul>) {  // exact in any order
+      for (T& value : own) value = value < 0 ? T{-1} : T{1};
+    }
+    check(keys, own, std::type_identity<T>{}, op);
+  });
+  if constexpr (std::is_integral_v<T>) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    check(keys, values, std::type_identity<Wide>{}, add);
+  }
+}
+
+TEST_F(CudaGroup, FloatSumsHaveTheSameBitsOnEveryRun) {
+  const auto keys = keys_of<std::int64_t>(Keys::hot, 300'007);
+  const std::int64_t n = std::ssize(keys);
+  const auto values = tests::rounded<double>(n, 3);
+  const ExpectedGroups<std::int64_t> expected(keys.data(), n);
+  DeviceArray<std::int64_t> on_device(keys, 0);
+  DeviceArray<double> content(values, 0);
+  DeviceArray<std::int64_t> out_keys(n);
+  DeviceArray<double> out(n);
+  std::vector<double> first;
+  for (int run = 0; run < 3; ++run) {
+    const auto result = group_by(gpu::Policy{}, on_device.data(), content.data(), n, out_keys.data(), out.data(), n);
+    ASSERT_EQ(result.groups, std::ssize(expected.keys));
+    auto sums = out.values();
+    sums.resize(static_cast<std::size_t>(result.groups));
+    EXPECT_EQ(first_far_sum(expected, values.data(), out_keys.values().data(), sums.data(), nullptr), kNoIndex);
+    if (run == 0) first = sums;
+    EXPECT_EQ(first, sums);
+  }
+}
+
+TEST_F(CudaGroup, NameTheFirstGroupThatOverflows) {
+  const std::vector<std::int64_t> keys{9, 2, -4, 2, -4, 9};
+  const std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  DeviceArray<std::int64_t> on_device(keys, 0);
+  DeviceArray<std::int64_t> out_keys(3);
+  DeviceArray<std::int32_t> out(3);
+  const auto policy = gpu::Policy{}.with_overflow(Overflow::checked);
+  const auto failure = [&](const std::vector<std::int32_t>& values) {
+    DeviceArray<std::int32_t> content(values, 0);
+    return failure_of([&] { group_by(policy, on_device.data(), content.data(), 6, out_keys.data(), out.data(), 3); });
+  };
+  EXPECT_EQ(failure({most, 1, 1, 1, 1, 0}), tests::Failure{});
+  EXPECT_EQ(failure({1, most, most, 1, 1, 1}), (tests::Failure{Code::overflow, 1})) << "key -4 sorts before key 2";
+  EXPECT_EQ(failure({1, 1, most, 1, 1, 1}), (tests::Failure{Code::overflow, 2}));
+  DeviceArray<std::int32_t> content({1, 1, most, 1, 1, 1}, 0);
+  try {
+    group_by(policy, on_device.data(), content.data(), 6, out_keys.data(), out.data(), 3);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("group 2, of key -4"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(code_of([&] {
+              group_by(policy.with_rung("cuda.hash"), on_device.data(), content.data(), 6, out_keys.data(), out.data(),
+                       3);
+            }),
+            Code::unsupported);
+}
+
+TEST_F(CudaGroup, WriteNothingWhereThereIsTooLittleRoom) {
+  const auto keys = keys_of<std::int32_t>(Keys::sorted, 5'000);
+  DeviceArray<std::int32_t> on_device(keys, 0);
+  DeviceArray<float> content(std::vector<float>(keys.size(), 1), 0);
+  for (const RungInfo& rung : tests::rungs_of("group", Backend::cuda)) {
+    SCOPED_TRACE(rung.id);
+    DeviceArray<std::int32_t> out_keys(999);
+    DeviceArray<float> out(999);
+    EXPECT_EQ(code_of([&] {
+                group_by(gpu::Policy{}.with_rung(rung.id), on_device.data(), content.data(), 5'000, out_keys.data(),
+                         out.data(), 999);
+              }),
+              Code::unequal_lengths);
+    EXPECT_TRUE(out_keys.intact() && out.intact());
+  }
+}
+
+TEST_F(CudaGroup, MemoryIsThePoliciesAndIsGivenBack) {
+  const auto keys = keys_of<std::int64_t>(Keys::few, 70'001);
+  const std::int64_t n = std::ssize(keys);
+  DeviceArray<std::int64_t> on_device(keys, 0);
+  DeviceArray<double> content(small_values<double>(n), 0);
+  DeviceArray<std::int64_t> out_keys(n);
+  DeviceArray<double> out(n);
+  for (const RungInfo& rung : tests::rungs_of("group", Backend::cuda)) {
+    for (const int refused_from : {1, 2, 3, 4, 1000}) {
+      SCOPED_TRACE(std::string(rung.id) + " " + std::to_string(refused_from));
+      tests::CountingMemory memory(refused_from);
+      const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
+      const Code code =
+          code_of([&] { group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), n); });
+      EXPECT_TRUE(code == Code::ok || code == Code::device_memory);
+      EXPECT_TRUE(refused_from < 1000 || code == Code::ok);
+      EXPECT_EQ(memory.held, 0);
+    }
+  }
+}
+
+TEST_F(CudaGroup, WhatIsWrongIsReported) {
+  const std::vector<std::int64_t> host{1, 2};
+  DeviceArray<std::int64_t> on_device(host, 0);
+  DeviceArray<std::int64_t> out_keys(2);
+  DeviceArray<std::int64_t> out(2);
+  const gpu::Policy policy;
+  EXPECT_EQ(code_of([&] { group_by(policy, host.data(), on_device.data(), 2, out_keys.data(), out.data(), 2); }),
+            Code::invalid_argument);
+  EXPECT_EQ(
+      code_of([&] { group_by(policy, on_device.data(), on_device.data(), 2, out_keys.data(), out_keys.data(), 2); }),
+      Code::invalid_argument);
+  EXPECT_EQ(code_of([&] {
+              group_by(policy.with_rung("cuda.none"), on_device.data(), on_device.data(), 2, out_keys.data(),
+                       out.data(), 2);
+            }),
+            Code::unknown_rung);
+  DeviceArray<std::int16_t> small(std::vector<std::int16_t>{1, 2}, 0);
+  DeviceArray<std::int16_t> small_out(2);
+  EXPECT_EQ(code_of([&] { group_by(policy, small.data(), on_device.data(), 2, small_out.data(), out.data(), 2); }),
+            Code::unsupported);
+}
+
+}  // namespace
+}  // namespace upsweep
