@@ -292,6 +292,38 @@ TEST(DynamicLists, FoldAndScanRunsOfEqualKeysByTheirLadder) {
   EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "too little room";
 }
 
+TEST(Dynamic, GroupsByTheirLadder) {
+  const std::int16_t keys[] = {2, 5, 2, 5, 5, 3};
+  const std::int32_t values[] = {1, 2, 3, 4, 5, 6};
+  const dynamic::ConstArray of{keys, 6, Type::int16};
+  const dynamic::ConstArray from{values, 6, Type::int32};
+  std::int16_t firsts[3] = {};
+  std::int64_t sums[3] = {};
+  std::int64_t counts[3] = {};
+  const dynamic::Array to_keys{firsts, 3, Type::int16};
+  const dynamic::Array to{sums, 3, Type::int64};
+  const auto grouped = dynamic::group_by(par, Operator::add, of, from, to_keys, to, {counts, 3, Type::int64});
+  EXPECT_EQ(grouped.groups, 3);
+  EXPECT_EQ(grouped.rung, "cpu.adaptive");
+  EXPECT_EQ(std::vector(firsts, firsts + 3), (std::vector<std::int16_t>{2, 5, 3}));
+  EXPECT_EQ(std::vector(sums, sums + 3), (std::vector<std::int64_t>{4, 11, 6}));
+  EXPECT_EQ(std::vector(counts, counts + 3), (std::vector<std::int64_t>{2, 3, 1}));
+  const auto group = [&](dynamic::ConstArray some_keys, dynamic::ConstArray some, dynamic::Array out) {
+    return code_of([&] { (void)dynamic::group_by(par, Operator::max, some_keys, some, to_keys, out); });
+  };
+  std::int32_t most[3] = {};
+  EXPECT_EQ(group(of, from, {most, 3, Type::int32}), Code::ok);
+  EXPECT_EQ(group(of, from, to), Code::unsupported) << "only sums widen";
+  EXPECT_EQ(group(of, {values, 5, Type::int32}, {most, 3, Type::int32}), Code::unequal_lengths);
+  EXPECT_EQ(group({keys, 6, Type::uint16}, from, {most, 3, Type::int32}), Code::invalid_argument);
+  const float fractions[] = {1, 2, 3};
+  EXPECT_EQ(code_of([&] {
+              (void)dynamic::group_by(par, Operator::add, {fractions, 3, Type::float32}, {values, 3, Type::int32},
+                                      {sums, 3, Type::float32}, {most, 3, Type::int32});
+            }),
+            Code::unsupported_type);
+}
+
 TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
   const std::vector<double> in{1, 2};
   const std::vector<std::int64_t> offsets{0, 2};

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "upsweep/detail/by_key_call.hpp"
+#include "upsweep/detail/group_call.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/segmented_call.hpp"
@@ -155,6 +156,13 @@ std::string_view scan_by_key(const Policy& policy, const ScanOptions& options, C
                              Array out, const void* init = nullptr);
 std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
                              Array out, const void* init = nullptr);
+
+/// out_keys[g], out[g] = the key of group g, the fold of its values, and counts[g] how many rows it has where there is room for some;
+/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group.hpp.
+Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
+                 Array counts = {});
+Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
+                 Array counts = {});
 
 /// A column for select() and pack(). Throws invalid_argument where both are not of one type.
 [[nodiscard]] ContentColumn content_column(ConstArray content, Array out);

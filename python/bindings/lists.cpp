@@ -160,9 +160,27 @@ std::string_view scan_by_key(const Place& place, std::string_view op, Truth excl
                    [&](const auto& policy) { return dynamic::scan_by_key(policy, options, of, from, to, init); });
 }
 
+// ----------------------------------------------------------------------------------------------------------------- groups
+
+/// Returns how many groups there are.
+std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle out_keys,
+                      nb::handle out, nb::handle counts) {
+  const dynamic::ConstArray of = input(keys, "keys");
+  const dynamic::ConstArray from = input(values, "values");
+  const dynamic::Array to_keys = output(out_keys, "out_keys");
+  const dynamic::Array to = output(out, "out");
+  const dynamic::Array to_counts = counts.is_none() ? dynamic::Array{} : output(counts, "counts");
+  const Operator named = operator_named(op);
+  return place.run(of.length, [&](const auto& policy) {
+    return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts).groups;
+  });
+}
+
 }  // namespace
 
 void define_lists(nb::module_& module) {
+  module.def("group_by", &group_by, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
+             nb::arg("out_keys"), nb::arg("out"), nb::arg("counts").none());
   module.def("reduce_by_key", &reduce_by_key, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
              nb::arg("initial").none(), nb::arg("out_keys"), nb::arg("out"));
   module.def("scan_by_key", &scan_by_key, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("keys"),

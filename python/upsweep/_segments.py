@@ -396,3 +396,70 @@ def scan_by_key(
         given.xp.elements(result),
     )  # fmt: skip
     return _give(given, result, place, out, beside=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------- groups
+
+
+def group_by(
+    keys: Any,
+    values: Any,
+    /,
+    *,
+    op: str = "add",
+    dtype: Any = None,
+    overflow: str | None = None,
+    counts: bool = False,
+) -> tuple[Any, ...]:
+    """The values of equal keys, wherever these stand, folded to one: GROUP BY.
+
+    Parameters
+    ----------
+    keys : array of shape (m,)
+        Integers.
+    values : array of shape (m,)
+    op : str
+        An associative operator: add, mul, min, max, and, or, xor.
+    dtype : optional
+        Of the folds: that of the values, or of sums of integers the 64 bits of their sign, which are the default.
+    overflow : str, optional
+        As `segmented_reduce` has it.
+    counts : bool
+        How many rows each group has is returned too.
+
+    Returns
+    -------
+    tuple of two arrays, or three, of shape (groups,)
+        The key of each group, the fold of its values, and their count. Groups come in the order of their first rows.
+
+    Raises
+    ------
+    ValueError
+        Not as many values as keys.
+    OverflowError
+        A group whose sum does not fit, with its `index`.
+    NotImplementedError
+        Results of another type; on a GPU keys of less than 4 bytes.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.group_by(numpy.array([5, 2, 5]), numpy.array([10, 20, 30]))
+    (array([5, 2]), array([40, 20]))
+    """
+    taken = _keys(keys)
+    given = _require_as_many(taken, values)
+    if op not in OPERATORS:
+        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    xp = taken.xp
+    rows = tuple(taken.data.shape)
+    firsts = xp.like(taken.data, rows)
+    folded = given.xp.empty(rows, type_of_result(given, op, dtype, None))
+    counted = xp.empty(rows, "int64") if flag(counts, "counts") else None
+    where = _options.place(xp.device, xp.stream, overflow)
+    groups = _core.group_by(
+        where, op, xp.elements(taken.data), xp.elements(given.data), xp.elements(firsts), xp.elements(folded),
+        None if counted is None else xp.elements(counted),
+    )  # fmt: skip
+    found = taken.give(firsts[:groups]), given.give(folded[:groups])
+    return found if counted is None else (*found, taken.give(counted[:groups]))

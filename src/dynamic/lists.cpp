@@ -8,6 +8,7 @@
 #include "core/visit.hpp"
 #include "dynamic/calls.hpp"
 #include "upsweep/detail/by_key_call.hpp"
+#include "upsweep/detail/group_call.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 #include "upsweep/error.hpp"
@@ -122,6 +123,30 @@ std::string_view run_scan_by_key(const AnyPolicy& policy, const ScanOptions& opt
   return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type}, .scan = &scan}).rung;
 }
 
+template <class AnyPolicy>
+Grouped run_group_by(const AnyPolicy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
+                     Array out, Array counts) {
+  require_element(keys.type, "keys");
+  require_element(values.type, "values");
+  require_element(out.type, "output");
+  detail::require_equal_lengths(keys.length, values.length);
+  require_type(out_keys.type, keys.type, "keys of groups");
+  require_type(counts.type, Type::int64, "counts");
+  return detail::run_group(policy, {.keys = keys.data,
+                                    .key_type = keys.type,
+                                    .in = values.data,
+                                    .n = keys.length,
+                                    .in_type = values.type,
+                                    .out_type = out.type,
+                                    .op = op,
+                                    .out_keys = out_keys.data,
+                                    .out = out.data,
+                                    .out_counts = static_cast<std::int64_t*>(counts.data),
+                                    .keys_room = out_keys.length,
+                                    .room = out.length,
+                                    .counts_room = counts.data != nullptr ? counts.length : 0});
+}
+
 }  // namespace
 
 Lists lists_of_offsets(ConstArray offsets) {
@@ -210,6 +235,16 @@ std::string_view scan_by_key(const Policy& policy, const ScanOptions& options, C
 std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
                              Array out, const void* init) {
   return run_scan_by_key(policy, options, keys, values, out, init);
+}
+
+Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
+                 Array counts) {
+  return run_group_by(policy, op, keys, values, out_keys, out, counts);
+}
+
+Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
+                 Array counts) {
+  return run_group_by(policy, op, keys, values, out_keys, out, counts);
 }
 
 ContentColumn content_column(ConstArray content, Array out) {

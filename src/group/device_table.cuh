@@ -28,6 +28,13 @@ __device__ __forceinline__ void add_to(double* to, double value) { atomicAdd(to,
 /// What has no row yet.
 inline constexpr std::uint32_t kNoRow = 0xFFFF'FFFF;
 
+/// What a sum begins with. Of floats -0.0, as of Add::identity(), which is the host's.
+template <class T>
+__device__ T no_sum() {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(-0.0);
+  return T{0};
+}
+
 template <class T>
 struct Slots {
   std::uint32_t* rows;  ///< and 1; 0: empty
@@ -70,7 +77,7 @@ __global__ void clear_slots(Slots<T> slots, std::int64_t count) {
   if (s >= count) return;
   slots.rows[s] = 0;
   slots.firsts[s] = kNoRow;
-  slots.sums[s] = Add::identity<T>();
+  slots.sums[s] = no_sum<T>();
   slots.counts[s] = 0;
 }
 
@@ -94,7 +101,7 @@ class BlockTable {
     for (int s = static_cast<int>(threadIdx.x); s < kSharedSlots; s += kThreads) {
       slots_.rows[s] = 0;
       slots_.firsts[s] = kNoRow;
-      slots_.sums[s] = Add::identity<T>();
+      slots_.sums[s] = no_sum<T>();
       slots_.counts[s] = 0;
     }
     __syncthreads();  // all slots are empty before a row is folded
