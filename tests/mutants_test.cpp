@@ -19,6 +19,7 @@
 #include "by_key/reference.hpp"
 #include "combinations/reference.hpp"
 #include "core/generated_lists.hpp"
+#include "group/reference.hpp"
 #include "list_lengths.hpp"
 #include "lists.hpp"
 #include "pack/reference.hpp"
@@ -1162,6 +1163,39 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
   EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 0}, true), kNoIndex);
   EXPECT_EQ(wrong_scan({1, 3, 7, 8, 24, 32}, false), 2) << "a run goes on from the one before";
   EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 24}, true), 5) << "the same, exclusive";
+}
+
+// --------------------------------------------------------------------------------------------------------------- group
+
+TEST(GroupMutants, WrongGroupsAreCaught) {
+  const std::vector<std::int64_t> keys{7, 2, 7, 5, 2, 7};
+  const std::vector<int> values{1, 2, 4, 8, 16, 32};
+  const grouping::ExpectedGroups<std::int64_t> groups(keys.data(), 6);
+  EXPECT_EQ(groups.keys, (std::vector<std::int64_t>{7, 2, 5}));
+  const auto folds = grouping::expected_folds<int>(groups, values.data(), add);
+  using Counts = std::vector<std::int64_t>;
+  const auto wrong = [&](const std::vector<std::int64_t>& out_keys, const std::vector<int>& out, const Counts& counts) {
+    return grouping::first_wrong_group(groups, folds, out_keys.data(), out.data(), counts.data());
+  };
+  EXPECT_EQ(wrong({7, 2, 5}, {37, 18, 8}, {3, 2, 1}), kNoIndex);
+  EXPECT_EQ(wrong({2, 5, 7}, {18, 8, 37}, {2, 1, 3}), 0) << "in the order of the keys";
+  EXPECT_EQ(wrong({7, 2, 5}, {1, 2, 8}, {1, 1, 1}), 0) << "runs, and not groups";
+  EXPECT_EQ(wrong({7, 2, 5}, {37, 2, 8}, {3, 2, 1}), 1) << "a row is left out";
+  EXPECT_EQ(wrong({7, 2, 5}, {37, 18, 8}, {3, 2, 0}), 2) << "a row is not counted";
+  EXPECT_EQ(wrong({7, 2, 2}, {37, 18, 8}, {3, 2, 1}), 2) << "another key with the same slot";
+}
+
+TEST(GroupMutants, SumsOfFloatsThatAreFarOffAreCaught) {
+  const std::vector<std::int64_t> keys{1, 2, 1};
+  const std::vector<double> values{0.5, 2, 0.25};
+  const grouping::ExpectedGroups<std::int64_t> groups(keys.data(), 3);
+  const auto far = [&](const std::vector<double>& out) {
+    return grouping::first_far_sum(groups, values.data(), groups.keys.data(), out.data(), nullptr);
+  };
+  EXPECT_EQ(far({0.75, 2}), kNoIndex);
+  EXPECT_EQ(far({0.75 + 1e-16, 2}), kNoIndex);
+  EXPECT_EQ(far({0.5, 2}), 0);
+  EXPECT_EQ(far({0.75, std::numeric_limits<double>::quiet_NaN()}), 1) << "not a number";
 }
 
 // -------------------------------------------------------------------------------------------------------- combinations

@@ -38,6 +38,7 @@ __all__ = [
     "cumulative_sum",
     "devices",
     "flatten",
+    "group_by",
     "ladder",
     "lengths_to_offsets",
     "local_index",

@@ -183,7 +183,9 @@ constexpr Study::Value kManyGroups[] = {{"groups", "100000"}};
 constexpr Study::Value kZipf[] = {{"groups", "10000000"}, {"keys", "zipf"}};
 constexpr Study::Value kDense[] = {{"groups", "100000"}, {"keys", "dense"}};
 constexpr Study::Value kAll[] = {{"keys", "all"}};
+constexpr Study::Value kDenseFew[] = {{"keys", "dense"}};
 constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep},
+                              {.name = "sizes", .sizes = kManyRows, .settings = kDenseFew},
                               {.name = "groups", .sizes = kManyRows, .settings = kHundred},
                               {.name = "groups", .sizes = kManyRows, .settings = kManyGroups},
                               {.name = "groups", .sizes = kManyRows, .settings = kZipf},

@@ -366,6 +366,30 @@ def test_runs_of_equal_keys_by_the_rungs_of_their_ladder(rung):
     assert caught.value.index == 1
 
 
+@pytest.mark.parametrize("rung", ["", "cpu.serial", "cpu.partitioned"])
+def test_groups_by_the_rungs_of_their_ladder(rung):
+    keys, values = np.array([2, 5, 2, 5, 5, -3], np.int32), np.array([1, 2, 3, 4, 5, 6])
+    with upsweep.options(rung=rung):
+        firsts, sums, counts = upsweep.group_by(keys, values, counts=True)
+    assert firsts.dtype == np.int32
+    assert np.array_equal(firsts, [2, 5, -3])
+    assert np.array_equal(sums, [4, 11, 6])
+    assert np.array_equal(counts, [2, 3, 1])
+    firsts, most = upsweep.group_by(keys, values.astype("float32"), op="max")
+    assert most.dtype == np.float32
+    assert np.array_equal(most, [3, 5, 6])
+    with pytest.raises(OverflowError, match="key 5") as caught:
+        upsweep.group_by(keys, np.array([1, 2**62, 2, 2**62, 5, 0]))
+    assert caught.value.index == 1
+    with pytest.raises(ValueError, match="op"):
+        upsweep.group_by(keys, values, op="count")
+    with pytest.raises(ValueError, match="shape"):
+        upsweep.group_by(keys, values[:-1])
+    with upsweep.options(rung="cpu.runs"), pytest.raises(ValueError, match="cpu.adaptive"):
+        upsweep.group_by(keys, values)
+    assert [len(of) for of in upsweep.group_by(keys[:0], values[:0])] == [0, 0]
+
+
 def test_outputs_that_do_not_lie_side_by_side():
     """Theirs is the caller's memory all the same, and what is between stays."""
     x = np.arange(6)

@@ -456,6 +456,33 @@ def _(a: Any, duckdb: Any) -> Any:
     return lambda: connection.execute(sql).fetchnumpy()
 
 
+@ours("group", "upsweep.group_by(keys, values)")
+def _(a: Any, xp: Any) -> Any:
+    return lambda: upsweep.group_by(a.keys, a.values)
+
+
+@peer("group", "unique", "np.unique(keys, return_inverse), np.bincount, by first rows", "numpy")
+def _(a: Any, xp: Any) -> Any:
+    def call() -> Any:
+        keys, firsts, groups = np.unique(a.keys, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        return keys[order], np.bincount(groups, a.values, len(keys))[order]
+
+    return call
+
+
+@peer("group", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
+def _(a: Any, pd: Any) -> Any:
+    series = pd.Series(a.values, copy=False)
+    return lambda: series.groupby(a.keys, sort=False).sum()
+
+
+@peer("group", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
+def _(a: Any, pl: Any) -> Any:
+    frame = pl.DataFrame({"keys": a.keys, "values": a.values})
+    return lambda: frame.group_by("keys", maintain_order=True).agg(pl.col("values").sum().alias("sum"))
+
+
 # ----------------------------------------------------------------------------------------------------------------- sorts
 
 

@@ -115,6 +115,19 @@ def _by_key(dtype: str, n: int, pattern: str) -> Iterator[Case]:
     yield Case(dtype, n, moved, {"keys": keys, "values": values}, f"lists: {pattern}", {"runs": runs})
 
 
+_KEYS = 1000
+
+
+def _group(dtype: str, n: int, _: str) -> Iterator[Case]:
+    random = np.random.default_rng(48)
+    values = _whole(n, dtype)
+    scattered = random.integers(-(2**63), 2**63 - 1, _KEYS)
+    for keys, what in ((scattered[random.integers(0, _KEYS, n)], "uniform"), (random.permutation(n) * 7919, "all")):
+        groups = len(np.unique(keys))
+        moved = (n + groups) * (8.0 + values.itemsize)
+        yield Case(dtype, n, moved, {"keys": keys, "values": values}, f"keys: {what}", {"groups": groups})
+
+
 def _segmented_sort(dtype: str, n: int, pattern: str) -> Iterator[Case]:
     offsets = lists_of(pattern, n)
     content = np.random.default_rng(46).random(n).astype(dtype)
@@ -233,6 +246,7 @@ PROBLEMS = {
         Problem("segmented", _of_lists(), _lists(lambda elements, lists: lists)),
         Problem("segmented-scan", _of_lists(), _lists(lambda elements, lists: elements)),
         Problem("by-key", _of_lists(), _by_key),
+        Problem("group", _of_columns(), _group),
         Problem("segmented-sort", _of_lists(), _segmented_sort),
         Problem("select", _of_lists(), _select),
         Problem("partition", _of_columns(), _partition),
