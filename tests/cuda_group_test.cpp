@@ -152,7 +152,7 @@ TYPED_TEST(CudaGroups, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
     SCOPED_TRACE(Op::kName);
     auto own = values;
     if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Mul>) {  // exact in any order
-      for (T& value : own) value = value < 0 ? T{-1} : T{1};
+      for (T& value : own) value = static_cast<T>(value < 0 ? -1 : 1);
     }
     check(keys, own, std::type_identity<T>{}, op);
   });

@@ -214,7 +214,7 @@ TYPED_TEST(GroupRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
       SCOPED_TRACE(Op::kName);
       auto values = values_of<T>(n);
       if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Mul>) {  // exact in any order
-        for (T& value : values) value = value < 0 ? T{-1} : T{1};
+        for (T& value : values) value = static_cast<T>(value < 0 ? -1 : 1);
       }
       check(keys, values, std::type_identity<T>{}, op, std::is_integral_v<T> ? policies({3}) : policies());
     });
