@@ -47,7 +47,7 @@ Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fi
 #endif
 
 extern const Rung cuda_shared{.info = {.id = "cuda.shared",
-                                       .idea = "a table for each block in shared memory, emptied into one of all",
+                                       .idea = "a table for each block in shared memory, then one of all",
                                        .needs = "any GPU",
                                        .traffic = kOnePass,
                                        .determinism = Determinism::no,
