@@ -24,7 +24,7 @@ Status run(Call& call, const Policy& policy) noexcept { return run_pieces(call, 
 
 extern const Rung cpu_adaptive{
     .info = {.id = "cpu.adaptive",
-             .idea = "tables of pieces while they fold rows, partitions of the rest",
+             .idea = "tables of pieces while they fold rows, then partitions",
              .needs = "any CPU",
              .traffic = "keys and values read; what tables do not fold both ways; groups written"},
     .run = run};
