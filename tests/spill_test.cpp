@@ -86,23 +86,28 @@ struct Rows {
 class Spill : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    rows_ = new Rows(kRows);
-    table_ = new MemoryTable;
-    table_->add("own", rows_->own).add("many", rows_->many).add("few", rows_->few).add("x", rows_->x);
-    table_->add("f", rows_->f).add_decimal("cents", rows_->cents, 2).add_dates("day", rows_->day);
-    table_->add_text("word", rows_->word, rows_->words).add_text("other", rows_->other_word, rows_->words);
-    table_->add(Field{.name = "flag", .kind = ValueKind::boolean, .storage = Storage::bit}, rows_->flags.data(), kRows);
-    table_->add(Field{.name = "maybe"}, rows_->many.data(), kRows, rows_->validity.data());
-    table_->add(Field{.name = "perhaps", .kind = ValueKind::real, .storage = Storage::float64}, rows_->f.data(), kRows,
-                rows_->validity.data());
+    made_rows = new Rows(kRows);
+    made_table = new MemoryTable;
+    made_table->add("own", made_rows->own)
+        .add("many", made_rows->many)
+        .add("few", made_rows->few)
+        .add("x", made_rows->x);
+    made_table->add("f", made_rows->f).add_decimal("cents", made_rows->cents, 2).add_dates("day", made_rows->day);
+    made_table->add_text("word", made_rows->word, made_rows->words)
+        .add_text("other", made_rows->other_word, made_rows->words);
+    made_table->add(Field{.name = "flag", .kind = ValueKind::boolean, .storage = Storage::bit}, made_rows->flags.data(),
+                    kRows);
+    made_table->add(Field{.name = "maybe"}, made_rows->many.data(), kRows, made_rows->validity.data());
+    made_table->add(Field{.name = "perhaps", .kind = ValueKind::real, .storage = Storage::float64}, made_rows->f.data(),
+                    kRows, made_rows->validity.data());
   }
   static void TearDownTestSuite() {
-    delete table_;
-    delete rows_;
+    delete made_table;
+    delete made_rows;
   }
 
   static Answer run(const std::string& sql, int threads, const QueryMemory& memory) {
-    return Query(sql, *table_).run(par.with_threads(threads), *table_, {}, memory);
+    return Query(sql, *made_table).run(par.with_threads(threads), *made_table, {}, memory);
   }
   /// The error of a query, which must have one.
   static Error error_of(const std::string& sql, int threads, const QueryMemory& memory) {
@@ -115,11 +120,11 @@ class Spill : public testing::Test {
     return {Code::ok, ""};
   }
 
-  static Rows* rows_;
-  static MemoryTable* table_;
+  static Rows* made_rows;
+  static MemoryTable* made_table;
 };
-Rows* Spill::rows_ = nullptr;
-MemoryTable* Spill::table_ = nullptr;
+Rows* Spill::made_rows = nullptr;
+MemoryTable* Spill::made_table = nullptr;
 
 void expect_same(const Answer& expected, const Answer& answer, const std::string& what) {
   ASSERT_EQ(answer.rows.size(), expected.rows.size()) << what;
@@ -237,9 +242,9 @@ TEST_F(Spill, ReportsTheFirstGroupThatFails) {
   // The group in the middle divides by zero, and some after it.
   const std::size_t half = kRows / 2;
   for (const char* const end : {"", " ORDER BY 1 LIMIT 3"}) {
-    const std::string sql = "SELECT own, 1 / (CASE WHEN own = " + std::to_string(rows_->own[half]) +
-                            " OR own = " + std::to_string(rows_->own[half + 1]) +
-                            " OR own = " + std::to_string(rows_->own[kRows - 1]) +
+    const std::string sql = "SELECT own, 1 / (CASE WHEN own = " + std::to_string(made_rows->own[half]) +
+                            " OR own = " + std::to_string(made_rows->own[half + 1]) +
+                            " OR own = " + std::to_string(made_rows->own[kRows - 1]) +
                             " THEN 0 ELSE COUNT(*) END) FROM t GROUP BY own" + end;
     for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
       for (const int threads : thread_counts()) {
@@ -297,8 +302,8 @@ TEST_F(Spill, LeavesNothing) {
     ++calls;
     ASSERT_TRUE(std::filesystem::is_empty(folder.path()));
   };
-  const Query query(kOwn, *table_);
-  const Answer answer = query.run(par.with_threads(2), *table_, look, memory_of(kNothing, folder.path()));
+  const Query query(kOwn, *made_table);
+  const Answer answer = query.run(par.with_threads(2), *made_table, look, memory_of(kNothing, folder.path()));
   EXPECT_GT(answer.bytes_spilled, 0);
   EXPECT_GT(calls, 0);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -311,9 +316,9 @@ TEST_F(Spill, EndsWhereProgressThrows) {
     // The first such call is that of the last piece; others come while parts are read again.
     if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end == 3) throw Error(Code::interrupted, "enough");
   };
-  const Query query(kOwn, *table_);
+  const Query query(kOwn, *made_table);
   try {
-    (void)query.run(par.with_threads(2), *table_, progress, memory_of(kNothing, folder.path()));
+    (void)query.run(par.with_threads(2), *made_table, progress, memory_of(kNothing, folder.path()));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::interrupted);
