@@ -915,10 +915,10 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
     const std::string cents = std::to_string(bound * 7 / 100) + "." + (bound * 7 % 100 < 10 ? "0" : "") +
                               std::to_string(std::abs(bound * 7 % 100));
     for (const std::string op : {"<", "<=", ">", ">=", "=", "<>"}) {
-      for (const std::string& condition :
-           {"x " + op + " " + whole, whole + " " + op + " x", "d " + op + " " + cents, "n " + op + " " + whole,
-            "r " + op + " " + std::to_string(bound / 8.0), "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
-            "(x " + op + " " + whole + " AND d >= 0.10)", "NOT x " + op + " " + whole}) {
+      for (const std::string& condition : {"x " + op + " " + whole, whole + " " + op + " x", "d " + op + " " + cents,
+                                           "n " + op + " " + whole, "r " + op + " " + std::to_string(bound / 8.0),
+                                           "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
+                                           "(x " + op + " " + whole + " AND d >= 0.10)", "NOT x " + op + " " + whole}) {
         const std::string sql = "SELECT COUNT(*), SUM(v), SUM(x) FROM t WHERE v >= 10 AND " + condition;
         EXPECT_EQ(ask(sql, with), ask(sql, t)) << sql;
       }
