@@ -21,6 +21,7 @@
 #include "core/hash.hpp"
 #include "patterns.hpp"
 #include "query/bind.hpp"
+#include "query/execute.hpp"
 #include "query/sql.hpp"
 #include "query/text_table.hpp"
 #include "query/totals.hpp"
@@ -308,6 +309,37 @@ TEST(Groups, OfRowsThatAreNearlyAllApart) {
       if (threads == 1) bits.push_back(std::bit_cast<std::uint64_t>(row[6].real));
       ASSERT_EQ(std::bit_cast<std::uint64_t>(row[6].real), bits[i]) << threads << " threads, row " << i;
     }
+  }
+}
+
+// As pieces of a GPU that the CPU computes: several batches at once, each of which ends in loose rows.
+TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
+  constexpr std::int64_t kEach = 20'000;
+  Longs key;
+  for (std::int64_t i = 0; i < 3 * kEach; ++i) key.push_back(i % kEach * 7'919'000'011 + (i < kEach ? 0 : i / 9));
+  MemoryTable t;
+  t.add("k", key).add("x", key);
+  const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";
+  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  query::CpuFolder folder(plan, expression::kernels(Isa::best));
+  std::vector<Batch> batches(3);
+  for (std::int64_t b = 0; b < 3; ++b) {
+    Batch& batch = batches[static_cast<std::size_t>(b)];
+    batch.rows = kEach;
+    for (int column = 0; column < 2; ++column) batch.columns.push_back({.values = key.data() + b * kEach});
+  }
+  query::Groups whole(plan, expression::kernels(Isa::best));
+  whole.merge(folder.fold(batches));
+  std::map<std::int64_t, std::int64_t> sums;
+  Longs first;
+  for (const std::int64_t k : key) {
+    if (sums.try_emplace(k, 0).second) first.push_back(k);
+    sums[k] += k;
+  }
+  ASSERT_EQ(whole.count(), std::ssize(first));
+  for (std::int64_t g = 0; g < whole.count(); ++g) {
+    const std::int64_t k = first[static_cast<std::size_t>(g)];
+    ASSERT_TRUE(whole.key(g, 0) == k && whole.state(g, 0).exact == sums[k]) << g;
   }
 }
 

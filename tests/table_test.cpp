@@ -830,6 +830,25 @@ TEST_F(TableTest, PagesOfEveryKindAreRead) {
   }
 }
 
+// The first page alone has a NULL: what later pages hold is there.
+TEST_F(TableTest, PagesWithoutNullsFollowOnesWithThem) {
+  Optionals<std::int64_t> values;
+  for (int i = 0; i < 60'000; ++i)
+    values.push_back(i == 0 || i == 40'000 ? std::nullopt : std::optional<std::int64_t>(i % 7));
+  for (const auto version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2}) {
+    for (const bool dictionary : {false, true}) {
+      parquet::WriterProperties::Builder pages;
+      pages.compression(parquet::Compression::SNAPPY)
+          ->data_page_version(version)
+          ->data_pagesize(4000)
+          ->write_batch_size(500);
+      if (!dictionary) pages.disable_dictionary();
+      const auto table = open_table(put_parquet({{"x", array_of_optionals<arrow::Int64Type>(values)}}, pages, 60'000));
+      EXPECT_EQ(numbers<std::int64_t>(*table, "x"), values);
+    }
+  }
+}
+
 // Some of everything.
 Columns varied() {
   const auto numbers_type = arrow::dictionary(arrow::int8(), arrow::float64());

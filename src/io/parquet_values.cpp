@@ -115,6 +115,7 @@ ValueReader::Values ValueReader::read(std::int64_t n) {
       read_defined(some, done, all);
     } else {
       decode(some, all.values->mutable_data() + done * width_);
+      if (all.validity) arrow::bit_util::SetBitsTo(all.validity->mutable_data(), done, some, true);
     }
     left_ -= some;
     done += some;
@@ -168,7 +169,7 @@ void ValueReader::begin(const parquet::DataPageV2& page) {
   const std::int64_t length = page.definition_levels_byte_length();
   const auto bytes = from(bytes_of(page), page.repetition_levels_byte_length());
   const auto values = from(bytes, length);
-  has_levels_ = may_be_null_ && page.num_nulls() != 0;
+  has_levels_ = may_be_null_ && length > 0;  // whatever the page says of how many are NULL
   left_ = page.num_values();
   if (has_levels_) levels_ = HybridRuns(bytes.first(static_cast<std::size_t>(length)), 1);
   begin_values(values, page.encoding());

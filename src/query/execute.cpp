@@ -14,6 +14,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -114,7 +115,10 @@ class Reduced {
   const Plan& plan_for(int part) {
     std::vector<bool> kept;
     kept.reserve(plan_.filters.size());
-    for (const Node& filter : plan_.filters) kept.push_back(!must_hold(*filter, plan_, table_, part));
+    // Those that can fail stay: whether a row fails does not depend on statistics.
+    for (const Node& filter : plan_.filters) {
+      kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, part));
+    }
     const auto [found, is_new] = plans_.try_emplace(kept);
     if (!is_new) return found->second;
     Plan& plan = found->second = plan_;
@@ -191,6 +195,10 @@ struct Part {
 constexpr int kMostWaiting = 4;
 /// Groups up to which further pieces are folded into them: they are in a core's second cache then.
 constexpr std::int64_t kMostHeld = 1 << 14;
+/// The same of groups that are found by their key's value: an entry of a table, a sum and a count of each are touched. Of each
+/// there must be several rows for every worker, as all workers' groups are merged in the end.
+constexpr std::int64_t kMostDense = 1 << 18;
+constexpr std::int64_t kRowsOfDense = 4;
 /// A worker's parts follow each other, so that what it folds can be one piece. It comes back for more this often.
 constexpr std::size_t kTurns = 8;
 
@@ -286,6 +294,7 @@ class Executor {
 
   void release(Held& held) {
     if (!held.groups) return;
+    held.groups->settle();
     finish(held.first, totals_.piece_of(*held.groups));
     held.folder->reuse(std::move(*held.groups));
     held.groups.reset();
@@ -301,7 +310,9 @@ class Executor {
     }
     held.last = place;
     // Others wait for it to be in the totals, for which it holds.
-    const bool is_full = held.groups->count() >= kMostHeld || held.groups->loose().count() > 0;
+    const std::int64_t dense = held.groups->dense_values();
+    const bool is_full = (held.groups->count() >= kMostHeld && (dense == 0 || dense > folding_.most_dense)) ||
+                         held.groups->loose().count() > 0;
     if (!folding_.joins_pieces || is_full || waiting_ > kMostWaiting) release(held);
   }
 
@@ -364,7 +375,13 @@ class Executor {
   }
 
   std::unique_ptr<BatchReader> open(int part, const Plan& plan) const {
-    std::vector<int> places = columns_read(plan);
+    std::vector<int> places;
+    if (folding_.may_drop_conditions) {
+      places = columns_read(plan);
+    } else {
+      places.resize(plan.columns.size());
+      std::iota(places.begin(), places.end(), 0);
+    }
     if (places.empty()) {
       const std::int64_t rows = table_.rows(part);
       if (rows >= 0) return std::make_unique<CountReader>(rows);
@@ -470,9 +487,10 @@ constexpr int kMany = kBlock / 2;
 // With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
 constexpr int kSome = kBlock / 16;
 
-CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels)
+CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_dense)
     : plan_(plan),
       kernels_(kernels),
+      most_dense_(most_dense),
       conditions_(conditions_of(plan.filters)),
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
@@ -491,6 +509,7 @@ Groups CpuFolder::fold(std::span<const Batch> batches) {
   groups_.reset();
   groups.clear();
   fold_on(batches, groups);
+  groups.settle();
   return groups;
 }
 
@@ -500,13 +519,12 @@ void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
-    groups.start_batch();
+    groups.start_batch(most_dense_);
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }
     add_gathered(batch, groups);
   }
-  groups.settle();
 }
 
 void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
@@ -574,12 +592,18 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
                std::unique_ptr<Totals> totals) {
   require_policy(policy);
   const Kernels& best = kernels(policy.isa);
-  const Folding folding{.kernels = best,
-                        .workers = workers_of(table.rows(), policy.threads),
-                        .batches = 1,
-                        .may_drop_conditions = true,
-                        .joins_pieces = is_exact(plan),
-                        .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best); }};
+  const int workers = workers_of(table.rows(), policy.threads);
+  const bool joins = is_exact(plan);
+  const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfDense;
+  const std::int64_t most_dense = joins ? std::min(each, kMostDense) : 0;
+  const Folding folding{
+      .kernels = best,
+      .workers = workers,
+      .batches = 1,
+      .may_drop_conditions = true,
+      .joins_pieces = joins,
+      .most_dense = most_dense,
+      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_dense); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }
 

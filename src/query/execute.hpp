@@ -33,7 +33,7 @@ class Folder {
   virtual ~Folder() = default;
   /// What the batches, which follow each other, come to.
   virtual Groups fold(std::span<const Batch> batches) = 0;
-  /// Adds batches that follow those to what they came to; where pieces may be joined.
+  /// Adds batches that follow those to what they came to, which is not settled yet; where pieces may be joined.
   virtual void fold_on(std::span<const Batch> /*batches*/, Groups& /*groups*/) { detail::no_such_value(); }
   /// What it has folded, back: its memory will do for the next ones.
   virtual void reuse(Groups&& /*groups*/) {}
@@ -44,7 +44,7 @@ class Folder {
 class CpuFolder final : public Folder {
  public:
   /// The arguments outlive this.
-  CpuFolder(const Plan& plan, const Kernels& kernels);
+  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_dense = 0);
   Groups fold(std::span<const Batch> batches) override;
   void fold_on(std::span<const Batch> batches, Groups& groups) override;
   void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
@@ -57,6 +57,7 @@ class CpuFolder final : public Folder {
 
   const Plan& plan_;
   const Kernels& kernels_;
+  std::int64_t most_dense_;
   std::vector<Condition> conditions_;
   Evaluator evaluator_;
   Evaluator gathered_;  ///< of rows that blocks with few left have given
@@ -77,6 +78,8 @@ struct Folding {
   int batches;               ///< of a piece, at most
   bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
   bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
+  std::int64_t most_dense =
+      0;  ///< values of a key, from the least to the greatest, whose groups are kept from piece to piece
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 

@@ -28,6 +28,8 @@ constexpr int kAhead = 12;
 // these many has been met before. The others of the batch are then not looked for: they are where the parts are merged.
 constexpr std::int64_t kTried = 1 << 12;
 constexpr bool are_apart(std::int64_t groups, std::int64_t rows) { return groups >= rows / 8 * 7; }
+// Rows after which counts of 32 bits go into the states.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 30;
 // Groups that are merged at a time: first they are found, then each aggregate is folded.
 constexpr int kAtOnce = 64;
 
@@ -47,6 +49,11 @@ void add_up(State& sum, Int128 value) {
 
 void add_real(State& sum, double value) { sum.set_real(sum.real() + value); }
 
+std::size_t sums_of(const Plan& plan) {
+  return static_cast<std::size_t>(std::count_if(plan.aggregates.begin(), plan.aggregates.end(),
+                                                [](const Aggregate& a) { return a.fold == Fold::sum; }));
+}
+
 bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
 
 }  // namespace
@@ -59,6 +66,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       group_(kBlock, 0),
       number_(kBlock),
       translations_(plan.keys.size()),
+      loose_(plan.keys.size(), sums_of(plan)),
       many_(plan.aggregates.size()) {
   may_be_loose_ = !plan.keys.empty() && !by_text_;
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
@@ -153,8 +161,9 @@ std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint
   if (by_text_) {
     std::int32_t& group = group_of_text(key, nulls);
     if (group >= 0) return group;
+    group = add_group(hash, key, nulls);
     ++in_slots_;
-    return group = add_group(hash, key, nulls);
+    return group;
   }
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
@@ -162,10 +171,11 @@ std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint
   for (; slots_[place].group >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && has_key(slots_[place].group, key, nulls)) return slots_[place].group;
   }
-  slots_[place] = {tag, static_cast<std::int32_t>(count_)};
+  const std::int32_t group = add_group(hash, key, nulls);
+  slots_[place] = {tag, group};
   ++in_slots_;
   all_by_number_ = false;
-  return add_group(hash, key, nulls);
+  return group;
 }
 
 std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
@@ -411,6 +421,8 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
 
 /// The block's rows are counted in their groups: for all aggregates at once, as if nothing were NULL.
 void Groups::count_for_all(int n) {
+  if (rows_counted_ > kMostCounted) settle();
+  rows_counted_ += n;
   rows_.resize(static_cast<std::size_t>(count_) + 1);
   std::int32_t* const rows = rows_.data() + 1;  // after those without group
   for (int i = 0; i < n; ++i) ++rows[group_[static_cast<std::size_t>(i)]];
@@ -456,6 +468,7 @@ void Groups::settle() {
     for (std::size_t g = 1; g < rows_.size(); ++g) state(static_cast<std::int64_t>(g) - 1, a).count += rows_[g];
   }
   rows_.clear();
+  rows_counted_ = 0;
 }
 
 void Groups::forget_sums() {
@@ -465,6 +478,7 @@ void Groups::forget_sums() {
     many.rows = 0;
   }
   rows_.clear();
+  rows_counted_ = 0;
 }
 
 /// The block's rows in each group, counted once for all aggregates.
@@ -602,17 +616,25 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
 
 // ------------------------------------------------------------------------------------------------------------- loose rows
 
-void Groups::start_batch() {
+void Groups::start_batch(std::int64_t most_dense) {
+  if (loose_.count() > 0) settle_loose();  // they come before this batch's groups
   is_loose_ = may_be_loose_ ? Loose::undecided : Loose::no;
   rows_of_batch_ = 0;
   groups_before_ = count_;
+  most_dense_ = most_dense;
+}
+
+std::int64_t Groups::dense_values() const {
+  return all_by_number_ && !by_number_.empty() ? met_.greatest - met_.least + 1 : 0;
 }
 
 void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
   if (is_loose_ != Loose::undecided) return;
   for (int i = 0; i < n; ++i) rows_of_batch_ += marks == nullptr || is_marked(marks, i) ? 1 : 0;
   if (rows_of_batch_ < kTried) return;
-  is_loose_ = are_apart(count_ - groups_before_, rows_of_batch_) ? Loose::yes : Loose::no;
+  const std::int64_t dense = dense_values();
+  const bool is_kept = dense > 0 && dense <= most_dense_;
+  is_loose_ = !is_kept && are_apart(count_ - groups_before_, rows_of_batch_) ? Loose::yes : Loose::no;
 }
 
 /// Whether these rows are loose now; else those before them have groups.
@@ -640,47 +662,50 @@ bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* mark
   for (int i = 0; i < n; ++i) {
     if (marks == nullptr || is_marked(marks, i)) rows[kept++] = i;
   }
-  const std::size_t width = plan_->keys.size();
-  loose_.resize(before + kept, width, sums_.size());
-  const Secret& by = secret();
-  std::uint64_t* const hashes = loose_.hashes.data() + before;
-  std::fill_n(hashes, kept, std::uint64_t{0});
-  for (std::size_t k = 0; k < width; ++k) {
+  loose_.resize(before + kept);
+  const Secret by = secret();
+  std::uint64_t* const first = loose_.row(before);
+  const std::size_t width = loose_.width();
+  for (std::size_t i = 0; i < kept; ++i) LooseRows::hash(first + i * width) = 0;
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
     const auto* const from = evaluator.value(plan_->keys[k]).as<std::int64_t>();
-    std::int64_t* const to = loose_.keys.data() + before * width + k;
     for (std::size_t i = 0; i < kept; ++i) {
+      std::uint64_t* const row = first + i * width;
       const std::int64_t key = from[rows[i]];
-      to[i * width] = key;
-      hashes[i] = hash_more(by, hashes[i], static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
+      LooseRows::keys(row)[k] = static_cast<std::uint64_t>(key);
+      LooseRows::hash(row) =
+          hash_more(by, LooseRows::hash(row), static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
     }
   }
   for (std::size_t s = 0; s < sums_.size(); ++s) {
-    const auto* const from = evaluator.value(plan_->aggregates[sums_[s]].input).as<std::int64_t>();  // or doubles' bits
-    std::int64_t* const to = loose_.values.data() + before * sums_.size() + s;
-    for (std::size_t i = 0; i < kept; ++i) std::memcpy(to + i * sums_.size(), from + rows[i], sizeof *from);
+    const auto* const from = static_cast<const std::byte*>(evaluator.value(plan_->aggregates[sums_[s]].input).data);
+    std::uint64_t* const to = loose_.values(first) + s;
+    for (std::size_t i = 0; i < kept; ++i) {
+      std::memcpy(to + i * width, from + static_cast<std::size_t>(rows[i]) * sizeof *to, sizeof *to);
+    }
   }
   return true;
 }
 
-void Groups::add_values(std::int32_t group, const std::int64_t* values) {
+void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
   State* const states = &state(group, 0);
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++states[a].count;
   for (const std::size_t a : sums_) {
     if (plan_->aggregates[a].type.kind == ValueKind::real) {
       add_real(states[a], std::bit_cast<double>(*values++));
     } else {
-      add_up(states[a], *values++);
+      add_up(states[a], static_cast<std::int64_t>(*values++));
     }
   }
 }
 
 /// Slots, and of those that are taken what will be looked at next.
-void Groups::ask_for_all(const std::uint64_t* hashes, std::size_t n) const {
+void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
   if (slots_.empty()) return;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask]);
+  for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[LooseRows::hash(rows.row(first + i)) & mask]);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t group = slots_[hashes[i] & mask].group;
+    const std::int32_t group = slots_[LooseRows::hash(rows.row(first + i)) & mask].group;
     if (group < 0) continue;
     __builtin_prefetch(keys_.data() + static_cast<std::size_t>(group) * plan_->keys.size());
     __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * plan_->aggregates.size(), 1);
@@ -694,15 +719,16 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
-    const auto row = static_cast<std::size_t>(first);
-    ask_for_all(later.hashes.data() + row, n);
+    const auto from = static_cast<std::size_t>(first);
+    ask_for_all(later, from, n);
     for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t* const row = later.row(from + i);
       const std::int64_t known = count_;
-      for (std::size_t k = 0; k < width; ++k) key_[k] = later.keys[(row + i) * width + k];
-      mine[i] = find(later.hashes[row + i], key_.data(), nulls.data());
-      if (mine[i] == known) on_fresh(static_cast<std::int64_t>(row + i));
+      for (std::size_t k = 0; k < width; ++k) key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
+      mine[i] = find(LooseRows::hash(row), key_.data(), nulls.data());
+      if (mine[i] == known) on_fresh(static_cast<std::int64_t>(from + i));
     }
-    for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values.data() + (row + i) * sums_.size());
+    for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values(later.row(from + i)));
   }
 }
 
@@ -713,17 +739,18 @@ void Groups::merge(const LooseRows& later, std::int64_t first, std::int64_t end,
 void Groups::append(const LooseRows& rows, std::int64_t first, std::int64_t end) {
   const std::size_t width = plan_->keys.size();
   const std::vector<std::uint8_t> nulls(width, 0);
-  for (auto row = static_cast<std::size_t>(first); row < static_cast<std::size_t>(end); ++row) {
-    for (std::size_t k = 0; k < width; ++k) key_[k] = rows.keys[row * width + k];
-    add_values(add_group(rows.hashes[row], key_.data(), nulls.data()), rows.values.data() + row * sums_.size());
+  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i) {
+    const std::uint64_t* const row = rows.row(i);
+    for (std::size_t k = 0; k < width; ++k) key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
+    add_values(add_group(LooseRows::hash(row), key_.data(), nulls.data()), rows.values(row));
   }
 }
 
 /// Loose rows go into groups, which have the order of their first rows as ever.
 void Groups::settle_loose() {
   settle();
-  const LooseRows rows = std::exchange(loose_, {});
-  merge_rows(rows, 0, rows.count(), [](std::int64_t) {});
+  merge_rows(loose_, 0, loose_.count(), [](std::int64_t) {});
+  loose_.clear();
 }
 
 // ------------------------------------------------------------------------------------------------------- groups of others

@@ -35,30 +35,43 @@ class State {
 };
 static_assert(sizeof(State) == 32);
 
-/// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for.
-struct LooseRows {
-  std::vector<std::uint64_t> hashes;
-  std::vector<std::int64_t> keys;    ///< of each row all, none of them NULL
-  std::vector<std::int64_t> values;  ///< of each row what the sums get, in their order; of floats the bits
-  std::vector<std::int32_t>
-      order;  ///< of rows that have been put in order: where they come among the piece's groups and rows
+/// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for. Of each
+/// row the hash, the keys, none of which is NULL, what the sums get, of floats the bits, and, where they have been put in
+/// order, its place among the piece's groups and rows.
+class LooseRows {
+ public:
+  LooseRows(std::size_t keys, std::size_t sums) : keys_(keys), width_(keys + sums + 2) {}
 
-  [[nodiscard]] std::int64_t count() const { return std::ssize(hashes); }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words_.size() / width_); }
   [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(sizeof(std::int64_t) * (hashes.capacity() + keys.capacity() + values.capacity()) +
-                                     sizeof(std::int32_t) * order.capacity());
+    return static_cast<std::int64_t>(words_.capacity() * sizeof(std::uint64_t));
   }
-  void clear() {
-    hashes.clear();
-    keys.clear();
-    values.clear();
-    order.clear();
+  void clear() { words_.clear(); }
+  /// Rows that are new hold nothing of worth.
+  void resize(std::size_t rows) { words_.resize(rows * width_); }
+
+  [[nodiscard]] std::size_t width() const { return width_; }  ///< words of a row
+  [[nodiscard]] std::uint64_t* row(std::size_t i) { return words_.data() + i * width_; }
+  [[nodiscard]] const std::uint64_t* row(std::size_t i) const { return words_.data() + i * width_; }
+  static std::uint64_t& hash(std::uint64_t* row) { return row[0]; }
+  static std::uint64_t hash(const std::uint64_t* row) { return row[0]; }
+  template <class Word>
+  static Word* keys(Word* row) {
+    return row + 1;
   }
-  void resize(std::size_t rows, std::size_t width, std::size_t sums) {
-    hashes.resize(rows);
-    keys.resize(rows * width);
-    values.resize(rows * sums);
+  template <class Word>
+  [[nodiscard]] Word* values(Word* row) const {
+    return row + 1 + keys_;
   }
+  template <class Word>
+  [[nodiscard]] Word& place(Word* row) const {
+    return row[width_ - 1];
+  }
+
+ private:
+  std::size_t keys_;
+  std::size_t width_;
+  std::vector<std::uint64_t> words_;
 };
 
 /// Groups have numbers of 32 bits.
@@ -73,8 +86,11 @@ class Groups {
   /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
   void take_in_order(Groups& from, std::span<const std::int32_t> order);
 
-  /// Before the first block of each batch.
-  void start_batch();
+  /// Before the first block of each batch. `most_dense`: if the values of the only key are no more than that apart the groups
+  /// are kept for further batches, and no rows are loose.
+  void start_batch(std::int64_t most_dense);
+  /// All groups are found by their key's value, of which there are so many from the least to the greatest; else 0.
+  [[nodiscard]] std::int64_t dense_values() const;
   /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
   /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
   void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
@@ -93,7 +109,6 @@ class Groups {
   /// Rows that come after those of the groups; who takes them clears them.
   [[nodiscard]] LooseRows& loose() { return loose_; }
   [[nodiscard]] const LooseRows& loose() const { return loose_; }
-  [[nodiscard]] std::size_t sums() const { return sums_.size(); }
   /// A group of one of several Groups.
   struct Place {
     std::int32_t part;
@@ -171,8 +186,8 @@ class Groups {
   const Int128* key_of(const Groups& others, std::int64_t group);
   template <class OnFresh>
   void merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
-  void ask_for_all(const std::uint64_t* hashes, std::size_t n) const;
-  void add_values(std::int32_t group, const std::int64_t* values);
+  void ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const;
+  void add_values(std::int32_t group, const std::uint64_t* values);
   bool append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks);
   void decide_on_loose(int n, const std::uint64_t* marks);
   void settle_loose();
@@ -241,10 +256,12 @@ class Groups {
   Loose is_loose_ = Loose::no;      ///< of this batch
   std::int64_t rows_of_batch_ = 0;  ///< so far
   std::int64_t groups_before_ = 0;  ///< the batch
+  std::int64_t most_dense_ = 0;
   LooseRows loose_;
   // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
   std::vector<std::int32_t> rows_;
-  std::vector<Many> many_;  ///< by aggregate
+  std::int64_t rows_counted_ = 0;  ///< there
+  std::vector<Many> many_;         ///< by aggregate
 };
 
 }  // namespace upsweep::query

@@ -94,36 +94,21 @@ std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
   return piece;
 }
 
-void Totals::divide_rows(Groups& groups, Piece& piece) const {
+void Totals::divide_rows(Groups& groups, Piece& piece) {
   const LooseRows& rows = groups.loose();
   LooseRows& to = piece.groups.loose();
   const auto count = static_cast<std::size_t>(rows.count());
-  const std::size_t width = plan_.keys.size();
-  const std::size_t sums = groups.sums();
+  const auto part = [&](std::size_t i) { return static_cast<std::size_t>(part_of(LooseRows::hash(rows.row(i)))); };
   auto& begin = piece.row_begin;
-  for (const std::uint64_t hash : rows.hashes) ++begin[static_cast<std::size_t>(part_of(hash)) + 1];
+  for (std::size_t i = 0; i < count; ++i) ++begin[part(i) + 1];
   for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
-  to.resize(count, width, sums);
-  to.order.resize(count);
-  // Of each row where it goes; then an array at a time, so that there are no more places than 64 at which something is written.
-  std::vector<std::int32_t> place(count);
+  to.resize(count);
   auto next = begin;
-  for (std::size_t row = 0; row < count; ++row) {
-    place[row] = next[static_cast<std::size_t>(part_of(rows.hashes[row]))]++;
-    to.order[static_cast<std::size_t>(place[row])] =
-        static_cast<std::int32_t>(groups.count() + static_cast<std::int64_t>(row));  // after all groups
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t* const row = to.row(static_cast<std::size_t>(next[part(i)]++));
+    std::copy_n(rows.row(i), to.width(), row);
+    to.place(row) = static_cast<std::uint64_t>(groups.count()) + i;  // after all groups
   }
-  const auto put = [&]<class T>(const std::vector<T>& from, std::vector<T>& into, std::size_t each) {
-    const T* const source = from.data();
-    T* const target = into.data();
-    for (std::size_t row = 0; row < count; ++row) {
-      T* const at = target + static_cast<std::size_t>(place[row]) * each;
-      for (std::size_t i = 0; i < each; ++i) at[i] = source[row * each + i];
-    }
-  };
-  put(rows.hashes, to.hashes, 1);
-  put(rows.keys, to.keys, width);
-  put(rows.values, to.values, sums);
   groups.loose().clear();
 }
 
@@ -244,7 +229,9 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   const std::int64_t begin = piece.row_begin[static_cast<std::size_t>(number)];
   const std::int64_t end = piece.row_begin[static_cast<std::size_t>(number) + 1];
   const LooseRows& rows = piece.groups.loose();
-  const auto place_of = [&](std::int64_t row) { return place(which, rows.order[static_cast<std::size_t>(row)]); };
+  const auto place_of = [&](std::int64_t row) {
+    return place(which, static_cast<std::int32_t>(rows.place(rows.row(static_cast<std::size_t>(row)))));
+  };
   std::vector<std::int64_t> fresh;
   if (part.writer == nullptr) {
     part.groups->merge(rows, begin, end, fresh);
@@ -354,6 +341,10 @@ struct Totals::Round {
     const std::unique_lock lock(pausing, std::try_to_lock);
     if (lock && pause != nullptr && *pause) (*pause)();
   }
+  void join() {
+    const std::lock_guard lock(changing);
+    ++active;
+  }
   bool take(Spilled& next) {
     const std::lock_guard lock(changing);
     if (todo.empty() || error) {
@@ -407,8 +398,8 @@ void Totals::use_spilled(int workers, const UseSection& use, const std::function
   round.most = std::max(most_bytes_ / 2, kLeastSection);
   round.pause = &pause;
   while (!round.todo.empty()) {
-    round.active = workers;
     cpu::run_workers(workers, [&](int) {
+      round.join();
       try {
         for (Spilled spilled; round.take(spilled);) {
           if (!use_section(round, spilled, use)) return;
@@ -418,6 +409,7 @@ void Totals::use_spilled(int workers, const UseSection& use, const std::function
       }
     });
     if (round.error) std::rethrow_exception(round.error);
+    round.active = 0;
     round.todo = std::exchange(round.divided, {});
   }
   spilled_ = std::move(round.done);

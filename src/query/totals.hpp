@@ -115,7 +115,7 @@ class Totals {
   static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
 
   std::unique_ptr<Piece> divided(Groups& groups);
-  void divide_rows(Groups& groups, Piece& piece) const;
+  static void divide_rows(Groups& groups, Piece& piece);
   void begin_parts();
   void require_known_memory();
   void merge(int number);
