@@ -199,8 +199,6 @@ constexpr std::int64_t kMostHeld = 1 << 14;
 /// there must be several rows for every worker, as all workers' groups are merged in the end.
 constexpr std::int64_t kMostDense = 1 << 18;
 constexpr std::int64_t kRowsOfDense = 4;
-/// A worker's parts follow each other, so that what it folds can be one piece. It comes back for more this often.
-constexpr std::size_t kTurns = 8;
 
 class Executor {
  public:
@@ -222,13 +220,20 @@ class Executor {
   }
 
   Folded run(int workers) {
-    cpu::run_workers(workers, [&](int) { work(); });
+    share_parts(static_cast<std::size_t>(workers));
+    cpu::run_workers(workers, [&](int worker) { work(stretches_[static_cast<std::size_t>(worker)]); });
     if (error_) std::rethrow_exception(error_);
     return std::move(total_);
   }
 
  private:
-  void work() noexcept {
+  /// Parts that a worker has not begun.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void work(Stretch& own) noexcept {
     const int count = static_cast<int>(parts_.size());
     try {
       std::map<const Plan*, std::unique_ptr<Folder>> folders;
@@ -238,7 +243,6 @@ class Executor {
         return *folders.emplace(part.plan, folding_.make_folder(*part.plan)).first->second;
       };
       Held held;
-      Stretch own;
       for (int part = next_part(own); part < count; part = next_part(own)) take_pieces(part, folder_of, held);
       for (int part = 0; part < count; ++part) take_pieces(part, folder_of, held);
       release(held);
@@ -250,29 +254,39 @@ class Executor {
     }
   }
 
-  /// Parts that a worker has taken and not begun.
-  struct Stretch {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
+  /// A worker's parts follow each other where what it folds can be one piece; else all have the same ones.
+  void share_parts(std::size_t workers) {
+    stretches_.resize(workers);
+    for (std::size_t w = 0; w < workers; ++w) {
+      if (folding_.joins_pieces) {
+        stretches_[w] = {parts_.size() * w / workers, parts_.size() * (w + 1) / workers};
+      } else if (w == 0) {
+        stretches_[w] = {0, parts_.size()};
+      }
+    }
+  }
 
   /// The next part of a worker's own; where many pieces wait for those of earlier parts, one of these that has pieces left.
   int next_part(Stretch& own) {
     const std::lock_guard lock(mutex_);
     if (waiting_ > kMostWaiting * folding_.workers && !has_failed_) {
-      const auto begin = parts_.begin();
-      const auto end = begin + static_cast<std::ptrdiff_t>(next_);
       const auto unread = [](const Part& part) { return part.count < 0; };
-      const auto earlier = std::find_if(begin + static_cast<std::ptrdiff_t>(added_), end, unread);
-      if (earlier != end) return static_cast<int>(earlier - begin);
+      const auto first = parts_.begin() + static_cast<std::ptrdiff_t>(added_);
+      const auto earlier = std::find_if(first, parts_.end(), unread);
+      if (earlier != parts_.end()) return static_cast<int>(earlier - parts_.begin());
     }
-    if (own.begin == own.end) {
-      const std::size_t turns = kTurns * static_cast<std::size_t>(folding_.workers);
-      const std::size_t most = folding_.joins_pieces ? std::max<std::size_t>(parts_.size() / turns, 1) : 1;
-      own.begin = next_;
-      next_ = own.end = std::min(next_ + most, parts_.size());
-    }
-    return static_cast<int>(own.begin == own.end ? parts_.size() : own.begin++);
+    Stretch& from = folding_.joins_pieces ? own : stretches_[0];
+    if (from.begin == from.end) steal_for(from);
+    return static_cast<int>(from.begin == from.end ? parts_.size() : from.begin++);
+  }
+
+  /// The later half of what the worker has left that has most.
+  void steal_for(Stretch& own) {
+    Stretch& most = *std::max_element(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) {
+      return a.end - a.begin < b.end - b.begin;
+    });
+    own = {most.begin + (most.end - most.begin) / 2, most.end};
+    most.end = own.begin;
   }
 
   /// What pieces that follow each other have come to: one piece, at the place of the first. The others are in order without
@@ -447,10 +461,10 @@ class Executor {
   Reduced reduced_;
   Folded total_;
   Totals& totals_;
-  std::vector<int> matching_;  ///< the parts that may have rows
-  std::vector<Part> parts_;    ///< of these
-  std::size_t added_ = 0;      ///< parts that are in the totals
-  std::size_t next_ = 0;       ///< the first part that nobody has taken
+  std::vector<int> matching_;       ///< the parts that may have rows
+  std::vector<Part> parts_;         ///< of these
+  std::size_t added_ = 0;           ///< parts that are in the totals
+  std::vector<Stretch> stretches_;  ///< by worker
   std::mutex mutex_;
   std::atomic<std::int64_t> waiting_bytes_{0};  ///< of pieces that are not in the totals
   std::atomic<int> waiting_{0};                 ///< such pieces
