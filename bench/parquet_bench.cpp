@@ -17,6 +17,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -134,6 +136,7 @@ void run(const Options& options) {
   }
   std::vector<std::int64_t> bytes(stages.size());
   std::vector<Contender> contenders;
+  contenders.reserve(stages.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {
     contenders.push_back({stages[s].first, [&, s] { bytes[s] = stages[s].second(input); }});
   }
@@ -152,18 +155,18 @@ void run(const Options& options) {
 }  // namespace upsweep::bench
 
 int main(int argc, char** argv) {
-  upsweep::bench::Options options;
-  CLI::App app("Where reading Parquet spends its time");
-  app.add_option("input", options.input, "a Parquet file")->required();
-  app.add_option("--columns", options.columns, "numbers compressed with Snappy")->delimiter(',')->required();
-  app.add_option("--sql", options.sql, "a query of that file, which is timed as well");
-  app.add_option("--seconds", options.seconds, "for which each stage is timed");
-  CLI11_PARSE(app, argc, argv);
   try {
+    upsweep::bench::Options options;
+    CLI::App app("Where reading Parquet spends its time");
+    app.add_option("input", options.input, "a Parquet file")->required();
+    app.add_option("--columns", options.columns, "numbers compressed with Snappy")->delimiter(',')->required();
+    app.add_option("--sql", options.sql, "a query of that file, which is timed as well");
+    app.add_option("--seconds", options.seconds, "for which each stage is timed");
+    CLI11_PARSE(app, argc, argv);
     upsweep::bench::run(options);
+    return 0;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "parquet_bench: {}\n", error.what());
+    std::fprintf(stderr, "parquet_bench: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

@@ -148,7 +148,8 @@ TEST(Snappy, DamagedBlocksAreWhatLibsnappySaysOfThem) {
       if (k % 3 == 0) {
         bad.resize(random() % (block.size() + 1));
       } else {
-        bad[random() % bad.size()] ^= static_cast<char>(1 << random() % 8);
+        char& one = bad[random() % bad.size()];
+        one = static_cast<char>(one ^ (1 << random() % 8));
       }
       std::size_t size = 0;
       if (!snappy::GetUncompressedLength(bad.data(), bad.size(), &size) || size > 100'000) continue;

@@ -914,11 +914,17 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
     const std::string whole = std::to_string(bound);
     const std::string cents = std::to_string(bound * 7 / 100) + "." + (bound * 7 % 100 < 10 ? "0" : "") +
                               std::to_string(std::abs(bound * 7 % 100));
-    for (const std::string op : {"<", "<=", ">", ">=", "=", "<>"}) {
-      for (const std::string& condition : {"x " + op + " " + whole, whole + " " + op + " x", "d " + op + " " + cents,
-                                           "n " + op + " " + whole, "r " + op + " " + std::to_string(bound / 8.0),
-                                           "x " + op + " " + whole + ".5", "(x " + op + " " + whole + " OR n < 3)",
-                                           "(x " + op + " " + whole + " AND d >= 0.10)", "NOT x " + op + " " + whole}) {
+    for (const char* const op : {"<", "<=", ">", ">=", "=", "<>"}) {
+      const auto compare = [&](const std::string& left, const std::string& right) {
+        std::string all = left;
+        return all.append(" ").append(op).append(" ").append(right);
+      };
+      const std::string of_x = compare("x", whole);
+      const std::string real = std::to_string(bound / 8.0);
+      for (const std::string& condition :
+           {of_x, compare(whole, "x"), compare("d", cents), compare("n", whole), compare("r", real), compare("x", real),
+            std::string("(").append(of_x).append(" OR n < 3)"), std::string("(").append(of_x).append(" AND d >= 0.10)"),
+            std::string("NOT ").append(of_x)}) {
         const std::string sql = "SELECT COUNT(*), SUM(v), SUM(x) FROM t WHERE v >= 10 AND " + condition;
         EXPECT_EQ(ask(sql, with), ask(sql, t)) << sql;
       }

@@ -440,7 +440,7 @@ void Groups::discount_nulls(std::size_t aggregate, const Vector& v, int n) {
 bool Groups::include_many(std::size_t aggregate, const Vector& v, int n) {
   Many& many = many_[aggregate];
   const UInt128 bound = std::max(many.bound, v.bound);
-  if (!sum_fits({Form::narrow, bound}, static_cast<UInt128>(many.rows + n))) {
+  if (!sum_fits({Form::narrow, bound}, static_cast<UInt128>(many.rows) + static_cast<UInt128>(n))) {
     settle_sums(aggregate);
     if (!sum_fits(v.operand(), static_cast<UInt128>(n))) return false;
   }
