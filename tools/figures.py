@@ -52,7 +52,7 @@ def api_rung(name, **wanted):
     return group["api_rung"]
 
 
-def query_peers(query, where, name="epyc-query-peers"):
+def query_peers(query, where, name="xeon2-query-peers"):
     (found,) = [r for r in ladder(name)["milliseconds"] if (r["query"], r["from"]) == (query, where)]
     return found
 
@@ -266,7 +266,7 @@ def cpu_many():
     return table(["", *RECORDED["cpu_many"]["columns"]], lines) + "\n\n" + origin("cpu_many")
 
 
-def cpu_query(name="epyc-query-peers", names=QUERIES):
+def cpu_query(name="xeon2-query-peers", names=QUERIES):
     lines = []
     for query, words in names.items():
         memory, file = query_peers(query, "memory", name), query_peers(query, "Parquet", name)
@@ -281,7 +281,7 @@ def cpu_query(name="epyc-query-peers", names=QUERIES):
 
 
 def cpu_query_versions():
-    peers = ladder("epyc-query-peers")
+    peers = ladder("xeon2-query-peers")
     return f"DuckDB {peers['duckdb']} and Polars {peers['polars']}"
 
 
@@ -485,7 +485,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "cpu_lists": cpu_lists,
     "gpu_lists": gpu_lists,
     "cpu_query": cpu_query,
-    "cpu_query_sf10": lambda: cpu_query("epyc-query-peers-sf10", {query: query for query in QUERIES}),
+    "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
     "cpu_subset_sum_solved": cpu_subset_sum_solved,
