@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "device_array.hpp"
 #include "failure.hpp"
 #include "group/reference.hpp"
+#include "group_keys.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/group.hpp"
@@ -27,53 +27,8 @@ using tests::code_of;
 using tests::DeviceArray;
 using tests::failure_of;
 using tests::GpuTest;
-
-enum class Keys : std::uint8_t { random, equal, distinct, extremes, dense, sorted, few, more, hot };
-constexpr Keys kAllKeys[] = {Keys::random, Keys::equal, Keys::distinct, Keys::extremes, Keys::dense,
-                             Keys::sorted, Keys::few,   Keys::more,     Keys::hot};
-
-template <class Key>
-std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
-  using Limits = std::numeric_limits<Key>;
-  std::mt19937_64 random(7);
-  const auto spread = [](std::uint64_t k) {
-    return static_cast<Key>(k * 0x9E3779B97F4A7C15U >> (64 - 8 * sizeof(Key)));
-  };
-  std::vector<Key> keys(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint64_t r = random();
-    switch (pattern) {
-      case Keys::random:
-        keys[i] = static_cast<Key>(r);
-        break;
-      case Keys::equal:
-        keys[i] = static_cast<Key>(-5);
-        break;
-      case Keys::distinct:
-        keys[i] = spread(i);
-        break;
-      case Keys::extremes:
-        keys[i] = r % 3 == 0 ? Limits::min() : r % 3 == 1 ? Limits::max() : Key{0};
-        break;
-      case Keys::dense:
-        keys[i] = static_cast<Key>(static_cast<int>(r % 100) - 50);
-        break;
-      case Keys::sorted:
-        keys[i] = static_cast<Key>(i / 5);
-        break;
-      case Keys::few:
-        keys[i] = spread(r % 100);
-        break;
-      case Keys::more:
-        keys[i] = spread(r % 9000);
-        break;
-      case Keys::hot:
-        keys[i] = r % 2 == 0 ? Key{3} : static_cast<Key>(i);
-        break;
-    }
-  }
-  return keys;
-}
+using tests::Keys;
+using tests::keys_of;
 
 /// Sums of such values are exact in any order, and fit.
 template <class T>
@@ -128,7 +83,7 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
 using CudaGroup = GpuTest;
 
 TEST_F(CudaGroup, EveryRungByKeysOfEveryPatternMatchesTheReference) {
-  for (const Keys pattern : kAllKeys) {
+  for (const Keys pattern : tests::kAllKeys) {
     for (const std::int64_t n : kSizes) {
       SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " n " + std::to_string(n));
       check(keys_of<std::int64_t>(pattern, n), small_values<double>(n), std::type_identity<double>{}, add);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "core/visit.hpp"
 #include "failure.hpp"
 #include "group/reference.hpp"
+#include "group_keys.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/group.hpp"
@@ -26,6 +26,8 @@ using grouping::ExpectedGroups;
 using tests::code_of;
 using tests::failure_of;
 using tests::Guarded;
+using tests::Keys;
+using tests::keys_of;
 using tests::kSanitized;
 
 /// Every rung with such counts of threads, and what the API runs.
@@ -104,75 +106,6 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
   }
 }
 
-enum class Keys : std::uint8_t {
-  random,
-  equal,
-  distinct,
-  extremes,    // the least and the greatest
-  high_bits,   // differ there alone
-  dense,       // few, near one another
-  sorted,      // each several times
-  descending,  // each several times
-  few,         // scattered
-  more,        // than a piece's table has
-  hot,         // half of the rows have one key, the others one each
-  widening,    // dense at first, then anything
-};
-constexpr Keys kAllKeys[] = {Keys::random,    Keys::equal, Keys::distinct, Keys::extremes,
-                             Keys::high_bits, Keys::dense, Keys::sorted,   Keys::descending,
-                             Keys::few,       Keys::more,  Keys::hot,      Keys::widening};
-
-template <class Key>
-std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
-  using Limits = std::numeric_limits<Key>;
-  constexpr int kBits = 8 * sizeof(Key);
-  std::mt19937_64 random(7);
-  const auto spread = [](std::uint64_t k) { return static_cast<Key>(k * 0x9E3779B97F4A7C15U >> (64 - kBits)); };
-  std::vector<Key> keys(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint64_t r = random();
-    switch (pattern) {
-      case Keys::random:
-        keys[i] = static_cast<Key>(r);
-        break;
-      case Keys::equal:
-        keys[i] = static_cast<Key>(-5);
-        break;
-      case Keys::distinct:
-        keys[i] = static_cast<Key>(static_cast<std::uint64_t>(i) * 0x9E3779B1U);
-        break;
-      case Keys::extremes:
-        keys[i] = r % 3 == 0 ? Limits::min() : r % 3 == 1 ? Limits::max() : Key{0};
-        break;
-      case Keys::high_bits:
-        keys[i] = static_cast<Key>(r << (kBits - 4));
-        break;
-      case Keys::dense:
-        keys[i] = static_cast<Key>(static_cast<int>(r % 100) - 50);
-        break;
-      case Keys::sorted:
-        keys[i] = static_cast<Key>(i / 5);
-        break;
-      case Keys::descending:
-        keys[i] = static_cast<Key>((keys.size() - i) / 7);
-        break;
-      case Keys::few:
-        keys[i] = spread(r % 100);
-        break;
-      case Keys::more:
-        keys[i] = spread(r % 9000);
-        break;
-      case Keys::hot:
-        keys[i] = r % 2 == 0 ? Key{3} : static_cast<Key>(i);
-        break;
-      case Keys::widening:
-        keys[i] = static_cast<Key>(i < 3000 ? r % 50 : r);
-        break;
-    }
-  }
-  return keys;
-}
-
 /// Floats are fractions, of which another order of additions has other sums.
 template <class T>
 std::vector<T> values_of(std::int64_t n) {
@@ -192,7 +125,7 @@ TYPED_TEST_SUITE(GroupRungs, tests::ElementTypes);
 
 TYPED_TEST(GroupRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
   if constexpr (std::is_integral_v<TypeParam>) {
-    for (const Keys pattern : kAllKeys) {
+    for (const Keys pattern : tests::kAllKeys) {
       for (const std::int64_t n : sizes()) {
         if (n > 70'000 && pattern != Keys::random && pattern != Keys::hot && pattern != Keys::dense) continue;
         if (n % 65'536 != 1 && !std::is_same_v<TypeParam, std::int64_t>) continue;  // keys of all types do the same
