@@ -438,12 +438,14 @@ def _two_columns(frame: Any) -> tuple[np.ndarray, ...]:
 
 
 @peer("by-key", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
+@peer("group", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
 def _(a: Any, pd: Any) -> Any:
     series = pd.Series(a.values, copy=False)
     return lambda: series.groupby(a.keys, sort=False).sum()
 
 
 @peer("by-key", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
+@peer("group", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
 def _(a: Any, pl: Any) -> Any:
     frame = pl.DataFrame({"keys": a.keys, "values": a.values})
     return lambda: frame.group_by("keys", maintain_order=True).agg(pl.col("values").sum().alias("sum"))
@@ -469,18 +471,6 @@ def _(a: Any, xp: Any) -> Any:
         return keys[order], np.bincount(groups, a.values, len(keys))[order]
 
     return call
-
-
-@peer("group", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
-def _(a: Any, pd: Any) -> Any:
-    series = pd.Series(a.values, copy=False)
-    return lambda: series.groupby(a.keys, sort=False).sum()
-
-
-@peer("group", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
-def _(a: Any, pl: Any) -> Any:
-    frame = pl.DataFrame({"keys": a.keys, "values": a.values})
-    return lambda: frame.group_by("keys", maintain_order=True).agg(pl.col("values").sum().alias("sum"))
 
 
 # ----------------------------------------------------------------------------------------------------------------- sorts
