@@ -312,6 +312,58 @@ TEST(Groups, OfRowsThatAreNearlyAllApart) {
   }
 }
 
+// The same of text, empty texts and long ones among them.
+TEST(Groups, OfTextsThatAreNearlyAllApart) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(12);
+  std::vector<std::string> words;
+  std::vector<std::int32_t> index;
+  std::vector<std::uint8_t> validity(kRows / 8 + 1);
+  struct Sums {
+    Int128 x = 0;
+    std::int64_t rows = 0;
+    double f = 0;
+  };
+  std::map<std::optional<std::string>, Sums> expected;
+  std::vector<std::optional<std::string>> order;
+  words.emplace_back();
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const bool is_new = random() % 16 != 0;
+    if (is_new) words.push_back(std::string(i % 1000 == 0 ? 3000 : i % 50, 'w') + std::to_string(i));
+    index.push_back(static_cast<std::int32_t>(is_new              ? words.size() - 1
+                                              : random() % 8 == 0 ? 0
+                                                                  : random() % words.size()));
+    const bool is_null = i / 65'536 % 2 == 1 && i % 65'536 > 20'000 && i % 65'536 < 22'000 && random() % 3 == 0;
+    if (!is_null) validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+    const auto& word = words[static_cast<std::size_t>(index.back())];
+    const auto [at, is_first] = expected.try_emplace(is_null ? std::nullopt : std::optional(word));
+    if (is_first) order.push_back(at->first);
+    at->second.x += rows.x[i];
+    ++at->second.rows;
+    at->second.f += rows.f[i];
+  }
+  const Dictionary entries(words.begin(), words.end());
+  MemoryTable t;
+  t.add(Field{.name = "w", .kind = ValueKind::text, .storage = Storage::int32}, index.data(), std::ssize(index),
+        validity.data(), {std::shared_ptr<const void>(), &entries});
+  t.add("x", rows.x).add("f", rows.f);
+  const Query query("SELECT w, SUM(x), COUNT(*), SUM(f) FROM t GROUP BY w", t);
+  std::vector<std::uint64_t> bits;
+  for (const int threads : {1, 2, 5}) {
+    const Answer answer = query.run(par.with_threads(threads), t);
+    ASSERT_EQ(answer.rows.size(), order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::vector<Cell>& row = answer.rows[i];
+      ASSERT_TRUE((row[0].null ? std::nullopt : std::optional(row[0].word)) == order[i]) << threads << ", row " << i;
+      const Sums& sums = expected.at(order[i]);
+      ASSERT_TRUE(row[1].exact == sums.x && row[2].exact == sums.rows) << i;
+      ASSERT_NEAR(row[3].real, sums.f, 1e-6 * (1 + std::abs(sums.f))) << i;
+      if (threads == 1) bits.push_back(std::bit_cast<std::uint64_t>(row[3].real));
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(row[3].real), bits[i]) << threads << " threads, row " << i;
+    }
+  }
+}
+
 // As pieces of a GPU that the CPU computes: several batches at once, each of which ends in loose rows.
 TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;

@@ -54,6 +54,15 @@ std::size_t sums_of(const Plan& plan) {
                                                 [](const Aggregate& a) { return a.fold == Fold::sum; }));
 }
 
+/// Of a block's rows.
+std::size_t letters_of(const Vector& texts, int n) {
+  const Dictionary& words = **texts.dictionary;
+  const auto* const entries = texts.as<std::int32_t>();
+  std::size_t letters = 0;
+  for (int i = 0; i < n; ++i) letters += words[static_cast<std::size_t>(entries[i])].size();
+  return letters;
+}
+
 bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
 
 }  // namespace
@@ -68,7 +77,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       translations_(plan.keys.size()),
       loose_(plan.keys.size(), sums_of(plan)),
       many_(plan.aggregates.size()) {
-  may_be_loose_ = !plan.keys.empty() && !by_text_;
+  may_be_loose_ = !plan.keys.empty();
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const Fold fold = plan.aggregates[a].fold;
     may_be_loose_ = may_be_loose_ && !is_extreme(fold);
@@ -132,7 +141,9 @@ std::int32_t& Groups::group_of_text(const Int128* key, const std::uint8_t* nulls
   return of_texts_[at];
 }
 
+/// Of one text that of the text itself, which is known where it is looked for.
 std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) const {
+  if (by_text_ && nulls[0] == 0) return texts_.hash(static_cast<std::int32_t>(key[0]));
   const Secret& by = secret();
   std::uint64_t all = 0;
   for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
@@ -227,6 +238,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
     if (v.form == Form::text) translate(k, *v.dictionary);
   }
   if (assign_by_entries(keys, n, marks)) return;
+  if (by_text_) return assign_by_text(*keys[0], n, marks);
   if (width == 1 && assign_by_value(*keys[0], n, marks)) return;
   load_keys(keys, n, marks);
   const Int128* key = block_keys_.data();
@@ -305,6 +317,19 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, co
     return find(key.data(), nulls.data());
   });
   return true;
+}
+
+void Groups::assign_by_text(const Vector& key, int n, const std::uint64_t* marks) {
+  for (int i = 0; i < n; ++i) {
+    std::int32_t& group = group_[static_cast<std::size_t>(i)];
+    if (!are_all_ && !is_marked(marks, i)) {
+      group = kNoGroup;
+      continue;
+    }
+    const std::uint8_t is_null = null_at(key, i) ? 1 : 0;
+    const Int128 entry = is_null != 0 ? Int128{0} : key_at(0, key, i);
+    group = static_cast<std::int32_t>(find(&entry, &is_null));
+  }
 }
 
 /// Where the only key is of integers, dates or the like that are near to each other, without NULLs: by a table of all values.
@@ -637,21 +662,25 @@ void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
   is_loose_ = !is_kept && are_apart(count_ - groups_before_, rows_of_batch_) ? Loose::yes : Loose::no;
 }
 
-/// Whether these rows are loose now; else those before them have groups.
-bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks) {
+bool Groups::may_be_loose(Evaluator& evaluator, int n) const {
   const auto is_plain = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
-  bool fits = true;
   for (const Node& key : plan_->keys) {
     const Vector& v = evaluator.value(key);
-    fits = fits && v.form == Form::narrow && is_plain(v);
+    if (!is_plain(v) || v.form != (by_text_ ? Form::text : Form::narrow)) return false;
+    if (by_text_ && !loose_.has_room_for(letters_of(v, n))) return false;
   }
   for (const auto& [fold, input, type] : plan_->aggregates) {
     if (!input) continue;
     const Vector& v = evaluator.value(input);
     const bool is_word = v.form == Form::narrow || v.form == Form::real;
-    fits = fits && is_plain(v) && (is_word || fold == Fold::count);
+    if (!is_plain(v) || (!is_word && fold != Fold::count)) return false;
   }
-  if (!fits) {
+  return true;
+}
+
+/// Whether these rows are loose now; else those before them have groups.
+bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks) {
+  if (!may_be_loose(evaluator, n)) {
     settle_loose();
     is_loose_ = Loose::no;
     return false;
@@ -663,19 +692,12 @@ bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* mark
     if (marks == nullptr || is_marked(marks, i)) rows[kept++] = i;
   }
   loose_.resize(before + kept);
-  const Secret by = secret();
   std::uint64_t* const first = loose_.row(before);
   const std::size_t width = loose_.width();
-  for (std::size_t i = 0; i < kept; ++i) LooseRows::hash(first + i * width) = 0;
-  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    const auto* const from = evaluator.value(plan_->keys[k]).as<std::int64_t>();
-    for (std::size_t i = 0; i < kept; ++i) {
-      std::uint64_t* const row = first + i * width;
-      const std::int64_t key = from[rows[i]];
-      LooseRows::keys(row)[k] = static_cast<std::uint64_t>(key);
-      LooseRows::hash(row) =
-          hash_more(by, LooseRows::hash(row), static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
-    }
+  if (by_text_) {
+    append_texts(evaluator.value(plan_->keys[0]), kept, first);
+  } else {
+    append_numbers(evaluator, kept, first);
   }
   for (std::size_t s = 0; s < sums_.size(); ++s) {
     const auto* const from = static_cast<const std::byte*>(evaluator.value(plan_->aggregates[sums_[s]].input).data);
@@ -685,6 +707,34 @@ bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* mark
     }
   }
   return true;
+}
+
+/// The hashes and keys of the rows that number_ names; of text they are hashed alone, and have one hash wherever they are.
+void Groups::append_texts(const Vector& key, std::size_t rows, std::uint64_t* to) {
+  const Secret by = secret();
+  const Dictionary& words = **key.dictionary;
+  const auto* const entries = key.as<std::int32_t>();
+  for (std::size_t i = 0; i < rows; ++i, to += loose_.width()) {
+    const std::string_view text = words[static_cast<std::size_t>(entries[number_[i]])];
+    LooseRows::hash(to) = hash_of(by, text);
+    LooseRows::keys(to)[0] = loose_.keep(text);
+  }
+}
+
+void Groups::append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_t* to) const {
+  const Secret by = secret();
+  const std::size_t width = loose_.width();
+  for (std::size_t i = 0; i < rows; ++i) LooseRows::hash(to + i * width) = 0;
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    const auto* const from = evaluator.value(plan_->keys[k]).as<std::int64_t>();
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::uint64_t* const row = to + i * width;
+      const std::int64_t key = from[number_[i]];
+      LooseRows::keys(row)[k] = static_cast<std::uint64_t>(key);
+      LooseRows::hash(row) =
+          hash_more(by, LooseRows::hash(row), static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
+    }
+  }
 }
 
 void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
@@ -701,6 +751,12 @@ void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
 
 /// Slots, and of those that are taken what will be looked at next.
 void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
+  if (by_text_) {
+    for (std::size_t i = 0; i < n; ++i) texts_.ask_for(LooseRows::hash(rows.row(first + i)));
+    for (std::size_t i = 0; i < n; ++i) texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
+    for (std::size_t i = 0; i < n; ++i) texts_.ask_for_letters(LooseRows::hash(rows.row(first + i)));
+    return;
+  }
   if (slots_.empty()) return;
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[LooseRows::hash(rows.row(first + i)) & mask]);
@@ -712,10 +768,20 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
   }
 }
 
+/// The key of a loose row, as it is kept here; valid until the next call.
+const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
+  const std::uint64_t* const keys = LooseRows::keys(row);
+  if (by_text_) {
+    key_[0] = texts_.entry(rows.text(keys[0]), LooseRows::hash(row));
+  } else {
+    for (std::size_t k = 0; k < key_.size(); ++k) key_[k] = static_cast<std::int64_t>(keys[k]);
+  }
+  return key_.data();
+}
+
 template <class OnFresh>
 void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
-  const std::size_t width = plan_->keys.size();
-  const std::vector<std::uint8_t> nulls(width, 0);
+  const std::vector<std::uint8_t> nulls(plan_->keys.size(), 0);
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
@@ -724,8 +790,7 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t* const row = later.row(from + i);
       const std::int64_t known = count_;
-      for (std::size_t k = 0; k < width; ++k) key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
-      mine[i] = find(LooseRows::hash(row), key_.data(), nulls.data());
+      mine[i] = find(LooseRows::hash(row), key_of(later, row), nulls.data());
       if (mine[i] == known) on_fresh(static_cast<std::int64_t>(from + i));
     }
     for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values(later.row(from + i)));
@@ -737,12 +802,10 @@ void Groups::merge(const LooseRows& later, std::int64_t first, std::int64_t end,
 }
 
 void Groups::append(const LooseRows& rows, std::int64_t first, std::int64_t end) {
-  const std::size_t width = plan_->keys.size();
-  const std::vector<std::uint8_t> nulls(width, 0);
+  const std::vector<std::uint8_t> nulls(plan_->keys.size(), 0);
   for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i) {
     const std::uint64_t* const row = rows.row(i);
-    for (std::size_t k = 0; k < width; ++k) key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
-    add_values(add_group(LooseRows::hash(row), key_.data(), nulls.data()), rows.values(row));
+    add_values(add_group(LooseRows::hash(row), key_of(rows, row), nulls.data()), rows.values(row));
   }
 }
 

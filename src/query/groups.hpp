@@ -37,16 +37,19 @@ static_assert(sizeof(State) == 32);
 
 /// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for. Of each
 /// row the hash, the keys, none of which is NULL, what the sums get, of floats the bits, and, where they have been put in
-/// order, its place among the piece's groups and rows.
+/// order, its place among the piece's groups and rows. Of text a key is where its letters are.
 class LooseRows {
  public:
   LooseRows(std::size_t keys, std::size_t sums) : keys_(keys), width_(keys + sums + 2) {}
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words_.size() / width_); }
   [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(words_.capacity() * sizeof(std::uint64_t));
+    return static_cast<std::int64_t>(words_.capacity() * sizeof(std::uint64_t) + letters_.capacity());
   }
-  void clear() { words_.clear(); }
+  void clear() {
+    words_.clear();
+    letters_.clear();
+  }
   /// Rows that are new hold nothing of worth.
   void resize(std::size_t rows) { words_.resize(rows * width_); }
 
@@ -68,10 +71,27 @@ class LooseRows {
     return row[width_ - 1];
   }
 
+  /// Whether there is room for so many letters more.
+  [[nodiscard]] bool has_room_for(std::size_t letters) const {
+    return letters <= std::numeric_limits<std::uint32_t>::max() - letters_.size();
+  }
+  /// The key that a text becomes.
+  std::uint64_t keep(std::string_view text) {
+    const std::uint64_t key = (std::uint64_t{letters_.size()} << 32) | text.size();
+    letters_.insert(letters_.end(), text.begin(), text.end());
+    return key;
+  }
+  [[nodiscard]] std::string_view text(std::uint64_t key) const {
+    return {letters_.data() + (key >> 32), static_cast<std::uint32_t>(key)};
+  }
+  /// Those that the keys of rows that are copied from there are of.
+  void take_letters(LooseRows& from) { letters_.swap(from.letters_); }
+
  private:
   std::size_t keys_;
   std::size_t width_;
   std::vector<std::uint64_t> words_;
+  std::vector<char> letters_;
 };
 
 /// Groups have numbers of 32 bits.
@@ -184,11 +204,15 @@ class Groups {
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, Int128 entry);
   const Int128* key_of(const Groups& others, std::int64_t group);
+  const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
   template <class OnFresh>
   void merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
   void ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const;
   void add_values(std::int32_t group, const std::uint64_t* values);
   bool append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks);
+  [[nodiscard]] bool may_be_loose(Evaluator& evaluator, int n) const;
+  void append_texts(const Vector& key, std::size_t rows, std::uint64_t* to);
+  void append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_t* to) const;
   void decide_on_loose(int n, const std::uint64_t* marks);
   void settle_loose();
   template <class OnFresh>
@@ -201,6 +225,7 @@ class Groups {
   void load_keys(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   void assign(Evaluator& evaluator, int n, const std::uint64_t* marks);
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
+  void assign_by_text(const Vector& key, int n, const std::uint64_t* marks);
   bool assign_by_value(const Vector& key, int n, const std::uint64_t* marks);
   bool make_room_for(Values values);
   std::int32_t* place_of_value(std::int64_t group);

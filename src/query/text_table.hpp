@@ -19,9 +19,15 @@ class TextTable {
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] std::string_view operator[](std::int32_t entry) const { return all_[static_cast<std::size_t>(entry)]; }
   [[nodiscard]] std::uint64_t hash(std::int32_t entry) const { return hashes_[static_cast<std::size_t>(entry)]; }
-  /// Asks for what the search for a text begins with.
+  /// Asks for what the search for a text begins with, then, once that is there, for what follows.
   void ask_for(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
+  void ask_for_entry(std::uint64_t hash) const {
+    if (const std::int32_t first = first_of(hash); first >= 0) __builtin_prefetch(all_.data() + first);
+  }
+  void ask_for_letters(std::uint64_t hash) const {
+    if (const std::int32_t first = first_of(hash); first >= 0) __builtin_prefetch((*this)[first].data());
   }
   /// A text that is none of these, which stays where it is: it becomes the last.
   void append(std::string_view text, std::uint64_t hash);
@@ -38,6 +44,12 @@ class TextTable {
     std::int32_t entry;  ///< -1: free
   };
 
+  /// The entry in the first slot of a hash, where it may be the one that is looked for; else -1.
+  [[nodiscard]] std::int32_t first_of(std::uint64_t hash) const {
+    if (slots_.empty()) return -1;
+    const Slot slot = slots_[hash & (slots_.size() - 1)];
+    return slot.tag == static_cast<std::uint32_t>(hash >> 32) ? slot.entry : -1;
+  }
   std::string_view keep(std::string_view text);
   void make_slots();
 

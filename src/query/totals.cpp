@@ -95,8 +95,9 @@ std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
 }
 
 void Totals::divide_rows(Groups& groups, Piece& piece) {
-  const LooseRows& rows = groups.loose();
+  LooseRows& rows = groups.loose();
   LooseRows& to = piece.groups.loose();
+  to.take_letters(rows);
   const auto count = static_cast<std::size_t>(rows.count());
   const auto part = [&](std::size_t i) { return static_cast<std::size_t>(part_of(LooseRows::hash(rows.row(i)))); };
   auto& begin = piece.row_begin;
@@ -106,7 +107,7 @@ void Totals::divide_rows(Groups& groups, Piece& piece) {
   auto next = begin;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t* const row = to.row(static_cast<std::size_t>(next[part(i)]++));
-    std::copy_n(rows.row(i), to.width(), row);
+    std::copy_n(std::as_const(rows).row(i), to.width(), row);
     to.place(row) = static_cast<std::uint64_t>(groups.count()) + i;  // after all groups
   }
   groups.loose().clear();
