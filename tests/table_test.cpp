@@ -649,6 +649,39 @@ TEST_F(TableTest, TextOfManyWordsIsRead) {
   }
 }
 
+// Where it may, a dictionary has texts several times that nearly all are different; few are still there once each.
+TEST_F(TableTest, TextsMayRepeatWhereNearlyAllAreDifferent) {
+  Optionals<std::string> apart;
+  Optionals<std::string> few;
+  for (int i = 0; i < 100'000; ++i) {
+    apart.emplace_back(i % 10 == 9 ? std::to_string(i / 20'000) : "a comment, number " + std::to_string(i));
+    if (i % 100 == 7) apart.back() = i % 200 == 7 ? std::optional<std::string>() : "";
+    few.emplace_back(std::to_string(i % 3000));
+  }
+  const auto entries_of = [&](const Optionals<std::string>& values, bool may_repeat) {
+    const auto table = table_with(Container::parquet, array_of_optionals<arrow::StringType>(values), 100'000);
+    const auto reader = table->open(0, {column_of(*table, "x")});
+    if (may_repeat) reader->may_repeat_texts();
+    std::size_t entries = 0;
+    std::size_t row = 0;
+    for (Batch batch; reader->next(batch);) {
+      const ColumnData& data = batch.columns[0];
+      entries += data.dictionary->size();
+      for (std::int64_t i = 0; i < batch.rows; ++i, ++row) {
+        const auto index = static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i]);
+        EXPECT_EQ(is_null(data, i), !values[row].has_value()) << row;
+        if (values[row]) {
+          EXPECT_EQ(data.dictionary->at(index), *values[row]) << row;
+        }
+      }
+    }
+    EXPECT_EQ(row, values.size());
+    return entries;
+  };
+  EXPECT_GT(entries_of(apart, true), entries_of(apart, false) + 8000);
+  EXPECT_EQ(entries_of(few, true), entries_of(few, false));
+}
+
 TEST_F(TableTest, IndicesPastTheirDictionaryAreMalformed) {
   const auto make = [](const auto& type, const ArrayPtr& indices, const ArrayPtr& dictionary) {
     return ArrayPtr(std::make_shared<arrow::DictionaryArray>(type, indices, dictionary));

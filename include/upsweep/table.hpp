@@ -80,7 +80,8 @@ struct Field {
   std::string unsupported;  ///< a type that is not computed with, by its name; else empty
 };
 
-/// Dictionary of a text column, each once per batch; an element of the column is an index into them.
+/// Dictionary of a text column, each once per batch unless its reader may repeat them; an element of the column is an index
+/// into them.
 using Dictionary = std::vector<std::string_view>;
 
 /// The rows of a batch in one column. Pointers stay valid as long as the batch.
@@ -106,6 +107,9 @@ class BatchReader {
   /// The next rows; false at the end. Batches have 1 to `kBatchRows` rows, all but the last of a part that many.
   /// Throws Error: malformed, unreadable, unsupported_type, out_of_memory.
   virtual bool next(Batch& batch) = 0;
+  /// Before the first next(): dictionaries may have a text several times. Where nearly all texts are different, finding those
+  /// that are not takes longer than it is worth.
+  virtual void may_repeat_texts() {}
 };
 
 /// Rows of a batch. Float sums are folded batch by batch: the same table gives the same bits on any number of threads.

@@ -96,6 +96,8 @@ class Column {
     return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale;
   }
 
+  void may_repeat_texts() { text_.may_repeat(); }
+
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -196,6 +198,10 @@ class ArrowBatches final : public BatchReader {
       if (error.code() == Code::malformed) require_unchanged(part_.state, file_state(part_.path), part_.path);
       throw;
     }
+  }
+
+  void may_repeat_texts() override {
+    for (Column& column : columns_) column.may_repeat_texts();
   }
 
  private:

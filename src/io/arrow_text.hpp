@@ -25,6 +25,9 @@ class TextEncoder {
   /// `name`: what messages call the column.
   explicit TextEncoder(std::string name) : name_(std::move(name)) {}
 
+  /// A text may be in a dictionary several times.
+  void may_repeat() { may_repeat_ = true; }
+
   /// Of pieces that follow each other, `rows` in all, from row `first_row` of the table on. Indices, and which rows are NULL,
   /// stay where they lie in a single piece, if they can. Throws malformed.
   ColumnData encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory);
@@ -41,11 +44,15 @@ class TextEncoder {
   void translate(const std::shared_ptr<arrow::Array>& dictionary);
   [[nodiscard]] const std::int32_t* in_place(const arrow::DictionaryArray& piece) const;
   void add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to);
+  std::int32_t index_of(std::string_view text);
   void add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const;
 
   std::string name_;
   std::shared_ptr<Vocabulary> vocabulary_;
   Translation last_;
+  bool may_repeat_ = false;
+  std::int64_t tried_ = 0;  // texts of this batch that have been looked for
+  bool looks_up_ = true;    // those that follow
 };
 
 }  // namespace upsweep::io

@@ -21,12 +21,16 @@ std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& n
   const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
   Slot& slot = slots_[find(text, hash)];
   if (slot.index >= 0) return slot.index;
+  slot = {hash, add(text, name)};
+  return slot.index;
+}
+
+std::int32_t Vocabulary::add(std::string_view text, const std::string& name) {
   if (words.size() == std::numeric_limits<std::int32_t>::max()) {
     throw Error(Code::unsupported_type, name + ": has more than 2^31 different texts; store it plain");
   }
-  slot = {hash, static_cast<std::int32_t>(words.size())};
   words.push_back(text);
-  return slot.index;
+  return static_cast<std::int32_t>(words.size()) - 1;
 }
 
 // The slot that has the text, or the free one where it belongs.

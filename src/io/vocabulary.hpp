@@ -24,6 +24,8 @@ class Vocabulary {
 
   /// The text's index. Throws unsupported_type where there are more than indices; `name` is for the message.
   std::int32_t find_or_add(std::string_view text, const std::string& name);
+  /// The same, as if it were new: it may be there already.
+  std::int32_t add(std::string_view text, const std::string& name);
 
  private:
   // Of an open hash table: over texts that are all different a map of the standard library takes several times as long.

@@ -102,6 +102,7 @@ Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, 
       .workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers)),
       .batches = kPieceBatches,
       .may_drop_conditions = false,  // a kernel is compiled for each plan
+      .may_repeat_texts = false,
       .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }

@@ -405,6 +405,7 @@ class Executor {
     columns.reserve(places.size());
     for (const int place : places) columns.push_back(plan.columns[static_cast<std::size_t>(place)]);
     auto reader = table_.open(part, columns);
+    if (folding_.may_repeat_texts) reader->may_repeat_texts();
     if (columns.size() == plan.columns.size()) return reader;
     return std::make_unique<PlacedReader>(std::move(reader), std::move(places), plan.columns.size());
   }
@@ -615,6 +616,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
       .workers = workers,
       .batches = 1,
       .may_drop_conditions = true,
+      .may_repeat_texts = true,
       .joins_pieces = joins,
       .most_dense = most_dense,
       .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_dense); }};

@@ -77,6 +77,7 @@ struct Folding {
   int workers;
   int batches;               ///< of a piece, at most
   bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
+  bool may_repeat_texts;     ///< in the dictionary of a batch
   bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
   std::int64_t most_dense =
       0;  ///< values of a key, from the least to the greatest, whose groups are kept from piece to piece
