@@ -145,6 +145,39 @@ TEST(Groups, ThatAreFarAndThenNear) {  // both ways of finding them, in one batc
   expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
 }
 
+// Runs of a key, some over the borders of batches and one over whole batches; up to the end, or up to a row that goes back.
+TEST(Groups, OfKeysThatAscend) {
+  const Rows rows(kRows);
+  for (const std::int64_t run : {1, 3, 7}) {
+    for (const bool goes_back : {false, true}) {
+      Longs key;
+      Reference<std::int64_t> expected;
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const bool is_same = i > 50'000 && i < 210'000 && run == 3;
+        const std::int64_t at = is_same ? 50'000 : static_cast<std::int64_t>(i);
+        key.push_back((goes_back && i == kRows - 300 ? 17 : at / run) - 60'000);
+        expected.add(key.back(), rows.x[i]);
+      }
+      MemoryTable t;
+      t.add("k", key).add("x", rows.x).add("f", rows.f);
+      expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
+      const Query exact("SELECT k, SUM(x), COUNT(*) FROM t GROUP BY k", t);
+      for (const int threads : {1, 3}) {
+        for (const Answer& answer :
+             {exact.run(par.with_threads(threads), t), exact.answer(exact.fold(par.with_threads(threads), t))}) {
+          ASSERT_EQ(answer.rows.size(), expected.order.size());
+          for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+            const std::vector<Cell>& row = answer.rows[i];
+            const Expected& group = expected.groups.at(expected.order[i]);
+            ASSERT_TRUE(row[0].exact == expected.order[i] && row[1].exact == group.sum && row[2].exact == group.count)
+                << "row " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Groups, AtTheEndsOfTheirType) {
   const Rows rows(kRows);
   Longs key;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,7 @@ struct Rows {
   Longs own;   ///< each once
   Longs many;  ///< some hundred thousand, far from each other
   Longs few;
+  Longs runs;  ///< ascending
   Longs x;
   Longs cents;
   std::vector<double> f;
@@ -71,6 +73,7 @@ struct Rows {
       own.push_back(static_cast<std::int64_t>(i * 7919 % n));
       many.push_back((below(n) - static_cast<std::int64_t>(n / 2)) * 922'337'203'685);
       few.push_back(below(7));
+      runs.push_back(static_cast<std::int64_t>(i / 3 * 5));
       x.push_back(static_cast<std::int64_t>(random() >> 2) - (std::int64_t{1} << 61));
       cents.push_back(below(1'000'000) - 500'000);
       f.push_back(static_cast<double>(random() >> 11) * 0x1p-30 - 0x1p22);
@@ -91,6 +94,7 @@ class Spill : public testing::Test {
     made_table->add("own", made_rows->own)
         .add("many", made_rows->many)
         .add("few", made_rows->few)
+        .add("runs", made_rows->runs)
         .add("x", made_rows->x);
     made_table->add("f", made_rows->f).add_decimal("cents", made_rows->cents, 2).add_dates("day", made_rows->day);
     made_table->add_text("word", made_rows->word, made_rows->words)
@@ -151,6 +155,8 @@ TEST_F(Spill, GivesTheSameAnswer) {
   const std::vector<std::string> queries{
       "SELECT own, " + numbers + " FROM t GROUP BY own",
       "SELECT many, " + numbers + " FROM t GROUP BY many",
+      "SELECT runs, " + numbers + " FROM t GROUP BY runs",
+      "SELECT runs, SUM(x), COUNT(*) FROM t GROUP BY runs",
       "SELECT maybe, COUNT(maybe), SUM(perhaps), MIN(perhaps), COUNT(*) FROM t GROUP BY maybe",
       "SELECT word, SUM(f), COUNT(*) FROM t GROUP BY word",
       "SELECT word, few, SUM(f), MIN(other), MAX(other), MIN(day) FROM t GROUP BY word, few",
@@ -451,6 +457,48 @@ TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
     EXPECT_EQ(wrong, 0);
     for (const std::int64_t place : {0, 1, 19'999, 20'000}) {
       EXPECT_EQ(totals->count_before(static_cast<std::uint64_t>(place), 2), place);
+    }
+  }
+}
+
+/// The last group of each piece is the first of the next one, too.
+TEST(SpilledParts, OfPiecesThatAscend) {
+  const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
+  const Longs keys = some_keys(20'001);
+  constexpr std::size_t kEach = 4000;
+  for (const std::int64_t bytes : {kNothing, std::int64_t{1} << 20, kEnough}) {
+    const tests::TemporaryFolder folder;
+    query::Totals totals(bound.plan, bound.kernels, bytes, folder.path().string());
+    for (std::size_t first = 0; first + 1 < keys.size(); first += kEach) {
+      query::Groups groups = groups_of(bound, std::span(keys).subspan(first, kEach + 1), first == 0 ? 1 : 3);
+      totals.add(totals.piece_of(groups));
+      totals.merge_some();
+    }
+    totals.merge_all();
+    EXPECT_EQ(totals.count(), bytes == kEnough ? std::ssize(keys) : -1);
+    std::mutex changing;
+    std::map<std::uint64_t, std::pair<std::int64_t, double>> found;
+    totals.use_sections(2,
+                        [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
+                          const std::lock_guard lock(changing);
+                          EXPECT_EQ(std::ssize(first), groups.count());
+                          EXPECT_TRUE(std::is_sorted(first.begin(), first.end()));
+                          for (std::int64_t g = 0; g < groups.count(); ++g) {
+                            found[first[static_cast<std::size_t>(g)]] = {static_cast<std::int64_t>(groups.key(g, 0)),
+                                                                         groups.state(g, 0).real()};
+                          }
+                        },
+                        {});
+    ASSERT_EQ(found.size(), keys.size());
+    std::size_t at = 0;
+    for (const auto& [place, group] : found) {
+      EXPECT_EQ(group.first, keys[at]);
+      const bool is_in_two = at % kEach == 0 && at > 0 && at + 1 < keys.size();
+      EXPECT_EQ(group.second, at < kEach ? 1 : is_in_two ? (at == kEach ? 4 : 6) : 3) << at;
+      if (at % 2000 < 2) {
+        EXPECT_EQ(totals.count_before(place, 2), static_cast<std::int64_t>(at));
+      }
+      ++at;
     }
   }
 }

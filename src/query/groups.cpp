@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -752,7 +753,10 @@ void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
 /// Slots, and of those that are taken what will be looked at next.
 void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
   if (by_text_) {
-    for (std::size_t i = 0; i < n; ++i) texts_.ask_for(LooseRows::hash(rows.row(first + i)));
+    for (std::size_t i = 0; i < n; ++i) {
+      texts_.ask_for(LooseRows::hash(rows.row(first + i)));
+      __builtin_prefetch(rows.text(LooseRows::keys(rows.row(first + i))[0]).data());
+    }
     for (std::size_t i = 0; i < n; ++i) texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
     for (std::size_t i = 0; i < n; ++i) texts_.ask_for_letters(LooseRows::hash(rows.row(first + i)));
     return;
@@ -918,6 +922,34 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
   count_ = std::ssize(order);
 }
 
+bool Groups::ascend() const {
+  const bool has_texts = by_text_ || !texts_.all().empty();
+  if (plan_->keys.size() != 1 || has_texts || count_ == 0 || loose_.count() > 0) return false;
+  if (std::find(key_nulls_.begin(), key_nulls_.end(), 1) != key_nulls_.end()) return false;
+  return std::adjacent_find(keys_.begin(), keys_.end(), std::greater_equal<>()) == keys_.end();
+}
+
+void Groups::copy(const Groups& from) {
+  keys_ = from.keys_;
+  key_nulls_ = from.key_nulls_;
+  states_ = from.states_;
+  hashes_ = from.hashes_;
+  count_ = from.count_;
+}
+
+void Groups::give_last(Groups& later) {
+  const std::int64_t last = count_ - 1;
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+    const State after = std::exchange(later.state(0, a), state(last, a));
+    later.merge_state(a, 0, after, later.texts_);
+  }
+  keys_.pop_back();
+  key_nulls_.pop_back();
+  states_.resize(states_.size() - plan_->aggregates.size());
+  hashes_.pop_back();
+  --count_;
+}
+
 void Groups::merge(const Groups& later) {
   merge_range(later, 0, later.count_, [](std::int64_t) {});
   merge_rows(later.loose_, 0, later.loose_.count(), [](std::int64_t) {});
@@ -959,22 +991,24 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
 /// Of groups there that follow each other from `theirs` on, into these.
 void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
                           std::span<const std::int32_t> mine) {
+  for (const std::int32_t group : mine) merge_state(aggregate, group, later.state(theirs++, aggregate), later.texts_);
+}
+
+/// `others` has the texts of the state.
+void Groups::merge_state(std::size_t aggregate, std::int32_t mine, const State& other, const TextTable& others) {
   const Aggregate& asked = plan_->aggregates[aggregate];
-  for (const std::int32_t group : mine) {
-    const State& other = later.state(theirs++, aggregate);
-    State& all = state(group, aggregate);
-    if (is_extreme(asked.fold)) improve(all, other, asked, later.texts_);
-    // First, as `high` has the room that a count has.
-    if (__builtin_add_overflow(all.count, other.count, &all.count)) {
-      throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
-    }
-    if (asked.fold != Fold::sum) continue;
-    if (asked.type.kind == ValueKind::real) {
-      add_real(all, other.real());
-    } else {
-      add_up(all, other.exact);
-      all.set_high(all.high() + other.high());
-    }
+  State& all = state(mine, aggregate);
+  if (is_extreme(asked.fold)) improve(all, other, asked, others);
+  // First, as `high` has the room that a count has.
+  if (__builtin_add_overflow(all.count, other.count, &all.count)) {
+    throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
+  }
+  if (asked.fold != Fold::sum) return;
+  if (asked.type.kind == ValueKind::real) {
+    add_real(all, other.real());
+  } else {
+    add_up(all, other.exact);
+    all.set_high(all.high() + other.high());
   }
 }
 

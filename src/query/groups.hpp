@@ -105,6 +105,13 @@ class Groups {
   void clear();
   /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
   void take_in_order(Groups& from, std::span<const std::int32_t> order);
+  /// Of one key that is a number: none is NULL, each is greater than the one before it, and no texts or loose rows are there.
+  [[nodiscard]] bool ascend() const;
+  /// Becomes those of `from`, without texts and loose rows, in as little memory as they need, to be merged by others: they are
+  /// not found here.
+  void copy(const Groups& from);
+  /// The last of these becomes part of the first of `later`, which has the same key.
+  void give_last(Groups& later);
 
   /// Before the first block of each batch. `most_dense`: if the values of the only key are no more than that apart the groups
   /// are kept for further batches, and no rows are loose.
@@ -219,6 +226,7 @@ class Groups {
   void merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
   void merge_states(const Groups& later, std::size_t aggregate, std::int64_t theirs,
                     std::span<const std::int32_t> mine);
+  void merge_state(std::size_t aggregate, std::int32_t mine, const State& other, const TextTable& others);
   void join_texts(std::span<Groups* const> parts, std::span<const Place> order);
   void translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary);
   Int128 key_at(std::size_t which, const Vector& v, int i);

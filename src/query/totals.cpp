@@ -59,8 +59,40 @@ Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes
 }
 
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
+  if (!is_divided_ && groups.ascend()) return ascending(groups);
   if (groups.count() >= kMany || groups.loose().count() > 0) return divided(groups);
   return std::make_unique<Piece>(std::exchange(groups, Groups(plan_, kernels_)));
+}
+
+std::unique_ptr<Totals::Piece> Totals::ascending(const Groups& groups) {
+  if (groups.count() >= kMany) require_known_memory();
+  auto piece = std::make_unique<Piece>(Groups(plan_, kernels_));
+  piece->groups.copy(groups);
+  piece->ascends = true;
+  piece->bytes = piece->groups.bytes();
+  piece_bytes_ += piece->bytes;
+  return piece;
+}
+
+/// Whether its keys are greater than all before, of which the last may be the same.
+bool Totals::follows(const Piece& piece) const {
+  if (!piece.ascends) return false;
+  if (pieces_.empty()) return few_.count() == 0 && piece.groups.count() >= kMany;
+  const Groups& last = pieces_.back()->groups;
+  return last.key(last.count() - 1, 0) <= piece.groups.key(0, 0);
+}
+
+void Totals::append(std::unique_ptr<Piece> piece) {
+  if (!pieces_.empty()) {
+    Groups& last = pieces_.back()->groups;
+    if (last.key(last.count() - 1, 0) == piece->groups.key(0, 0)) {
+      last.give_last(piece->groups);
+      --counts_.back();
+    }
+  }
+  counts_.push_back(piece->groups.count());
+  pieces_.push_back(std::move(piece));
+  if (bytes() > most_bytes_ / 2) begin_parts();
 }
 
 std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
@@ -114,7 +146,9 @@ void Totals::divide_rows(Groups& groups, Piece& piece) {
 }
 
 void Totals::add(std::unique_ptr<Piece> piece) {
-  if (!is_divided_ && !piece->is_divided) {
+  if (!is_divided_ && follows(*piece)) return append(std::move(piece));
+  if (!piece->is_divided) piece_bytes_ -= std::exchange(piece->bytes, 0);
+  if (!is_divided_ && !piece->is_divided && pieces_.empty()) {
     few_.merge(piece->groups);
     if (!plan_.grouped || few_.count() < kMany) return;
     piece = nullptr;
@@ -131,10 +165,13 @@ void Totals::add(std::unique_ptr<Piece> piece) {
 void Totals::begin_parts() {
   require_known_memory();
   for (Part& part : parts_) part.groups.emplace(plan_, kernels_);
-  if (few_.count() > 0) {
-    pieces_.push_back(divided(few_));
-    added_ = 1;
+  if (few_.count() > 0) pieces_.push_back(divided(few_));
+  for (std::unique_ptr<Piece>& piece : pieces_) {
+    if (piece->is_divided) continue;
+    piece_bytes_ -= piece->bytes;
+    piece = divided(piece->groups);
   }
+  added_ = pieces_.size();
   is_divided_ = true;
 }
 
@@ -148,6 +185,7 @@ std::int64_t Totals::most_waiting() const {
 }
 
 std::int64_t Totals::count() const {
+  if (ascend()) return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
   if (!is_divided_) return few_.count();
   std::int64_t all = 0;
   for (const Part& part : parts_) {
@@ -363,6 +401,7 @@ struct Totals::Round {
 };
 
 void Totals::use_sections(int workers, const UseSection& use, const std::function<void()>& pause) {
+  if (ascend()) return use_pieces(workers, use, pause);
   if (!is_divided_) {
     std::vector<std::uint64_t> first(static_cast<std::size_t>(few_.count()));
     std::iota(first.begin(), first.end(), std::uint64_t{0});
@@ -373,24 +412,43 @@ void Totals::use_sections(int workers, const UseSection& use, const std::functio
   finish_writing();
   Round round;
   round.pause = &pause;
+  use_each(round, workers, parts_.size(), [&](std::size_t number) {
+    Part& part = parts_[number];
+    if (!part.groups) return;
+    if (part.groups->count() > 0) use(*part.groups, part.first);
+    part.groups.reset();
+    count_memory(part);
+  });
+  use_spilled(workers, use, pause);
+}
+
+template <class UseOne>
+void Totals::use_each(Round& round, int workers, std::size_t count, const UseOne& use_one) {
   std::atomic<std::size_t> next{0};
   cpu::run_workers(workers, [&](int) {
     try {
-      for (std::size_t number = next++; number < parts_.size(); number = next++) {
-        Part& part = parts_[number];
-        if (!part.groups) continue;
-        if (part.groups->count() > 0) use(*part.groups, part.first);
-        part.groups.reset();
-        count_memory(part);
+      for (std::size_t number = next++; number < count; number = next++) {
+        use_one(number);
         round.pause_now();
       }
     } catch (...) {
       round.fail();
-      next = parts_.size();
+      next = count;
     }
   });
   if (round.error) std::rethrow_exception(round.error);
-  use_spilled(workers, use, pause);
+}
+
+void Totals::use_pieces(int workers, const UseSection& use, const std::function<void()>& pause) {
+  Round round;
+  round.pause = &pause;
+  use_each(round, workers, pieces_.size(), [&](std::size_t number) {
+    const auto piece = std::move(pieces_[number]);
+    std::vector<std::uint64_t> first(static_cast<std::size_t>(counts_[number]));
+    std::iota(first.begin(), first.end(), place(number, 0));
+    if (!first.empty()) use(piece->groups, first);
+    piece_bytes_ -= piece->bytes;
+  });
 }
 
 void Totals::use_spilled(int workers, const UseSection& use, const std::function<void()>& pause) {
@@ -539,6 +597,10 @@ void Totals::divide(Round& round, const Spilled& spilled) {
 }
 
 std::int64_t Totals::count_before(std::uint64_t place, int workers) {
+  if (ascend()) {
+    const auto piece = counts_.begin() + static_cast<std::ptrdiff_t>(place >> 32);
+    return std::accumulate(counts_.begin(), piece, static_cast<std::int64_t>(static_cast<std::uint32_t>(place)));
+  }
   if (!is_divided_) return std::min<std::int64_t>(static_cast<std::int64_t>(place), few_.count());
   std::atomic<std::int64_t> before{0};
   const auto add = [&](std::span<const std::uint64_t> first) {
@@ -552,6 +614,7 @@ std::int64_t Totals::count_before(std::uint64_t place, int workers) {
 // ---------------------------------------------------------------------------------------------------------- all, in memory
 
 Groups Totals::take(int workers) && {
+  if (ascend()) return joined_pieces(workers);
   if (!is_divided_) return std::move(few_);
   std::vector<Groups*> parts;
   std::vector<std::size_t> begin{0};  // of each piece: where its groups are in all
@@ -568,6 +631,17 @@ Groups Totals::take(int workers) && {
       order_piece(piece, std::span(order).subspan(begin[piece], begin[piece + 1] - begin[piece]));
     }
   });
+  return Groups::joined(plan_, kernels_, parts, order, workers);
+}
+
+Groups Totals::joined_pieces(int workers) const {
+  std::vector<Groups*> parts;
+  std::vector<Groups::Place> order;
+  for (const auto& piece : pieces_) {
+    const auto count = static_cast<std::int32_t>(piece->groups.count());
+    for (std::int32_t g = 0; g < count; ++g) order.push_back({static_cast<std::int32_t>(parts.size()), g});
+    parts.push_back(&piece->groups);
+  }
   return Groups::joined(plan_, kernels_, parts, order, workers);
 }
 

@@ -43,7 +43,8 @@ class Totals {
     std::array<std::int32_t, kParts + 1> row_begin = {};  ///< and of the groups' loose rows
     std::atomic<int> left{kParts};                        ///< parts that have not merged it
     bool is_divided = false;                              ///< else its groups have the order of their first rows
-    std::int64_t bytes = 0;                               ///< of memory, where it is divided
+    bool ascends = false;                                 ///< likewise, and of their only key
+    std::int64_t bytes = 0;                               ///< of memory, where it is divided or ascends
   };
   /// Of what a thread has folded; where these are many groups their memory is left to it, and nothing of worth in it.
   [[nodiscard]] std::unique_ptr<Piece> piece_of(Groups& groups);
@@ -114,15 +115,20 @@ class Totals {
   static constexpr int kPartBits = 6;
   static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
 
+  std::unique_ptr<Piece> ascending(const Groups& groups);
+  [[nodiscard]] bool follows(const Piece& piece) const;
+  void append(std::unique_ptr<Piece> piece);
   std::unique_ptr<Piece> divided(Groups& groups);
   static void divide_rows(Groups& groups, Piece& piece);
   void begin_parts();
+  [[nodiscard]] bool ascend() const { return !is_divided_ && !pieces_.empty(); }
   void require_known_memory();
   void merge(int number);
   void merge(Part& part, int number, std::size_t which, const Piece& piece);
   void merge_rows(Part& part, int number, std::size_t which, const Piece& piece);
   void count_memory(Part& part);
   void refuse_memory() const;
+  [[nodiscard]] Groups joined_pieces(int workers) const;
   void order_piece(std::size_t piece, std::span<Groups::Place> places) const;
 
   void spill_some();
@@ -132,6 +138,9 @@ class Totals {
              std::size_t buffer) const;
   void flush(Writer& writer) const;
   void finish_writing();
+  template <class UseOne>
+  static void use_each(Round& round, int workers, std::size_t count, const UseOne& use_one);
+  void use_pieces(int workers, const UseSection& use, const std::function<void()>& pause);
   void use_spilled(int workers, const UseSection& use, const std::function<void()>& pause);
   bool use_section(Round& round, Spilled& spilled, const UseSection& use);
   void divide(Round& round, const Spilled& spilled);
@@ -141,8 +150,11 @@ class Totals {
   Groups few_;  ///< until there are many
   std::atomic<bool> is_divided_{false};
   std::mutex adding_;
-  std::vector<std::unique_ptr<Piece>> pieces_;  ///< grows under adding_
-  std::vector<Groups> spare_;                   ///< of pieces that are merged: memory for others; under adding_
+  /// Grows under adding_. Until there are parts: pieces whose keys ascend from one to the next, so that no two of them have a
+  /// group in common, and none is looked for.
+  std::vector<std::unique_ptr<Piece>> pieces_;
+  std::vector<std::int64_t> counts_;  ///< of groups in each of these
+  std::vector<Groups> spare_;         ///< of pieces that are merged: memory for others; under adding_
   std::atomic<std::size_t> added_{0};
   std::array<Part, kParts> parts_;
   std::atomic<unsigned> next_{0};  ///< the part that the next thread begins with
