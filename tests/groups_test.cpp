@@ -382,8 +382,8 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
   t.add("x", rows.x).add("f", rows.f);
   const Query query("SELECT w, SUM(x), COUNT(*), SUM(f) FROM t GROUP BY w", t);
   std::vector<std::uint64_t> bits;
-  for (const int threads : {1, 2, 5}) {
-    const Answer answer = query.run(par.with_threads(threads), t);
+  for (const int threads : {1, 2, 5, 0}) {
+    const Answer answer = threads > 0 ? query.run(par.with_threads(threads), t) : query.answer(query.fold(par, t));
     ASSERT_EQ(answer.rows.size(), order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::vector<Cell>& row = answer.rows[i];

@@ -66,12 +66,20 @@ std::size_t letters_of(const Vector& texts, int n) {
 
 bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
 
+/// Whether the texts are those of the only key.
+bool is_all_text(const Plan& plan) {
+  const auto is_text = [](const Aggregate& a) { return is_extreme(a.fold) && a.type.kind == ValueKind::text; };
+  return plan.keys.size() == 1 && plan.keys[0]->type.kind == ValueKind::text &&
+         std::none_of(plan.aggregates.begin(), plan.aggregates.end(), is_text);
+}
+
 }  // namespace
 
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
-      by_text_(plan.keys.size() == 1 && plan.keys[0]->type.kind == ValueKind::text),
+      by_text_(is_all_text(plan)),
+      one_each_(by_text_),
       key_(plan.keys.size()),
       group_(kBlock, 0),
       number_(kBlock),
@@ -97,6 +105,7 @@ void Groups::clear() {
   texts_.clear();
   if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
   of_texts_.clear();
+  one_each_ = by_text_;
   in_slots_ = 0;
   for (Translation& translation : translations_) translation = {};
   forget_sums();
@@ -135,6 +144,33 @@ void Groups::complete() {
   }
 }
 
+/// From here on a group's number is not that of its text.
+void Groups::keep_keys() {
+  if (!one_each_) return;
+  one_each_ = false;
+  keys_.resize(static_cast<std::size_t>(count_));
+  for (std::int64_t g = 0; g < count_; ++g) keys_[static_cast<std::size_t>(g)] = g;
+  key_nulls_.assign(static_cast<std::size_t>(count_), 0);
+}
+
+std::int32_t Groups::find_text(const Int128* key, const std::uint8_t* nulls) {
+  if (one_each_ && nulls[0] == 0 && key[0] < count_) return static_cast<std::int32_t>(key[0]);
+  if (one_each_ && nulls[0] == 0 && key[0] == count_) return add_group(0, key, nulls);
+  keep_keys();
+  if (in_slots_ != count_) complete();
+  std::int32_t& group = group_of_text(key, nulls);
+  if (group >= 0) return group;
+  group = add_group(0, key, nulls);
+  ++in_slots_;
+  return group;
+}
+
+std::uint64_t Groups::hash_of_text(std::int64_t group) const {
+  const Int128 entry = key(group, 0);
+  const std::uint8_t is_null = key_is_null(group, 0) ? 1 : 0;
+  return hash_of_key(&entry, &is_null);
+}
+
 /// Where the group of a text is noted, which is all there is of a key.
 std::int32_t& Groups::group_of_text(const Int128* key, const std::uint8_t* nulls) {
   const std::size_t at = nulls[0] != 0 ? 0 : static_cast<std::size_t>(key[0]) + 1;
@@ -169,14 +205,8 @@ std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
 }
 
 std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
-  if (in_slots_ != count_ || (2 * static_cast<std::size_t>(count_) >= slots_.size() && !by_text_)) complete();
-  if (by_text_) {
-    std::int32_t& group = group_of_text(key, nulls);
-    if (group >= 0) return group;
-    group = add_group(hash, key, nulls);
-    ++in_slots_;
-    return group;
-  }
+  if (by_text_) return find_text(key, nulls);
+  if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) complete();
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
   std::size_t place = hash & mask;
@@ -192,12 +222,13 @@ std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint
 
 std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
   if (count_ == kMostGroups) throw Error(Code::out_of_memory, "GROUP BY comes to more than 2^31 groups");
-  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+  if (one_each_ && (nulls[0] != 0 || key[0] != count_)) keep_keys();
+  for (std::size_t k = 0; k < plan_->keys.size() && !one_each_; ++k) {
     keys_.push_back(key[k]);
     key_nulls_.push_back(nulls[k]);
   }
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.emplace_back();
-  hashes_.push_back(hash);
+  if (!by_text_) hashes_.push_back(hash);
   return static_cast<std::int32_t>(count_++);
 }
 
@@ -832,10 +863,10 @@ std::int32_t Groups::entry_of(const TextTable& others, Int128 entry) {
 /// The keys of a group of others, as they are kept here; valid until the next call.
 const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
   const std::size_t width = plan_->keys.size();
-  const std::size_t first = static_cast<std::size_t>(group) * width;
   for (std::size_t k = 0; k < width; ++k) {
-    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && others.key_nulls_[first + k] == 0;
-    key_[k] = is_text ? Int128{entry_of(others.texts_, others.keys_[first + k])} : others.keys_[first + k];
+    const Int128 key = others.key(group, k);
+    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && !others.key_is_null(group, k);
+    key_[k] = is_text ? Int128{entry_of(others.texts_, key)} : key;
   }
   return key_.data();
 }
@@ -847,7 +878,9 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
   all.keys_.resize(order.size() * plan.keys.size());
   all.key_nulls_.resize(order.size() * plan.keys.size());
   all.states_.resize(order.size() * plan.aggregates.size());
-  all.hashes_.resize(order.size());
+  if (!all.by_text_) all.hashes_.resize(order.size());
+  all.one_each_ = false;
+  for (Groups* const part : parts) part->keep_keys();
   std::atomic<std::size_t> next{0};
   cpu::run_workers(workers, [&](int) {
     constexpr std::size_t kEach = 1 << 14;
@@ -861,7 +894,7 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
         copy(part.keys_, all.keys_, plan.keys.size());
         copy(part.key_nulls_, all.key_nulls_, plan.keys.size());
         copy(part.states_, all.states_, plan.aggregates.size());
-        copy(part.hashes_, all.hashes_, 1);
+        if (!all.by_text_) copy(part.hashes_, all.hashes_, 1);
       }
     }
   });
@@ -914,10 +947,12 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
       for (std::size_t i = 0; i < each; ++i) *to++ = first[i];
     }
   };
+  from.keep_keys();
+  one_each_ = false;
   copy(from.keys_, keys_, plan_->keys.size());
   copy(from.key_nulls_, key_nulls_, plan_->keys.size());
   copy(from.states_, states_, plan_->aggregates.size());
-  copy(from.hashes_, hashes_, 1);
+  if (!by_text_) copy(from.hashes_, hashes_, 1);
   std::swap(texts_, from.texts_);
   count_ = std::ssize(order);
 }
@@ -962,8 +997,7 @@ void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, st
 /// Asks for what the search for a group of others begins with.
 void Groups::ask_for(const Groups& others, std::int64_t group) const {
   if (by_text_) {
-    const auto at = static_cast<std::size_t>(group);
-    if (others.key_nulls_[at] == 0) texts_.ask_for(others.texts_.hash(static_cast<std::int32_t>(others.keys_[at])));
+    texts_.ask_for(others.hash(group));
   } else if (!slots_.empty()) {
     __builtin_prefetch(&slots_[others.hash(group) & (slots_.size() - 1)]);
   }
@@ -972,6 +1006,7 @@ void Groups::ask_for(const Groups& others, std::int64_t group) const {
 template <class OnFresh>
 void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
   const std::size_t width = plan_->keys.size();
+  const std::uint8_t not_null = 0;
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
@@ -980,7 +1015,7 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = count_;
       mine[i] = find(later.hash(group), key_of(later, group),
-                     later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
+                     later.one_each_ ? &not_null : later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
       if (mine[i] == known) on_fresh(group);
       __builtin_prefetch(states_.data() + static_cast<std::size_t>(mine[i]) * plan_->aggregates.size(), 1);
     }

@@ -154,7 +154,9 @@ class Groups {
   void append(const Int128* key, const std::uint8_t* nulls) { (void)add_group(hash_of_key(key, nulls), key, nulls); }
   std::int32_t append_text(std::string_view text);
   /// By what a group's keys are, wherever they are groups: hashes of one process alone are comparable.
-  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return hashes_[static_cast<std::size_t>(group)]; }
+  [[nodiscard]] std::uint64_t hash(std::int64_t group) const {
+    return by_text_ ? hash_of_text(group) : hashes_[static_cast<std::size_t>(group)];
+  }
   State& state(std::int64_t group, std::size_t aggregate) {
     return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
   }
@@ -166,10 +168,10 @@ class Groups {
   }
   /// Of text keys and aggregates: `exact` is an index into texts().
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
-    return keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
+    return one_each_ ? Int128{group} : keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
   }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
-    return key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
+    return !one_each_ && key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
   }
   [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
   /// That of a key or state.
@@ -203,6 +205,9 @@ class Groups {
   };
 
   void complete();
+  void keep_keys();
+  std::int32_t find_text(const Int128* key, const std::uint8_t* nulls);
+  [[nodiscard]] std::uint64_t hash_of_text(std::int64_t group) const;
   std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
   void ask_for(const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
@@ -259,10 +264,11 @@ class Groups {
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> key_nulls_;
   std::vector<State> states_;
-  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint64_t> hashes_;  ///< none where texts_ has them
   TextTable texts_;
-  std::vector<Slot> slots_;             ///< a power of two, more than twice as many as groups
-  bool by_text_;                        ///< the only key is text: groups are found by its entry, and not in slots_
+  std::vector<Slot> slots_;  ///< a power of two, more than twice as many as groups
+  bool by_text_;   ///< the only key is text, and there are no others: groups are found by its entry, and not in slots_
+  bool one_each_;  ///< likewise, and each group has the number of its text, and keys_, key_nulls_ and of_texts_ nothing
   std::vector<std::int32_t> of_texts_;  ///< the groups of NULL and of each entry; -1: none
   std::int64_t in_slots_ = 0;  ///< groups that can be found: the first ones; when one is looked for, all others too
   std::vector<Int128> key_;    ///< of a group of others

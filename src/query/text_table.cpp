@@ -22,7 +22,7 @@ constexpr std::size_t kLargestChunk = 1 << 20;
 std::int32_t TextTable::entry(std::string_view text) { return entry(text, hash_of(secret(), text)); }
 
 std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
-  if (2 * all_.size() >= slots_.size()) make_slots();
+  if (4 * all_.size() >= 3 * slots_.size()) make_slots();
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
   std::size_t place = hash & mask;
@@ -65,7 +65,7 @@ std::string_view TextTable::keep(std::string_view text) {
 }
 
 void TextTable::make_slots() {
-  slots_.assign(std::bit_ceil(std::max(kFirstSlots, 4 * all_.size())), {0, -1});
+  slots_.assign(std::bit_ceil(std::max(kFirstSlots, all_.size() / 2 * 3)), {0, -1});
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     std::size_t place = hashes_[i] & mask;
