@@ -223,6 +223,7 @@ class Executor {
     share_parts(static_cast<std::size_t>(workers));
     cpu::run_workers(workers, [&](int worker) { work(stretches_[static_cast<std::size_t>(worker)]); });
     if (error_) std::rethrow_exception(error_);
+    totals_.merge_all(workers);  // now that the last piece has come, which may be most of all: each thread has one then
     return std::move(total_);
   }
 
@@ -246,7 +247,6 @@ class Executor {
       for (int part = next_part(own); part < count; part = next_part(own)) take_pieces(part, folder_of, held);
       for (int part = 0; part < count; ++part) take_pieces(part, folder_of, held);
       release(held);
-      if (!has_failed_) totals_.merge_all();
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
     } catch (...) {

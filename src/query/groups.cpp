@@ -81,6 +81,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       by_text_(is_all_text(plan)),
       one_each_(by_text_),
       key_(plan.keys.size()),
+      no_nulls_(plan.keys.size(), 0),
       group_(kBlock, 0),
       number_(kBlock),
       translations_(plan.keys.size()),
@@ -100,6 +101,7 @@ void Groups::clear() {
   count_ = 0;
   keys_.clear();
   key_nulls_.clear();
+  has_nulls_ = false;
   states_.clear();
   hashes_.clear();
   texts_.clear();
@@ -226,6 +228,7 @@ std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std:
   for (std::size_t k = 0; k < plan_->keys.size() && !one_each_; ++k) {
     keys_.push_back(key[k]);
     key_nulls_.push_back(nulls[k]);
+    has_nulls_ = has_nulls_ || nulls[k] != 0;
   }
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.emplace_back();
   if (!by_text_) hashes_.push_back(hash);
@@ -783,12 +786,18 @@ void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
 
 /// Slots, and of those that are taken what will be looked at next.
 void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
+  const std::size_t each = plan_->aggregates.size();
   if (by_text_) {
     for (std::size_t i = 0; i < n; ++i) {
       texts_.ask_for(LooseRows::hash(rows.row(first + i)));
-      __builtin_prefetch(rows.text(LooseRows::keys(rows.row(first + i))[0]).data());
+      const std::string_view text = rows.text(LooseRows::keys(rows.row(first + i))[0]);
+      __builtin_prefetch(text.data());
+      __builtin_prefetch(text.data() + text.size());
     }
-    for (std::size_t i = 0; i < n; ++i) texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int32_t entry = texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
+      if (one_each_ && entry >= 0) __builtin_prefetch(states_.data() + static_cast<std::size_t>(entry) * each, 1);
+    }
     for (std::size_t i = 0; i < n; ++i) texts_.ask_for_letters(LooseRows::hash(rows.row(first + i)));
     return;
   }
@@ -799,7 +808,7 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
     const std::int32_t group = slots_[LooseRows::hash(rows.row(first + i)) & mask].group;
     if (group < 0) continue;
     __builtin_prefetch(keys_.data() + static_cast<std::size_t>(group) * plan_->keys.size());
-    __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * plan_->aggregates.size(), 1);
+    __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * each, 1);
   }
 }
 
@@ -814,9 +823,27 @@ const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
   return key_.data();
 }
 
+/// The group of a loose row, a new one where there is none. Which keys are NULL is not looked at where none is: it lies apart.
+std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
+  if (!by_text_ && !has_nulls_ && in_slots_ == count_ && !slots_.empty()) {
+    const std::size_t width = plan_->keys.size();
+    const std::size_t mask = slots_.size() - 1;
+    const std::uint64_t hash = LooseRows::hash(row);
+    const auto tag = static_cast<std::uint32_t>(hash >> 32);
+    const auto* const theirs = LooseRows::keys(row);
+    for (std::size_t place = hash & mask; slots_[place].group >= 0; place = (place + 1) & mask) {
+      if (slots_[place].tag != tag) continue;
+      const Int128* const mine = keys_.data() + static_cast<std::size_t>(slots_[place].group) * width;
+      std::size_t same = 0;
+      while (same < width && mine[same] == static_cast<std::int64_t>(theirs[same])) ++same;
+      if (same == width) return slots_[place].group;
+    }
+  }
+  return find(LooseRows::hash(row), key_of(rows, row), no_nulls_.data());
+}
+
 template <class OnFresh>
 void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
-  const std::vector<std::uint8_t> nulls(plan_->keys.size(), 0);
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
@@ -825,7 +852,7 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t* const row = later.row(from + i);
       const std::int64_t known = count_;
-      mine[i] = find(LooseRows::hash(row), key_of(later, row), nulls.data());
+      mine[i] = find(later, row);
       if (mine[i] == known) on_fresh(static_cast<std::int64_t>(from + i));
     }
     for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values(later.row(from + i)));
@@ -837,10 +864,9 @@ void Groups::merge(const LooseRows& later, std::int64_t first, std::int64_t end,
 }
 
 void Groups::append(const LooseRows& rows, std::int64_t first, std::int64_t end) {
-  const std::vector<std::uint8_t> nulls(plan_->keys.size(), 0);
   for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i) {
     const std::uint64_t* const row = rows.row(i);
-    add_values(add_group(LooseRows::hash(row), key_of(rows, row), nulls.data()), rows.values(row));
+    add_values(add_group(LooseRows::hash(row), key_of(rows, row), no_nulls_.data()), rows.values(row));
   }
 }
 
@@ -879,6 +905,7 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
   all.key_nulls_.resize(order.size() * plan.keys.size());
   all.states_.resize(order.size() * plan.aggregates.size());
   if (!all.by_text_) all.hashes_.resize(order.size());
+  all.has_nulls_ = std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->has_nulls_; });
   all.one_each_ = false;
   for (Groups* const part : parts) part->keep_keys();
   std::atomic<std::size_t> next{0};
@@ -949,6 +976,7 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
   };
   from.keep_keys();
   one_each_ = false;
+  has_nulls_ = from.has_nulls_;
   copy(from.keys_, keys_, plan_->keys.size());
   copy(from.key_nulls_, key_nulls_, plan_->keys.size());
   copy(from.states_, states_, plan_->aggregates.size());

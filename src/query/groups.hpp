@@ -206,6 +206,7 @@ class Groups {
 
   void complete();
   void keep_keys();
+  std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
   std::int32_t find_text(const Int128* key, const std::uint8_t* nulls);
   [[nodiscard]] std::uint64_t hash_of_text(std::int64_t group) const;
   std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
@@ -263,6 +264,7 @@ class Groups {
   std::int64_t count_ = 0;
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> key_nulls_;
+  bool has_nulls_ = false;  ///< some of them
   std::vector<State> states_;
   std::vector<std::uint64_t> hashes_;  ///< none where texts_ has them
   TextTable texts_;
@@ -272,6 +274,7 @@ class Groups {
   std::vector<std::int32_t> of_texts_;  ///< the groups of NULL and of each entry; -1: none
   std::int64_t in_slots_ = 0;  ///< groups that can be found: the first ones; when one is looked for, all others too
   std::vector<Int128> key_;    ///< of a group of others
+  std::vector<std::uint8_t> no_nulls_;
 
   // Of the block at hand.
   std::vector<Int128> block_keys_;         ///< of each row all keys, as they are kept

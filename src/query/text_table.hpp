@@ -23,11 +23,17 @@ class TextTable {
   void ask_for(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
   }
-  void ask_for_entry(std::uint64_t hash) const {
-    if (const std::int32_t first = first_of(hash); first >= 0) __builtin_prefetch(all_.data() + first);
+  /// That is what may be found; -1: nothing is.
+  std::int32_t ask_for_entry(std::uint64_t hash) const {
+    const std::int32_t first = first_of(hash);
+    if (first >= 0) __builtin_prefetch(all_.data() + first);
+    return first;
   }
   void ask_for_letters(std::uint64_t hash) const {
-    if (const std::int32_t first = first_of(hash); first >= 0) __builtin_prefetch((*this)[first].data());
+    const std::int32_t first = first_of(hash);
+    if (first < 0) return;
+    __builtin_prefetch((*this)[first].data());
+    __builtin_prefetch((*this)[first].data() + (*this)[first].size());
   }
   /// A text that is none of these, which stays where it is: it becomes the last.
   void append(std::string_view text, std::uint64_t hash);

@@ -139,8 +139,9 @@ void Totals::divide_rows(Groups& groups, Piece& piece) {
   auto next = begin;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t* const row = to.row(static_cast<std::size_t>(next[part(i)]++));
-    std::copy_n(std::as_const(rows).row(i), to.width(), row);
-    to.place(row) = static_cast<std::uint64_t>(groups.count()) + i;  // after all groups
+    const std::uint64_t* const from = rows.row(i);
+    for (std::size_t word = 0; word + 1 < to.width(); ++word) row[word] = from[word];  // a few: a call takes longer
+    to.place(row) = static_cast<std::uint64_t>(groups.count()) + i;                    // after all groups
   }
   groups.loose().clear();
 }
@@ -205,19 +206,6 @@ void Totals::merge_some() {
     {
       const std::unique_lock lock(part.merging, std::try_to_lock);
       if (lock) merge(number);
-    }
-    spill_some();
-  }
-}
-
-void Totals::merge_all() {
-  if (!is_divided_) return;
-  const unsigned first = next_++;
-  for (unsigned i = 0; i < kParts; ++i) {
-    const auto number = static_cast<int>((first + i) % kParts);
-    {
-      const std::lock_guard lock(parts_[static_cast<std::size_t>(number)].merging);
-      merge(number);
     }
     spill_some();
   }
@@ -437,6 +425,18 @@ void Totals::use_each(Round& round, int workers, std::size_t count, const UseOne
     }
   });
   if (round.error) std::rethrow_exception(round.error);
+}
+
+void Totals::merge_all(int workers) {
+  if (!is_divided_) return;
+  Round round;
+  use_each(round, workers, parts_.size(), [&](std::size_t number) {
+    {
+      const std::lock_guard lock(parts_[number].merging);
+      merge(static_cast<int>(number));
+    }
+    spill_some();
+  });
 }
 
 void Totals::use_pieces(int workers, const UseSection& use, const std::function<void()>& pause) {

@@ -56,8 +56,8 @@ class Totals {
   /// Merges what has been added, as far as no other thread is at it; a little at a time costs more, so it may leave some.
   /// Throws as Groups::merge() does, as SpillFile does, and out_of_memory for more groups than memory has room for.
   void merge_some();
-  /// Merges all that has been added.
-  void merge_all();
+  /// Merges all that has been added, when no more will be.
+  void merge_all(int workers = 1);
 
   // Once all is merged:
   /// What all pieces come to; groups have the order of their first rows. Not where some have gone to a file.
