@@ -194,6 +194,42 @@ TEST(Groups, AtTheEndsOfTheirType) {
   expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
 }
 
+// Of 64 bits up to some row, and then of more; a pair of keys of which the first alone has more, negative ones, and NULLs.
+TEST(Groups, OfKeysThatBecomeWide) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(13);
+  std::vector<Int128> wide;
+  Longs small;
+  std::vector<std::uint8_t> validity(kRows / 8 + 1);
+  using Key = std::tuple<std::optional<Int128>, std::int64_t>;
+  Reference<Key> expected;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto value = static_cast<std::int64_t>(random() % 90'000) - 45'000;
+    const bool is_wide = i > kRows / 2 && random() % 3 == 0;
+    wide.push_back(is_wide ? Int128{value} << 64 : Int128{value} << (random() % 2 == 0 ? 47 : 0));
+    small.push_back(i % 100 == 0 ? std::numeric_limits<std::int64_t>::min() : -static_cast<std::int64_t>(i % 2));
+    const bool is_null = i % 65'536 < 9000 && random() % 50 == 0;
+    if (!is_null) validity[i / 8] |= static_cast<std::uint8_t>(1 << (i % 8));
+    expected.add({is_null ? std::nullopt : std::optional(wide.back()), small.back()}, rows.x[i]);
+  }
+  MemoryTable t;
+  t.add(Field{.name = "w", .kind = ValueKind::decimal, .storage = Storage::int128, .scale = 2}, wide.data(),
+        std::ssize(wide), validity.data());
+  t.add("s", small).add("x", rows.x).add("f", rows.f);
+  expect_groups("w, s", t, expected, [](const auto& row) {
+    return Key(row[0].null ? std::nullopt : std::optional(row[0].exact), static_cast<std::int64_t>(row[1].exact));
+  });
+  const Query query("SELECT w, s, COUNT(*) FROM t GROUP BY w, s", t);
+  const Answer answer = query.answer(query.fold(par, t));
+  ASSERT_EQ(answer.rows.size(), expected.order.size());
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    const std::vector<Cell>& row = answer.rows[i];
+    const auto& [first, second] = expected.order[i];
+    ASSERT_TRUE(row[0].null != first.has_value() && (!first || row[0].exact == *first) && row[1].exact == second) << i;
+    ASSERT_TRUE(row[2].exact == expected.groups.at(expected.order[i]).count) << i;
+  }
+}
+
 TEST(Groups, OfSeveralKeysSomeNull) {
   const Rows rows(kRows);
   std::mt19937_64 random(4);

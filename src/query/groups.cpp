@@ -6,7 +6,6 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -117,10 +116,10 @@ void Groups::clear() {
 }
 
 std::int64_t Groups::bytes() const {
-  return static_cast<std::int64_t>(keys_.capacity() * sizeof(Int128) + key_nulls_.capacity() +
-                                   states_.capacity() * sizeof(State) + hashes_.capacity() * sizeof(std::uint64_t) +
-                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t)) +
-         texts_.bytes() + loose_.bytes();
+  return static_cast<std::int64_t>(key_nulls_.capacity() + states_.capacity() * sizeof(State) +
+                                   hashes_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(Slot) +
+                                   of_texts_.capacity() * sizeof(std::int32_t)) +
+         keys_.bytes() + texts_.bytes() + loose_.bytes();
 }
 
 // ----------------------------------------------------------------------------------------------------------- which group
@@ -129,8 +128,8 @@ std::int64_t Groups::bytes() const {
 void Groups::complete() {
   if (by_text_) {
     for (; in_slots_ < count_; ++in_slots_) {
-      group_of_text(&keys_[static_cast<std::size_t>(in_slots_)], &key_nulls_[static_cast<std::size_t>(in_slots_)]) =
-          static_cast<std::int32_t>(in_slots_);
+      const Int128 key = keys_[static_cast<std::size_t>(in_slots_)];
+      group_of_text(&key, &key_nulls_[static_cast<std::size_t>(in_slots_)]) = static_cast<std::int32_t>(in_slots_);
     }
     return;
   }
@@ -151,7 +150,7 @@ void Groups::keep_keys() {
   if (!one_each_) return;
   one_each_ = false;
   keys_.resize(static_cast<std::size_t>(count_));
-  for (std::int64_t g = 0; g < count_; ++g) keys_[static_cast<std::size_t>(g)] = g;
+  for (std::int64_t g = 0; g < count_; ++g) keys_.set(static_cast<std::size_t>(g), g);
   key_nulls_.assign(static_cast<std::size_t>(count_), 0);
 }
 
@@ -807,7 +806,7 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
   for (std::size_t i = 0; i < n; ++i) {
     const std::int32_t group = slots_[LooseRows::hash(rows.row(first + i)) & mask].group;
     if (group < 0) continue;
-    __builtin_prefetch(keys_.data() + static_cast<std::size_t>(group) * plan_->keys.size());
+    keys_.ask_for(static_cast<std::size_t>(group) * plan_->keys.size());
     __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * each, 1);
   }
 }
@@ -825,7 +824,8 @@ const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
 
 /// The group of a loose row, a new one where there is none. Which keys are NULL is not looked at where none is: it lies apart.
 std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
-  if (!by_text_ && !has_nulls_ && in_slots_ == count_ && !slots_.empty()) {
+  const std::int64_t* const narrow = keys_.narrow();
+  if (!by_text_ && !has_nulls_ && narrow != nullptr && in_slots_ == count_ && !slots_.empty()) {
     const std::size_t width = plan_->keys.size();
     const std::size_t mask = slots_.size() - 1;
     const std::uint64_t hash = LooseRows::hash(row);
@@ -833,7 +833,7 @@ std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
     const auto* const theirs = LooseRows::keys(row);
     for (std::size_t place = hash & mask; slots_[place].group >= 0; place = (place + 1) & mask) {
       if (slots_[place].tag != tag) continue;
-      const Int128* const mine = keys_.data() + static_cast<std::size_t>(slots_[place].group) * width;
+      const std::int64_t* const mine = narrow + static_cast<std::size_t>(slots_[place].group) * width;
       std::size_t same = 0;
       while (same < width && mine[same] == static_cast<std::int64_t>(theirs[same])) ++same;
       if (same == width) return slots_[place].group;
@@ -901,6 +901,9 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
                       std::span<const Place> order, int workers) {
   Groups all(plan, kernels);
   all.count_ = std::ssize(order);
+  if (std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->keys_.is_wide(); })) {
+    all.keys_.widen();
+  }
   all.keys_.resize(order.size() * plan.keys.size());
   all.key_nulls_.resize(order.size() * plan.keys.size());
   all.states_.resize(order.size() * plan.aggregates.size());
@@ -918,7 +921,8 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
         const auto copy = [&](const auto& theirs, auto& mine, std::size_t each) {
           for (std::size_t k = 0; k < each; ++k) mine[i * each + k] = theirs[group * each + k];
         };
-        copy(part.keys_, all.keys_, plan.keys.size());
+        const std::size_t width = plan.keys.size();
+        for (std::size_t k = 0; k < width; ++k) all.keys_.set(i * width + k, part.keys_[group * width + k]);
         copy(part.key_nulls_, all.key_nulls_, plan.keys.size());
         copy(part.states_, all.states_, plan.aggregates.size());
         if (!all.by_text_) copy(part.hashes_, all.hashes_, 1);
@@ -955,7 +959,10 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
     };
     for (const std::size_t k : keys) {
       const std::size_t at = i * plan_->keys.size() + k;
-      if (key_nulls_[at] == 0) take(keys_[at]);
+      if (key_nulls_[at] != 0) continue;
+      Int128 key = keys_[at];
+      take(key);
+      keys_.set(at, key);
     }
     for (const std::size_t a : aggregates) {
       State& best = state(static_cast<std::int64_t>(i), a);
@@ -977,7 +984,10 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
   from.keep_keys();
   one_each_ = false;
   has_nulls_ = from.has_nulls_;
-  copy(from.keys_, keys_, plan_->keys.size());
+  keys_.clear();
+  for (const std::int32_t group : order) {
+    for (std::size_t k = 0; k < plan_->keys.size(); ++k) keys_.push_back(from.key(group, k));
+  }
   copy(from.key_nulls_, key_nulls_, plan_->keys.size());
   copy(from.states_, states_, plan_->aggregates.size());
   if (!by_text_) copy(from.hashes_, hashes_, 1);
@@ -989,7 +999,10 @@ bool Groups::ascend() const {
   const bool has_texts = by_text_ || !texts_.all().empty();
   if (plan_->keys.size() != 1 || has_texts || count_ == 0 || loose_.count() > 0) return false;
   if (std::find(key_nulls_.begin(), key_nulls_.end(), 1) != key_nulls_.end()) return false;
-  return std::adjacent_find(keys_.begin(), keys_.end(), std::greater_equal<>()) == keys_.end();
+  for (std::int64_t g = 1; g < count_; ++g) {
+    if (key(g - 1, 0) >= key(g, 0)) return false;
+  }
+  return true;
 }
 
 void Groups::copy(const Groups& from) {

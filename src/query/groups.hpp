@@ -35,6 +35,68 @@ class State {
 };
 static_assert(sizeof(State) == 32);
 
+/// Keys of groups, one after the other: of 64 bits each until one comes that does not fit.
+class Keys {
+ public:
+  [[nodiscard]] Int128 operator[](std::size_t i) const { return is_wide_ ? wide_[i] : Int128{narrow_[i]}; }
+  /// All of them; null: some do not fit.
+  [[nodiscard]] const std::int64_t* narrow() const { return is_wide_ ? nullptr : narrow_.data(); }
+  void ask_for(std::size_t i) const {
+    if (is_wide_) {
+      __builtin_prefetch(wide_.data() + i);
+    } else {
+      __builtin_prefetch(narrow_.data() + i);
+    }
+  }
+  [[nodiscard]] bool is_wide() const { return is_wide_; }
+  [[nodiscard]] std::int64_t bytes() const {
+    return static_cast<std::int64_t>(narrow_.capacity() * sizeof(std::int64_t) + wide_.capacity() * sizeof(Int128));
+  }
+
+  void clear() {
+    narrow_.clear();
+    wide_.clear();
+    is_wide_ = false;
+  }
+  void push_back(Int128 key) {
+    if (!is_wide_ && !fits(key)) widen();
+    if (is_wide_) {
+      wide_.push_back(key);
+    } else {
+      narrow_.push_back(static_cast<std::int64_t>(key));
+    }
+  }
+  void pop_back() { resize((is_wide_ ? wide_.size() : narrow_.size()) - 1); }
+  void resize(std::size_t size) {
+    if (is_wide_) {
+      wide_.resize(size);
+    } else {
+      narrow_.resize(size);
+    }
+  }
+  /// By several threads at a time where these are wide or it fits.
+  void set(std::size_t i, Int128 key) {
+    if (!is_wide_ && !fits(key)) widen();
+    if (is_wide_) {
+      wide_[i] = key;
+    } else {
+      narrow_[i] = static_cast<std::int64_t>(key);
+    }
+  }
+  void widen() {
+    wide_.assign(narrow_.begin(), narrow_.end());
+    narrow_ = {};
+    is_wide_ = true;
+  }
+
+ private:
+  static bool fits(Int128 key) { return key == static_cast<std::int64_t>(key); }
+
+  std::vector<std::int64_t> narrow_;
+  std::vector<Int128> wide_;
+  bool is_wide_ = false;
+};
+
 /// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for. Of each
 /// row the hash, the keys, none of which is NULL, what the sums get, of floats the bits, and, where they have been put in
 /// order, its place among the piece's groups and rows. Of text a key is where its letters are.
@@ -262,7 +324,7 @@ class Groups {
   const Plan* plan_;
   const Kernels* kernels_;
   std::int64_t count_ = 0;
-  std::vector<Int128> keys_;
+  Keys keys_;
   std::vector<std::uint8_t> key_nulls_;
   bool has_nulls_ = false;  ///< some of them
   std::vector<State> states_;

@@ -24,7 +24,7 @@ namespace {
 // Groups from which on they are merged in parts: before, a piece takes one thread some ten microseconds.
 constexpr std::int64_t kMany = 1 << 11;
 // Pieces that a part waits for: its groups then come into the cache once for all of them.
-constexpr std::size_t kWaiting = 8;
+constexpr std::size_t kWaiting = 16;
 
 // Of pieces that are merged, what is kept for others: more is left over where pieces had to wait.
 constexpr std::size_t kMostSpare = 32;
