@@ -2,6 +2,7 @@
 // query/groups.hpp: the carry of a query: what its aggregates have come to, group by group; pieces of a table merge in order.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -146,8 +147,13 @@ class LooseRows {
   [[nodiscard]] std::string_view text(std::uint64_t key) const {
     return {letters_.data() + (key >> 32), static_cast<std::uint32_t>(key)};
   }
-  /// Those that the keys of rows that are copied from there are of.
-  void take_letters(LooseRows& from) { letters_.swap(from.letters_); }
+  [[nodiscard]] bool has_letters() const { return !letters_.empty(); }
+  void resize_letters(std::size_t letters) { letters_.resize(letters); }
+  /// The key that a text becomes whose letters are put there.
+  std::uint64_t put(std::string_view text, std::size_t at) {
+    std::copy(text.begin(), text.end(), letters_.begin() + static_cast<std::ptrdiff_t>(at));
+    return (std::uint64_t{at} << 32) | text.size();
+  }
 
  private:
   std::size_t keys_;

@@ -127,9 +127,8 @@ std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
 }
 
 void Totals::divide_rows(Groups& groups, Piece& piece) {
-  LooseRows& rows = groups.loose();
+  const LooseRows& rows = groups.loose();
   LooseRows& to = piece.groups.loose();
-  to.take_letters(rows);
   const auto count = static_cast<std::size_t>(rows.count());
   const auto part = [&](std::size_t i) { return static_cast<std::size_t>(part_of(LooseRows::hash(rows.row(i)))); };
   auto& begin = piece.row_begin;
@@ -137,11 +136,21 @@ void Totals::divide_rows(Groups& groups, Piece& piece) {
   for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
   to.resize(count);
   auto next = begin;
+  std::array<std::size_t, kParts + 1> letter = {};  // where those of a part's next text go
+  const auto text = [&](std::size_t i) { return rows.text(LooseRows::keys(rows.row(i))[0]); };
+  if (rows.has_letters()) {
+    for (std::size_t i = 0; i < count; ++i) letter[part(i) + 1] += text(i).size();
+    for (std::size_t p = 0; p < kParts; ++p) letter[p + 1] += letter[p];
+  }
+  to.resize_letters(letter[kParts]);
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t* const row = to.row(static_cast<std::size_t>(next[part(i)]++));
     const std::uint64_t* const from = rows.row(i);
     for (std::size_t word = 0; word + 1 < to.width(); ++word) row[word] = from[word];  // a few: a call takes longer
     to.place(row) = static_cast<std::uint64_t>(groups.count()) + i;                    // after all groups
+    if (!rows.has_letters()) continue;
+    LooseRows::keys(row)[0] = to.put(text(i), letter[part(i)]);  // a part's lie together, as its rows do
+    letter[part(i)] += text(i).size();
   }
   groups.loose().clear();
 }
