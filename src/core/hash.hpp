@@ -27,15 +27,30 @@ inline std::uint64_t hash_more(const Secret& by, std::uint64_t before, std::uint
   return folded_product(before ^ low ^ by.a, by.b ^ high);
 }
 
+/// Up to seven bytes as a word: of texts of one length no two are the same. A copy of any length would be a call.
+inline std::uint64_t short_word(const char* text, std::size_t size) {
+  if (size >= sizeof(std::uint32_t)) {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::memcpy(&first, text, sizeof first);
+    std::memcpy(&last, text + size - sizeof last, sizeof last);
+    return (std::uint64_t{first} << 32) | last;
+  }
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < size; ++i) word = (word << 8) | static_cast<unsigned char>(text[i]);
+  return word;
+}
+
 inline std::uint64_t hash_of(const Secret& by, std::string_view text) {
   std::uint64_t all = text.size();
   std::uint64_t word = 0;
-  for (; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
-    std::memcpy(&word, text.data(), sizeof word);
+  if (text.size() < sizeof word) return hash_more(by, all, short_word(text.data(), text.size()), 1);
+  const char* const last = text.data() + text.size() - sizeof word;
+  for (const char* at = text.data(); at < last; at += sizeof word) {
+    std::memcpy(&word, at, sizeof word);
     all = hash_more(by, all, word, 0);
   }
-  word = 0;
-  if (!text.empty()) std::memcpy(&word, text.data(), text.size());
+  std::memcpy(&word, last, sizeof word);  // some of it for the second time
   return hash_more(by, all, word, 1);
 }
 
