@@ -19,13 +19,15 @@ enum class Keys : std::uint8_t {
   sorted,      // each several times
   descending,  // each several times
   few,         // scattered
+  some,        // scattered, more than the smallest tables have
   more,        // than a piece's table has
   hot,         // half of the rows have one key, the others one each
   widening,    // dense at first, then anything
 };
 constexpr Keys kAllKeys[] = {Keys::random,    Keys::equal, Keys::distinct, Keys::extremes,
                              Keys::high_bits, Keys::dense, Keys::sorted,   Keys::descending,
-                             Keys::few,       Keys::more,  Keys::hot,      Keys::widening};
+                             Keys::few,       Keys::some,  Keys::more,     Keys::hot,
+                             Keys::widening};
 
 template <class Key>
 std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
@@ -63,6 +65,9 @@ std::vector<Key> keys_of(Keys pattern, std::int64_t n) {
         break;
       case Keys::few:
         keys[i] = spread(r % 100);
+        break;
+      case Keys::some:
+        keys[i] = spread(r % 1000);
         break;
       case Keys::more:
         keys[i] = spread(r % 9000);

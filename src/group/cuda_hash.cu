@@ -3,16 +3,16 @@
 //
 // Idea   A thread looks for its row's key from where the hash says on, takes an empty slot by compare-and-swap, and adds its value
 //        to the slot's sum.
-// Cost   Keys and values read; of each row a slot read and three words changed at random. Work n, depth that of the key with most
-//        rows.
-// Needs  Any GPU. Memory of 40 to 100 bytes a row: as many groups may come.
+// Cost   Keys read twice, first by a sketch that says how large the table must be, values once; of each row a slot read and a sum
+//        changed at random. Work n, depth that of the key with most rows.
+// Needs  Any GPU. Memory of 51 bytes a group.
 // Limit  Rows of one key wait for each other at its slot, which is worst where there are few keys; many keys miss the cache.
 //        cuda.shared meets the first, cuda.partitioned the second. Sums of floats depend on who comes first.
 // From   Alcantara et al., "Real-Time Parallel Hashing on the GPU" (SIGGRAPH Asia 2009); cuDF's groupby.
 #include "group/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
-#include "group/device_table.cuh"
+#include "group/device_sums.cuh"
 #endif
 
 namespace upsweep::grouping {
@@ -21,15 +21,15 @@ namespace upsweep::grouping {
 namespace {
 
 template <class Key, class T>
-__global__ void __launch_bounds__(kThreads) fold_rows(DeviceTable<Key, T> table) {
+__global__ void __launch_bounds__(kThreads) fold_rows(SumTable<Key, T> sums) {
   const std::int64_t i = own_index();
-  if (i < table.n) table.fold(table.keys[i], static_cast<std::uint32_t>(i), table.values[i], 1);
+  if (i < sums.n) sums.fold(i);
 }
 
 struct Fill {
   template <class Key, class T>
-  void operator()(const DeviceTable<Key, T>& table, const gpu::Policy& policy) const {
-    gpu::require(gpu::detail::launch(grid_of(table.n, policy.stream), fold_rows<Key, T>, table), "folding rows");
+  void operator()(const SumTable<Key, T>& sums, const gpu::Policy& policy) const {
+    gpu::require(gpu::detail::launch(grid_of(sums.n, policy.stream), fold_rows<Key, T>, sums), "folding rows");
   }
 };
 
@@ -44,7 +44,7 @@ extern const Rung cuda_hash{.info = {.id = "cuda.hash",
                                      .traffic = "keys and values read, slots changed at random, groups written",
                                      .determinism = Determinism::no,
                                      .host_adds = true},
-                            .refusal = table_refusal,
+                            .refusal = few_types_refusal,
                             .run = launch};
 
 }  // namespace upsweep::grouping

@@ -4,15 +4,18 @@
 // Idea   The first bits of the hashes are sorted with the rows. So many that a partition's keys find room in a block's table:
 //        blocks take equal pieces of the sorted rows, each of one partition or of a few that stand side by side.
 // Cost   Keys read twice and values once at random; parts and rows both ways in one pass or two. Work n, depth n by the threads.
-// Needs  Any GPU. The memory of cuda.hash, and 16 bytes a row.
-// Limit  Keys and values that are read at random: cuda.sort does the same of values alone.
+// Needs  Any GPU. The memory of cuda.hash, and 24 bytes a row.
+// Limit  Keys and values that are read at random, and a pass or two before any is.
 // From   Radix-partitioned joins: Sioulas et al., "Hardware-Conscious Hash-Joins on GPUs" (ICDE 2019).
+#include <cstdint>
+#include <limits>
+
 #include "group/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
 #include <cub/device/device_radix_sort.cuh>
 
-#include "group/device_table.cuh"
+#include "group/device_sums.cuh"
 #endif
 
 namespace upsweep::grouping {
@@ -33,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Key, class T>
-__global__ void __launch_bounds__(kThreads) fold_pieces(DeviceTable<Key, T> all, const std::uint32_t* rows) {
+__global__ void __launch_bounds__(kThreads) fold_pieces(SumTable<Key, T> all, const std::uint32_t* rows) {
   __shared__ typename BlockTable<Key, T>::Room room;
   const BlockTable<Key, T> own(all, room);
   const std::int64_t first = std::int64_t{blockIdx.x} * kPieceRows;
@@ -44,9 +47,9 @@ __global__ void __launch_bounds__(kThreads) fold_pieces(DeviceTable<Key, T> all,
 
 struct Fill {
   template <class Key, class T>
-  void operator()(const DeviceTable<Key, T>& table, const gpu::Policy& policy) const {
+  void operator()(const SumTable<Key, T>& sums, const gpu::Policy& policy) const {
     constexpr const char* kWhat = "partitioning rows by their hashes";
-    const std::int64_t n = table.n;
+    const std::int64_t n = sums.n;
     std::uint32_t* parts[2] = {};
     std::uint32_t* rows[2] = {};
     const DeviceParts memory(policy, [&](gpu::ScratchParts& all) {
@@ -54,7 +57,7 @@ struct Fill {
       for (auto& one : rows) one = all.take<std::uint32_t>(n);
     });
     gpu::require(
-        gpu::detail::launch(grid_of(n, policy.stream), write_parts<Key>, table.keys, n, table.by, parts[0], rows[0]),
+        gpu::detail::launch(grid_of(n, policy.stream), write_parts<Key>, sums.keys, n, sums.table.by, parts[0], rows[0]),
         kWhat);
     int bits = 8;  // a pass of the sort
     while (bits < 16 && (n >> bits) > kPieceRows) bits = 16;
@@ -67,7 +70,7 @@ struct Fill {
         kWhat);
     const gpu::detail::Grid grid{
         .blocks = static_cast<unsigned>(gpu::divided_up(n, kPieceRows)), .threads = kThreads, .stream = policy.stream};
-    gpu::require(gpu::detail::launch(grid, fold_pieces<Key, T>, table, rows[1]), kWhat);
+    gpu::require(gpu::detail::launch(grid, fold_pieces<Key, T>, sums, rows[1]), kWhat);
   }
 };
 
@@ -76,6 +79,15 @@ Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fi
 }  // namespace
 #endif
 
+namespace {
+
+const char* refusal(const Call& call, const Policy& policy) noexcept {
+  if (call.n > std::numeric_limits<std::uint32_t>::max()) return "it numbers rows in 32 bits: cuda.sort takes more";
+  return few_types_refusal(call, policy);
+}
+
+}  // namespace
+
 extern const Rung cuda_partitioned{
     .info = {.id = "cuda.partitioned",
              .idea = "rows by partition of their hashes, tables in shared memory",
@@ -83,7 +95,7 @@ extern const Rung cuda_partitioned{
              .traffic = "parts and rows both ways, keys and values at random, groups written",
              .determinism = Determinism::no,
              .host_adds = true},
-    .refusal = table_refusal,
+    .refusal = refusal,
     .run = launch};
 
 }  // namespace upsweep::grouping

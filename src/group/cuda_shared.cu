@@ -10,7 +10,7 @@
 #include "group/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
-#include "group/device_table.cuh"
+#include "group/device_sums.cuh"
 #endif
 
 namespace upsweep::grouping {
@@ -19,11 +19,11 @@ namespace upsweep::grouping {
 namespace {
 
 template <class Key, class T>
-__global__ void __launch_bounds__(kThreads) fold_strides(DeviceTable<Key, T> all) {
+__global__ void __launch_bounds__(kThreads) fold_strides(SumTable<Key, T> all) {
   __shared__ typename BlockTable<Key, T>::Room room;
   const BlockTable<Key, T> own(all, room);
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t i = own_index(); i < all.n; i += stride) own.fold(static_cast<std::uint32_t>(i));
+  for (std::int64_t i = own_index(); i < all.n; i += stride) own.fold(i);
   own.empty();
 }
 
@@ -34,10 +34,10 @@ struct Fill {
   int multiprocessors;
 
   template <class Key, class T>
-  void operator()(const DeviceTable<Key, T>& table, const gpu::Policy& policy) const {
-    auto grid = grid_of(table.n, policy.stream);
+  void operator()(const SumTable<Key, T>& sums, const gpu::Policy& policy) const {
+    auto grid = grid_of(sums.n, policy.stream);
     grid.blocks = ::min(grid.blocks.x, static_cast<unsigned>(kBlocks * multiprocessors));
-    gpu::require(gpu::detail::launch(grid, fold_strides<Key, T>, table), "folding rows in shared memory");
+    gpu::require(gpu::detail::launch(grid, fold_strides<Key, T>, sums), "folding rows in shared memory");
   }
 };
 
@@ -52,7 +52,7 @@ extern const Rung cuda_shared{.info = {.id = "cuda.shared",
                                        .traffic = kOnePass,
                                        .determinism = Determinism::no,
                                        .host_adds = true},
-                              .refusal = table_refusal,
+                              .refusal = few_types_refusal,
                               .run = launch};
 
 }  // namespace upsweep::grouping

@@ -2,9 +2,6 @@
 // group/device_rung.hpp: which calls the rungs on a GPU take.
 #pragma once
 
-#include <cstdint>
-#include <limits>
-
 #include "group/rung.hpp"
 
 namespace upsweep::grouping {
@@ -19,13 +16,6 @@ inline const char* few_types_refusal(const Call& call, const Policy& policy) noe
   if (call.checked) return "its sums wrap around: cuda.sort checks them";
   if (const char* const reason = device_refusal(call, policy)) return reason;
   return teaching_refusal(call.op, call.in_type, call.out_type);
-}
-
-/// The same of those whose tables hold rows.
-inline const char* table_refusal(const Call& call, const Policy& policy) noexcept {
-  if (call.n >= std::numeric_limits<std::int32_t>::max())
-    return "its table numbers rows in 32 bits: cuda.sort takes more";
-  return few_types_refusal(call, policy);
 }
 
 }  // namespace upsweep::grouping

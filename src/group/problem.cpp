@@ -17,11 +17,11 @@ namespace grouping {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_thread_maps, cpu_partitioned, cpu_sorted, cpu_direct, cpu_adaptive;
-extern const Rung cuda_hash, cuda_shared, cuda_partitioned, cuda_cub, cuda_sort;
+extern const Rung cuda_hash, cuda_shared, cuda_partitioned, cuda_cub, cuda_sort, cuda_adaptive;
 
 constexpr const Rung* kRungs[] = {&cpu_serial,       &cpu_thread_maps, &cpu_partitioned, &cpu_sorted,
                                   &cpu_direct,       &cpu_adaptive,    &cuda_hash,       &cuda_shared,
-                                  &cuda_partitioned, &cuda_cub,        &cuda_sort};
+                                  &cuda_partitioned, &cuda_cub,        &cuda_sort,       &cuda_adaptive};
 constexpr Ladder<Call> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -30,7 +30,7 @@ namespace {
 
 const Rung& choose(const Call& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
-  return usable(call.launch != nullptr ? &cuda_sort : &cpu_adaptive, call, policy);
+  return usable(call.launch != nullptr ? &cuda_adaptive : &cpu_adaptive, call, policy);
 }
 
 void require_arrays(const Call& call) {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// group/device_numbers.cuh: rows, or partial sums of some, numbered by their groups and sorted by these numbers, which have far
+// fewer bits than keys.
+#pragma once
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "group/device_table.cuh"
+#include "upsweep/detail/by_key_call.hpp"
+
+namespace upsweep::grouping {
+
+/// Rows, or what stands for some rows of one key.
+template <class Key>
+struct Items {
+  const Key* keys;
+  const unsigned long long* firsts;  ///< the first row that each stands for; null: item i is row i
+  std::int64_t n;
+};
+
+template <class Key>
+__global__ void __launch_bounds__(kThreads)
+    find_slots(Items<Key> items, DeviceTable<KeySlot> table, std::uint32_t* slots) {
+  const std::int64_t i = own_index();
+  if (i >= items.n) return;
+  const unsigned long long row = items.firsts == nullptr ? static_cast<unsigned long long>(i) : items.firsts[i];
+  slots[i] = static_cast<std::uint32_t>(table.find(items.keys[i], row));
+}
+
+/// Leaves the number of each slot's group where its first row was.
+template <class Key>
+__global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, Key* out_keys, std::int64_t* firsts) {
+  const std::int64_t s = own_index();
+  if (s > table.count) return;
+  KeySlot& slot = table.slots[s];
+  if (slot.first == kNoRow) return;
+  const auto first = static_cast<std::int64_t>(slot.first);
+  const std::int64_t number = bits.place_of(first);
+  out_keys[number] = static_cast<Key>(slot.key);
+  firsts[number] = first;
+  slot.first = static_cast<unsigned long long>(number);
+}
+
+/// numbers[i], a slot, ← the number of its group.
+inline __global__ void __launch_bounds__(kThreads)
+    number_items(const KeySlot* slots, std::int64_t n, std::uint32_t* numbers) {
+  const std::int64_t i = own_index();
+  if (i < n) numbers[i] = static_cast<std::uint32_t>(__ldca(&slots[numbers[i]].first));
+}
+
+/// The numbers of all items, by the first of `rows` rows that each group has.
+template <class Key>
+class NumberedItems {
+ public:
+  NumberedItems(const gpu::Policy& policy, const Items<Key>& items, std::int64_t rows)
+      : policy_(policy), n_(items.n), order_(policy, rows), memory_(policy, [&](gpu::ScratchParts& parts) {
+          numbers_ = parts.take<std::uint32_t>(n_);
+          sorted_ = parts.take<std::uint32_t>(n_);
+        }) {
+    filled_.emplace(policy, items.keys, n_, [&](const DeviceTable<KeySlot>& table) {
+      gpu::require(gpu::detail::launch(grid_of(n_, policy.stream), find_slots<Key>, items, table, numbers_), kWhat);
+    });
+    filled_->note_firsts(order_.bits());
+    groups_ = order_.count();
+  }
+
+  [[nodiscard]] std::int64_t groups() const { return groups_; }
+
+  /// out_keys[g], firsts[g] = the key and the first row of group g; and numbers the items. Once, before the others.
+  void write(Key* out_keys, std::int64_t* firsts) {
+    gpu::require(gpu::detail::launch(filled_->grid(), number_slots<Key>, filled_->table(), order_.bits(), out_keys, firsts),
+                 kWhat);
+    gpu::require(gpu::detail::launch(grid_of(n_, policy_.stream), number_items, filled_->table().slots, n_, numbers_),
+                 kWhat);
+  }
+  /// sorted ← words of so many bytes, one of each item, group by group, and in a group as they stand.
+  void sort(const void* words, int size, void* sorted) const {
+    if (size == 1) sort_as<std::uint8_t>(words, sorted);
+    if (size == 2) sort_as<std::uint16_t>(words, sorted);
+    if (size == 4) sort_as<std::uint32_t>(words, sorted);
+    if (size == 8) sort_as<std::uint64_t>(words, sorted);
+  }
+  /// Where each group begins in what sort() has sorted, and the last one ends.
+  void write_offsets(std::int64_t* offsets) const {
+    const gpu::Policy wrap = policy_.with_overflow(Overflow::wrap);
+    (void)detail::write_key_offsets(wrap, {sorted_, n_, Type::uint32}, offsets, groups_ + 1);
+  }
+
+ private:
+  static constexpr const char* kWhat = "numbering rows by their groups";
+
+  template <class Word>
+  void sort_as(const void* words, void* sorted) const {
+    const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(groups_ - 1))));
+    run_cub(
+        policy_,
+        [&](void* scratch, std::size_t& bytes) {
+          return cub::DeviceRadixSort::SortPairs(scratch, bytes, numbers_, sorted_, static_cast<const Word*>(words),
+                                                 static_cast<Word*>(sorted), n_, 0, bits, policy_.stream);
+        },
+        kWhat);
+  }
+
+  gpu::Policy policy_;
+  std::int64_t n_;
+  std::int64_t groups_ = 0;
+  DeviceOrder order_;
+  std::uint32_t* numbers_ = nullptr;  // before memory_, whose initialiser fills them
+  std::uint32_t* sorted_ = nullptr;
+  DeviceParts memory_;
+  std::optional<FilledTable<KeySlot>> filled_;
+};
+
+}  // namespace upsweep::grouping
