@@ -199,10 +199,9 @@ TEST_F(CudaGroup, CheckedSumsOfManyRowsAreThoseThatFit) {
   values[3] = 0;
   values[5] = -2;
   DeviceArray<std::int64_t> too_little(values, 0);
-  EXPECT_EQ(failure_of([&] {
-              group_by(policy, on_device.data(), too_little.data(), n, out_keys.data(), out.data(), 2);
-            }),
-            (tests::Failure{Code::overflow, 1}));
+  EXPECT_EQ(
+      failure_of([&] { group_by(policy, on_device.data(), too_little.data(), n, out_keys.data(), out.data(), 2); }),
+      (tests::Failure{Code::overflow, 1}));
 }
 
 TEST_F(CudaGroup, NameTheFirstGroupThatOverflows) {

@@ -24,10 +24,9 @@ enum class Keys : std::uint8_t {
   hot,         // half of the rows have one key, the others one each
   widening,    // dense at first, then anything
 };
-constexpr Keys kAllKeys[] = {Keys::random,    Keys::equal, Keys::distinct, Keys::extremes,
-                             Keys::high_bits, Keys::dense, Keys::sorted,   Keys::descending,
-                             Keys::few,       Keys::some,  Keys::more,     Keys::hot,
-                             Keys::widening};
+constexpr Keys kAllKeys[] = {Keys::random, Keys::equal,  Keys::distinct,   Keys::extremes, Keys::high_bits,
+                             Keys::dense,  Keys::sorted, Keys::descending, Keys::few,      Keys::some,
+                             Keys::more,   Keys::hot,    Keys::widening};
 
 template <class Key>
 std::vector<Key> keys_of(Keys pattern, std::int64_t n) {

@@ -56,9 +56,9 @@ struct Fill {
       for (auto& one : parts) one = all.take<std::uint32_t>(n);
       for (auto& one : rows) one = all.take<std::uint32_t>(n);
     });
-    gpu::require(
-        gpu::detail::launch(grid_of(n, policy.stream), write_parts<Key>, sums.keys, n, sums.table.by, parts[0], rows[0]),
-        kWhat);
+    gpu::require(gpu::detail::launch(grid_of(n, policy.stream), write_parts<Key>, sums.keys, n, sums.table.by, parts[0],
+                                     rows[0]),
+                 kWhat);
     int bits = 8;  // a pass of the sort
     while (bits < 16 && (n >> bits) > kPieceRows) bits = 16;
     run_cub(

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "group/device_table.cuh"
-#include "upsweep/detail/by_key_call.hpp"
 
 namespace upsweep::grouping {
 
@@ -52,6 +51,21 @@ inline __global__ void __launch_bounds__(kThreads)
   if (i < n) numbers[i] = static_cast<std::uint32_t>(__ldca(&slots[numbers[i]].first));
 }
 
+inline __global__ void __launch_bounds__(kThreads)
+    find_offsets(const std::uint32_t* numbers, std::int64_t n, int from_bit, std::int64_t* offsets) {
+  const std::int64_t i = own_index();
+  if (i > n) return;
+  const std::int64_t part = i < n ? numbers[i] >> from_bit : 1 + (numbers[n - 1] >> from_bit);
+  if (i == 0 || i == n || numbers[i - 1] >> from_bit != part) offsets[part] = i;
+}
+
+/// offsets[p] ← where the numbers begin that are p without their last bits, and where the last ones end. These p ascend by one.
+inline void write_offsets(const gpu::Policy& policy, const std::uint32_t* numbers, std::int64_t n, int from_bit,
+                          std::int64_t* offsets) {
+  gpu::require(gpu::detail::launch(grid_of(n + 1, policy.stream), find_offsets, numbers, n, from_bit, offsets),
+               "finding where groups begin");
+}
+
 /// The numbers of all items, by the first of `rows` rows that each group has.
 template <class Key>
 class NumberedItems {
@@ -72,35 +86,38 @@ class NumberedItems {
 
   /// out_keys[g], firsts[g] = the key and the first row of group g; and numbers the items. Once, before the others.
   void write(Key* out_keys, std::int64_t* firsts) {
-    gpu::require(gpu::detail::launch(filled_->grid(), number_slots<Key>, filled_->table(), order_.bits(), out_keys, firsts),
-                 kWhat);
+    gpu::require(
+        gpu::detail::launch(filled_->grid(), number_slots<Key>, filled_->table(), order_.bits(), out_keys, firsts),
+        kWhat);
     gpu::require(gpu::detail::launch(grid_of(n_, policy_.stream), number_items, filled_->table().slots, n_, numbers_),
                  kWhat);
   }
-  /// sorted ← words of so many bytes, one of each item, group by group, and in a group as they stand.
-  void sort(const void* words, int size, void* sorted) const {
-    if (size == 1) sort_as<std::uint8_t>(words, sorted);
-    if (size == 2) sort_as<std::uint16_t>(words, sorted);
-    if (size == 4) sort_as<std::uint32_t>(words, sorted);
-    if (size == 8) sort_as<std::uint64_t>(words, sorted);
+  /// Of each item, in the items' order, and in that of the last sort().
+  [[nodiscard]] const std::uint32_t* numbers() const { return numbers_; }
+  [[nodiscard]] const std::uint32_t* sorted() const { return sorted_; }
+  /// How many bits the greatest number has.
+  [[nodiscard]] int bits() const {
+    return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(groups_ - 1))));
   }
-  /// Where each group begins in what sort() has sorted, and the last one ends.
-  void write_offsets(std::int64_t* offsets) const {
-    const gpu::Policy wrap = policy_.with_overflow(Overflow::wrap);
-    (void)detail::write_key_offsets(wrap, {sorted_, n_, Type::uint32}, offsets, groups_ + 1);
+
+  /// out ← words of so many bytes, one of each item, in the order of the numbers without their last bits, stably.
+  void sort(const void* words, int size, void* out, int from_bit = 0) const {
+    if (size == 1) sort_as<std::uint8_t>(words, out, from_bit);
+    if (size == 2) sort_as<std::uint16_t>(words, out, from_bit);
+    if (size == 4) sort_as<std::uint32_t>(words, out, from_bit);
+    if (size == 8) sort_as<std::uint64_t>(words, out, from_bit);
   }
 
  private:
   static constexpr const char* kWhat = "numbering rows by their groups";
 
   template <class Word>
-  void sort_as(const void* words, void* sorted) const {
-    const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(groups_ - 1))));
+  void sort_as(const void* words, void* out, int from_bit) const {
     run_cub(
         policy_,
         [&](void* scratch, std::size_t& bytes) {
           return cub::DeviceRadixSort::SortPairs(scratch, bytes, numbers_, sorted_, static_cast<const Word*>(words),
-                                                 static_cast<Word*>(sorted), n_, 0, bits, policy_.stream);
+                                                 static_cast<Word*>(out), n_, from_bit, bits(), policy_.stream);
         },
         kWhat);
   }

@@ -5,6 +5,7 @@
 
 #include "group/device_rung.hpp"
 #include "group/device_table.cuh"
+#include "group/device_warp_sums.cuh"
 
 namespace upsweep::grouping {
 
@@ -14,13 +15,6 @@ __device__ __forceinline__ void add_to(std::int64_t* to, std::int64_t value) {
 }
 __device__ __forceinline__ void add_to(float* to, float value) { atomicAdd(to, value); }
 __device__ __forceinline__ void add_to(double* to, double value) { atomicAdd(to, value); }
-
-/// What a sum begins with. Of floats -0.0, as of Add::identity(), which is the host's.
-template <class T>
-__device__ T no_sum() {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(-0.0);
-  return T{0};
-}
 
 /// A sector of memory.
 template <class T>
