@@ -65,7 +65,8 @@ class WarpSums {
  private:
   /// Whether all lanes have a row of one sum.
   __device__ static bool are_one(const LaneRow<In>& row) {
-    return __all_sync(~0U, row.is_row && row.at == __shfl_sync(~0U, row.at, 0));
+    const int first = __shfl_sync(~0U, row.at, 0);  // by all lanes, whether they have a row or not
+    return __all_sync(~0U, row.is_row && row.at == first);
   }
   /// Leaves which lanes add to the same sum; a few others among them do no harm but take a turn. By bits in shared memory: to
   /// compare lanes by __match_any_sync() takes as many steps as there are sums.
