@@ -18,16 +18,21 @@
 #include "group/device_few.cuh"
 #include "group/device_numbers.cuh"
 #include "group/device_parts.cuh"
+#include "group/device_sketch.cuh"
 #include "upsweep/detail/segmented_call.hpp"
 #include "upsweep/lists.hpp"
 #endif
 
 namespace upsweep::grouping {
 
+extern const Rung cuda_sort;
+
 #if UPSWEEP_HAS_CUDA
 namespace {
 
 constexpr const char* kWhat = "folding groups";
+/// Fewer rows than this are done before tables in shared memory are.
+constexpr std::int64_t kLeastRows = 1 << 16;
 
 __global__ void count_rows(const std::int64_t* offsets, std::int64_t groups, std::int64_t* counts) {
   const std::int64_t g = own_index();
@@ -43,8 +48,8 @@ __global__ void narrow_sums(const std::int64_t* sums, std::int64_t groups, std::
 template <class Key>
 class Folding {
  public:
-  Folding(Call& call, const Items<Key>& items)
-      : call_(call), policy_(call.device_policy->with_rung({})), n_(items.n), items_(policy_, items, call.n) {
+  Folding(Call& call, const Items<Key>& items, std::int64_t expected)
+      : call_(call), policy_(call.device_policy->with_rung({})), n_(items.n), items_(policy_, items, expected, call.n) {
     call.groups = items_.groups();
     if (!has_room()) return;
     firsts_memory_.emplace(policy_, [&](gpu::ScratchParts& parts) { firsts_ = parts.take<std::int64_t>(call.groups); });
@@ -142,19 +147,28 @@ class Folding {
   std::optional<DeviceParts> firsts_memory_;
 };
 
+/// done(folding) of the rows, numbered; or they are sorted by their keys, which is faster where most of them are a group.
+template <class Key, class Done>
+Status with_numbers(Call& call, Done done) {
+  const auto* const keys = static_cast<const Key*>(call.keys);
+  const std::int64_t expected = expected_groups(*call.device_policy, keys, call.n);
+  if (call.n > kLeastRows && expected > call.n / 4) return cuda_sort.run(call, {});
+  Folding<Key> folding(call, {keys, nullptr, call.n}, expected);
+  return folding.has_room() ? done(folding) : Status{Code::unequal_lengths};
+}
+
 template <class Key>
 Status group_any(Call& call) {
   if (call.n == 0) return {};
-  Folding<Key> folding(call, {static_cast<const Key*>(call.keys), nullptr, call.n});
-  return folding.has_room() ? folding.fold_rows() : Status{Code::unequal_lengths};
+  return with_numbers<Key>(call, [](Folding<Key>& folding) { return folding.fold_rows(); });
 }
 
 template <class Key, class In>
 Status sum_many(Call& call) {
-  Folding<Key> folding(call, {static_cast<const Key*>(call.keys), nullptr, call.n});
-  if (!folding.has_room()) return {Code::unequal_lengths};
-  if (sum_by_parts<Key, In>(*call.device_policy, call, folding.items())) return {};
-  return folding.fold_rows();
+  return with_numbers<Key>(call, [&](Folding<Key>& folding) {
+    if (sum_by_parts<Key, In>(*call.device_policy, call, folding.items())) return Status{};
+    return folding.fold_rows();
+  });
 }
 
 template <class Key, class In>
@@ -168,7 +182,7 @@ Status sum_partials(Call& call, FewGroups<Key, In>& few) {
                 .totals = parts.take<WarpTotal<In>>(n)};
   });
   few.pack(partials);
-  Folding<Key> folding(call, {partials.keys, partials.firsts, n});
+  Folding<Key> folding(call, {partials.keys, partials.firsts, n}, n);
   return folding.has_room() ? folding.fold_partials(partials) : Status{Code::unequal_lengths};
 }
 
@@ -182,9 +196,6 @@ Status sum_rows(Call& call) {
   }
   return sum_many<Key, In>(call);
 }
-
-/// Fewer rows than this are done before tables in shared memory are.
-constexpr std::int64_t kLeastRows = 1 << 16;
 
 /// Whether they are sums that need no check, or are kept in 64 bits and checked by the sizes of the values.
 bool are_plain_sums(const Call& call) {

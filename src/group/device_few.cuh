@@ -169,6 +169,7 @@ class FewWarp {
       at = (at + 1) & (call_.size.slots - 1);
       held = volatile_at(tables_.keys, at);
       if (held == key) return at;
+      if (probe % 16 == 15 && *const_cast<volatile std::uint32_t*>(tables_.stops) != 0) break;  // it may be full
     }
     return call_.size.slots;
   }

@@ -30,25 +30,26 @@ __global__ void __launch_bounds__(kThreads)
   slots[i] = static_cast<std::uint32_t>(table.find(items.keys[i], row));
 }
 
-/// Leaves the number of each slot's group where its first row was.
+/// numbers[s] ← the number of slot s's group, whose key and first row (null: nobody asks) go to its place.
 template <class Key>
-__global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, Key* out_keys, std::int64_t* firsts) {
+__global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, std::uint32_t* numbers, Key* out_keys,
+                             std::int64_t* firsts) {
   const std::int64_t s = own_index();
   if (s > table.count) return;
-  KeySlot& slot = table.slots[s];
+  const KeySlot slot = table.slots[s];
   if (slot.first == kNoRow) return;
   const auto first = static_cast<std::int64_t>(slot.first);
   const std::int64_t number = bits.place_of(first);
+  numbers[s] = static_cast<std::uint32_t>(number);
   out_keys[number] = static_cast<Key>(slot.key);
-  firsts[number] = first;
-  slot.first = static_cast<unsigned long long>(number);
+  if (firsts != nullptr) firsts[number] = first;
 }
 
 /// numbers[i], a slot, ← the number of its group.
 inline __global__ void __launch_bounds__(kThreads)
-    number_items(const KeySlot* slots, std::int64_t n, std::uint32_t* numbers) {
+    number_items(const std::uint32_t* of_slots, std::int64_t n, std::uint32_t* numbers) {
   const std::int64_t i = own_index();
-  if (i < n) numbers[i] = static_cast<std::uint32_t>(__ldca(&slots[numbers[i]].first));
+  if (i < n) numbers[i] = of_slots[numbers[i]];
 }
 
 inline __global__ void __launch_bounds__(kThreads)
@@ -70,12 +71,13 @@ inline void write_offsets(const gpu::Policy& policy, const std::uint32_t* number
 template <class Key>
 class NumberedItems {
  public:
-  NumberedItems(const gpu::Policy& policy, const Items<Key>& items, std::int64_t rows)
+  /// `expected`: about how many groups there are.
+  NumberedItems(const gpu::Policy& policy, const Items<Key>& items, std::int64_t expected, std::int64_t rows)
       : policy_(policy), n_(items.n), order_(policy, rows), memory_(policy, [&](gpu::ScratchParts& parts) {
           numbers_ = parts.take<std::uint32_t>(n_);
           sorted_ = parts.take<std::uint32_t>(n_);
         }) {
-    filled_.emplace(policy, items.keys, n_, [&](const DeviceTable<KeySlot>& table) {
+    filled_.emplace(policy, expected, [&](const DeviceTable<KeySlot>& table) {
       gpu::require(gpu::detail::launch(grid_of(n_, policy.stream), find_slots<Key>, items, table, numbers_), kWhat);
     });
     filled_->note_firsts(order_.bits());
@@ -84,13 +86,16 @@ class NumberedItems {
 
   [[nodiscard]] std::int64_t groups() const { return groups_; }
 
-  /// out_keys[g], firsts[g] = the key and the first row of group g; and numbers the items. Once, before the others.
+  /// out_keys[g], firsts[g] (null: nobody asks) = the key and the first row of group g; and numbers the items. Once, before the
+  /// others.
   void write(Key* out_keys, std::int64_t* firsts) {
-    gpu::require(
-        gpu::detail::launch(filled_->grid(), number_slots<Key>, filled_->table(), order_.bits(), out_keys, firsts),
-        kWhat);
-    gpu::require(gpu::detail::launch(grid_of(n_, policy_.stream), number_items, filled_->table().slots, n_, numbers_),
+    std::uint32_t* of_slots = nullptr;
+    const DeviceParts memory(policy_,
+                             [&](gpu::ScratchParts& parts) { of_slots = parts.take<std::uint32_t>(filled_->slots()); });
+    gpu::require(gpu::detail::launch(filled_->grid(), number_slots<Key>, filled_->table(), order_.bits(), of_slots,
+                                     out_keys, firsts),
                  kWhat);
+    gpu::require(gpu::detail::launch(grid_of(n_, policy_.stream), number_items, of_slots, n_, numbers_), kWhat);
   }
   /// Of each item, in the items' order, and in that of the last sort().
   [[nodiscard]] const std::uint32_t* numbers() const { return numbers_; }

@@ -8,33 +8,25 @@
 #include <cmath>
 #include <vector>
 
-#include "core/hash.hpp"
 #include "group/device_groups.cuh"
 
 namespace upsweep::grouping {
 
-/// Both halves of a product, as one: see core/hash.hpp.
-__device__ __forceinline__ std::uint64_t device_hash(const Secret& by, std::uint64_t key) {
-  const std::uint64_t x = key ^ by.a;
-  return x * by.b ^ __umul64hi(x, by.b);
-}
-
 inline constexpr int kRegisters = 4096;  // an error of 1.6 %
 
-/// registers[r] ← one more than the most leading zeros of the hashes that begin with r.
+/// registers[r] ← one more than the most leading zeros of the hashes that begin with r. These are no secret, so that the same keys
+/// come to the same on every run; who knows them can have a table made twice.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
-    sketch_keys(const Key* keys, std::int64_t n, Secret by, std::uint32_t* registers) {
+__global__ void __launch_bounds__(kThreads) sketch_keys(const Key* keys, std::int64_t n, std::uint32_t* registers) {
   __shared__ std::uint32_t own[kRegisters];
   for (int r = static_cast<int>(threadIdx.x); r < kRegisters; r += kThreads) own[r] = 0;
   __syncthreads();  // all registers are zero before one rises
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = own_index(); i < n; i += stride) {
-    // Hashes of numbers that follow each other are spread too evenly to be counted by chance: mixed once more.
-    std::uint64_t hash = device_hash(by, keys[i]);
+    std::uint64_t hash = keys[i];
     hash = (hash ^ hash >> 32) * 0xD6E8'FEB8'6659'FD93U;
+    hash = (hash ^ hash >> 29) * 0x9E37'79B9'7F4A'7C15U;
     hash ^= hash >> 32;
-    hash *= 0xD6E8'FEB8'6659'FD93U;
     const auto zeros = static_cast<std::uint32_t>(__clzll(static_cast<long long>(hash << 12 | 1U << 11))) + 1;
     std::uint32_t& most = own[hash >> 52];
     if (*const_cast<volatile std::uint32_t*>(&most) < zeros) atomicMax(&most, zeros);
@@ -55,9 +47,11 @@ inline double cardinality(const std::vector<std::uint32_t>& registers) {
   return raw < 2.5 * m && empty > 0 ? m * std::log(m / empty) : raw;
 }
 
-/// About how many keys there are. Waits.
+/// About how many keys there are, the same for the same keys; of few rows how many there may be. Waits.
 template <class Key>
-std::int64_t estimated_groups(const gpu::Policy& policy, const Key* keys, std::int64_t n) {
+std::int64_t expected_groups(const gpu::Policy& policy, const Key* keys, std::int64_t n) {
+  constexpr std::int64_t kFewRows = 1 << 16;  // a table for all of them costs less than the sketch
+  if (n <= kFewRows) return n;
   constexpr const char* kWhat = "estimating the number of groups";
   std::vector<std::uint32_t> registers(kRegisters);
   const auto bytes = static_cast<std::int64_t>(registers.size() * sizeof registers[0]);
@@ -67,9 +61,9 @@ std::int64_t estimated_groups(const gpu::Policy& policy, const Key* keys, std::i
   gpu::require(cudaMemsetAsync(on_device, 0, static_cast<std::size_t>(bytes), policy.stream), kWhat);
   auto grid = grid_of(n, policy.stream);
   grid.blocks = std::min(grid.blocks.x, 2048U);  // more than are resident, each with many rows to a register
-  gpu::require(gpu::detail::launch(grid, sketch_keys<Key>, keys, n, secret(), on_device), kWhat);
+  gpu::require(gpu::detail::launch(grid, sketch_keys<Key>, keys, n, on_device), kWhat);
   gpu::fetch(registers.data(), on_device, bytes, policy.stream);
-  return static_cast<std::int64_t>(cardinality(registers));
+  return std::min(n, static_cast<std::int64_t>(cardinality(registers)));
 }
 
 }  // namespace upsweep::grouping

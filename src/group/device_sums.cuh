@@ -4,6 +4,7 @@
 #pragma once
 
 #include "group/device_rung.hpp"
+#include "group/device_sketch.cuh"
 #include "group/device_table.cuh"
 #include "group/device_warp_sums.cuh"
 
@@ -127,9 +128,10 @@ Status group_by_table(Call& call, Fill fill) {
   const gpu::Policy& policy = *call.device_policy;
   if (call.n == 0) return {};
   const auto* const keys = static_cast<const Key*>(call.keys);
-  const FilledTable<SumSlot<T>> filled(policy, keys, call.n, [&](const DeviceTable<SumSlot<T>>& table) {
-    fill(SumTable<Key, T>{table, keys, static_cast<const T*>(call.in), call.n, call.out_counts != nullptr}, policy);
-  });
+  const FilledTable<SumSlot<T>> filled(
+      policy, expected_groups(policy, keys, call.n), [&](const DeviceTable<SumSlot<T>>& table) {
+        fill(SumTable<Key, T>{table, keys, static_cast<const T*>(call.in), call.n, call.out_counts != nullptr}, policy);
+      });
   DeviceOrder order(policy, call.n);
   filled.note_firsts(order.bits());
   call.groups = order.count();

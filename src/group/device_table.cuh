@@ -9,9 +9,14 @@
 
 #include "core/hash.hpp"
 #include "group/device_groups.cuh"
-#include "group/device_sketch.cuh"
 
 namespace upsweep::grouping {
+
+/// Both halves of a product, as one: see core/hash.hpp.
+__device__ __forceinline__ std::uint64_t device_hash(const Secret& by, std::uint64_t key) {
+  const std::uint64_t x = key ^ by.a;
+  return x * by.b ^ __umul64hi(x, by.b);
+}
 
 /// An empty slot's key. Rows that have this key go to a slot of their own, past the others.
 inline constexpr unsigned long long kNoKey = 0x9E37'79B9'7F4A'7C15;
@@ -87,11 +92,11 @@ __global__ void note_firsts(const Slot* slots, std::int64_t count, RowBits bits)
 template <class Slot>
 class FilledTable {
  public:
-  /// fill(table) puts kernels into the stream that find the keys of n rows. It is called again, with a larger table that is
-  /// empty, where there turn out to be more groups than were estimated.
-  template <class Key, class Fill>
-  FilledTable(const gpu::Policy& policy, const Key* keys, std::int64_t n, Fill fill) : policy_(policy) {
-    std::int64_t count = 1024 + (n <= kFewRows ? 2 * n : estimated_groups(policy, keys, n) * 8 / 5);
+  /// fill(table) puts kernels into the stream that find keys of about so many groups. It is called again, with a larger table
+  /// that is empty, where there turn out to be more.
+  template <class Fill>
+  FilledTable(const gpu::Policy& policy, std::int64_t expected, Fill fill) : policy_(policy) {
+    std::int64_t count = 1024 + (expected <= kCached ? 4 * expected : expected * 8 / 5);
     for (;; count *= 4) {
       make(count);
       fill(table_);
@@ -112,8 +117,8 @@ class FilledTable {
 
  private:
   static constexpr const char* kWhat = "a table of keys";
-  /// A table for as many groups costs less than to estimate them.
-  static constexpr std::int64_t kFewRows = 1 << 16;
+  /// Groups of which a table with three empty slots for each stays in the cache, so that a key is mostly where its hash says.
+  static constexpr std::int64_t kCached = 1 << 18;
 
   void make(std::int64_t count) {
     table_ = {.slots = nullptr, .count = count, .by = secret(), .is_full = nullptr};

@@ -44,11 +44,14 @@ class WarpSums {
   // [guide: lanes]
   /// For all lanes of the warp. The first rows of all lanes come before the second ones.
   __device__ void add(const LaneRow<In> (&rows)[kLaneRows]) {
+    bool is_one[kLaneRows];
     std::uint32_t same[kLaneRows];
-    vote(rows, same);
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) is_one[r] = are_one(rows[r]);
+    vote(rows, is_one, same);
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
-      if (are_one(rows[r])) {
+      if (is_one[r]) {
         add_all(rows[r]);
         continue;
       }
@@ -70,10 +73,11 @@ class WarpSums {
   }
   /// Leaves which lanes add to the same sum; a few others among them do no harm but take a turn. By bits in shared memory: to
   /// compare lanes by __match_any_sync() takes as many steps as there are sums.
-  __device__ void vote(const LaneRow<In> (&rows)[kLaneRows], std::uint32_t (&same)[kLaneRows]) {
+  __device__ void vote(const LaneRow<In> (&rows)[kLaneRows], const bool (&is_one)[kLaneRows],
+                       std::uint32_t (&same)[kLaneRows]) {
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
-      if (rows[r].is_row) atomicOr(word(rows[r], r), 1U << lane_);
+      if (rows[r].is_row && !is_one[r]) atomicOr(word(rows[r], r), 1U << lane_);
     }
     __syncwarp();  // all have voted
 #pragma unroll
