@@ -152,7 +152,7 @@ template <class Key, class Done>
 Status with_numbers(Call& call, Done done) {
   const auto* const keys = static_cast<const Key*>(call.keys);
   const std::int64_t expected = expected_groups(*call.device_policy, keys, call.n);
-  if (call.n > kLeastRows && expected > call.n / 4) return cuda_sort.run(call, {});
+  if (call.n > kLeastRows && expected > call.n / 2) return cuda_sort.run(call, {});
   Folding<Key> folding(call, {keys, nullptr, call.n}, expected);
   return folding.has_room() ? done(folding) : Status{Code::unequal_lengths};
 }
