@@ -73,7 +73,7 @@ def of_command(command, rows, groups, dtype, seconds):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--command", default="build/bin/upsweep")
+    arguments.add_argument("--command", default="build/bin/upsweep", help="empty: the libraries of Python alone")
     arguments.add_argument("--rows", type=int, default=100_000_000)
     arguments.add_argument("--groups", default="100,100000,10000000")
     arguments.add_argument("--types", default="float64,int64")
@@ -83,7 +83,8 @@ def main():
     for groups in map(int, options.groups.split(",")):
         for dtype in options.types.split(","):
             case = {"rows": options.rows, "groups": groups, "type": dtype}
-            for row in of_command(options.command, options.rows, groups, dtype, options.max_seconds):
+            rows = of_command(options.command, options.rows, groups, dtype, options.max_seconds) if options.command else []
+            for row in rows:
                 what = {name: row.get(name) for name in ("rung", "status", "reason", "median_s", "fraction_of_copy")}
                 print(json.dumps({**case, **what}), flush=True)
             random = cp.random.default_rng(1)
