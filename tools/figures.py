@@ -216,6 +216,40 @@ def gpu_lists():
     return table(["", "lists", "the API, us", "a thread per list, us", "CUB, us"], lines)
 
 
+def what_of_groups(found):
+    """How many rows, which keys, how many groups."""
+    keys = found["input"].removeprefix("keys: ")
+    return [f"{power_or_number(found['n'])} rows, {keys} key{'' if keys == 'one' else 's'}", f"{found['groups']:,}"]
+
+
+def power_or_number(n):
+    exponent = n.bit_length() - 1
+    return f"2^{exponent}" if n == 1 << exponent else f"10^{round(math.log10(n))}"
+
+
+def gpu_groups():
+    """Milliseconds of every rung, in brackets of the API's the fraction of a copy's rate."""
+    found = list_ladders("h100-group", "rows")
+    rungs = list(dict.fromkeys(r["rung"] for r in found))
+    lines = []
+    for top in [r for r in found if r["rung"] == "cuda.adaptive"]:
+        beside = {r["rung"]: r for r in found if all(r[k] == top[k] for k in ("n", "input", "groups"))}
+        cells = [number(beside[rung]["median_s"] * MS) for rung in rungs if rung != "cuda.adaptive"]
+        lines.append([*what_of_groups(top), f"{number(top['median_s'] * MS)} ({fraction(top['fraction_of_copy'])})", *cells])
+    return table(["", "groups", "`cuda.adaptive`", *(f"`{rung}`" for rung in rungs if rung != "cuda.adaptive")], lines)
+
+
+def cpu_group_cores():
+    """Milliseconds by threads, in brackets the fraction of a copy's rate."""
+    found = list_ladders("xeon16-group", "rows")
+    lines = []
+    for rung, groups in dict.fromkeys((r["rung"], r["groups"]) for r in found if r["status"] == "verified"):
+        by_threads = {r["threads"]: r for r in found if (r["rung"], r["groups"]) == (rung, groups)}
+        cells = [ms_of_copy(by_threads[t]) if t in by_threads else "–" for t in (1, 4, 16)]
+        lines.append([f"`{rung}`", f"{groups:,}", *cells])
+    return table(["", "groups", "1 thread", "4", "16"], lines)
+
+
 def cpu_seconds(rung, type_name):
     (found,) = [r for r in on_two_cores("epyc-scan", type=type_name) if r["rung"] == rung]
     return found["median_s"]
@@ -425,6 +459,8 @@ def published_subset_sum():
 
 
 def headline():
+    grouped = RECORDED["gpu_group_peers"]["rows"]
+
     def h200(name, what, rung, others, **wanted):
         ours = row(name, rung, **wanted)
         beside = [f"{label} {time(row(name, other, **wanted)['median_s'])}" for other, label in others.items()]
@@ -467,6 +503,7 @@ def headline():
         ["All subset sums up to 25,000,000 of ten items, by `cpu.bits_simd`; two cores", time(filled("cpu.bits_simd")),
          f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
         ["Running sum of 10^8 float64, from Python; two cores", f"{summed[0]} ms; a copy {summed[2]} ms", f"NumPy {summed[1]} ms"],
+        ["10^8 rows into 100 groups, into 10^5; H100", f"{grouped[0]['value'][0]} ms, {grouped[1]['value'][0]} ms", f"PyTorch {grouped[0]['value'][2]} ms, {grouped[1]['value'][2]} ms; CuPy {grouped[0]['value'][1]} ms, {grouped[1]['value'][1]} ms"],
         ["`pt[pt > 30]` of 10^7 events by Awkward Array with upsweep's kernels; two cores", f"{masked[1]} ms", f"Awkward alone {masked[0]} ms"],
     ])  # fmt: skip
 
@@ -484,6 +521,8 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "cpu_many": cpu_many,
     "cpu_lists": cpu_lists,
     "gpu_lists": gpu_lists,
+    "gpu_groups": gpu_groups,
+    "cpu_group_cores": cpu_group_cores,
     "cpu_query": cpu_query,
     "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,
