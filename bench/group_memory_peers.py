@@ -102,7 +102,7 @@ class Engines:
 
         return {
             "upsweep": ours,
-            "duckdb": lambda: self.duck.execute(sql).to_arrow_table(),
+            "duckdb": lambda: self.duck.sql(sql).to_arrow_table(),
             "polars": lambda: self.frame.group_by(keys.split(", ")).agg(columns),
         }
 
@@ -110,6 +110,8 @@ class Engines:
         """The answer's columns as NumPy arrays, in the order of the keys."""
         import pyarrow as pa
 
+        if isinstance(result, self.polars.DataFrame):
+            result = result.to_arrow(compat_level=self.polars.CompatLevel.oldest())  # else of types that Arrow does not sort
         table = pa.table(result)
         table = table.sort_by([(key, "ascending") for key in keys.split(", ")])
         return [column.to_pandas().to_numpy() for column in table.columns]
