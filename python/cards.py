@@ -34,7 +34,7 @@ def excerpt_of(text: str) -> str:
     """The code between the headers and the rung's row."""
     lines = [line for line in text.splitlines() if "// [guide: " not in line]  # the guide's own excerpts
     begin = max((i for i, line in enumerate(lines) if line.startswith("#include")), default=0) + 1
-    end = next((i for i, line in enumerate(lines) if re.match(r"extern const(expr)? Rung", line)), len(lines))
+    end = next((i for i, line in enumerate(lines) if re.match(r"extern const(expr)? Rung \w+ ?[{=]", line)), len(lines))
     kept = [line for line in lines[begin:end] if not re.match(r"(namespace|}  // namespace|#if UPSWEEP_HAS_CUDA|#endif)", line)]
     code = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
     shown = code.splitlines()

@@ -236,7 +236,7 @@ Status launch(Call& call, const Policy&) noexcept {
 
 extern const Rung cuda_adaptive{
     .info = {.id = "cuda.adaptive",
-             .idea = "few groups in one reading; others numbered and sorted by that",
+             .idea = "few groups in one reading; others numbered, then in parts",
              .needs = "any GPU",
              .traffic = "of few keys keys and values read; of many numbers and values sorted",
              .host_adds = true},
