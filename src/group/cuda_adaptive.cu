@@ -33,6 +33,8 @@ namespace {
 constexpr const char* kWhat = "folding groups";
 /// Fewer rows than this are done before tables in shared memory are.
 constexpr std::int64_t kLeastRows = 1 << 16;
+/// Slots of a table for more, which may be made anew, have no numbers of 32 bits.
+constexpr std::int64_t kMostNumbered = std::int64_t{1} << 29;
 
 __global__ void count_rows(const std::int64_t* offsets, std::int64_t groups, std::int64_t* counts) {
   const std::int64_t g = own_index();
@@ -152,7 +154,8 @@ template <class Key, class Done>
 Status with_numbers(Call& call, Done done) {
   const auto* const keys = static_cast<const Key*>(call.keys);
   const std::int64_t expected = expected_groups(*call.device_policy, keys, call.n);
-  if (call.n > kLeastRows && expected > call.n / 2) return cuda_sort.run(call, {});
+  const bool are_most = call.n > kLeastRows && expected > call.n / 2;
+  if (are_most || expected > kMostNumbered) return cuda_sort.run(call, {});
   Folding<Key> folding(call, {keys, nullptr, call.n}, expected);
   return folding.has_room() ? done(folding) : Status{Code::unequal_lengths};
 }
