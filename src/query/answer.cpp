@@ -467,12 +467,19 @@ class Maker {
       for (const Placed& placed : rows) ++begin[(placed.place >> kPlaceShift) + 1];
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::uint64_t> reach;  // how far places go up to each section, of which there may be one for each piece
+    for (const std::vector<Placed>& rows : sections_) {
+      reach.push_back(std::max(rows.back().place >> kPlaceShift, reach.empty() ? 0 : reach.back()));
+    }
     std::atomic<std::uint64_t> next{0};
     cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
       std::vector<Placed*> own;
       for (std::uint64_t upper = next++; upper + 1 < begin.size(); upper = next++) {
         own.clear();
-        for (std::vector<Placed>& rows : sections_) {
+        auto section = static_cast<std::size_t>(std::lower_bound(reach.begin(), reach.end(), upper) - reach.begin());
+        for (; section < sections_.size(); ++section) {
+          std::vector<Placed>& rows = sections_[section];
+          if (rows.front().place >> kPlaceShift > upper) break;  // nor have those after it any
           auto at = std::lower_bound(rows.begin(), rows.end(), upper << kPlaceShift,
                                      [](const Placed& placed, std::uint64_t place) { return placed.place < place; });
           for (; at != rows.end() && at->place >> kPlaceShift == upper; ++at) own.push_back(&*at);

@@ -157,6 +157,7 @@ void Totals::divide_rows(Groups& groups, Piece& piece) {
 }
 
 void Totals::add(std::unique_ptr<Piece> piece) {
+  if (plan_.grouped && !piece->is_divided && piece->groups.count() == 0) return;  // a batch of which no row is kept
   if (!is_divided_ && follows(*piece)) return append(std::move(piece));
   if (!piece->is_divided) piece_bytes_ -= std::exchange(piece->bytes, 0);
   if (!is_divided_ && !piece->is_divided && pieces_.empty()) {
@@ -212,7 +213,8 @@ void Totals::merge_some() {
   for (unsigned i = 0; i < kParts; ++i) {
     const auto number = static_cast<int>((first + i) % kParts);
     Part& part = parts_[static_cast<std::size_t>(number)];
-    if (added_ - part.merged < kWaiting) continue;
+    const std::size_t waiting = added_ - part.merged;
+    if (waiting == 0 || (waiting < kWaiting && bytes() < most_bytes_ / 2)) continue;
     {
       const std::unique_lock lock(part.merging, std::try_to_lock);
       if (lock) merge(number);
