@@ -238,7 +238,7 @@ void Totals::merge(int number) {
     if (--piece->left > 0) continue;
     const std::lock_guard lock(adding_);
     piece_bytes_ -= piece->bytes;
-    if (spare_.size() < kMostSpare) {
+    if (spare_.size() < kMostSpare && bytes() < most_bytes_ / 4) {
       piece_bytes_ += piece->groups.bytes();
       spare_.push_back(std::move(piece->groups));
     }
