@@ -468,6 +468,7 @@ class Maker {
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     std::vector<std::uint64_t> reach;  // how far places go up to each section, of which there may be one for each piece
+    reach.reserve(sections_.size());
     for (const std::vector<Placed>& rows : sections_) {
       reach.push_back(std::max(rows.back().place >> kPlaceShift, reach.empty() ? 0 : reach.back()));
     }
