@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// group/cuda_adaptive.cu: few groups in one reading, by tables in shared memory; others numbered, sorted by their numbers, and
-// folded as lists are.
+// group/cuda_adaptive.cu: few groups in one reading, by tables in shared memory; others numbered and summed by parts, or sorted by
+// their numbers and folded as lists are.
 //
 // Idea   Sums of few groups are added up by device_few.cuh, whose blocks stop as soon as they see too many keys. Of others a hash
 //        table says which group a row belongs to, and groups are numbered in the order of their first rows. Rows are sorted by the
@@ -16,11 +16,10 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "group/device_few.cuh"
+#include "group/device_lists.cuh"
 #include "group/device_numbers.cuh"
 #include "group/device_parts.cuh"
 #include "group/device_sketch.cuh"
-#include "upsweep/detail/segmented_call.hpp"
-#include "upsweep/lists.hpp"
 #endif
 
 namespace upsweep::grouping {
@@ -66,7 +65,7 @@ class Folding {
     const Sorted sorted(*this);
     items_.sort(call_.in, size_of(call_.in_type), sorted.words);
     write_offsets(policy_, items_.sorted(), n_, 0, sorted.offsets);
-    fold(policy_, sorted, {call_.in_type, call_.out, call_.out_type});
+    fold(policy_, sorted, call_.in_type, call_.out, call_.out_type);
     if (call_.out_counts != nullptr) {
       gpu::require(gpu::detail::launch(grid(), count_rows, sorted.offsets, call_.groups, call_.out_counts), kWhat);
     }
@@ -86,16 +85,16 @@ class Folding {
     items_.sort(partials.totals, sizeof(Total), sorted.words);
     write_offsets(policy_, items_.sorted(), n_, 0, sorted.offsets);
     if (size_of(call_.out_type) == sizeof(Total)) {
-      fold(wrap, sorted, {call_.out_type, call_.out, call_.out_type});
+      fold(wrap, sorted, call_.out_type, call_.out, call_.out_type);
     } else {
-      fold(wrap, sorted, {Type::int64, partials.totals, Type::int64});
+      fold(wrap, sorted, Type::int64, partials.totals, Type::int64);
       gpu::require(gpu::detail::launch(grid(), narrow_sums, reinterpret_cast<const std::int64_t*>(partials.totals),
                                        call_.groups, static_cast<std::int32_t*>(call_.out)),
                    kWhat);
     }
     if (call_.out_counts != nullptr) {
       items_.sort(partials.rows, sizeof(std::int64_t), sorted.words);
-      fold(wrap, sorted, {Type::int64, call_.out_counts, Type::int64});
+      fold(wrap, sorted, Type::int64, call_.out_counts, Type::int64);
     }
     gpu::require(cudaStreamSynchronize(policy_.stream), kWhat);
     return {};
@@ -114,31 +113,13 @@ class Folding {
     std::uint64_t* words = nullptr;
     DeviceParts memory;
   };
-  /// Types, and where the results go.
-  struct Folded {
-    Type in_type;
-    void* out;
-    Type out_type;
-  };
 
   [[nodiscard]] gpu::detail::Grid grid() const { return grid_of(call_.groups, policy_.stream); }
 
-  void fold(const gpu::Policy& policy, const Sorted& sorted, const Folded& folded) const {
-    detail::SegmentedCall call;
-    call.in = sorted.words;
-    call.out = folded.out;
-    call.n = n_;
-    call.in_type = folded.in_type;
-    call.out_type = folded.out_type;
-    call.in_size = size_of(folded.in_type);
-    call.out_size = size_of(folded.out_type);
-    call.op = call_.op;
-    call.lists = Lists::by_offsets(sorted.offsets, call_.groups);
-    visit_type(folded.out_type, [&]<class T>(std::type_identity<T>) {
-      const T init = identity<T>(call_.op);
-      call.init = &init;
-      (void)detail::run_segmented(policy, call);
-    });
+  /// Of words of one type into `out`, of another or the same.
+  void fold(const gpu::Policy& policy, const Sorted& sorted, Type in_type, void* out, Type out_type) const {
+    fold_lists(policy, call_.op, {sorted.words, in_type, n_, out, out_type},
+               Lists::by_offsets(sorted.offsets, call_.groups));
   }
 
   Call& call_;

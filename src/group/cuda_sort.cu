@@ -12,10 +12,9 @@
 #include "group/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
+#include "group/device_lists.cuh"
 #include "group/device_sort.cuh"
 #include "upsweep/detail/by_key_call.hpp"
-#include "upsweep/detail/segmented_call.hpp"
-#include "upsweep/lists.hpp"
 #endif
 
 namespace upsweep::grouping {
@@ -100,34 +99,13 @@ class BySort {
     folds_ = parts.take<std::byte>(call_.groups * size_of(call_.out_type));
   }
 
-  [[nodiscard]] detail::SegmentedCall lists_call(const Lists& lists, void* out, const void* init) const {
-    detail::SegmentedCall call;
-    call.in = values_;
-    call.out = out;
-    call.n = call_.n;
-    call.in_type = call_.in_type;
-    call.out_type = call_.out_type;
-    call.in_size = size_of(call_.in_type);
-    call.out_size = size_of(call_.out_type);
-    call.op = call_.op;
-    call.lists = lists;
-    call.init = init;
-    return call;
-  }
-  /// use(the operator's identity).
-  template <class Use>
-  void with_identity(Use use) const {
-    visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
-      const T init = identity<T>(call_.op);
-      use(&init);
-    });
+  void fold_into(void* out, const Lists& lists) const {
+    fold_lists(policy_, call_.op, {values_, call_.in_type, call_.n, out, call_.out_type}, lists);
   }
 
   /// In the order of the keys, as offsets are what the fastest rung of lists takes.
   Status fold() {
-    with_identity([&](const void* init) {
-      (void)detail::run_segmented(policy_, lists_call(Lists::by_offsets(offsets_, call_.groups), folds_, init));
-    });
+    fold_into(folds_, Lists::by_offsets(offsets_, call_.groups));
     const int size = size_of(call_.out_type);
     if (size == 1) place<std::uint8_t>();
     if (size == 2) place<std::uint16_t>();
@@ -146,10 +124,7 @@ class BySort {
 
   /// In the order of the first rows, so that the first list whose sum does not fit is the first group.
   Status fold_checked() try {
-    with_identity([&](const void* init) {
-      const Lists lists = Lists::by_bounds<std::int64_t>(starts_, stops_, call_.groups);
-      (void)detail::run_segmented(policy_, lists_call(lists, call_.out, init));
-    });
+    fold_into(call_.out, Lists::by_bounds<std::int64_t>(starts_, stops_, call_.groups));
     return {};
   } catch (const Error& error) {
     if (error.code() != Code::overflow || error.index() == kNoIndex) throw;

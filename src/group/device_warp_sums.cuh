@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// group/device_warp_sums.cuh: a warp's sums of groups in shared memory, which its lanes add to without atomics and in the order of
-// their rows.
+// group/device_warp_sums.cuh: a warp's sums of groups in shared memory, which its lanes add to without atomics, in the order of
+// their rows, or where all lanes have one sum, as a tree: always alike.
 #pragma once
 
 #include <cstdint>

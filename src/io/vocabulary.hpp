@@ -16,7 +16,7 @@ namespace upsweep::io {
 /// What a batch's columns point to.
 using Memory = std::vector<std::shared_ptr<const void>>;
 
-/// A dictionary: texts, each once, and what they lie in.
+/// A dictionary: texts, each once but where add() repeats them, and what they lie in.
 class Vocabulary {
  public:
   Dictionary words;

@@ -160,7 +160,7 @@ class Totals {
   std::atomic<unsigned> next_{0};  ///< the part that the next thread begins with
   std::atomic<std::int64_t> most_bytes_;
   std::atomic<std::int64_t> bytes_{0};        ///< of all parts
-  std::atomic<std::int64_t> piece_bytes_{0};  ///< of all pieces that are divided
+  std::atomic<std::int64_t> piece_bytes_{0};  ///< of all pieces that are divided or ascend
   std::atomic<std::int64_t> loaded_{0};       ///< of sections
   std::optional<std::string> spill_folder_;
   std::mutex spilling_;
