@@ -7,6 +7,7 @@ upsweep_test(cuda_ragged TIMEOUT 900 SOURCES cuda_ragged_test.cpp LIBS CUDA::cud
 upsweep_test(cuda_segmented TIMEOUT 900 SOURCES cuda_segmented_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_by_key TIMEOUT 900 SOURCES cuda_by_key_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_group TIMEOUT 900 SOURCES cuda_group_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_group_sizes TIMEOUT 900 SOURCES cuda_group_sizes_test.cu LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_scan TIMEOUT 900 SOURCES cuda_segmented_scan_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_sort TIMEOUT 900 SOURCES cuda_segmented_sort_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_aggregate TIMEOUT 900 SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
@@ -36,4 +37,5 @@ upsweep_test(cuda_large_lists LABELS large TIMEOUT 3600 SOURCES cuda_large_lists
 upsweep_test(cuda_large LABELS large TIMEOUT 3600 SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
   cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key cuda_group
+  cuda_group_sizes
   cuda_custom cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

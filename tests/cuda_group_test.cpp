@@ -270,6 +270,30 @@ TEST_F(CudaGroup, MemoryIsThePoliciesAndIsGivenBack) {
   }
 }
 
+TEST_F(CudaGroup, OnASecondDeviceAreThoseOfTheFirst) {
+  if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  for (const Keys pattern : {Keys::few, Keys::sorted, Keys::hot}) {
+    const auto keys = keys_of<std::int64_t>(pattern, 300'007);
+    const std::int64_t n = std::ssize(keys);
+    const auto values = tests::rounded<double>(n, 3);
+    std::vector<std::vector<double>> sums;
+    for (const int device : {0, 1}) {
+      tests::require(cudaSetDevice(device));
+      const tests::OwnStream stream;
+      DeviceArray<std::int64_t> on_device(keys, 0);
+      DeviceArray<double> content(values, 0);
+      DeviceArray<std::int64_t> out_keys(n);
+      DeviceArray<double> out(n);
+      tests::require(cudaSetDevice(0));
+      const auto policy = gpu::Policy{}.with_device(device).with_stream(stream);
+      const Grouped result = group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), n);
+      sums.push_back(out.values());
+      sums.back().resize(static_cast<std::size_t>(result.groups));
+    }
+    EXPECT_EQ(sums[0], sums[1]);
+  }
+}
+
 TEST_F(CudaGroup, WhatIsWrongIsReported) {
   const std::vector<std::int64_t> host{1, 2};
   DeviceArray<std::int64_t> on_device(host, 0);

@@ -14,8 +14,8 @@
 // Sums      of floats: cpu.serial, cpu.partitioned and cpu.sorted add up a group's values in the order of the rows. So does what the
 //           API runs up to 65536 rows. Of more it adds up, tile after tile of so many rows, what a tile's table has of the group
 //           and then the tile's other values in order; which is which depends on the keys alone. Then the bits are the same for any
-//           number of threads, alignment and instruction set. On a GPU: the same on every run, but not with cuda.hash, cuda.shared,
-//           cuda.partitioned and cuda.cub, which are run where they are asked for by name.
+//           number of threads, alignment and instruction set. On a GPU: the same on every run on GPUs of one kind, but not with
+//           cuda.hash, cuda.shared, cuda.partitioned and cuda.cub, which are run where they are asked for by name.
 // Overflow  with Overflow::checked a sum of integers that does not fit is an error; sums are exact, so that only the last one
 //           counts, whatever the order.
 // Errors    Error: unequal_lengths (keys and values; too little room for the groups), overflow with index() the first group that

@@ -53,7 +53,10 @@ class Folding {
       : call_(call), policy_(call.device_policy->with_rung({})), n_(items.n), items_(policy_, items, expected, call.n) {
     call.groups = items_.groups();
     if (!has_room()) return;
-    firsts_memory_.emplace(policy_, [&](gpu::ScratchParts& parts) { firsts_ = parts.take<std::int64_t>(call.groups); });
+    if (call.checked) {
+      firsts_memory_.emplace(policy_,
+                             [&](gpu::ScratchParts& parts) { firsts_ = parts.take<std::int64_t>(call.groups); });
+    }
     items_.write(static_cast<Key*>(call.out_keys), firsts_);
   }
 
@@ -126,7 +129,7 @@ class Folding {
   gpu::Policy policy_;
   std::int64_t n_;
   NumberedItems<Key> items_;
-  std::int64_t* firsts_ = nullptr;
+  std::int64_t* firsts_ = nullptr;  ///< first rows, by which checked sums say what does not fit
   std::optional<DeviceParts> firsts_memory_;
 };
 

@@ -3,6 +3,9 @@
 //
 // A warp's rows are added in their order, and then warps and blocks in theirs. So sums of floats have the same bits whenever the
 // same blocks take the same rows.
+//
+// compute-sanitizer's racecheck reports pairs of two words alone, and rightly: `stops`, which is set once and which who reads it
+// too early sees at its next rows, and the number of a slot, for which readers wait.
 #pragma once
 
 #include <algorithm>
@@ -211,9 +214,9 @@ __device__ Partial<WarpTotal<In>> partial_of(const FewCall<Key, In>& call, const
 }
 
 template <class Key, class In>
-__global__ void fold_few(const __grid_constant__ FewCall<Key, In> call) {
+__global__ void __launch_bounds__(32 * kFewSizes[0].warps) fold_few(const __grid_constant__ FewCall<Key, In> call) {
   using Tables = FewTables<WarpTotal<In>>;
-  extern __shared__ std::byte memory[];
+  extern __shared__ __align__(16) std::byte memory[];
   const Tables tables(memory, call.size);
   tables.clear(call.size);
 

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   slots[i] = static_cast<std::uint32_t>(table.find(items.keys[i], row));
 }
 
-/// numbers[s] ← the number of slot s's group, whose key and first row go to its place.
+/// numbers[s] ← the number of slot s's group, whose key and first row, unless `firsts` is null, go to its place.
 template <class Key>
 __global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, std::uint32_t* numbers, Key* out_keys,
                              std::int64_t* firsts) {
@@ -42,7 +42,7 @@ __global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, std::uint
   const std::int64_t number = bits.place_of(first);
   numbers[s] = static_cast<std::uint32_t>(number);
   out_keys[number] = static_cast<Key>(slot.key);
-  firsts[number] = first;
+  if (firsts != nullptr) firsts[number] = first;
 }
 
 /// numbers[i], a slot, ← the number of its group.
@@ -86,8 +86,8 @@ class NumberedItems {
 
   [[nodiscard]] std::int64_t groups() const { return groups_; }
 
-  /// out_keys[g], firsts[g] = the key and the first row of group g; and numbers the items. Once, before the
-  /// others.
+  /// out_keys[g], firsts[g] = the key and the first row of group g, the latter unless null; and numbers the items. Once, before
+  /// the others.
   void write(Key* out_keys, std::int64_t* firsts) {
     std::uint32_t* of_slots = nullptr;
     const DeviceParts memory(policy_,

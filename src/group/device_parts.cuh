@@ -75,7 +75,7 @@ __device__ inline std::int64_t part_of(const std::uint32_t* before, std::int64_t
 template <class In>
 __global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
   using Total = WarpTotal<In>;
-  extern __shared__ std::byte memory[];
+  extern __shared__ __align__(16) std::byte memory[];
   const std::uint32_t piece = blockIdx.x;
   if (piece >= call.before[call.parts]) return;
   const auto thread = static_cast<int>(threadIdx.x);

@@ -40,38 +40,33 @@ struct DeviceTable {
 
   static constexpr std::int64_t kNowhere = -1;
 
-  struct Found {
-    std::int64_t at;           ///< or kNowhere
-    unsigned long long first;  ///< its first row so far, or a later one that was it
-  };
-
-  /// The slot of a key, which takes an empty one if it has none.
+  /// The slot of a row's key, which takes an empty one if it has none, and keeps its first row; or kNowhere.
   // [guide: find]
-  __device__ Found find(unsigned long long key) const {
-    if (key == kNoKey) return {count, __ldcg(&slots[count].first)};
+  __device__ std::int64_t find(unsigned long long key, unsigned long long row) const {
+    if (key == kNoKey) return keep_first(count, __ldcg(&slots[count].first), row);
     auto at = static_cast<std::int64_t>(__umul64hi(device_hash(by, key), static_cast<unsigned long long>(count)));
     for (int probe = 0; probe < kMostProbes; ++probe) {
       // Cached, though others write: a slot's key stays once it is there, and who sees an old one asks the compare-and-swap.
       const ulonglong2 slot = __ldca(reinterpret_cast<const ulonglong2*>(&slots[at]));
-      if (slot.x == key) return {at, slot.y};
+      if (slot.x == key) return keep_first(at, slot.y, row);
       if (slot.x == kNoKey) {
         const unsigned long long held = atomicCAS(&slots[at].key, kNoKey, key);
-        if (held == kNoKey || held == key) return {at, kNoRow};
+        if (held == kNoKey || held == key) return keep_first(at, kNoRow, row);
       }
       at = at + 1 < count ? at + 1 : 0;
     }
     *is_full = 1;
-    return {kNowhere, 0};
+    return kNowhere;
   }
   // [guide: end]
-  /// The same, where `row` has the key.
-  __device__ std::int64_t find(unsigned long long key, unsigned long long row) const {
-    const Found found = find(key);
-    if (found.at != kNowhere && row < found.first) atomicMin(&slots[found.at].first, row);
-    return found.at;
-  }
 
  private:
+  /// `first`: the first row so far, or a later one that was it.
+  __device__ std::int64_t keep_first(std::int64_t at, unsigned long long first, unsigned long long row) const {
+    if (row < first) atomicMin(&slots[at].first, row);
+    return at;
+  }
+
   /// At the loads that tables have a key is found within a few dozen.
   static constexpr int kMostProbes = 512;
 };
