@@ -137,6 +137,22 @@ TEST(Snappy, BlocksComeToWhatTheyWereMadeOf) {
   }
 }
 
+TEST(Snappy, OneLiteralIsSeenAndNothingElseIsTakenForOne) {
+  int literals = 0;
+  for (const std::string& text : texts()) {
+    const std::string block = compressed(text);
+    for (const std::size_t length : {block.size(), block.size() - 1, std::size_t{1}, std::size_t{0}}) {
+      const auto in = exactly(Bytes(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(length)));
+      if (!is_literal({in.get(), length}, text.size())) continue;
+      ++literals;
+      ASSERT_EQ(length, block.size());
+      ASSERT_EQ(block.substr(block.size() - text.size()), text);
+    }
+    EXPECT_FALSE(is_literal({reinterpret_cast<const std::uint8_t*>(block.data()), block.size()}, text.size() + 1));
+  }
+  EXPECT_GE(literals, 10);  // what is noise, and short
+}
+
 TEST(Snappy, DamagedBlocksAreWhatLibsnappySaysOfThem) {
   std::mt19937_64 random(3);
   int refused = 0;
@@ -161,6 +177,48 @@ TEST(Snappy, DamagedBlocksAreWhatLibsnappySaysOfThem) {
     }
   }
   EXPECT_GT(refused, 100);
+}
+
+/// Literals of a few bytes and copies in turn, as numbers are, some from before the beginning.
+std::string elements(std::mt19937_64& random, std::size_t& size) {
+  const std::size_t usual = 1 + random() % 3;
+  std::string all;
+  for (size = 0; size < 700;) {
+    const std::size_t low = random() % 4 == 0 ? 1 + random() % 5 : usual;
+    all += static_cast<char>((low - 1) << 2);
+    for (std::size_t i = 0; i < low; ++i) all += static_cast<char>(random());
+    size += low;
+    const std::size_t length = std::max<std::size_t>(4, random() % 8 == 0 ? 4 + random() % 8 : 8 - low);
+    const std::size_t offset = random() % 100 == 0 ? size + random() % 2
+                               : random() % 3 == 0 ? 1 + random() % std::min<std::size_t>(size, 20)
+                                                   : 1 + random() % size;
+    if (offset < 2048 && random() % 2 == 0) {
+      all += static_cast<char>(offset >> 8 << 5 | (length - 4) << 2 | 1);
+      all += static_cast<char>(offset);
+    } else {
+      all += static_cast<char>((length - 1) << 2 | 2);
+      all += static_cast<char>(offset);
+      all += static_cast<char>(offset >> 8);
+    }
+    size += length;
+  }
+  return std::string{static_cast<char>(0x80 | (size & 0x7F)), static_cast<char>(size >> 7)} + all;
+}
+
+TEST(Snappy, ShortLiteralsAndCopiesFromAnyDistanceAreWhatLibsnappyMakesOfThem) {
+  std::mt19937_64 random(4);
+  int refused = 0;
+  for (int k = 0; k < 2000; ++k) {
+    std::size_t size = 0;
+    const std::string block = elements(random, size);
+    std::string theirs(size, 0), ours;
+    const bool is_good = snappy::RawUncompress(block.data(), block.size(), theirs.data());
+    ASSERT_EQ(decompress(block, size, ours), is_good) << k;
+    ASSERT_TRUE(!is_good || ours == theirs) << k;
+    refused += is_good ? 0 : 1;
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LT(refused, 1900);
 }
 
 TEST(Snappy, OffsetsOfFourBytesAndLongLiteralsAreTaken) {

@@ -218,7 +218,7 @@ def gpu_lists():
 
 def what_of_groups(found):
     """How many rows, which keys, how many groups."""
-    keys = found["input"].removeprefix("keys: ")
+    keys = found["input"].removeprefix("keys: ").split(",")[0]
     return [f"{power_or_number(found['n'])} rows, {keys} key{'' if keys == 'one' else 's'}", f"{found['groups']:,}"]
 
 

@@ -166,7 +166,8 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   const ProblemInfo& info = problem(request.problem);
   const auto pattern = static_cast<KeyPattern>(setting(request, "keys").value_or(Setting{}).value);
   const std::int64_t groups = setting(request, "groups").value_or(Setting{kUsualGroups}).value;
-  const std::string input = "keys: " + std::string(kKeyPatterns[static_cast<int>(pattern)]);
+  std::string input = "keys: " + std::string(kKeyPatterns[static_cast<int>(pattern)]);
+  if (pattern != KeyPattern::one && pattern != KeyPattern::all) input += ", " + grouped(groups) + " groups";
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
       visit_type(type, [&]<class T>(std::type_identity<T>) {

@@ -76,6 +76,9 @@ class SnappyPages final : public parquet::PageReader {
     if (length > 0 && !snappy::GetUncompressedLength(from + plain, length, &rest)) fail();
     if (size >= 0 && plain + static_cast<std::int64_t>(rest) != size) fail();
     if (rest > kMostExpansion * length || rest > INT32_MAX) fail();  // before memory is asked for
+    if (plain == 0 && is_literal({page.data(), length}, rest)) {
+      return arrow::SliceBuffer(page.buffer(), page.size() - static_cast<std::int64_t>(rest));
+    }
     PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> all,
                             arrow::AllocateBuffer(plain + static_cast<std::int64_t>(rest)));
     auto* const to = reinterpret_cast<char*>(all->mutable_data());

@@ -12,4 +12,8 @@ namespace upsweep::io {
 /// google/snappy.
 [[nodiscard]] bool decompress_numbers(std::span<const std::uint8_t> block, std::span<std::uint8_t> to);
 
+/// Whether a block of `size` bytes found nothing that comes twice: then its last bytes are these, as codes of a dictionary mostly
+/// are.
+[[nodiscard]] bool is_literal(std::span<const std::uint8_t> block, std::size_t size);
+
 }  // namespace upsweep::io
