@@ -36,7 +36,7 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------------------ the cells
 
-constexpr std::int64_t kQuickLength = std::int64_t{1} << 20;
+constexpr std::int64_t kQuickLengths[] = {1 << 12, 1 << 16, 1 << 20};  // so many that --compare judges what they say
 constexpr double kQuickRounds = 0.01;
 constexpr double kQuickMost = 0.5;
 
@@ -117,7 +117,7 @@ class Plan {
     if (!options_.quick) return {study.sizes.begin(), study.sizes.end()};
     std::vector<std::int64_t> sizes;
     for (const std::int64_t size : study.sizes) {
-      if (size == std::int64_t{1} << 12 || size == kQuickLength) sizes.push_back(size);
+      if (std::ranges::find(kQuickLengths, size) != std::end(kQuickLengths)) sizes.push_back(size);
     }
     return sizes;
   }
@@ -157,15 +157,6 @@ class Plan {
 };
 
 // ---------------------------------------------------------------------------------------------------------- the results
-
-/// " (sizes, threads)": the fields in which two objects differ.
-std::string differing(const Json& before, const Json& now) {
-  std::string names;
-  for (const auto& [name, value] : now.items()) {
-    if (before.is_object() && before.value(name, Json()) != value) names += (names.empty() ? "" : ", ") + name;
-  }
-  return names.empty() ? "" : fmt::format(" ({})", names);
-}
 
 /// What has been measured, in a file beside the results' own until it is whole.
 class Results {

@@ -137,8 +137,9 @@ void require_same_machine(const Json& before, const Json& after) {
     return fmt::format("{}, {} threads", cpu.is_string() ? cpu.get<std::string>() : cpu.dump(),
                        machine.value("threads", Json(0)).dump());
   };
-  throw Error(Code::invalid_argument, fmt::format("the results are of two machines: {}; and {}. Compare those of one",
-                                                  name(before), name(after)));
+  throw Error(Code::invalid_argument,
+              fmt::format("the results are of two machines: {}; and {}{}. Compare those of one", name(before),
+                          name(after), differing(before["machine"], after["machine"])));
 }
 
 std::string percent(double ratio) {
@@ -185,6 +186,14 @@ bool is_complete(const Json& results) {
          std::ranges::all_of(results["groups"], [&](const Json& group) {
            return has(group, {"problem", "device"}, "copy_samples_s") && has(group, {}, "read_samples_s");
          });
+}
+
+std::string differing(const Json& before, const Json& now) {
+  std::string names;
+  for (const auto& [name, value] : now.items()) {
+    if (before.is_object() && before.value(name, Json()) != value) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "" : fmt::format(" ({})", names);
 }
 
 bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
@@ -257,8 +266,10 @@ std::string comparison_text(const Comparison& found) {
   std::string changed;
   std::string noisy;
   std::string unknown;
+  int judged = 0;
   int same = 0;
   for (const Change& rung : found.rungs) {
+    judged += rung.is_judged() ? 1 : 0;
     if (!rung.is_judged()) {
       unknown += (unknown.empty() ? "" : ", ") + rung.problem + " " + rung.rung;
     } else if (!rung.is_noise()) {
@@ -276,7 +287,8 @@ std::string comparison_text(const Comparison& found) {
     const std::string often = broken.measurements > 1 ? fmt::format(", at {} sizes", broken.measurements) : "";
     text += within_80_columns(fmt::format("  {} fails now{}: {}", broken.what, often, broken.reason), 4) + "\n";
   }
-  text += changed.empty() ? "no rung is faster or slower beyond the noise\n" : changed;
+  const char* const none = judged > 0 ? "no rung is faster or slower beyond the noise\n" : "no rung can be judged\n";
+  text += changed.empty() ? none : changed;
   if (!noisy.empty()) text += "\ntoo noisy to find a tenth:\n" + noisy;
   if (!unknown.empty()) {
     text += "\n" +

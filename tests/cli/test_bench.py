@@ -231,6 +231,7 @@ def test_few_measurements_are_not_judged(upsweep):
     found = upsweep.json("bench", "--compare", "before.json", "after.json")
     assert {each["verdict"] for each in found["changes"]} == {"unknown"}
     text = upsweep.text("bench", "--compare", "before.json", "after.json")
+    assert text.startswith("no rung can be judged\n")
     assert "of fewer than 3 measurements, too few to judge: " in text and "% slower" not in text
 
 
