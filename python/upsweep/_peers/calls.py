@@ -458,6 +458,13 @@ def _(a: Any, duckdb: Any) -> Any:
     return lambda: connection.execute(sql).fetchnumpy()
 
 
+@peer("group", "group_by", "SELECT SUM(values) GROUP BY keys ORDER BY MIN(rowid)", "duckdb", threads=True, values=_two_columns)
+def _(a: Any, duckdb: Any) -> Any:
+    connection = _duckdb_table({"keys": a.keys, "values": a.values})
+    sql = 'SELECT keys, SUM("values") AS sum FROM t GROUP BY keys ORDER BY MIN(rowid)'
+    return lambda: connection.execute(sql).fetchnumpy()
+
+
 @ours("group", "upsweep.group_by(keys, values)")
 def _(a: Any, xp: Any) -> Any:
     return lambda: upsweep.group_by(a.keys, a.values)
