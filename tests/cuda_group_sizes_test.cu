@@ -47,13 +47,13 @@ void check(std::int64_t n, std::int64_t groups) {
   DeviceArray<std::int32_t> out_keys(groups);
   DeviceArray<float> sums(groups);
   DeviceArray<std::int64_t> counts(groups);
-  const Grouped result = group_by(gpu::Policy{}, keys.data(), values.data(), n, out_keys.data(), sums.data(),
-                                  counts.data(), groups, add);
+  const Grouped result =
+      group_by(gpu::Policy{}, keys.data(), values.data(), n, out_keys.data(), sums.data(), counts.data(), groups, add);
   ASSERT_EQ(result.groups, groups);
   ASSERT_EQ(result.rung, "cuda.adaptive");
   DeviceArray<unsigned long long> lowest(std::vector<unsigned long long>{~0ULL}, 0);
   find_wrong<<<grouping::grid_of(groups, {}).blocks, grouping::kThreads>>>(n, groups, out_keys.data(), sums.data(),
-                                                                          counts.data(), lowest.data());
+                                                                           counts.data(), lowest.data());
   require(cudaGetLastError());
   EXPECT_EQ(lowest.values()[0], ~0ULL) << "the first group that is wrong";
 }
@@ -85,6 +85,16 @@ TEST_F(LargeCudaGroups, SoManyThatTheirRowsAreSortedInThreePasses) { check((1 <<
 TEST_F(LargeCudaGroups, OfMoreRowsThan31BitsCount) {
   check((std::int64_t{1} << 31) + 12345, 1000);
   check((std::int64_t{1} << 31) + 12345, 1'000'000);
+}
+
+TEST_F(LargeCudaGroups, LeaveTheMemoryThatIsKeptToWhoeverAsksForIt) {
+  check((1 << 27) + 7, 10'000'000);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, free + (std::size_t{512} << 20)));
+  require(cudaFree(memory));
 }
 
 }  // namespace

@@ -534,7 +534,9 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
       for (std::int64_t i = 0; i < 10'000; ++i) {
         const Int128 key = piece * 10'000 + i;
         const std::uint8_t not_null = 0;
-        groups.state(groups.find(&key, &not_null), 0).count = 1;
+        query::State one;
+        one.count = 1;
+        groups.set_state(groups.find(&key, &not_null), 0, one);
       }
       totals.add(totals.piece_of(groups));
     }

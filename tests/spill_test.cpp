@@ -392,9 +392,10 @@ query::Groups groups_of(const Bound& bound, std::span<const std::int64_t> keys, 
   for (const std::int64_t key : keys) {
     const Int128 exact = key;
     const std::uint8_t not_null = 0;
-    query::State& state = groups.state(groups.find(&exact, &not_null), 0);
+    query::State state;
     state.set_real(value);
     state.count = 1;
+    groups.set_state(groups.find(&exact, &not_null), 0, state);
   }
   return groups;
 }
@@ -600,11 +601,10 @@ TEST(Packets, KeepEveryValue) {
                           nulls[1] != 0 ? 0 : groups.entry(long_text + std::to_string(random() % 9)), Int128{i}};
     const std::int64_t g = groups.find(key, nulls);
     first.push_back(i * i * (random() % 2 == 0 ? 1 : 1 << 20) + (first.empty() ? 0 : first.back()));
-    for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
-      const query::Aggregate& aggregate = bound.plan.aggregates[a];
-      query::State& state = groups.state(g, a);
+    const auto some_state = [&](const query::Aggregate& aggregate) {
+      query::State state;
       state.count = static_cast<std::int64_t>(random() % 3);
-      if (aggregate.fold == query::Fold::count || aggregate.fold == query::Fold::count_rows) continue;
+      if (aggregate.fold == query::Fold::count || aggregate.fold == query::Fold::count_rows) return state;
       if (aggregate.type.kind == ValueKind::real) {
         state.set_real(reals[random() % std::size(reals)]);
       } else if (aggregate.type.kind == ValueKind::text) {
@@ -614,6 +614,10 @@ TEST(Packets, KeepEveryValue) {
         if (aggregate.fold == query::Fold::sum)
           state.set_high(is_narrow ? 0 : static_cast<std::int64_t>(random() % 3) - 1);
       }
+      return state;
+    };
+    for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
+      groups.set_state(g, a, some_state(bound.plan.aggregates[a]));
     }
   }
   ASSERT_EQ(groups.count(), 10'000);
@@ -644,8 +648,8 @@ TEST(Packets, KeepEveryValue) {
       }
     }
     for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
-      const query::State& x = groups.state(g, a);
-      const query::State& y = read.state(g, a);
+      const query::State x = groups.state(g, a);
+      const query::State y = read.state(g, a);
       ASSERT_EQ(x.count, y.count);
       ASSERT_EQ(x.high(), y.high()) << g << ", aggregate " << a;
       if (bound.plan.aggregates[a].type.kind == ValueKind::text && x.count > 0) {
@@ -674,9 +678,10 @@ TEST(Packets, AreSmall) {
     const Int128 key = Int128{random() % 100'000'000};
     const std::uint8_t not_null = 0;
     const std::int64_t g = groups.find(&key, &not_null);
-    query::State& state = groups.state(g, 0);
+    query::State state = groups.state(g, 0);
     if (state.count++ == 0) first.push_back(i * 64 + random() % 64);
     state.exact += static_cast<std::int64_t>(random() % 1000);
+    groups.set_state(g, 0, state);
   }
   std::vector<std::byte> bytes;
   query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);

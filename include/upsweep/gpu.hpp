@@ -44,7 +44,8 @@ class MemoryResource {
   virtual void deallocate(void* memory, std::int64_t bytes, Stream stream) noexcept = 0;
 };
 
-/// A stream-ordered pool of each device (cudaMallocFromPoolAsync), which keeps up to 256 MiB of what calls have freed.
+/// A stream-ordered pool of each device (cudaMallocFromPoolAsync), which keeps what calls have freed, up to a sixteenth of the
+/// device's memory; cudaMalloc() of the same process gets it where nothing else is free.
 MemoryResource& pool() noexcept;
 
 /// Bytes of device memory that a rung needs besides the arrays.

@@ -17,8 +17,9 @@
 namespace upsweep::gpu {
 namespace {
 
-/// What a pool keeps of freed memory when a call waits; sorts of very long lists need more.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{256} << 20;
+/// What a pool keeps of freed memory when a call waits, of all that its device has: taken again it costs a group_by() of 10^8 rows
+/// as much time as all of its work. Who asks the runtime for more than is free gets what pools of the process keep.
+constexpr std::uint64_t kShareKept = 16;
 
 class Pool final : public MemoryResource {
  public:
@@ -39,7 +40,8 @@ cudaMemPool_t new_pool(int device) {
   properties.location = {.type = cudaMemLocationTypeDevice, .id = device};
   cudaMemPool_t pool = nullptr;
   require(cudaMemPoolCreate(&pool, &properties), "making a pool of device memory");
-  std::uint64_t kept = kKeptBytes;
+  std::uint64_t kept =
+      static_cast<std::uint64_t>(devices()[static_cast<std::size_t>(device)].memory_bytes) / kShareKept;
   require(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "keeping freed memory");
   return pool;
 }

@@ -90,7 +90,7 @@ struct Range {
 void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
   const auto& [fold, input, type] = plan.aggregates[aggregate];
   for (std::int64_t g = range.first; g < range.end; ++g) {
-    const State& state = groups.state(g, aggregate);
+    const State state = groups.state(g, aggregate);
     if (fold == Fold::count || fold == Fold::count_rows) {
       column.put(g - range.first, state.count, 0);
     } else if (state.count > 0) {
@@ -101,7 +101,7 @@ void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, R
 
 void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
   for (std::int64_t g = range.first; g < range.end; ++g) {
-    const State& sum = groups.state(g, aggregate);
+    const State sum = groups.state(g, aggregate);
     if (sum.count == 0) continue;
     column.put(g - range.first, 0,
                type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)

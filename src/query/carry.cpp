@@ -24,10 +24,8 @@ constexpr std::string_view kMagic = "upsweep query carry 3\n";
 class Writer {
  public:
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
   void put_text(std::string_view text) {
     put(static_cast<std::uint64_t>(text.size()));
     bytes_ += text;
@@ -46,8 +44,7 @@ class Reader {
   }
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  T get() {
+  requires std::is_trivially_copyable_v<T> T get() {
     T value;
     const std::string_view taken = take(sizeof value);
     std::memcpy(&value, taken.data(), taken.size());
@@ -128,7 +125,7 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
       to.put(groups.key(g, k));
     }
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-      const State& state = groups.state(g, a);
+      const State state = groups.state(g, a);
       const bool is_real = plan.aggregates[a].type.kind == ValueKind::real;
       to.put(state.exact);
       to.put(is_real ? std::int64_t{0} : state.high());
@@ -161,7 +158,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
     }
     from.require(groups.find(key.data(), nulls.data()) == g, "a group comes twice");
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-      State& state = groups.state(g, a);
+      State state;
       state.exact = from.get<Int128>();
       const auto high = from.get<std::int64_t>();
       const auto real = from.get<double>();
@@ -175,6 +172,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       }
       from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, entries),
                    "a value is out of range");
+      groups.set_state(g, a, state);
     }
   }
   from.require_end();

@@ -301,9 +301,12 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
     const std::int64_t place = all.find(key.data(), nulls.data());
     const std::uint64_t* const words = state_of(g);
     for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
-      State& state = all.state(place, a);
+      State state = all.state(place, a);
       state.count = static_cast<std::int64_t>(words[at(source.counts[a])]);
-      if (source.values[a] < 0 || state.count == 0) continue;
+      if (source.values[a] < 0 || state.count == 0) {
+        all.set_state(place, a, state);
+        continue;
+      }
       const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
       const std::uint64_t* const value = words + cell.at;
       if (cell.real) {
@@ -311,10 +314,12 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, con
       } else {
         state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
       }
-      if (plan_.aggregates[a].type.kind != ValueKind::text || plan_.aggregates[a].fold == Fold::count) continue;
-      const int column = plan_.aggregates[a].input->column;
-      const std::int32_t word = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
-      state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(word)]);
+      if (plan_.aggregates[a].type.kind == ValueKind::text && plan_.aggregates[a].fold != Fold::count) {
+        const int column = plan_.aggregates[a].input->column;
+        const std::int32_t word = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
+        state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(word)]);
+      }
+      all.set_state(place, a, state);
     }
   }
   return all;

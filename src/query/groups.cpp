@@ -64,6 +64,12 @@ std::size_t letters_of(const Vector& texts, int n) {
 }
 
 bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
+bool is_count(Fold fold) { return fold == Fold::count_rows || fold == Fold::count; }
+
+bool are_counts(const Plan& plan) {
+  return std::all_of(plan.aggregates.begin(), plan.aggregates.end(),
+                     [](const Aggregate& a) { return is_count(a.fold); });
+}
 
 /// Whether the texts are those of the only key.
 bool is_all_text(const Plan& plan) {
@@ -77,6 +83,7 @@ bool is_all_text(const Plan& plan) {
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
+      states_(are_counts(plan)),
       by_text_(is_all_text(plan)),
       one_each_(by_text_),
       key_(plan.keys.size()),
@@ -116,10 +123,9 @@ void Groups::clear() {
 }
 
 std::int64_t Groups::bytes() const {
-  return static_cast<std::int64_t>(key_nulls_.capacity() + states_.capacity() * sizeof(State) +
-                                   hashes_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(Slot) +
-                                   of_texts_.capacity() * sizeof(std::int32_t)) +
-         keys_.bytes() + texts_.bytes() + loose_.bytes();
+  return static_cast<std::int64_t>(key_nulls_.capacity() + hashes_.capacity() * sizeof(std::uint64_t) +
+                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t)) +
+         keys_.bytes() + states_.bytes() + texts_.bytes() + loose_.bytes();
 }
 
 // ----------------------------------------------------------------------------------------------------------- which group
@@ -229,7 +235,7 @@ std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std:
     key_nulls_.push_back(nulls[k]);
     has_nulls_ = has_nulls_ || nulls[k] != 0;
   }
-  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.emplace_back();
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.push_back();
   if (!by_text_) hashes_.push_back(hash);
   return static_cast<std::int32_t>(count_++);
 }
@@ -491,7 +497,7 @@ void Groups::discount_nulls(std::size_t aggregate, const Vector& v, int n) {
   if (v.nulls == nullptr) return;
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
-    if (group != kNoGroup && null_at(v, i)) --state(group, aggregate).count;
+    if (group != kNoGroup && null_at(v, i)) --count_of(group, aggregate);
   }
 }
 
@@ -513,7 +519,7 @@ bool Groups::include_many(std::size_t aggregate, const Vector& v, int n) {
 void Groups::settle_sums(std::size_t aggregate) {
   Many& many = many_[aggregate];
   for (std::size_t g = 1; g < many.sums.size(); ++g) {
-    add_up(state(static_cast<std::int64_t>(g) - 1, aggregate), many.sums[g]);
+    add_up(total_of(static_cast<std::int64_t>(g) - 1, aggregate), many.sums[g]);
   }
   many.sums.clear();
   many.bound = 0;
@@ -524,7 +530,7 @@ void Groups::settle() {
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     settle_sums(a);
     if (is_extreme(plan_->aggregates[a].fold)) continue;
-    for (std::size_t g = 1; g < rows_.size(); ++g) state(static_cast<std::int64_t>(g) - 1, a).count += rows_[g];
+    for (std::size_t g = 1; g < rows_.size(); ++g) count_of(static_cast<std::int64_t>(g) - 1, a) += rows_[g];
   }
   rows_.clear();
   rows_counted_ = 0;
@@ -552,21 +558,21 @@ void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
   if (v.one && null_at(v, 0)) return;
   if (v.one || v.nulls == nullptr) {
     if (count_ == 1 && are_all_) {
-      state(0, aggregate).count += n;
+      count_of(0, aggregate) += n;
       return;
     }
-    for (std::int64_t g = 0; g < count_; ++g) state(g, aggregate).count += rows_of_few(n)[g];
+    for (std::int64_t g = 0; g < count_; ++g) count_of(g, aggregate) += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
-    if (group != kNoGroup && v.nulls[i] == 0) ++state(group, aggregate).count;
+    if (group != kNoGroup && v.nulls[i] == 0) ++count_of(group, aggregate);
   }
 }
 
 void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
-  add_up(state(0, aggregate), sum);
-  state(0, aggregate).count += rows;
+  if (plan_->aggregates[aggregate].fold == Fold::sum) add_up(total_of(0, aggregate), sum);
+  count_of(0, aggregate) += rows;
 }
 
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
@@ -582,12 +588,13 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
     } else {
       kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
-    for (std::int64_t g = 0; g < count_; ++g) add_up(state(g, aggregate), sums[g]);
+    for (std::int64_t g = 0; g < count_; ++g) add_up(total_of(g, aggregate), sums[g]);
     return;
   }
   with_type(v.form, [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) add_up(state(group[i], aggregate), static_cast<Int128>(v.at<T>(i)));
+      if (group[i] != kNoGroup && !null_at(v, i))
+        add_up(total_of(group[i], aggregate), static_cast<Int128>(v.at<T>(i)));
     }
   });
 }
@@ -597,7 +604,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   if (count_ > 1 || v.nulls != nullptr || v.one) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) add_real(state(group[i], aggregate), v.at<double>(i));
+      if (group[i] != kNoGroup && !null_at(v, i)) add_real(total_of(group[i], aggregate), v.at<double>(i));
     }
     return;
   }
@@ -610,7 +617,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
     values = reals_.data();
     n = static_cast<int>(reals_.size());
   }
-  add_real(state(0, aggregate), kernels_->reals.sum(values, n));
+  add_real(total_of(0, aggregate), kernels_->reals.sum(values, n));
 }
 
 /// `others` has the texts of `other`.
@@ -648,14 +655,14 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     } else {
       best.exact = best_of(kernels_->integers);
     }
-    improve(state(0, aggregate), best, asked, texts_);
-    state(0, aggregate).count += n;
+    improve(total_of(0, aggregate), best, asked, texts_);
+    count_of(0, aggregate) += n;
     return;
   }
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
     if (group == kNoGroup || null_at(v, i)) continue;
-    State& best = state(group, aggregate);
+    State& best = total_of(group, aggregate);
     State other;
     other.count = 1;
     if (kind == ValueKind::real) {
@@ -772,20 +779,18 @@ void Groups::append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_
 }
 
 void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
-  State* const states = &state(group, 0);
-  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++states[a].count;
+  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++count_of(group, a);
   for (const std::size_t a : sums_) {
     if (plan_->aggregates[a].type.kind == ValueKind::real) {
-      add_real(states[a], std::bit_cast<double>(*values++));
+      add_real(total_of(group, a), std::bit_cast<double>(*values++));
     } else {
-      add_up(states[a], static_cast<std::int64_t>(*values++));
+      add_up(total_of(group, a), static_cast<std::int64_t>(*values++));
     }
   }
 }
 
 /// Slots, and of those that are taken what will be looked at next.
 void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
-  const std::size_t each = plan_->aggregates.size();
   if (by_text_) {
     for (std::size_t i = 0; i < n; ++i) {
       texts_.ask_for(LooseRows::hash(rows.row(first + i)));
@@ -795,7 +800,7 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
     }
     for (std::size_t i = 0; i < n; ++i) {
       const std::int32_t entry = texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
-      if (one_each_ && entry >= 0) __builtin_prefetch(states_.data() + static_cast<std::size_t>(entry) * each, 1);
+      if (one_each_ && entry >= 0) states_.ask_for(place_of(entry, 0));
     }
     for (std::size_t i = 0; i < n; ++i) texts_.ask_for_letters(LooseRows::hash(rows.row(first + i)));
     return;
@@ -807,7 +812,7 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
     const std::int32_t group = slots_[LooseRows::hash(rows.row(first + i)) & mask].group;
     if (group < 0) continue;
     keys_.ask_for(static_cast<std::size_t>(group) * plan_->keys.size());
-    __builtin_prefetch(states_.data() + static_cast<std::size_t>(group) * each, 1);
+    states_.ask_for(place_of(group, 0));
   }
 }
 
@@ -924,7 +929,9 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
         const std::size_t width = plan.keys.size();
         for (std::size_t k = 0; k < width; ++k) all.keys_.set(i * width + k, part.keys_[group * width + k]);
         copy(part.key_nulls_, all.key_nulls_, plan.keys.size());
-        copy(part.states_, all.states_, plan.aggregates.size());
+        for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+          all.set_state(static_cast<std::int64_t>(i), a, part.state(order[i].group, a));
+        }
         if (!all.by_text_) copy(part.hashes_, all.hashes_, 1);
       }
     }
@@ -965,7 +972,7 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
       keys_.set(at, key);
     }
     for (const std::size_t a : aggregates) {
-      State& best = state(static_cast<std::int64_t>(i), a);
+      State& best = total_of(static_cast<std::int64_t>(i), a);
       if (best.count > 0) take(best.exact);
     }
   }
@@ -989,7 +996,12 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
     for (std::size_t k = 0; k < plan_->keys.size(); ++k) keys_.push_back(from.key(group, k));
   }
   copy(from.key_nulls_, key_nulls_, plan_->keys.size());
-  copy(from.states_, states_, plan_->aggregates.size());
+  states_.resize(order.size() * plan_->aggregates.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
+      set_state(static_cast<std::int64_t>(i), a, from.state(order[i], a));
+    }
+  }
   if (!by_text_) copy(from.hashes_, hashes_, 1);
   std::swap(texts_, from.texts_);
   count_ = std::ssize(order);
@@ -1016,7 +1028,8 @@ void Groups::copy(const Groups& from) {
 void Groups::give_last(Groups& later) {
   const std::int64_t last = count_ - 1;
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-    const State after = std::exchange(later.state(0, a), state(last, a));
+    const State after = later.state(0, a);
+    later.set_state(0, a, state(last, a));
     later.merge_state(a, 0, after, later.texts_);
   }
   keys_.pop_back();
@@ -1058,7 +1071,7 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
       mine[i] = find(later.hash(group), key_of(later, group),
                      later.one_each_ ? &not_null : later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
       if (mine[i] == known) on_fresh(group);
-      __builtin_prefetch(states_.data() + static_cast<std::size_t>(mine[i]) * plan_->aggregates.size(), 1);
+      states_.ask_for(place_of(mine[i], 0));
     }
     for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) merge_states(later, a, first, {mine, n});
   }
@@ -1073,13 +1086,14 @@ void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64
 /// `others` has the texts of the state.
 void Groups::merge_state(std::size_t aggregate, std::int32_t mine, const State& other, const TextTable& others) {
   const Aggregate& asked = plan_->aggregates[aggregate];
-  State& all = state(mine, aggregate);
-  if (is_extreme(asked.fold)) improve(all, other, asked, others);
+  if (is_extreme(asked.fold)) improve(total_of(mine, aggregate), other, asked, others);
   // First, as `high` has the room that a count has.
-  if (__builtin_add_overflow(all.count, other.count, &all.count)) {
+  std::int64_t& count = count_of(mine, aggregate);
+  if (__builtin_add_overflow(count, other.count, &count)) {
     throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
   }
   if (asked.fold != Fold::sum) return;
+  State& all = total_of(mine, aggregate);
   if (asked.type.kind == ValueKind::real) {
     add_real(all, other.real());
   } else {

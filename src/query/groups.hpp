@@ -36,6 +36,65 @@ class State {
 };
 static_assert(sizeof(State) == 32);
 
+/// What aggregates have come to, one group after the other; where all of them are counts, in a quarter of the memory.
+class States {
+ public:
+  explicit States(bool are_counts) : are_counts_(are_counts) {}
+
+  [[nodiscard]] State operator[](std::size_t i) const {
+    if (!are_counts_) return all_[i];
+    State state;
+    state.count = counts_[i];
+    return state;
+  }
+  void set(std::size_t i, const State& state) {
+    if (are_counts_) {
+      counts_[i] = state.count;
+    } else {
+      all_[i] = state;
+    }
+  }
+  [[nodiscard]] std::int64_t& count(std::size_t i) { return are_counts_ ? counts_[i] : all_[i].count; }
+  /// Not where all are counts.
+  [[nodiscard]] State& total(std::size_t i) { return all_[i]; }
+  void ask_for(std::size_t i) const {
+    if (are_counts_) {
+      __builtin_prefetch(counts_.data() + i, 1);
+    } else {
+      __builtin_prefetch(all_.data() + i, 1);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return are_counts_ ? counts_.size() : all_.size(); }
+  [[nodiscard]] std::int64_t bytes() const {
+    return static_cast<std::int64_t>(counts_.capacity() * sizeof(std::int64_t) + all_.capacity() * sizeof(State));
+  }
+  void clear() {
+    counts_.clear();
+    all_.clear();
+  }
+  void resize(std::size_t size) {
+    if (are_counts_) {
+      counts_.resize(size);
+    } else {
+      all_.resize(size);
+    }
+  }
+  /// One more, of no row.
+  void push_back() {
+    if (are_counts_) {
+      counts_.push_back(0);
+    } else {
+      all_.emplace_back();
+    }
+  }
+
+ private:
+  bool are_counts_;
+  std::vector<std::int64_t> counts_;
+  std::vector<State> all_;
+};
+
 /// Keys of groups, one after the other: of 64 bits each until one comes that does not fit.
 class Keys {
  public:
@@ -225,14 +284,14 @@ class Groups {
   [[nodiscard]] std::uint64_t hash(std::int64_t group) const {
     return by_text_ ? hash_of_text(group) : hashes_[static_cast<std::size_t>(group)];
   }
-  State& state(std::int64_t group, std::size_t aggregate) {
-    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
+  void set_state(std::int64_t group, std::size_t aggregate, const State& state) {
+    states_.set(place_of(group, aggregate), state);
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// Groups have the order in which their first rows came.
-  [[nodiscard]] const State& state(std::int64_t group, std::size_t aggregate) const {
-    return states_[static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate];
+  [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const {
+    return states_[place_of(group, aggregate)];
   }
   /// Of text keys and aggregates: `exact` is an index into texts().
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
@@ -272,6 +331,16 @@ class Groups {
     std::int64_t rows = 0;  ///< that are in: no sum can be larger than so many times the bound
   };
 
+  [[nodiscard]] std::size_t place_of(std::int64_t group, std::size_t aggregate) const {
+    return static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate;
+  }
+  [[nodiscard]] std::int64_t& count_of(std::int64_t group, std::size_t aggregate) {
+    return states_.count(place_of(group, aggregate));
+  }
+  /// Of a sum, or of what is least or greatest.
+  [[nodiscard]] State& total_of(std::int64_t group, std::size_t aggregate) {
+    return states_.total(place_of(group, aggregate));
+  }
   void complete();
   void keep_keys();
   std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
@@ -333,7 +402,7 @@ class Groups {
   Keys keys_;
   std::vector<std::uint8_t> key_nulls_;
   bool has_nulls_ = false;  ///< some of them
-  std::vector<State> states_;
+  States states_;
   std::vector<std::uint64_t> hashes_;  ///< none where texts_ has them
   TextTable texts_;
   std::vector<Slot> slots_;  ///< a power of two, more than twice as many as groups

@@ -189,7 +189,7 @@ std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begi
       if (is_text_key(plan_, k) && !groups.key_is_null(g, k)) text += groups.text(groups.key(g, k)).size();
     }
     for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
-      const State& state = groups.state(g, a);
+      const State state = groups.state(g, a);
       if (is_text(plan_.aggregates[a]) && state.count > 0) text += groups.text(state.exact).size();
     }
     if (text > kMostText) return g + 1;
@@ -229,7 +229,7 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
     if (!has_value(aggregate)) continue;
     if (is_text(aggregate)) {
       put_entries([&](std::int64_t g) {
-        const State& state = groups.state(g, a);
+        const State state = groups.state(g, a);
         return state.count > 0 ? static_cast<std::int32_t>(state.exact) : -1;
       });
       continue;
@@ -304,7 +304,12 @@ std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, 
   const std::int64_t begin = groups.count();
   for (std::size_t i = 0; i < count; ++i) groups.append(keys_.data() + i * width, nulls_.data() + i * width);
   const auto each_state = [&](std::size_t a, const auto& take) {
-    for (std::size_t i = 0; i < count; ++i) take(groups.state(begin + static_cast<std::int64_t>(i), a), values_[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t group = begin + static_cast<std::int64_t>(i);
+      State state = groups.state(group, a);
+      take(state, values_[i]);
+      groups.set_state(group, a, state);
+    }
   };
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_.aggregates[a];
