@@ -195,10 +195,10 @@ struct Part {
 constexpr int kMostWaiting = 4;
 /// Groups up to which further pieces are folded into them: they are in a core's second cache then.
 constexpr std::int64_t kMostHeld = 1 << 14;
-/// The same of groups that are found by their key's value: an entry of a table, a sum and a count of each are touched. Of each
-/// there must be several rows for every worker, as all workers' groups are merged in the end.
-constexpr std::int64_t kMostDense = 1 << 18;
-constexpr std::int64_t kRowsOfDense = 4;
+/// The same of groups that are found at once: an entry of a table, a sum and a count of each are touched. Of each there must be
+/// several rows for every worker, as all workers' groups are merged in the end.
+constexpr std::int64_t kMostAtHand = 1 << 18;
+constexpr std::int64_t kRowsOfEach = 4;
 
 class Executor {
  public:
@@ -324,8 +324,7 @@ class Executor {
     }
     held.last = place;
     // Others wait for it to be in the totals, for which it holds.
-    const std::int64_t dense = held.groups->dense_values();
-    const bool is_full = (held.groups->count() >= kMostHeld && (dense == 0 || dense > folding_.most_dense)) ||
+    const bool is_full = (held.groups->count() >= kMostHeld && !held.groups->are_at_hand(folding_.most_at_hand)) ||
                          held.groups->loose().count() > 0;
     if (!folding_.joins_pieces || is_full || waiting_ > kMostWaiting) release(held);
   }
@@ -502,10 +501,10 @@ constexpr int kMany = kBlock / 2;
 // With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
 constexpr int kSome = kBlock / 16;
 
-CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_dense)
+CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_at_hand)
     : plan_(plan),
       kernels_(kernels),
-      most_dense_(most_dense),
+      most_at_hand_(most_at_hand),
       conditions_(conditions_of(plan.filters)),
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
@@ -534,7 +533,7 @@ void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
-    groups.start_batch(most_dense_);
+    groups.start_batch(most_at_hand_);
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }
@@ -609,8 +608,8 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
   const Kernels& best = kernels(policy.isa);
   const int workers = workers_of(table.rows(), policy.threads);
   const bool joins = is_exact(plan);
-  const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfDense;
-  const std::int64_t most_dense = joins ? std::min(each, kMostDense) : 0;
+  const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfEach;
+  const std::int64_t most_at_hand = joins ? std::min(each, kMostAtHand) : 0;
   const Folding folding{
       .kernels = best,
       .workers = workers,
@@ -618,8 +617,8 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
       .may_drop_conditions = true,
       .may_repeat_texts = true,
       .joins_pieces = joins,
-      .most_dense = most_dense,
-      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_dense); }};
+      .most_at_hand = most_at_hand,
+      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_at_hand); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }
 

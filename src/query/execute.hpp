@@ -44,7 +44,7 @@ class Folder {
 class CpuFolder final : public Folder {
  public:
   /// The arguments outlive this.
-  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_dense = 0);
+  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_at_hand = 0);
   Groups fold(std::span<const Batch> batches) override;
   void fold_on(std::span<const Batch> batches, Groups& groups) override;
   void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
@@ -57,7 +57,7 @@ class CpuFolder final : public Folder {
 
   const Plan& plan_;
   const Kernels& kernels_;
-  std::int64_t most_dense_;
+  std::int64_t most_at_hand_;
   std::vector<Condition> conditions_;
   Evaluator evaluator_;
   Evaluator gathered_;  ///< of rows that blocks with few left have given
@@ -79,7 +79,7 @@ struct Folding {
   bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
   bool may_repeat_texts;     ///< in the dictionary of a batch
   bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
-  std::int64_t most_dense =
+  std::int64_t most_at_hand =
       0;  ///< values of a key, from the least to the greatest, whose groups are kept from piece to piece
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };

@@ -21,6 +21,9 @@ constexpr std::size_t kMostByEntries = 1 << 14;
 constexpr std::int64_t kMostByValue = 1 << 18;
 constexpr std::int64_t kLeastByValue = 1 << 12;
 constexpr std::int32_t kUnmet = -2;  // combinations that no row has had
+// Places for groups by their keys' words: 16 KB of them at least, and 8 MB at most.
+constexpr std::size_t kLeastByWord = 1 << 10;
+constexpr std::size_t kMostByWord = 1 << 19;
 constexpr std::size_t kFirstSlots = 64;
 // How far ahead slots are asked for: a dozen loads are in flight while one is waited for.
 constexpr int kAhead = 12;
@@ -37,6 +40,22 @@ template <class T>
 bool is_better(Fold fold, const T& a, const T& b) {
   return fold == Fold::least ? is_less(a, b) : is_less(b, a);
 }
+
+/// The place of a word among so many slots, a power of two: the first of two. The secret makes it hard to find words of one place.
+class WordPlaces {
+ public:
+  explicit WordPlaces(std::size_t slots) : by_(secret()), shift_(65 - std::countr_zero(slots)) {}
+  std::uint32_t operator()(std::uint64_t word) const {
+    return static_cast<std::uint32_t>((word ^ by_.a) * by_.b >> shift_ << 1);
+  }
+
+ private:
+  Secret by_;
+  int shift_;
+};
+
+/// Numbers, one of each row, none of which is NULL.
+bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
 bool is_marked(const std::uint64_t* marks, int i) {
   return ((marks[i / kMarksPerWord] >> (i % kMarksPerWord)) & 1) != 0;
@@ -104,6 +123,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
 
 void Groups::clear() {
   forget_numbers();
+  forget_words();
   count_ = 0;
   keys_.clear();
   key_nulls_.clear();
@@ -124,7 +144,8 @@ void Groups::clear() {
 
 std::int64_t Groups::bytes() const {
   return static_cast<std::int64_t>(key_nulls_.capacity() + hashes_.capacity() * sizeof(std::uint64_t) +
-                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t)) +
+                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t) +
+                                   by_word_.capacity() * sizeof(WordSlot)) +
          keys_.bytes() + states_.bytes() + texts_.bytes() + loose_.bytes();
 }
 
@@ -265,6 +286,7 @@ Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
 
 void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
   are_all_ = marks == nullptr;
+  are_by_words_ = false;
   if (plan_->keys.empty()) {
     std::fill_n(group_.begin(), n, 0);
     if (!are_all_) kernels_->drop(marks, n, group_.data());
@@ -280,6 +302,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
   if (assign_by_entries(keys, n, marks)) return;
   if (by_text_) return assign_by_text(*keys[0], n, marks);
   if (width == 1 && assign_by_value(*keys[0], n, marks)) return;
+  if (assign_by_words(keys, n, marks)) return;
   load_keys(keys, n, marks);
   const Int128* key = block_keys_.data();
   const std::uint8_t* nulls = block_nulls_.data();
@@ -374,12 +397,116 @@ void Groups::assign_by_text(const Vector& key, int n, const std::uint64_t* marks
 
 /// Where the only key is of integers, dates or the like that are near to each other, without NULLs: by a table of all values.
 bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* marks) {
-  if (key.form != Form::narrow || key.nulls != nullptr || key.one) return false;
+  if (!is_plain(key)) return false;
   const auto* const values = key.as<std::int64_t>();
   if (!make_room_for({kernels_->integers.least(values, n), kernels_->integers.greatest(values, n)})) return false;
   kernels_->distances(values, least_, n, number_.data());
   look_up(n, number_.data(), marks, [&](int i) { return group_of_value(values[i]); });
   return true;
+}
+
+/// Where all keys are numbers of 64 bits, without NULLs: by a table of those that were met last, of which a row reads a line.
+bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks) {
+  if (!std::all_of(keys.begin(), keys.end(), [](const Vector* key) { return is_plain(*key); })) return false;
+  if (keys.size() > 1 && (has_nulls_ || keys_.is_wide())) return false;
+  make_room_for_words();
+  const std::uint64_t* const words = words_of(keys, n);
+  const WordPlaces place_of(by_word_.size());
+  for (int i = 0; i < n; ++i) word_places_[static_cast<std::size_t>(i)] = place_of(words[i]);
+  std::int32_t* const group = group_.data();
+  bool any_unmet = keys.size() > 1;
+  for (int i = 0; i < n; ++i) {
+    __builtin_prefetch(&by_word_[word_places_[static_cast<std::size_t>(std::min(i + kAhead, n - 1))]]);
+    const WordSlot* const slots = &by_word_[word_places_[static_cast<std::size_t>(i)]];
+    const std::int32_t second = slots[1].word == words[i] ? slots[1].group : kUnmet;
+    group[i] = slots[0].word == words[i] ? slots[0].group : second;
+    any_unmet |= group[i] == kUnmet;
+  }
+  if (keys.size() > 1) drop_others(keys, n);
+  for (int i = 0; any_unmet && i < n; ++i) {
+    if (group[i] != kUnmet || (marks != nullptr && !is_marked(marks, i))) continue;
+    group[i] = group_of_row(keys, i);
+    note_word(word_places_[static_cast<std::size_t>(i)], words[i], group[i]);
+  }
+  if (marks != nullptr) kernels_->drop(marks, n, group);
+  are_by_words_ = true;
+  return true;
+}
+
+/// In the first of the two slots at a place, and what was there in the second.
+void Groups::note_word(std::size_t place, std::uint64_t word, std::int32_t group) {
+  WordSlot* const slots = &by_word_[place];
+  if (slots[0].group != kUnmet && slots[0].word != word) slots[1] = slots[0];
+  slots[0] = {word, group};
+}
+
+/// The only key of each row, or what several come to.
+const std::uint64_t* Groups::words_of(const std::vector<const Vector*>& keys, int n) {
+  word_places_.resize(kBlock);
+  if (keys.size() == 1) return reinterpret_cast<const std::uint64_t*>(keys[0]->as<std::int64_t>());
+  words_.assign(kBlock, 0);
+  const Secret by = secret();
+  for (const Vector* key : keys) {
+    const auto* const values = key->as<std::int64_t>();
+    for (int i = 0; i < n; ++i) {
+      std::uint64_t& word = words_[static_cast<std::size_t>(i)];
+      word = (word ^ static_cast<std::uint64_t>(values[i]) ^ by.a) * by.b;
+      word ^= word >> 32;
+    }
+  }
+  return words_.data();
+}
+
+/// Of a group whose keys are numbers, as of a row.
+std::uint64_t Groups::word_of(std::int64_t group) const {
+  const std::size_t width = plan_->keys.size();
+  const std::int64_t* const keys = keys_.narrow() + static_cast<std::size_t>(group) * width;
+  if (width == 1) return static_cast<std::uint64_t>(keys[0]);
+  const Secret by = secret();
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < width; ++k) {
+    word = (word ^ static_cast<std::uint64_t>(keys[k]) ^ by.a) * by.b;
+    word ^= word >> 32;
+  }
+  return word;
+}
+
+/// Four places for each group, while these fit.
+void Groups::make_room_for_words() {
+  const auto count = static_cast<std::size_t>(count_);
+  if (!by_word_.empty() && (4 * count <= by_word_.size() || by_word_.size() == kMostByWord)) return;
+  const std::size_t size = std::clamp(std::bit_ceil(8 * count), kLeastByWord, kMostByWord);
+  by_word_.assign(size, {0, kUnmet});
+  if (has_nulls_ || keys_.is_wide()) return;  // they come by and by
+  const WordPlaces place_of(size);
+  for (std::int64_t g = 0; g < count_; ++g) note_word(place_of(word_of(g)), word_of(g), static_cast<std::int32_t>(g));
+}
+
+/// Rows whose several keys are not those of the group that was found by their hash have none.
+void Groups::drop_others(const std::vector<const Vector*>& keys, int n) {
+  const std::int64_t* const narrow = keys_.narrow();
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    const auto* const values = keys[k]->as<std::int64_t>();
+    for (int i = 0; i < n; ++i) {
+      std::int32_t& group = group_[static_cast<std::size_t>(i)];
+      if (group != kUnmet && narrow[static_cast<std::size_t>(group) * keys.size() + k] != values[i]) group = kUnmet;
+    }
+  }
+}
+
+std::int32_t Groups::group_of_row(const std::vector<const Vector*>& keys, int i) {
+  for (std::size_t k = 0; k < keys.size(); ++k) key_[k] = keys[k]->as<std::int64_t>()[i];
+  return static_cast<std::int32_t>(find(key_.data(), no_nulls_.data()));
+}
+
+/// As it was before there were groups.
+void Groups::forget_words() {
+  are_by_words_ = false;
+  if (static_cast<std::size_t>(count_) > by_word_.size() / 8 || has_nulls_ || keys_.is_wide()) {
+    return std::fill(by_word_.begin(), by_word_.end(), WordSlot{0, kUnmet});
+  }
+  const WordPlaces place_of(by_word_.size());
+  for (std::int64_t g = 0; g < count_; ++g) std::fill_n(&by_word_[place_of(word_of(g))], 2, WordSlot{0, kUnmet});
 }
 
 /// Whether all these values, and those before, have a place in by_number_.
@@ -578,9 +705,8 @@ void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
   if (v.form == Form::real) return include_reals(aggregate, v, n);
   const auto* const group = group_.data();
-  const bool is_plain = v.form == Form::narrow && v.nulls == nullptr && !v.one;
-  if (is_plain && count_ > kFewGroups && include_many(aggregate, v, n)) return;
-  if (is_plain && count_ <= kFewGroups && sum_fits(v.operand(), kBlock)) {
+  if (is_plain(v) && count_ > kFewGroups && include_many(aggregate, v, n)) return;
+  if (is_plain(v) && count_ <= kFewGroups && sum_fits(v.operand(), kBlock)) {
     std::int64_t with_none[kFewGroups + 1] = {};
     std::int64_t* const sums = with_none + 1;  // after that of rows without group
     if (count_ == 1 && are_all_) {
@@ -682,39 +808,43 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
 
 // ------------------------------------------------------------------------------------------------------------- loose rows
 
-void Groups::start_batch(std::int64_t most_dense) {
+void Groups::start_batch(std::int64_t most) {
   if (loose_.count() > 0) settle_loose();  // they come before this batch's groups
   is_loose_ = may_be_loose_ ? Loose::undecided : Loose::no;
   rows_of_batch_ = 0;
   groups_before_ = count_;
-  most_dense_ = most_dense;
+  most_at_hand_ = most;
 }
 
-std::int64_t Groups::dense_values() const {
-  return all_by_number_ && !by_number_.empty() ? met_.greatest - met_.least + 1 : 0;
+bool Groups::are_at_hand(std::int64_t most) const {
+  if (are_by_words_) return count_ <= most;
+  return all_by_number_ && !by_number_.empty() && met_.greatest - met_.least < most;
 }
 
 void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
   if (is_loose_ != Loose::undecided) return;
   for (int i = 0; i < n; ++i) rows_of_batch_ += marks == nullptr || is_marked(marks, i) ? 1 : 0;
   if (rows_of_batch_ < kTried) return;
-  const std::int64_t dense = dense_values();
-  const bool is_kept = dense > 0 && dense <= most_dense_;
-  is_loose_ = !is_kept && are_apart(count_ - groups_before_, rows_of_batch_) ? Loose::yes : Loose::no;
+  const std::int64_t fresh = count_ - groups_before_;
+  // Of n rows of G groups some n * n / 2G have been met before.
+  const std::int64_t expected =
+      rows_of_batch_ * rows_of_batch_ / (2 * std::max<std::int64_t>(rows_of_batch_ - fresh, 1));
+  const bool is_kept = are_at_hand(most_at_hand_) && (!are_by_words_ || expected <= most_at_hand_);
+  is_loose_ = !is_kept && are_apart(fresh, rows_of_batch_) ? Loose::yes : Loose::no;
 }
 
 bool Groups::may_be_loose(Evaluator& evaluator, int n) const {
-  const auto is_plain = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
+  const auto is_of_each = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
   for (const Node& key : plan_->keys) {
     const Vector& v = evaluator.value(key);
-    if (!is_plain(v) || v.form != (by_text_ ? Form::text : Form::narrow)) return false;
+    if (!is_of_each(v) || v.form != (by_text_ ? Form::text : Form::narrow)) return false;
     if (by_text_ && !loose_.has_room_for(letters_of(v, n))) return false;
   }
   for (const auto& [fold, input, type] : plan_->aggregates) {
     if (!input) continue;
     const Vector& v = evaluator.value(input);
     const bool is_word = v.form == Form::narrow || v.form == Form::real;
-    if (!is_plain(v) || (!is_word && fold != Fold::count)) return false;
+    if (!is_of_each(v) || (!is_word && fold != Fold::count)) return false;
   }
   return true;
 }

@@ -240,11 +240,12 @@ class Groups {
   /// The last of these becomes part of the first of `later`, which has the same key.
   void give_last(Groups& later);
 
-  /// Before the first block of each batch. `most_dense`: if the values of the only key are no more than that apart the groups
-  /// are kept for further batches, and no rows are loose.
-  void start_batch(std::int64_t most_dense);
-  /// All groups are found by their key's value, of which there are so many from the least to the greatest; else 0.
-  [[nodiscard]] std::int64_t dense_values() const;
+  /// Before the first block of each batch. `most`: if the rows' groups are found at once, and in the end there are hardly more of
+  /// them, they are kept for further batches, and no rows are loose.
+  void start_batch(std::int64_t most);
+  /// Whether all groups are found at once: by the value of the only key, and these are no more than that apart, or by the words
+  /// of all keys, and there are no more groups.
+  [[nodiscard]] bool are_at_hand(std::int64_t most) const;
   /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
   /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
   void add(Evaluator& evaluator, const std::uint64_t* marks = nullptr);
@@ -324,6 +325,13 @@ class Groups {
     std::int64_t greatest;
   };
 
+  /// One of two groups that were met last of those whose keys come to the same place: the word is the only key, or the hash of
+  /// several.
+  struct WordSlot {
+    std::uint64_t word;
+    std::int32_t group;  ///< kUnmet: none
+  };
+
   /// Sums of many groups.
   struct Many {
     std::vector<std::int64_t> sums;
@@ -378,6 +386,14 @@ class Groups {
   bool assign_by_entries(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   void assign_by_text(const Vector& key, int n, const std::uint64_t* marks);
   bool assign_by_value(const Vector& key, int n, const std::uint64_t* marks);
+  bool assign_by_words(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
+  const std::uint64_t* words_of(const std::vector<const Vector*>& keys, int n);
+  void make_room_for_words();
+  void note_word(std::size_t place, std::uint64_t word, std::int32_t group);
+  [[nodiscard]] std::uint64_t word_of(std::int64_t group) const;
+  void drop_others(const std::vector<const Vector*>& keys, int n);
+  std::int32_t group_of_row(const std::vector<const Vector*>& keys, int i);
+  void forget_words();
   bool make_room_for(Values values);
   std::int32_t* place_of_value(std::int64_t group);
   void forget_numbers();
@@ -429,13 +445,17 @@ class Groups {
   std::int64_t least_ = 0;         ///< the value that has number 0
   Values met_{};                   ///< of keys that had a place there
   bool all_by_number_ = false;     ///< there is no group that by_number_ does not have
+  std::vector<WordSlot> by_word_;  ///< a power of two: two for each place
+  bool are_by_words_ = false;      ///< the last block's
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> word_places_;
   std::vector<std::size_t> sums_;  ///< the aggregates that are sums
   bool may_be_loose_;              ///< by what is asked for
   enum class Loose : std::uint8_t { undecided, no, yes };
   Loose is_loose_ = Loose::no;      ///< of this batch
   std::int64_t rows_of_batch_ = 0;  ///< so far
   std::int64_t groups_before_ = 0;  ///< the batch
-  std::int64_t most_dense_ = 0;
+  std::int64_t most_at_hand_ = 0;
   LooseRows loose_;
   // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
   std::vector<std::int32_t> rows_;
