@@ -307,10 +307,11 @@ std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabu
   return {vocabulary, &vocabulary->words};
 }
 
-ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory) {
+ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows, bool may_repeat,
+                      io::Memory& memory) {
   ColumnData data;
   pass_validity(pieces, rows, memory, data);
-  const auto vocabulary = std::make_shared<io::Vocabulary>();
+  const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
   auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
   std::int32_t* to = indices;
   for (const Piece& piece : pieces) {
@@ -418,12 +419,12 @@ std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piec
 }
 
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
-                       std::int64_t first_row, LastDictionary& dictionary, io::Memory& memory) {
+                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, io::Memory& memory) {
   const bool is_text = type.field.kind == ValueKind::text;
   if (type.all_null) return nulls_column(rows, memory);
   if (type.indices && is_text) return encoded_text(type, pieces, rows, first_row, dictionary, memory);
   if (type.indices) return decoded_numbers(type, pieces, rows, first_row, memory);
-  if (is_text) return plain_text(type, pieces, rows, memory);
+  if (is_text) return plain_text(type, pieces, rows, may_repeat_texts, memory);
   if (type.field.storage == Storage::bit) return bits_column(pieces, rows, memory);
   ColumnData data;
   pass_validity(pieces, rows, memory, data);

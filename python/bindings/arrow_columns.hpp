@@ -74,8 +74,9 @@ class LastDictionary {
 };
 
 /// The elements of pieces that follow each other, `rows` in all, from row `first_row` of the table on: where they lie if they
-/// are one piece and are stored as they are computed with, else in `memory`. Throws Error malformed, unsupported_type.
+/// are one piece and are stored as they are computed with, else in `memory`. `may_repeat_texts`: in the dictionary that texts
+/// get. Throws Error malformed, unsupported_type.
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
-                       std::int64_t first_row, LastDictionary& dictionary, io::Memory& memory);
+                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, io::Memory& memory);
 
 }  // namespace upsweep::python

@@ -120,6 +120,8 @@ class Reader final : public BatchReader {
     return true;
   }
 
+  void may_repeat_texts() override { may_repeat_texts_ = true; }
+
  private:
   // As many rows as a batch has, where there are so many left.
   std::vector<Rows> gather(Batch& batch) {
@@ -153,8 +155,8 @@ class Reader final : public BatchReader {
       const ArrowArray* const array = chunk.children[which];
       pieces.push_back({some.chunk, array, array->offset + chunk.offset + some.first, some.count});
     }
-    return elements_of(table_.columns_[which], pieces, batch.rows, batch.first_row, table_.dictionaries_[which],
-                       memory);
+    return elements_of(table_.columns_[which], pieces, batch.rows, batch.first_row, may_repeat_texts_,
+                       table_.dictionaries_[which], memory);
   }
 
   const ArrowColumns& table_;
@@ -163,6 +165,7 @@ class Reader final : public BatchReader {
   NextRows source_;
   Rows left_;
   bool ended_ = false;
+  bool may_repeat_texts_ = false;
 };
 
 std::unique_ptr<BatchReader> ArrowColumns::read(const std::vector<int>& columns, std::int64_t first_row,

@@ -41,6 +41,23 @@ inline std::uint64_t short_word(const char* text, std::size_t size) {
   return word;
 }
 
+/// Whether texts are the same, which mostly are short: word by word, as a call of memcmp() takes longer.
+inline bool same_text(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  if (a.size() < sizeof(std::uint64_t)) return short_word(a.data(), a.size()) == short_word(b.data(), b.size());
+  const auto same_word = [&](std::size_t at) {
+    std::uint64_t words[2];
+    std::memcpy(&words[0], a.data() + at, sizeof words[0]);
+    std::memcpy(&words[1], b.data() + at, sizeof words[1]);
+    return words[0] == words[1];
+  };
+  const std::size_t last = a.size() - sizeof(std::uint64_t);
+  for (std::size_t at = 0; at < last; at += sizeof(std::uint64_t)) {
+    if (!same_word(at)) return false;
+  }
+  return same_word(last);
+}
+
 inline std::uint64_t hash_of(const Secret& by, std::string_view text) {
   std::uint64_t all = text.size();
   std::uint64_t word = 0;

@@ -20,9 +20,6 @@ namespace upsweep::io {
 namespace {
 
 constexpr std::int32_t kNull = -1;  // the index of a row or a dictionary's entry that is NULL
-// Texts of a batch after which it is known whether nearly all are different; the others are not looked for then.
-constexpr std::int64_t kTried = 1 << 12;
-constexpr std::int64_t kApart = kTried / 8 * 7;
 
 // Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: what letters they are made of
 // is not for us to judge.
@@ -87,10 +84,8 @@ std::shared_ptr<arrow::Buffer> mark_nulls(std::int32_t* indices, std::int64_t ro
 ColumnData TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory) {
   const auto dictionary = common_dictionary(pieces);
   if (!dictionary || !is_last(dictionary)) {
-    vocabulary_ = std::make_shared<Vocabulary>();
+    vocabulary_ = std::make_shared<Vocabulary>(may_repeat_ && !dictionary);
     last_ = {};
-    tried_ = 0;
-    looks_up_ = true;
   }
   ColumnData data;
   if (dictionary) translate(dictionary);
@@ -154,15 +149,8 @@ void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t r
   check_text(*piece, name_);
   vocabulary_->memory.push_back(piece);
   for (std::int64_t i = 0; i < piece->length(); ++i) {
-    to[i] = piece->IsNull(i) ? kNull : index_of(text_at(*piece, i));
+    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_);
   }
-}
-
-std::int32_t TextEncoder::index_of(std::string_view text) {
-  if (!looks_up_) return vocabulary_->add(text, name_);
-  const std::int32_t index = vocabulary_->find_or_add(text, name_);
-  if (++tried_ == kTried) looks_up_ = !may_repeat_ || std::ssize(vocabulary_->words) < kApart;
-  return index;
 }
 
 void TextEncoder::add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const {

@@ -44,15 +44,12 @@ class TextEncoder {
   void translate(const std::shared_ptr<arrow::Array>& dictionary);
   [[nodiscard]] const std::int32_t* in_place(const arrow::DictionaryArray& piece) const;
   void add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to);
-  std::int32_t index_of(std::string_view text);
   void add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const;
 
   std::string name_;
   std::shared_ptr<Vocabulary> vocabulary_;
   Translation last_;
   bool may_repeat_ = false;
-  std::int64_t tried_ = 0;  // texts of this batch that have been looked for
-  bool looks_up_ = true;    // those that follow
 };
 
 }  // namespace upsweep::io

@@ -3,25 +3,29 @@
 #include "io/vocabulary.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
 constexpr std::size_t kLeastSlots = 64;  // a power of two
+// Texts after which it is known whether nearly all are different.
+constexpr std::int64_t kTried = 1 << 12;
+constexpr std::int64_t kApart = kTried / 8 * 7;
 
 }  // namespace
 
 std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& name) {
+  if (!looks_up_) return add(text, name);
   if (slots_.size() < 2 * (words.size() + 1)) grow();
-  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
+  const auto hash = static_cast<std::uint32_t>(hash_of(secret(), text));
   Slot& slot = slots_[find(text, hash)];
-  if (slot.index >= 0) return slot.index;
-  slot = {hash, add(text, name)};
+  if (slot.index < 0) slot = {hash, add(text, name)};
+  if (++looked_for_ == kTried) looks_up_ = !may_repeat_ || std::ssize(words) < kApart;
   return slot.index;
 }
 
@@ -37,7 +41,7 @@ std::int32_t Vocabulary::add(std::string_view text, const std::string& name) {
 std::size_t Vocabulary::find(std::string_view text, std::uint32_t hash) const {
   std::size_t at = hash & (slots_.size() - 1);
   while (slots_[at].index >= 0 &&
-         !(slots_[at].hash == hash && words[static_cast<std::size_t>(slots_[at].index)] == text)) {
+         !(slots_[at].hash == hash && same_text(words[static_cast<std::size_t>(slots_[at].index)], text))) {
     at = (at + 1) & (slots_.size() - 1);
   }
   return at;

@@ -27,7 +27,7 @@ std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
   std::size_t place = hash & mask;
   for (; slots_[place].entry >= 0; place = (place + 1) & mask) {
-    if (slots_[place].tag == tag && (*this)[slots_[place].entry] == text) return slots_[place].entry;
+    if (slots_[place].tag == tag && same_text((*this)[slots_[place].entry], text)) return slots_[place].entry;
   }
   slots_[place] = {tag, static_cast<std::int32_t>(all_.size())};
   append(keep(text), hash);
