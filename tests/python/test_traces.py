@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from upsweep._report import folds, machine, moves, offsets, scans, sums
+from upsweep._report import folds, groups, machine, moves, offsets, scans, sums
 
 LETTERS = "abcdefghijklmnopqrst"
 SCANS = [getattr(scans, name) for name in (
@@ -268,3 +268,88 @@ def test_folds_on_a_cpu_are_right(n):
     assert moves.products(keys, list(range(n)), 2, lambda value: 2 * value).final == [
         2 * sum(v for k, v in zip(keys, range(n), strict=True) if k < 2)
     ]
+
+
+ATOMIC = (groups.add_by_atomics, groups.add_in_blocks, groups.add_partitions_in_blocks)
+IN_ORDER = (
+    groups.map_one,
+    groups.map_stretches,
+    groups.partition_rows,
+    groups.fold_then_partition,
+    groups.by_places,
+    groups.sort_positions,
+    groups.sort_by_digits,
+)
+ROWS_OF_KEYS = [
+    [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7],
+    [3],
+    [5, 5, 5, 5, 5],
+    [0, 1, 2, 3, 4, 5, 6, 7],
+    [9, 0, 9, 4, 1, 4, 1, 15],
+    [8, 6, 4, 2] * 4,
+]
+
+
+@pytest.mark.parametrize("keys", ROWS_OF_KEYS)
+def test_groups_are_right(keys):
+    x = list(LETTERS[: len(keys)])
+    expected = [(key, "".join(value for k, value in zip(keys, x, strict=True) if k == key)) for key in dict.fromkeys(keys)]
+    for model in (*IN_ORDER, *ATOMIC, groups.vote_and_take_turns):
+        trace = model(keys, x, join)
+        # By atomics whoever comes first is first, and warps' totals are added up after all rows.
+        is_in_order = model in IN_ORDER and model is not groups.fold_then_partition
+        found = [(key, total if is_in_order else "".join(sorted(total))) for key, total in trace.final]
+        assert found == expected, model
+        assert all(step.text for step in trace.steps), model
+        assert x == list(LETTERS[: len(keys)]), "the input is not written to"
+
+
+def test_what_a_table_does_not_take_is_added_after_its_totals():
+    keys = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
+    trace = groups.fold_then_partition(keys, list(LETTERS[:12]), join)
+    assert trace.final == [(7, "acfgl"), (2, "bei"), (4, "dh"), (9, "j"), (6, "k")]
+    moved = [step for step in trace.steps if any(move.target[0] == "entries" for move in step.moves)]
+    assert sum(len(step.moves) for step in moved) == 8, "two totals of each piece, one row of the first and three of the second"
+    everything = groups.partition_rows(keys, list(LETTERS[:12]), join)
+    assert sum(move.target[0] == "entries" for step in everything.steps for move in step.moves) == 12
+
+
+def test_partitions_need_no_merge_and_tables_of_stretches_do():
+    keys = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
+    merges = [step for step in groups.map_stretches(keys, keys, int.__add__).steps if "merges" in step.text]
+    assert len(merges) == 10 and all({move.thread for move in step.moves} == {0} for step in merges)
+    for step in groups.partition_rows(keys, keys, int.__add__).steps:
+        tables = [move.target[1] for move in step.moves if move.target[0] == "tables"]
+        assert len(tables) == len(set(tables))
+
+
+def test_rows_of_one_key_wait_for_each_other():
+    one, many = (groups.add_by_atomics(keys, keys, int.__add__) for keys in ([5] * 8, list(range(8))))
+    assert [len(step.waiting) for step in one.steps] == [0, 7, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0]
+    assert not any(step.waiting for step in many.steps)
+    assert any(move.target[0] == "slots" and move.thread == 7 for step in one.steps for move in step.moves), "the last is first"
+
+
+def test_blocks_change_the_table_of_all_once_for_each_key():
+    """But for the rows that find no place in the block's own."""
+
+    def adds(model, keys):
+        return sum(move.target[0] == "totals" for step in model(keys, keys, int.__add__).steps for move in step.moves)
+
+    few = [7, 2, 7, 2, 7, 2] * 2
+    assert (adds(groups.add_by_atomics, few), adds(groups.add_in_blocks, few)) == (12, 4)
+    more = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
+    assert adds(groups.add_in_blocks, more) == 3 + 3 + 2
+    assert adds(groups.add_partitions_in_blocks, more) == 3 + 2, "each key is one block's"
+
+
+def test_lanes_with_one_key_take_turns():
+    keys = [7, 2, 7, 4, 7, 7, 7, 7]
+    trace = groups.vote_and_take_turns(keys, list(LETTERS[:8]), join)
+    votes = next(step.arrays["votes"] for step in trace.steps if "votes" in {move.target[0] for move in step.moves})
+    assert votes == ["0101", "0010", "1000", "1111", "0000", "0000"], "of two warps, for 7, 2 and 4"
+    turns = [step for step in trace.steps if "turns" in step.text]
+    assert [step.waiting for step in turns] == [(2, 5, 6, 7), (6, 7), (7,), ()]
+    assert trace.final == [(7, "acefgh"), (2, "b"), (4, "d")]
+    two_rounds = groups.vote_and_take_turns([7, 7, 7, 7, 7, 7, 7, 7, 7], list(LETTERS[:9]), join)
+    assert two_rounds.final == [(7, "abcdiefgh")], "a warp's rows in their order, then the next warp's"

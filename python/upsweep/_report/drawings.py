@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import folds, moves, offsets, scans, sums
+from . import folds, groups, moves, offsets, scans, sums
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -19,6 +19,8 @@ _MASK = [1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
 _POSITIONS = [7, 2, 2, 0, 9, 4, 11, 5]
 _APART, _APART_ENDS = [6, 0, 9, 3], [9, 2, 9, 6]
 _KEYS = [2, 2, 5, 5, 5, 7, 8, 8, 8, 8, 9, 9]
+_ANYWHERE = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
+_FEW = [7, 2, 7, 4, 2, 7, 7, 2, 4, 7, 2, 4, 7, 4, 7, 7]
 _SUPPLIERS = [4, 31, 7, 90, 12, 55, 29, 30]
 
 
@@ -90,6 +92,19 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cpu.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
         "cuda.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
     },
+    "group": {
+        "cpu.serial": lambda: groups.map_one(_ANYWHERE, _NUMBERS[:12], _add),
+        "cpu.thread_maps": lambda: groups.map_stretches(_ANYWHERE, _NUMBERS[:12], _add),
+        "cpu.partitioned": lambda: groups.partition_rows(_ANYWHERE, _NUMBERS[:12], _add),
+        "cpu.sorted": lambda: groups.sort_positions(_ANYWHERE, _NUMBERS[:12], _add),
+        "cpu.direct": lambda: groups.by_places(_ANYWHERE, _NUMBERS[:12], _add),
+        "cpu.adaptive": lambda: groups.fold_then_partition(_ANYWHERE, _NUMBERS[:12], _add),
+        "cuda.hash": lambda: groups.add_by_atomics(_ANYWHERE, _NUMBERS[:12], _add),
+        "cuda.shared": lambda: groups.add_in_blocks(_ANYWHERE, _NUMBERS[:12], _add),
+        "cuda.partitioned": lambda: groups.add_partitions_in_blocks(_ANYWHERE, _NUMBERS[:12], _add),
+        "cuda.sort": lambda: groups.sort_by_digits(_ANYWHERE, _NUMBERS[:12], _add),
+        "cuda.adaptive": lambda: groups.vote_and_take_turns(_FEW, _NUMBERS, _add),
+    },
     "segmented-sort": {
         "cpu.serial": lambda: moves.sort_one(_NUMBERS[:8]),
         "cpu.networks": lambda: moves.sort_networks(_NUMBERS),
@@ -146,7 +161,7 @@ def drawing(problem: str, rung: str) -> dict[str, Any] | None:
     trace = model()
     return {
         "threads": trace.threads,
-        "arrays": trace.arrays,
+        "arrays": _shown(trace.arrays),
         "result": trace.result,
         "steps": [
             {
@@ -155,11 +170,16 @@ def drawing(problem: str, rung: str) -> dict[str, Any] | None:
                 "idle": idle(step, trace.threads),
                 "waiting": step.waiting,
                 "turns": bank_conflicts(step, "shared", BANKS) if "shared" in trace.arrays else None,
-                "arrays": step.arrays,
+                "arrays": _shown(step.arrays),
             }
             for step in trace.steps
         ],
     }
+
+
+def _shown(arrays: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Cells as they are drawn: those that hold several values as their text."""
+    return {name: [str(value) if isinstance(value, tuple) else value for value in values] for name, values in arrays.items()}
 
 
 def drawn() -> list[tuple[str, str]]:

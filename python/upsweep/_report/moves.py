@@ -12,7 +12,7 @@ from .machine import Machine, Operator, Trace
 WORD = 4  # booleans in a word; a machine has 64, a warp 32
 
 
-def _shares(n: int, threads: int) -> list[range]:
+def equal_shares(n: int, threads: int) -> list[range]:
     """Equal shares of n, one after the other."""
     return [range(n * thread // threads, n * (thread + 1) // threads) for thread in range(threads)]
 
@@ -50,7 +50,7 @@ def select_always(mask: list[int], x: list[Any]) -> Trace:
 
 def select_threads(mask: list[int], x: list[Any], threads: int = 4) -> Trace:
     """`cpu.threads`: each thread counts what its share keeps; a scan of the counts says where its output begins."""
-    shares = _shares(len(x), threads)
+    shares = equal_shares(len(x), threads)
     machine = Machine(threads, mask=mask, x=x, count=[0] * threads, out=[None] * sum(mask))
     for k in range(max(len(share) for share in shares)):
         with machine.step("every thread counts what its share keeps"):
@@ -165,7 +165,7 @@ def pack_lists(starts: list[int], stops: list[int], x: list[Any]) -> Trace:
 def pack_shares(starts: list[int], stops: list[int], x: list[Any], threads: int = 4) -> Trace:
     """`cpu.shares`, `cuda.tiles` of pack: equal shares of the output; a search of the offsets says which list a place is of."""
     machine, offsets = _packed(starts, stops, x, threads)
-    shares = _shares(offsets[-1], threads)
+    shares = equal_shares(offsets[-1], threads)
     for k in range(max((len(share) for share in shares), default=0)):
         text = "every thread searches the offsets for its first place's list" if k == 0 else "it goes on, into the next list"
         with machine.step(text):
@@ -194,7 +194,7 @@ def positions_path(offsets: list[int], threads: int = 4) -> Trace:
     for number, end in enumerate(offsets[1:]):
         path += [("element", i) for i in range(offsets[number], end)] + [ends[number]]
     machine = Machine(threads, offsets=offsets, out=[None] * offsets[-1])
-    shares = _shares(len(path), threads)
+    shares = equal_shares(len(path), threads)
     for k in range(max(len(share) for share in shares)):
         with machine.step("every thread takes a step on its share of the path: an element, or the end of a list"):
             for thread, share in enumerate(shares):
@@ -350,7 +350,7 @@ def pairs_shares(offsets: list[int], x: list[Any], threads: int = 4) -> Trace:
     """`cpu.shares`, `cuda.merge_path` of combinations: equal shares of the tuples; from its number a thread finds its first one."""
     pairs = _pairs(offsets)
     machine = Machine(threads, x=x, left=[None] * len(pairs), right=[None] * len(pairs))
-    shares = _shares(len(pairs), threads)
+    shares = equal_shares(len(pairs), threads)
     for k in range(max((len(share) for share in shares), default=0)):
         with machine.step("every thread finds the tuple of its first number" if k == 0 else "and goes on to the next one"):
             for thread, share in enumerate(shares):
@@ -380,7 +380,7 @@ def fold_one(x: list[Any], op: Operator) -> Trace:
 
 def fold_threads(x: list[Any], op: Operator, threads: int = 4) -> Trace:
     """`cpu.threads` of reduce: a block for each thread; the blocks' totals are folded in order."""
-    shares = [share for share in _shares(len(x), threads) if share]
+    shares = [share for share in equal_shares(len(x), threads) if share]
     machine = Machine(threads, x=x, total=[None] * len(shares))
     for k in range(max(len(share) for share in shares)):
         with machine.step("every thread folds its block"):
