@@ -14,20 +14,20 @@ from .machine import Cell, Machine, Operator, Trace
 from .moves import equal_shares
 
 
-class Group(NamedTuple):
-    """A key and what has come of its values so far: a cell of a table."""
+class Keyed(NamedTuple):
+    """A key and what has come of its values so far, or a row of it: a cell."""
 
     key: int
-    total: Any
+    value: Any
 
     def __str__(self) -> str:
-        return f"{self.key}: {'' if self.total is None else self.total}"
+        return f"{self.key}: {self.value}"
 
 
 class _Entry(NamedTuple):
     """A row, or what another table has of a key: what a table takes in."""
 
-    group: Group
+    group: Keyed
     row: int  # the first one of it
     sources: tuple[Cell, ...]
 
@@ -37,12 +37,12 @@ class _Found(NamedTuple):
 
     thread: int
     cell: Cell
-    group: Group
+    group: Keyed
     row: int  # its first one
 
 
 def _row(keys: list[int], x: list[Any], i: int) -> _Entry:
-    return _Entry(Group(keys[i], x[i]), i, (("keys", i), ("x", i)))
+    return _Entry(Keyed(keys[i], x[i]), i, (("keys", i), ("x", i)))
 
 
 def _put_in_order(machine: Machine, found: list[_Found]) -> Trace:
@@ -94,8 +94,8 @@ class _Table:
         if is_new:
             self._machine.write(thread, at, entry.group, *entry.sources)
         else:
-            total = self._op(self._machine[at].total, entry.group.total)
-            self._machine.write(thread, at, Group(entry.group.key, total), at, *entry.sources)
+            total = self._op(self._machine[at].value, entry.group.value)
+            self._machine.write(thread, at, Keyed(entry.group.key, total), at, *entry.sources)
 
     def entries(self) -> list[_Entry]:
         cells = [(self._array, self._first + number) for number in range(len(self))]
@@ -241,7 +241,7 @@ def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> 
     return _put_in_order(
         machine,
         [
-            _Found(thread, ("tables", place), Group(least + place, machine["tables", place]), keys.index(least + place))
+            _Found(thread, ("tables", place), Keyed(least + place, machine["tables", place]), keys.index(least + place))
             for place, thread in seen
             if machine["tables", place] is not None
         ],
@@ -303,7 +303,7 @@ def sort_by_digits(keys: list[int], x: list[Any], op: Operator) -> Trace:
         with machine.step(f"a stable pass by {bits} bits of the keys, the lowest first: each key moves with its row"):
             for to, at in enumerate(order):
                 source = ("keys", at) if number == 0 else (passes[number - 1], at)
-                machine.write(at, (name, to), Group(keys[rows[at]], rows[at]), source)
+                machine.write(at, (name, to), Keyed(keys[rows[at]], rows[at]), source)
         rows = [rows[at] for at in order]
     with machine.step("values are taken in that order"):
         for at, row in enumerate(rows):
@@ -343,7 +343,7 @@ def _fold_runs(
 
 def _found_run(machine: Machine, number: int, owner: int, run: range, rows: list[int]) -> _Found:
     row = rows[run.start]
-    return _Found(owner, ("runs", number), Group(machine["keys", row], machine["runs", number]), row)
+    return _Found(owner, ("runs", number), Keyed(machine["keys", row], machine["runs", number]), row)
 
 
 # ------------------------------------------------------------------------------------------------- tables of many threads
@@ -361,7 +361,7 @@ class _Slots:
         found = []
         for cell, row in sorted(self.first_rows.items()):
             key, total = (self.keys, cell), (self.totals, cell)
-            found.append(_Entry(Group(machine[key], machine[total]), row, (key, total)))
+            found.append(_Entry(Keyed(machine[key], machine[total]), row, (key, total)))
         return found
 
 
@@ -525,7 +525,7 @@ def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int 
             cells = [("totals", warp * groups + number) for warp in range(warps)]
             known = [cell for cell in cells if machine[cell] is not None]
             total = reduce(op, [machine[cell] for cell in known])
-            machine.write(number % threads, ("groups", number), Group(key, total), ("table", number), *known)
+            machine.write(number % threads, ("groups", number), Keyed(key, total), ("table", number), *known)
     return machine.trace("groups")
 
 
