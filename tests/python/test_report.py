@@ -20,6 +20,7 @@ pytest.importorskip("jinja2")
 from upsweep.__main__ import main
 from upsweep._report import documents, figures, page
 
+ROOT = Path(__file__).parents[2]
 SIZES = (1024, 16384, 262144)
 SEVEN = "Figure 7: parallel on the GPU, and the CPU"
 SPAN = '{"what": "send", "stream": 0, "begin_s": 2, "end_s": 1}'
@@ -291,6 +292,38 @@ def test_types_and_lists_of_one_length_are_bars(made, tmp_path):
     lines, bars = chart.choices.values()
     assert lines["data"][0]["type"] == "scatter" and len(lines["data"][0]["x"]) == len(SIZES)
     assert bars["data"][0]["type"] == "bar" and bars["data"][0]["y"] == ["cpu.serial", "cpu.simd"]
+
+
+def test_keys_of_one_length_are_bars(made, tmp_path):
+    rows = [made_row("group", "cpu.serial", n, input="keys: uniform, 1,000 groups") for n in SIZES]
+    rows += [made_row("group", "cpu.serial", SIZES[-1], study="groups", input=keys)
+             for keys in ("keys: uniform, 100,000 groups", "keys: all")]  # fmt: skip
+    (chart, *_) = figures.charts(results_of(tmp_path, made, rows).rows)
+    assert [choice.partition("int32, ")[2] for choice in chart.choices] == [
+        "keys: uniform, 1,000 groups",
+        "keys: uniform, 100,000 groups, 262,144",
+        "keys: all, 262,144",
+    ]
+
+
+def kept_results():
+    """What was measured of ladders and is kept: with the package, and with the guide."""
+    return [*results.recorded(), *(results.load(path) for path in sorted((ROOT / "docs/results").glob("*.json")))]
+
+
+@pytest.mark.parametrize("kept", kept_results(), ids=lambda kept: Path(kept.path).stem)
+def test_every_study_is_drawn(kept):
+    """Without its rows the figures are others."""
+
+    def drawn(rows, problem):
+        own = figures.charts([row for row in rows if row.problem == problem])
+        return own + documents.charts([kept._replace(rows=rows)])
+
+    for problem, study in dict.fromkeys((row.problem, row.study) for row in kept.rows):
+        if study == "threads" and len({row.threads for row in kept.rows if row.study == study}) < 3:
+            continue  # one thread of rungs that have one, and as many as there were: nothing scales
+        others = [row for row in kept.rows if (row.problem, row.study) != (problem, study)]
+        assert drawn(kept.rows, problem) != drawn(others, problem), (problem, study)
 
 
 def test_every_rung_has_a_card_and_code():

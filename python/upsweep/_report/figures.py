@@ -119,10 +119,14 @@ def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Studies of one rung after the other on an input, of one length or many. Of one length they are bars.
+_OF_INPUTS = ("sizes", "lists", "types", "groups")
+
+
 def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
     """Lines by length; of times with a band."""
     choices = {}
-    timed = [row for row in rows if row.study in ("sizes", "lists", "types") and value(row) is not None]
+    timed = [row for row in rows if row.study in _OF_INPUTS and value(row) is not None]
     for place, there in _by(timed, _place).items():
         if len({row.n for row in there}) < 2:
             choices |= _bar_choice(place, there, value, axis)
