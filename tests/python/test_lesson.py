@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_lesson.py: the guide's directives on a page of a few lines: what they show, and what they complain of.
+# tests/python/test_lesson.py: the guide's directives on a page of a few lines: what they show, what they complain of, how it fits.
+import html
 import importlib
 import io
 import json
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,11 +32,11 @@ def made_row(rung, n, seconds, device="NVIDIA H200", **other):
 
 @pytest.fixture
 def build(tmp_path, monkeypatch):
-    """build(text, rows): the page of a Markdown text, and the warnings."""
+    """build(text, rows): the page of a Markdown text, and the warnings; other arguments are settings of Sphinx."""
     monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
     lesson = importlib.import_module("lesson")
 
-    def build(text, rows):
+    def build(text, rows, **settings):
         results = tmp_path / "results"
         results.mkdir()
         recorded = {
@@ -55,9 +58,9 @@ def build(tmp_path, monkeypatch):
         (source / "index.md").write_text(f"# Page\n\n{text}\n")
         warnings = io.StringIO()
         # Of several builds in one process Sphinx says of its own parts that they are known already.
-        settings = {"extensions": ["myst_parser", "lesson"], "html_theme": "basic", "suppress_warnings": ["app"]}
+        usual = {"extensions": ["myst_parser", "lesson"], "html_theme": "basic", "suppress_warnings": ["app"]}
         out = tmp_path / "html"
-        app = Sphinx(source, None, out, tmp_path / "trees", "html", settings, status=None, warning=warnings)
+        app = Sphinx(source, None, out, tmp_path / "trees", "html", usual | settings, status=None, warning=warnings)
         app.build()
         page = (out / "index.html").read_text()
         return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)), warnings.getvalue(), out
@@ -149,3 +152,39 @@ def test_a_table_says_what_is_counted(build):
     rows = [{**made_row("cuda.column", 10, 2e-3), "problem": "subset-sum"}]
     page, _, _ = build("```{ladder} subset-sum\n:device: gpu\n```\n", rows)
     assert "rung items time" in page and "elements" not in page
+
+
+# A window of each width, in which text is looked for that ends right of it. What is wider scrolls by itself: code and tables.
+FRAMES = """<!doctype html><script>
+const said = {};
+const widths = [390, 1020, 1150, 1280];
+for (const width of widths) {
+  const frame = document.createElement("iframe");
+  frame.src = "index.html";
+  frame.style = `border: 0; height: 900px; width: ${width}px`;
+  frame.onload = () => {
+    const texts = [...frame.contentDocument.querySelectorAll("article p, article .highlight")];
+    said[width] = texts.map(each => each.getBoundingClientRect()).map(box => box.width > 0 && box.right <= width);
+    if (Object.keys(said).length === widths.length) document.body.dataset.said = JSON.stringify(said);
+  };
+  document.documentElement.append(frame);
+}
+</script><body></body>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_text_ends_within_its_window(build):
+    pytest.importorskip("furo")
+    text = f"{'word ' * 200}\n\n```python\n{'x' * 128}\n```\n\n{'word ' * 200}"
+    style = {"html_theme": "furo", "html_static_path": [str(DOCS / "_static")], "html_css_files": ["guide.css"]}
+    _, warnings, out = build(text, [], **style)
+    assert warnings == ""
+    (out / "frames.html").write_text(FRAMES)
+    done = subprocess.run(
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--window-size=1400,4000",
+         "--virtual-time-budget=20000", f"--user-data-dir={out.parent / 'chromium'}", "--dump-dom", (out / "frames.html").as_uri()],
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    said = re.search(r'data-said="([^"]*)"', done.stdout)
+    assert said, done.stderr[-2000:]
+    assert json.loads(html.unescape(said[1])) == {width: [True] * 3 for width in ("390", "1020", "1150", "1280")}
