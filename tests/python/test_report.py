@@ -366,6 +366,37 @@ def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
     (roof,) = charts["Roofline"].choices.values()
     longest = rows[1]["bytes"] / rows[1]["median_s"] / 0.5 / 1e9
     assert roof["layout"]["shapes"][0]["x0"] == pytest.approx(longest)
+    (label,) = roof["layout"]["annotations"]
+    assert (label["text"], label["xanchor"]) == ("a copy of 268,435,456", "right")
+
+
+def test_the_roof_is_named_by_what_it_was_measured_with(made, tmp_path):
+    """Of short inputs it is no memory's; and where bars are longer than it, there is no room at its left."""
+    rows = [made_row("aggregate", "cpu.serial", 1 << 20, fraction_of_copy=None, fraction_of_read=4.0)]
+    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
+    (roof,) = charts["Roofline"].choices.values()
+    (label,) = roof["layout"]["annotations"]
+    assert (label["text"], label["xanchor"]) == ("a read of 1,048,576", "left")
+
+
+def test_the_tutorial_s_plot_says_how_long_its_scans_are(made, tmp_path):
+    def said(sizes):
+        rows = [made_row("scan", "cpu.serial", n) for n in sizes]
+        charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
+        return charts["The tutorial's plot"].text
+
+    assert said((1 << 12, 1 << 16, 1 << 20)).endswith(": 2^12 to 2^20 int32.")
+    assert said((1000, 1 << 20)).endswith(": 1,000 to 2^20 int32.")
+
+
+def test_variants_are_in_the_document_s_order(made, tmp_path):
+    """Of the first one nothing was published where the kernel is drawn."""
+    rows = [made_row("aggregate", rung, 6001215, study="balkesen2012") for rung in ("cpu.serial", "cuda.select")]
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
+    (kernel,) = charts["SELECT SUM, kernel and host's sum"].choices.values()
+    assert kernel["data"][0]["x"][0] == "simpleselect" and kernel["data"][1]["x"] == ["cpu_only", "simpleselect"]
+    order = kernel["layout"]["xaxis"]["categoryarray"]
+    assert order[:2] == ["cpu_only", "simpleselect"] and "pinned" not in order, "what nobody measured leaves no gap"
 
 
 def test_what_the_limit_is_said_to_be():

@@ -293,6 +293,7 @@ _SELECT_SUM = {
 def _balkesen(here: Here) -> list[Drawn]:
     """In all, the copies, and the kernel with what the host adds up."""
     lines = read("balkesen2012_select_sum.csv")
+    variants = [line["variant"] for line in lines]
     parts = (
         ("SELECT SUM, in all", "total_ms", lambda row: row.seconds),
         ("SELECT SUM, the copies", "memcpy_ms", lambda row: row.details.get("transfer_s")),
@@ -310,7 +311,7 @@ def _balkesen(here: Here) -> list[Drawn]:
             own = _by_variant(here, BALKESEN.study, lambda row: row.seconds)
             series += [("columns in place, here", own)] if own else []
         text = f"{BALKESEN.source} 6,001,215 rows, suppkey < 30."
-        drawn.append(Drawn(title, text, bars(series, "time", log=True)))
+        drawn.append(Drawn(title, text, bars(series, "time", log=True, order=variants)))
     return drawn
 
 
@@ -401,7 +402,7 @@ def _timeline(here: Here) -> Drawn:
 
 
 def _tutorial(here: Here) -> Drawn:
-    """Its plot: time by length, 2^10 to 2^28; its text has no figures to draw beside it."""
+    """Its plot: time by length; its text has no figures to draw beside it."""
     rungs = (
         "cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cuda.hillis_steele_global", "cuda.blelloch",
         "cuda.shuffle", "cuda.thrust", "cuda.lookahead",
@@ -410,8 +411,15 @@ def _tutorial(here: Here) -> Drawn:
     lines = [line for number, rung in enumerate(rungs) for line in _own_line(int32, "sizes", rung, number)]
     traces = [line for line in lines if len(line["x"]) > 1]
     figure = {"data": traces, "layout": layout_of("elements", "time", x_type="log", y_type="log")}
-    text = "Parallel Prefix Scan, a tutorial: its plot of scans by length, whose values it does not print; here 2^10 to 2^28 int32."
-    return Drawn("The tutorial's plot", text, figure)
+    lengths = [n for line in traces for n in line["x"]]
+    said = f"{_length(min(lengths))} to {_length(max(lengths))} int32." if lengths else ""
+    text = "Parallel Prefix Scan, a tutorial: its plot of scans by length, whose values it does not print."
+    return Drawn("The tutorial's plot", text, figure, said)
+
+
+def _length(n: int) -> str:
+    """ "2^20", or all digits of what is no power of two."""
+    return f"2^{n.bit_length() - 1}" if n.bit_count() == 1 else f"{n:,}"
 
 
 def _predictions(here: Here) -> Drawn:

@@ -2,7 +2,7 @@
 # upsweep/_report/figures.py: the charts of a problem, as plotly draws them: time, fraction of the limit, speed-up, scaling, roofline.
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -221,12 +221,13 @@ def _over_threads(rows: list[Row]) -> Chart:
 
 
 def _roofline(rows: list[Row]) -> Chart:
-    """The longest input of each rung: what it moves in a second against the line that the memory draws."""
+    """The longest input of each rung: what it moves in a second against a line of what is copied of the longest."""
     choices = {}
     timed = [row for row in rows if row.study == "sizes" and row.rate and row.limit]
     for place, there in _by(timed, _place).items():
         longest = [max(of_rung, key=lambda row: row.n) for of_rung in _by(there, lambda row: row.rung).values()]
-        roof = max(longest, key=lambda row: row.n).limit / 1e9  # of shorter ones, in a cache, it is the cache's
+        last = max(longest, key=lambda row: row.n)  # of shorter ones, in a cache, it is the cache's
+        roof = last.limit / 1e9
         bars = {
             **_bars_of([(f"{row.rung}, {row.n:,}", row.rate / 1e9) for row in longest]),
             "text": [f"{row.of_limit:.0%}" for row in longest],
@@ -237,13 +238,15 @@ def _roofline(rows: list[Row]) -> Chart:
         layout["shapes"] = [
             {"type": "line", "x0": roof, "x1": roof, "yref": "paper", "y0": 0, "y1": 1, "line": {"dash": "dash"}}
         ]
+        what = "a read" if last.details.get("fraction_of_read") else "a copy"
+        side = "right" if roof > end / 2 else "left"  # where there is room
         layout["annotations"] = [
-            {"x": roof, "y": 1, "yref": "paper", "text": "the memory", "showarrow": False, "xanchor": "right"}
+            {"x": roof, "y": 1, "yref": "paper", "text": f"{what} of {last.n:,}", "showarrow": False, "xanchor": side}
         ]
         choices[place] = {"data": [bars], "layout": layout}
     text = (
         "These problems do so little with each byte that the memory is the roof: bytes that must be moved in a second, at the longest "
-        "input of each rung, against what a copy moves."
+        "input of each rung, against what a copy of the longest of them moves. Where that lies in a cache, the roof is the cache's."
     )
     return Chart("Roofline", text, choices)
 
@@ -254,8 +257,8 @@ def plain_line(name: str, x: list[Any], y: list[Any], number: int, dash: str = "
     return {**line, "line": {**line["line"], "dash": dash}, "marker": {"size": 5 if dash == "solid" else 3}}
 
 
-def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: bool) -> dict[str, Any]:
-    """Bars side by side, of each name and value of each series."""
+def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: bool, order: Sequence[str] = ()) -> dict[str, Any]:
+    """Bars side by side, of each name and value of each series; `order`: that of the names, where not every series has all."""
     data = [
         {
             "type": "bar",
@@ -266,7 +269,11 @@ def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: boo
         }
         for number, (name, values) in enumerate(series)
     ]
-    return {"data": data, "layout": layout_of("", title, y_type="log" if log else "linear")}
+    layout = layout_of("", title, y_type="log" if log else "linear")
+    if order:
+        there = {what for _, values in series for what, _ in values}  # others would leave gaps
+        layout["xaxis"] |= {"categoryorder": "array", "categoryarray": [what for what in order if what in there]}
+    return {"data": data, "layout": layout}
 
 
 def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:
