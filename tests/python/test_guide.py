@@ -60,9 +60,9 @@ def value_of(code, names):
 @pytest.mark.parametrize(
     ("page", "library", "modules", "pairs", "results"),
     [
-        ("for_numpy.md", "NumPy", [], 25, 15),
-        ("for_awkward.md", "Awkward Array", ["awkward"], 21, 4),
-        ("for_duckdb.md", "DuckDB", ["duckdb", "pyarrow"], 16, 6),
+        ("for_numpy.md", "NumPy", [], 27, 15),
+        ("for_awkward.md", "Awkward Array", ["awkward"], 22, 4),
+        ("for_duckdb.md", "DuckDB", ["duckdb", "pyarrow"], 17, 6),
     ],
 )
 def test_both_sides_come_to_the_same(page, library, modules, pairs, results, tmp_path, monkeypatch):
