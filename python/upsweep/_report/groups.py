@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/_report/groups.py: how the rungs of group find equal keys and fold their values, as models on a few rows.
 #
-# A hash is the key itself here: a partition or a slot is the key modulo how many there are, so that anyone can follow it. Groups are put
-# in the order of their first rows, which tables keep beside what is drawn of them.
+# A hash is the key itself here: a partition or a slot is the key modulo how many there are, so that anyone can follow it. Groups
+# are put in the order of their first rows, which tables keep beside what is drawn of them.
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -372,7 +372,7 @@ _ADD = "who meets its own key adds to its total"
 
 
 class _Thread:
-    """What a thread has to add, one entry after the other, and which slot it looks at; all of one table's, then the next table's."""
+    """What a thread has to add, one entry after the other, and where it looks: at all slots of a table, then of the next one."""
 
     def __init__(self, work: list[_Entry], tables: list[_Slots]):
         self._work, self._tables = work, tables
@@ -414,7 +414,7 @@ class _Thread:
 
 
 def _add_by_atomics(machine: Machine, op: Operator, threads: list[_Thread], text: str = "") -> None:
-    """Until all threads are done. Of those that change a slot all but one wait; which one comes first is chance: here it is the last."""
+    """Until all threads are done. Of those that change a slot all but one wait; who comes first is chance: here the last one."""
     while any(thread.is_busy for thread in threads):
         kinds = {number: thread.kind(machine) for number, thread in enumerate(threads) if thread.is_busy}
         changing = [number for number, kind in kinds.items() if kind in (_TAKE, _ADD)]
@@ -449,7 +449,7 @@ _BLOCKS, _THREADS, _OWN = 2, 3, 3  # blocks, the threads of each, and the slots 
 
 
 def add_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.shared`: a table for each block, which takes rows in strides; a key that has no place there goes to the table of all."""
+    """`cuda.shared`: a table for each block, which takes rows in strides; keys without a place there go to the table of all."""
     threads = _BLOCKS * _THREADS
     machine = _machine_of_blocks(keys, x)
     return _empty_blocks(machine, keys, op, [[_row(keys, x, i) for i in range(t, len(keys), threads)] for t in range(threads)])
@@ -493,8 +493,8 @@ def _empty_blocks(machine: Machine, keys: list[int], op: Operator, work: list[li
 def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> Trace:
     """`cuda.adaptive`, of few groups: each warp has totals of its own, beside a table of keys that its block shares.
 
-    Lanes that have the same key find each other by a vote, and add one after the other, without atomics. Where all lanes of a warp have
-    one key, the rung adds them as a tree; of many groups it numbers rows by their groups, sorts them by the numbers and then does this.
+    Lanes that have the same key find each other by a vote, and add one after the other, without atomics. Where all lanes of a warp
+    have one key, the rung adds them as a tree; of many groups it numbers the rows and sorts them by these numbers before.
     """
     threads, groups = warps * lanes, len(set(keys))
     machine = Machine(
