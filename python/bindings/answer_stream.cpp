@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cpu/parallel.hpp"
 #include "expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
@@ -24,11 +27,11 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+/// Elements of a type, to be filled.
 template <class T>
-void append(Bytes& bytes, const T& value) {
-  const std::size_t at = bytes.size();
-  bytes.resize(at + sizeof value);
-  std::memcpy(bytes.data() + at, &value, sizeof value);
+T* elements(Bytes& bytes, std::int64_t count) {
+  bytes.resize(static_cast<std::size_t>(count) * sizeof(T));
+  return reinterpret_cast<T*>(bytes.data());
 }
 
 struct Column {
@@ -71,7 +74,8 @@ class Cells {
 
 template <class T>
 void add_exact(const Cells& cells, Column& column) {
-  for (std::int64_t i = 0; i < cells.count(); ++i) append(column.values, static_cast<T>(cells[i].exact));
+  T* const to = elements<T>(column.values, cells.count());
+  for (std::int64_t i = 0; i < cells.count(); ++i) to[i] = static_cast<T>(cells[i].exact);
 }
 
 void add_wide(const Cells& cells, int scale, Column& column) {
@@ -99,15 +103,22 @@ void add_integers(const Cells& cells, Column& column) {
 
 void add_text(const Cells& cells, Column& column) {
   column.format = "u";
-  append(column.values, std::int32_t{0});
+  auto* const ends = elements<std::int32_t>(column.values, cells.count() + 1) + 1;
+  ends[-1] = 0;
   for (std::int64_t i = 0; i < cells.count(); ++i) {
     const auto letters = std::as_bytes(std::span(cells[i].word));
     column.letters.insert(column.letters.end(), letters.begin(), letters.end());
     if (!std::in_range<std::int32_t>(column.letters.size())) {
       throw Error(Code::overflow, "column '" + column.name + "' has more than 2 GiB of text: rows() have it");
     }
-    append(column.values, static_cast<std::int32_t>(column.letters.size()));
+    ends[i] = static_cast<std::int32_t>(column.letters.size());
   }
+}
+
+void add_reals(const Cells& cells, Column& column) {
+  column.format = "g";
+  auto* const to = elements<double>(column.values, cells.count());
+  for (std::int64_t i = 0; i < cells.count(); ++i) to[i] = cells[i].real;
 }
 
 void add_values(const Cells& cells, Column& column) {
@@ -122,9 +133,7 @@ void add_values(const Cells& cells, Column& column) {
       column.format = "tdD";
       return add_exact<std::int32_t>(cells, column);
     case ValueKind::real:
-      column.format = "g";
-      for (std::int64_t i = 0; i < cells.count(); ++i) append(column.values, cells[i].real);
-      return;
+      return add_reals(cells, column);
     case ValueKind::boolean:
       column.format = "b";
       column.values.resize(static_cast<std::size_t>(cells.count() + 7) / 8);
@@ -155,6 +164,29 @@ struct Columns {
   std::vector<Column> all;
   std::int64_t rows = 0;
 };
+
+/// Columns of many rows by a thread each: every cell is a miss of the cache.
+std::vector<Column> columns_of(const Answer& answer) {
+  constexpr std::int64_t kFewCells = 1 << 16;
+  const std::int64_t count = std::ssize(answer.columns);
+  std::vector<Column> all(answer.columns.size());
+  std::mutex failing;
+  std::exception_ptr error;
+  std::atomic<std::int64_t> next{0};
+  const bool are_few = count * std::ssize(answer.rows) < kFewCells;
+  cpu::run_workers(are_few ? 1 : cpu::workers_for(count, 1, 0), [&](int) {
+    try {
+      for (std::int64_t i = next++; i < count; i = next++) {
+        all[static_cast<std::size_t>(i)] = column_of(answer, static_cast<std::size_t>(i));
+      }
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
+  return all;
+}
 
 /// An array or schema with what it points to. A child is released by its parent, or by who has taken it from there.
 template <class T>
@@ -240,7 +272,7 @@ int without_throwing(Make make) noexcept {
 ArrowArrayStream stream_of(const Answer& answer) {
   const auto columns = std::make_shared<Columns>();
   columns->rows = std::ssize(answer.rows);
-  for (std::size_t i = 0; i < answer.columns.size(); ++i) columns->all.push_back(column_of(answer, i));
+  columns->all = columns_of(answer);
   ArrowArrayStream stream{};
   stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
     return without_throwing([&] { *out = schema_of(static_cast<Source*>(self->private_data)->columns); });
