@@ -102,6 +102,18 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
       }
     }
   }
+  // Where no float is summed a thread's groups are those of several batches.
+  const Query exact("SELECT " + keys + ", SUM(x), COUNT(*) FROM t WHERE x != 0 GROUP BY " + keys, t);
+  for (const int threads : {1, 2, 5}) {
+    const Answer other = exact.run(par.with_threads(threads), t);
+    ASSERT_EQ(other.rows.size(), answer.rows.size());
+    for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+      const Expected& group = expected.groups.at(expected.order[i]);
+      ASSERT_TRUE(key_of(other.rows[i]) == expected.order[i] && other.rows[i][width].exact == group.sum &&
+                  other.rows[i][width + 1].exact == group.count)
+          << threads << " threads, row " << i;
+    }
+  }
 }
 
 // Several batches, and many groups in each.
@@ -227,6 +239,26 @@ TEST(Groups, OfKeysThatBecomeWide) {
     const auto& [first, second] = expected.order[i];
     ASSERT_TRUE(row[0].null != first.has_value() && (!first || row[0].exact == *first) && row[1].exact == second) << i;
     ASSERT_TRUE(row[2].exact == expected.groups.at(expected.order[i]).count) << i;
+  }
+}
+
+TEST(Groups, OfPairsOfNumbers) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(14);
+  for (const std::int64_t groups : counts()) {
+    Longs a, b;
+    Reference<std::pair<std::int64_t, std::int64_t>> expected;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const auto some = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups));
+      a.push_back(some / 7 * 922'337'203'685);
+      b.push_back(some % 7 - 3);
+      expected.add({a.back(), b.back()}, rows.x[i]);
+    }
+    MemoryTable t;
+    t.add("a", a).add("b", b).add("x", rows.x).add("f", rows.f);
+    expect_groups("a, b", t, expected, [](const auto& row) {
+      return std::pair(static_cast<std::int64_t>(row[0].exact), static_cast<std::int64_t>(row[1].exact));
+    });
   }
 }
 
