@@ -336,7 +336,8 @@ constexpr const char* kCumulativeProd =
 
 The product of each element and all before it, as the Array API has it.
 
-Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, and the initial element is 1.
+Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, overflow="checked" of them is a
+NotImplementedError, and the initial element is 1.
 
 Examples
 --------

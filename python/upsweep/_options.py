@@ -59,7 +59,8 @@ class options:
     rung : str, optional
         This rung of the ladder, or an error where it cannot do what is asked (see `ladder`).
     overflow : {"checked", "wrap"}, optional
-        What sums of integers that do not fit their type do: an OverflowError, or modulo 2**bits.
+        What sums of integers that do not fit their type do: an OverflowError, or modulo 2**bits. Products of integers are modulo
+        2**bits either way.
 
     Blocks nest: what an inner one leaves out is the outer one's. Each thread and asyncio task has its own.
 

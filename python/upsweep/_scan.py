@@ -42,8 +42,8 @@ def default_type(dtype: str, op: str) -> str:
     return "uint64" if dtype.startswith("uint") else "int64"
 
 
-def type_of_result(x: Array, op: str, dtype: Any, out: Array | None) -> str:
-    """What is asked for, else `out`'s type, else the default."""
+def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: str | None) -> str:
+    """What is asked for, else `out`'s type, else the default. NotImplementedError where products are to be checked."""
     usual = default_type(x.dtype, op)
     if dtype is not None:
         wanted = usual if dtype_name(dtype) == usual else result_type(dtype)
@@ -57,6 +57,8 @@ def type_of_result(x: Array, op: str, dtype: Any, out: Array | None) -> str:
         raise TypeError(
             f"{'out' if dtype is None else 'dtype'}: {x.dtype} elements are not folded into {wanted}: convert them first"
         )
+    if op == "mul" and overflow == "checked" and not wanted.startswith("float"):
+        raise NotImplementedError('overflow: products of integers wrap around, and are never checked: pass overflow="wrap"')
     return wanted
 
 
@@ -141,7 +143,7 @@ def scan(
         itself, else x's.
     overflow : {"checked", "wrap"}, optional
         Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
-        2**bits (on a GPU, where "checked" is not possible).
+        2**bits (on a GPU, where "checked" is not possible). Products of integers are modulo 2**bits.
     out : array, optional
         Where the result goes, of its shape; may be x. It is returned.
 
@@ -158,6 +160,8 @@ def scan(
         No such operator, axis or rung; an out of another shape.
     OverflowError
         A sum that does not fit, where it is checked.
+    NotImplementedError
+        overflow="checked" of products of integers, and on a GPU.
 
     Notes
     -----
@@ -188,7 +192,7 @@ def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str
     shape = list(x.data.shape)
     shape[along] += 1
     given = checked_out(out, x, tuple(shape))
-    wanted = type_of_result(x, op, dtype, given)
+    wanted = type_of_result(x, op, dtype, given, overflow)
     result = given.data if given is not None else x.xp.empty(tuple(shape), wanted)
     moved = x.xp.moveaxis(result, along, 0)
     source = x.data
@@ -211,7 +215,7 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         raise ValueError(f"{name}: an array without dimensions: at least one is needed")
     along = _axis(axis, x.data.ndim, name)
     given = checked_out(out, x, x.data.shape)
-    wanted = type_of_result(x, op, dtype, given)
+    wanted = type_of_result(x, op, dtype, given, overflow)
     xp = x.xp
     direct = given is not None and xp.is_contiguous(given.data)
     if direct and xp.overlap(x.data, given.data) and not xp.same_memory(x.data, given.data):
@@ -344,7 +348,7 @@ def reduce(
     along = None if axis is None else _axis(axis, data.ndim, "reduce")
     shape = () if along is None else (*data.shape[:along], *data.shape[along + 1 :])
     given = checked_out(out, given_x, shape)
-    wanted = type_of_result(given_x, op, dtype, given)
+    wanted = type_of_result(given_x, op, dtype, given, overflow)
     if op in ("min", "max") and initial is None and (data.size if along is None else data.shape[along]) == 0:
         raise ValueError(f"x: the {op}imum of no elements: give initial=")
     first = beginning(initial, op, wanted)

@@ -42,7 +42,7 @@ def _elements(ragged: Ragged) -> Any:
     return xp.elements(xp.contiguous(ragged.content.data))
 
 
-def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any) -> str:
+def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any, overflow: str | None) -> str:
     if op in REDUCERS:
         if dtype is not None and dtype_name(dtype) != REDUCERS[op]:
             raise TypeError(f"dtype: results of {op} are {REDUCERS[op]}")
@@ -51,7 +51,7 @@ def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any) -
         return REDUCERS[op]
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join((*OPERATORS, *REDUCERS))}, not {op!r}")
-    return type_of_result(content, op, dtype, take_out(out) if out is not None else None)
+    return type_of_result(content, op, dtype, take_out(out) if out is not None else None, overflow)
 
 
 def segmented_reduce(
@@ -120,7 +120,7 @@ def segmented_reduce(
     """
     ragged = take_in_ragged(content, lists, valid)
     number_type(ragged.content, "content")
-    wanted = _reduced_type(ragged.content, op, initial, dtype, out)
+    wanted = _reduced_type(ragged.content, op, initial, dtype, out, overflow)
     first = None if op in REDUCERS else beginning(initial, op, wanted)
     result, given = _result(ragged.content, (ragged.lists.count,), wanted, out, ragged.inputs)
     _core.segmented_reduce(
@@ -169,7 +169,7 @@ def segmented_scan(
     number_type(ragged.content, "content")
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
-    wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None)
+    wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None, overflow)
     result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)
     _clear_outside(ragged, result)
     _core.segmented_scan(
@@ -332,7 +332,7 @@ def reduce_by_key(
     taken = _keys(keys)
     given = _require_as_many(taken, values)
     xp = taken.xp
-    wanted = _reduced_type(given, op, initial, dtype, None)
+    wanted = _reduced_type(given, op, initial, dtype, None, overflow)
     where = _options.place(xp.device, xp.stream, overflow)
     count = _core.count_key_runs(where, xp.elements(taken.data))
     places = (None, None) if out is None else tuple_of(out, 2, "of keys and of values")
@@ -388,7 +388,7 @@ def scan_by_key(
     given = _require_as_many(taken, values)
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
-    wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None)
+    wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None, overflow)
     result, place = _result(given, given.data.shape, wanted, out, [taken.data, given.data])
     where = _options.place(taken.xp.device, taken.xp.stream, overflow)
     _core.scan_by_key(
@@ -454,7 +454,7 @@ def group_by(
     xp = taken.xp
     rows = tuple(taken.data.shape)
     firsts = xp.like(taken.data, rows)
-    folded = given.xp.empty(rows, type_of_result(given, op, dtype, None))
+    folded = given.xp.empty(rows, type_of_result(given, op, dtype, None, overflow))
     counted = xp.empty(rows, "int64") if flag(counts, "counts") else None
     where = _options.place(xp.device, xp.stream, overflow)
     groups = _core.group_by(

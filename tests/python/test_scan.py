@@ -76,6 +76,29 @@ def test_an_overflow_has_its_index():
         upsweep.cumulative_sum(x, overflow="ignore")
 
 
+def test_products_of_integers_are_never_checked():
+    x = np.array([2**40, 2**40])
+    calls = [
+        upsweep.cumulative_prod,
+        lambda x, **given: upsweep.cumulative_prod(x, include_initial=True, **given)[1:],
+        lambda x, **given: upsweep.scan(x, op="mul", **given),
+        lambda x, **given: upsweep.reduce(x, op="mul", **given),
+        lambda x, **given: upsweep.reduce(x.reshape(1, 2), op="mul", axis=1, **given),
+        lambda x, **given: upsweep.segmented_reduce(x, 2, op="mul", **given),
+        lambda x, **given: upsweep.segmented_scan(x, 2, op="mul", **given),
+        lambda x, **given: upsweep.reduce_by_key(np.array([7, 7]), x, op="mul", **given)[1],
+        lambda x, **given: upsweep.scan_by_key(np.array([7, 7]), x, op="mul", **given),
+        lambda x, **given: upsweep.group_by(np.array([7, 7]), x, op="mul", **given)[1],
+    ]
+    for call in calls:
+        with pytest.raises(NotImplementedError, match="products of integers wrap"):
+            call(x, overflow="checked")
+        assert np.ravel(call(x))[-1] == 0
+        with upsweep.options(overflow="checked"):
+            assert np.ravel(call(x, overflow="wrap"))[-1] == np.ravel(call(x))[-1] == 0
+        assert np.ravel(call(x.astype(np.float64), overflow="checked"))[-1] == 2.0**80
+
+
 def test_options_nest():
     x = np.array([2**62, 2**62])
     with upsweep.options(overflow="wrap"):
