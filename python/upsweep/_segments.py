@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core, _options
 from ._arrays import Array, dtype_name, flag, number_type, room_in, take_in, take_out, tuple_of, written_to
 from ._lists import Ragged, take_in_ragged
@@ -288,6 +290,11 @@ def _require_as_many(keys: Array, values: Any) -> Array:
     return taken
 
 
+def _give_first(like: Array, result: Any, out: Any) -> Any:
+    """A result that has been written into the first elements of `out`, where that is given."""
+    return like.give(result) if out is None else written_to(out, result)
+
+
 def reduce_by_key(
     keys: Any,
     values: Any,
@@ -341,21 +348,18 @@ def reduce_by_key(
     def room(place: Any, dtype: str, new: Callable[[], Any]) -> Any:
         return new() if place is None else room_in(place, dtype, count, inputs, new)
 
-    def give(array: Array, result: Any, place: Any) -> Any:
-        return array.give(result) if place is None else written_to(place, result)
-
     firsts = room(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
     folded = room(places[1], wanted, lambda: given.xp.empty((count,), wanted))
     if op in REDUCERS:  # which are those of lists
         offsets = _offsets_of_runs(taken, count)
         _core.take(where, xp.elements(offsets[:-1]), [(xp.elements(taken.data), xp.elements(firsts))])
         segmented_reduce(given.data, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow, out=folded)
-        return give(taken, firsts, places[0]), give(given, folded, places[1])
+        return _give_first(taken, firsts, places[0]), _give_first(given, folded, places[1])
     _core.reduce_by_key(
         where, op, xp.elements(taken.data), xp.elements(given.data), beginning(initial, op, wanted), xp.elements(firsts),
         xp.elements(folded),
     )  # fmt: skip
-    return give(taken, firsts, places[0]), give(given, folded, places[1])
+    return _give_first(taken, firsts, places[0]), _give_first(given, folded, places[1])
 
 
 def scan_by_key(
@@ -401,6 +405,14 @@ def scan_by_key(
 # ---------------------------------------------------------------------------------------------------------------- groups
 
 
+def _values_for(values: Array, op: str, dtype: str) -> Any:
+    """The values, converted where groups are not folded from their type to that one, but it holds all of them."""
+    is_sum = op == "add" and dtype in ("int64", "uint64") and dtype[0] == values.dtype[0]
+    if dtype == values.dtype or is_sum or not np.can_cast(values.dtype, dtype):
+        return values.data
+    return values.xp.astype(values.data, dtype)
+
+
 def group_by(
     keys: Any,
     values: Any,
@@ -410,6 +422,7 @@ def group_by(
     dtype: Any = None,
     overflow: str | None = None,
     counts: bool = False,
+    out: Any = None,
 ) -> tuple[Any, ...]:
     """The values of equal keys, wherever these stand, folded to one: GROUP BY.
 
@@ -421,11 +434,14 @@ def group_by(
     op : str
         An associative operator: add, mul, min, max, and, or, xor.
     dtype : optional
-        Of the folds: that of the values, or of sums of integers the 64 bits of their sign, which are the default.
+        Of the folds, and what is computed in: one that holds the values, as float64 does those of float32. By default of sums and
+        products of integers the 64 bits of their sign, else that of the values.
     overflow : str, optional
         As `segmented_reduce` has it.
     counts : bool
         How many rows each group has is returned too.
+    out : tuple of two arrays, or three, optional
+        Where the keys, the folds and the counts go, into their first elements; those that they fill are returned themselves.
 
     Returns
     -------
@@ -435,11 +451,11 @@ def group_by(
     Raises
     ------
     ValueError
-        Not as many values as keys.
+        Not as many values as keys; an `out` with too little room for the groups.
     OverflowError
         A group whose sum does not fit, with its `index`.
     NotImplementedError
-        Results of another type; on a GPU keys of less than 4 bytes.
+        Folds of a type that does not hold the values; on a GPU keys of less than 4 bytes.
 
     Examples
     --------
@@ -451,15 +467,25 @@ def group_by(
     given = _require_as_many(taken, values)
     if op not in OPERATORS:
         raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
-    xp = taken.xp
-    rows = tuple(taken.data.shape)
-    firsts = xp.like(taken.data, rows)
-    folded = given.xp.empty(rows, type_of_result(given, op, dtype, None, overflow))
-    counted = xp.empty(rows, "int64") if flag(counts, "counts") else None
-    where = _options.place(xp.device, xp.stream, overflow)
+    wanted = type_of_result(given, op, dtype, None, overflow)
+    given.data = _values_for(given, op, wanted)
+    results = [(taken, taken.dtype), (given, wanted)]
+    if flag(counts, "counts"):
+        results.append((taken, "int64"))
+    places = [None] * len(results) if out is None else tuple_of(out, len(results), "of keys, of values, and of counts asked for")
+    inputs = (taken.data, given.data)
+    rows = taken.data.shape[0]
+
+    def room(like: Array, dtype: str, place: Any) -> Any:
+        if place is None:
+            return like.xp.empty(rows, dtype)
+        return room_in(place, dtype, None, inputs, lambda: like.xp.empty(len(place), dtype))
+
+    outputs = [room(*result, place) for result, place in zip(results, places)]
+    where = _options.place(taken.xp.device, taken.xp.stream, overflow)
+    elements = [like.xp.elements(output) for (like, _), output in zip(results, outputs)]
+    firsts, folded, counted = elements if len(elements) == 3 else (*elements, None)
     groups = _core.group_by(
-        where, op, xp.elements(taken.data), xp.elements(given.data), xp.elements(firsts), xp.elements(folded),
-        None if counted is None else xp.elements(counted),
+        where, op, taken.xp.elements(taken.data), given.xp.elements(given.data), firsts, folded, counted
     )  # fmt: skip
-    found = taken.give(firsts[:groups]), given.give(folded[:groups])
-    return found if counted is None else (*found, taken.give(counted[:groups]))
+    return tuple(_give_first(like, output[:groups], place) for (like, _), output, place in zip(results, outputs, places))

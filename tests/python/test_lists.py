@@ -441,3 +441,42 @@ def test_tuples_and_runs_go_where_they_are_wanted():
         upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), out=(keys, sums.astype("int32")))
     with pytest.raises(ValueError, match="overlap"):
         upsweep.combinations(offsets, out=(offsets, sums, keys))
+
+
+def test_groups_go_where_they_are_wanted():
+    keys, values = np.array([2, 5, 2, 7], np.int32), np.array([10, 20, 30, 40])
+    exact = np.empty(3, np.int32), np.empty(3, np.int64), np.empty(3, np.int64)
+    found = upsweep.group_by(keys, values, counts=True, out=exact)
+    assert all(each is place for each, place in zip(found, exact))
+    assert [each.tolist() for each in found] == [[2, 5, 7], [40, 20, 40], [2, 1, 1]]
+    longer = np.full(5, -1, np.int32), np.full(9, -1)[::-2]
+    found = upsweep.group_by(keys, values, op="max", out=longer)
+    assert [each.tolist() for each in found] == [[2, 5, 7], [30, 20, 40]]
+    assert all(np.shares_memory(each, place) for each, place in zip(found, longer))
+    assert longer[0].tolist() == [2, 5, 7, -1, -1] and longer[1].tolist() == [30, 20, 40, -1, -1]
+    for short in ((exact[0][:2], exact[1]), (exact[0], longer[1][:2])):
+        with pytest.raises(ValueError, match="there are 3 groups"):
+            upsweep.group_by(keys, values, out=short)
+    with pytest.raises(ValueError, match="out: 3 arrays are needed, .* not 2"):
+        upsweep.group_by(keys, values, counts=True, out=exact[:2])
+    with pytest.raises(TypeError, match="out: an array of int64"):
+        upsweep.group_by(keys, values, out=(exact[0], exact[1].astype("int32")))
+    with pytest.raises(ValueError, match="overlap"):
+        upsweep.group_by(keys, values, out=(keys, exact[1]))
+
+
+@pytest.mark.parametrize(
+    "values, given, folds",
+    [
+        (np.array([2**24, 1, 1], np.float32), {"dtype": "float64"}, np.array([2**24 + 2.0])),
+        (np.array([1, 2, 4], np.int32), {"dtype": np.float64}, np.array([7.0])),
+        (np.array([2**31, 1, 2], np.uint32), {"dtype": "int64"}, np.array([2**31 + 3])),
+        (np.array([100, 100, 3], np.int8), {"op": "mul"}, np.array([30000])),
+        (np.array([True, False, True]), {}, np.array([2])),
+    ],
+)
+def test_groups_are_folded_in_a_type_that_holds_the_values(values, given, folds):
+    found = upsweep.group_by(np.array([3, 3, 3]), values, **given)[1]
+    assert found.dtype == folds.dtype and found.tolist() == folds.tolist()
+    with pytest.raises(NotImplementedError, match="the same type"):
+        upsweep.group_by(np.array([3, 3, 3]), values.astype("int64"), dtype="int16")
