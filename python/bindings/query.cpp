@@ -35,11 +35,13 @@ namespace {
 constexpr const char* kStreamCapsule = "arrow_array_stream";  // as Arrow's PyCapsule interface calls it
 
 /// What __arrow_c_stream__() has returned, as a table.
-std::shared_ptr<Table> table_of_capsule(const nb::capsule& capsule, bool one_pass, std::string name) {
-  if (capsule.name() == nullptr || std::string_view(capsule.name()) != kStreamCapsule) {
-    throw nb::type_error("no stream of Arrow's");
+std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::string name) {
+  if (PyCapsule_IsValid(capsule.ptr(), kStreamCapsule) == 0) {
+    const std::string text =
+        name + ": its __arrow_c_stream__() gives no stream of Arrow's, but " + nb::type_name(capsule.type()).c_str();
+    throw nb::type_error(text.c_str());
   }
-  auto& stream = *static_cast<ArrowArrayStream*>(capsule.data());
+  auto& stream = *static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), kStreamCapsule));
   if (stream.release == nullptr) throw nb::value_error("the stream has been read");
   const nb::gil_scoped_release released;
   return table_of_stream(stream, one_pass ? StreamKind::one_pass : StreamKind::in_memory, std::move(name));
@@ -156,7 +158,7 @@ nb::list columns(const Answer& answer) {
 void define_queries(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, nb::arg("text"));
   nb::class_<Table>(module, "Table", "What a query reads.")
-      .def_static("of_stream", &table_of_capsule, nb::arg("capsule"), nb::arg("one_pass"), nb::arg("name"))
+      .def_static("of_stream", &table_of_capsule, nb::arg("capsule").none(), nb::arg("one_pass"), nb::arg("name"))
       .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>());
   nb::class_<Statement>(module, "Statement", "The text of a query, parsed.")
       .def(nb::init<std::string>(), nb::arg("sql"))

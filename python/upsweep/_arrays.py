@@ -208,7 +208,7 @@ def take_in(value: Any, name: str) -> Array:
     if library in ("pyarrow", "polars", "pandas"):
         return _from_columns(value, name, library)
     if library == "awkward":
-        raise TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
+        raise awkward_error(name)
     if hasattr(value, "__cuda_array_interface__"):
         return _through_cupy(value, library, name)
     if hasattr(value, "__dlpack__"):
@@ -227,6 +227,11 @@ def take_in(value: Any, name: str) -> Array:
             raise TypeError(f"{name}: no array: {error}") from None
         return Array(_native(array, name), NUMPY)
     raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
+
+
+def awkward_error(name: str) -> TypeError:
+    """The error of an Awkward Array, which functions of its own take."""
+    return TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
 
 
 def take_out(out: Any, name: str = "out") -> Array:
@@ -302,8 +307,8 @@ def _chunked(value: Any, name: str) -> Any:
         raise ImportError(f"{name}: a stream of Arrow's is read with pyarrow, which is not installed") from None
     try:
         return pyarrow.chunked_array(value)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, TypeError) as error:
-        raise TypeError(f"{name}: an array is needed, not {type(value).__name__}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: its __arrow_c_stream__() gives no array of Arrow's: {error}") from error
 
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:
@@ -395,7 +400,7 @@ def _from_dlpack(value: Any, library: str, name: str) -> Array:
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError) as error:
-        raise TypeError(f"{name}: {error}") from None
+        raise TypeError(f"{name}: its __dlpack__() gives no array: {error}") from error
     return Array(_native(array, name), NUMPY, _way_back(library))
 
 
@@ -434,10 +439,13 @@ def number_type(array: Array, name: str) -> str:
     """The array's type, one that upsweep computes with; TypeError for any other."""
     dtype = array.dtype
     if dtype not in NUMBERS and dtype != "bool":
-        if dtype.startswith(("str", "bytes")):
-            dtype = "text"
-        raise TypeError(f"{name}: {dtype} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+        raise TypeError(f"{name}: {shown(dtype)} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
     return dtype
+
+
+def shown(dtype: str) -> str:
+    """A type's name in messages: NumPy's names of text count bits."""
+    return "text" if dtype.startswith(("str", "bytes")) else dtype
 
 
 def flat(array: Array) -> Any:

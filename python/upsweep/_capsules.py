@@ -75,8 +75,11 @@ def from_capsules(value: Any, name: str) -> Any:
     TypeError for what is neither, ValueError for nulls on a GPU.
     """
     if hasattr(value, "__arrow_c_device_array__"):
-        schema_capsule, capsule = value.__arrow_c_device_array__()
-        device_array = _struct(capsule, b"arrow_device_array", ArrowDeviceArray)
+        try:
+            schema_capsule, capsule = value.__arrow_c_device_array__()
+            device_array = _struct(capsule, b"arrow_device_array", ArrowDeviceArray)
+        except (TypeError, ValueError) as error:
+            raise _no_array(name, "__arrow_c_device_array__", error) from error
         if device_array.device_type in _GPUS:
             return _on_gpu(_struct(schema_capsule, b"arrow_schema", ArrowSchema), device_array, capsule, name)
         if device_array.device_type not in _HOST:
@@ -87,7 +90,14 @@ def from_capsules(value: Any, name: str) -> Any:
         import pyarrow
     except ImportError:
         raise TypeError(f"{name}: arrays of {_library(value)} come by way of pyarrow, which is not installed") from None
-    return pyarrow.array(value)
+    try:
+        return pyarrow.array(value)
+    except (TypeError, ValueError) as error:
+        raise _no_array(name, "__arrow_c_array__", error) from error
+
+
+def _no_array(name: str, method: str, error: Exception) -> TypeError:
+    return TypeError(f"{name}: its {method}() gives no array of Arrow's: {error}")
 
 
 def _library(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import BOUNDS, NUMPY, Array, Namespace, has_capsules, take_in, whole
+from ._arrays import BOUNDS, NUMPY, Array, Namespace, awkward_error, has_capsules, shown, take_in, whole
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -74,7 +74,7 @@ def take_in_bounds(value: Any, name: str) -> Array:
     if array.dtype not in BOUNDS:
         if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
             return Array(np.empty(0, np.int64), NUMPY)
-        raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {array.dtype}")
+        raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {shown(array.dtype)}")
     return Array(array.xp.contiguous(array.data), array.xp, array.back)
 
 
@@ -116,6 +116,8 @@ def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
 def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     """Content, lists and validity of a list array of Arrow."""
     library = type(value).__module__.partition(".")[0]
+    if library == "awkward":
+        raise awkward_error("content")
     if library == "polars":
         value = value.to_arrow()
     elif library != "pyarrow" and has_capsules(value):
@@ -180,7 +182,7 @@ def mask(value: Any, like: Array, name: str) -> Any:
     """Booleans as upsweep._core takes them, where `like` is."""
     array = take_in(value, name)
     if array.dtype not in ("bool", "uint8", "int8"):
-        raise TypeError(f"{name}: booleans are needed, not {array.dtype}")
+        raise TypeError(f"{name}: booleans are needed, not {shown(array.dtype)}")
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
     if array.xp.device != like.xp.device:

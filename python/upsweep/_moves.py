@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import MOVED_SIZES, Array, flag, room_in, take_in, tuple_of, whole, written_to
+from ._arrays import MOVED_SIZES, Array, flag, room_in, shown, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._segments import _give, _result
 
@@ -20,8 +20,11 @@ def _columns(contents: tuple[Any, ...]) -> list[Array]:
     for i, column in enumerate(columns):
         if column.data.ndim != 1:
             raise ValueError(f"content {i}: one dimension is needed, not {column.data.ndim}")
-        if column.xp.itemsize(column.data) not in MOVED_SIZES:
-            raise TypeError(f"content {i}: elements of 1, 2, 4, 8 or 16 bytes are moved, not {column.dtype}")
+        size = column.xp.itemsize(column.data)
+        if size not in MOVED_SIZES:
+            raise TypeError(
+                f"content {i}: elements of 1, 2, 4, 8 or 16 bytes are moved, not {shown(column.dtype)} of {size} bytes"
+            )
         if column.xp.device != columns[0].xp.device:
             raise ValueError(f"content {i}: it must be where the first is, on the same device")
         column.data = column.xp.contiguous(column.data)

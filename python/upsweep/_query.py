@@ -177,8 +177,8 @@ def query(
     **tables
         What names after FROM mean: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
         what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
-        .npy files, which may have * ? [ ] and ** in them for several of the same columns. What can be read but once (readers,
-        DuckDB's relations) is read a chunk at a time. Columns that the query does not name are not looked at.
+        .npy files, a list of them or with * ? [ ] and ** in them for several of the same columns. What can be read but once
+        (readers, DuckDB's relations) is read a chunk at a time. Columns that the query does not name are not looked at.
 
     At most so many threads as `options` says take part.
 
@@ -279,7 +279,9 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
 def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
     if isinstance(source, (str, os.PathLike)):
-        return _files(os.fsdecode(source)), None
+        return _files([source]), None
+    if isinstance(source, (list, tuple)) and source and all(isinstance(each, (str, os.PathLike)) for each in source):
+        return _files(source), None
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
@@ -302,9 +304,9 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if hasattr(source, "__arrow_c_stream__"):
         return _stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
     if hasattr(source, "__arrow_c_array__"):
-        return _stream(_pyarrow(f"{name}: a record batch").record_batch(source), name), None
+        return _stream(_record_batch(source, name), name), None
     raise TypeError(
-        f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns or a path is needed, not a {type(source).__name__}"
+        f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns, a path or a list of paths is needed, not a {type(source).__name__}"
     )
 
 
@@ -320,6 +322,14 @@ def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
 
 def _stream(source: Any, name: str, one_pass: bool = False) -> Any:
     return _module().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
+
+
+def _record_batch(source: Any, name: str) -> Any:
+    pyarrow = _pyarrow(f"{name}: a record batch")
+    try:
+        return pyarrow.record_batch(source)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: its __arrow_c_array__() gives no record batch: {error}") from error
 
 
 def _frame(frame: Any, name: str) -> Any:
@@ -424,13 +434,19 @@ def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, An
     return name, "", dtype, None, None
 
 
-def _files(path: str) -> Any:
-    paths = [path]
-    if not os.path.exists(path) and glob.has_magic(path):
-        paths = sorted(glob.glob(path, recursive=True))
-        if not paths:
-            raise FileNotFoundError(f"{path}: no file is called so")
-    return _files_module().open(paths, _options.current().threads)
+def _files(paths: Sequence[str | os.PathLike[str]]) -> Any:
+    """Files one after the other, of all paths and what they stand for."""
+    found = [file for path in paths for file in _matching(os.fsdecode(path))]
+    return _files_module().open(found, _options.current().threads)
+
+
+def _matching(path: str) -> list[str]:
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [path]
+    files = sorted(glob.glob(path, recursive=True))
+    if not files:
+        raise FileNotFoundError(f"{path}: no file is called so")
+    return files
 
 
 def _files_module() -> Any:

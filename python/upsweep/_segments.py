@@ -472,7 +472,7 @@ def group_by(
     results = [(taken, taken.dtype), (given, wanted)]
     if flag(counts, "counts"):
         results.append((taken, "int64"))
-    places = [None] * len(results) if out is None else tuple_of(out, len(results), "of keys, of values, and of counts asked for")
+    places = [None] * len(results) if out is None else tuple_of(out, len(results), "of keys, of values, and of counts")
     inputs = (taken.data, given.data)
     rows = taken.data.shape[0]
 

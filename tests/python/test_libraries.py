@@ -152,6 +152,39 @@ def test_dlpack():
         upsweep.cumulative_sum(Elsewhere(array))
 
 
+def with_method(name, call):
+    """An object whose class has this method."""
+    return type("Broken", (), {name: call, "__dlpack_device__": lambda self: (1, 0)})()
+
+
+def test_what_libraries_do_wrong_is_theirs_by_name():
+    pytest.importorskip("pyarrow")
+    boom = RuntimeError("boom")
+
+    def fails(self, **arguments):
+        raise boom
+
+    with pytest.raises(TypeError, match=r"x: its __dlpack__\(\) gives no array: boom") as raised:
+        upsweep.cumulative_sum(with_method("__dlpack__", fails))
+    assert raised.value.__cause__ is boom
+    for method in ("__arrow_c_array__", "__arrow_c_device_array__", "__arrow_c_stream__"):
+        for result in (None, (None, None), 7):
+            broken = with_method(method, lambda self, requested_schema=None, result=result: result)
+            with pytest.raises(TypeError, match=rf"x: its {method}\(\) gives no array of Arrow's") as raised:
+                upsweep.cumulative_sum(broken)
+            assert raised.value.__cause__ is not None
+
+
+def test_text_is_called_text():
+    for text, size in ((np.array([b"abc"]), 3), (np.array(["abc"]), 12)):
+        with pytest.raises(TypeError, match=f"16 bytes are moved, not text of {size} bytes"):
+            upsweep.select(np.array([True]), text)
+        with pytest.raises(TypeError, match="indices: .* not text"):
+            upsweep.take(text, np.arange(3))
+        with pytest.raises(TypeError, match="booleans are needed, not text"):
+            upsweep.select(text, np.arange(1))
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
     x = torch.arange(5)
@@ -178,8 +211,10 @@ def test_jax():
 
 def test_awkward_arrays_are_pointed_elsewhere():
     awkward = pytest.importorskip("awkward")
-    with pytest.raises(TypeError, match="upsweep.awkward"):
-        upsweep.cumulative_sum(awkward.Array([[1, 2], [3]]))
+    lists = awkward.Array([[1, 2], [3]])
+    for call in (upsweep.cumulative_sum, upsweep.segmented_reduce, upsweep.segmented_sort):
+        with pytest.raises(TypeError, match="upsweep.awkward"):
+            call(lists)
 
 
 def test_memory_of_other_objects():

@@ -409,6 +409,12 @@ def test_paths_and_globs(folder, table):
     assert upsweep.query("SELECT SUM(whole) FROM t", t=folder / "whole.npy").rows() == [(expected[0][1],)]
     groups = "SELECT text, SUM(d128) AS d FROM t GROUP BY text ORDER BY text"
     assert upsweep.query(groups, t=folder / "part-*.parquet").rows() == upsweep.query(groups, t=table).rows()
+    for paths in ([folder / "part-0.parquet", str(folder / "part-[12].parquet")], tuple(sorted(folder.glob("part-*")))):
+        assert upsweep.query(sql, t=paths).rows() == expected
+    with pytest.raises(TypeError, match="a path or a list of paths is needed, not a list"):
+        upsweep.query(sql, t=[])
+    with pytest.raises(FileNotFoundError):
+        upsweep.query(sql, t=[folder / "part-0.parquet", folder / "none-*.parquet"])
     with pytest.raises(FileNotFoundError):
         upsweep.query(sql, t=folder / "none-*.parquet")
     with pytest.raises(FileNotFoundError) as raised:
@@ -550,6 +556,22 @@ def test_a_stream_that_fails():
     assert upsweep.query("SELECT SUM(x) FROM t", t=Once()).rows() == [(3,)]
     with pytest.raises(ValueError, match="has been read"):
         upsweep.query("SELECT SUM(x) FROM t", t=Once())
+
+
+@pytest.mark.parametrize("result", [None, 7, (1, 2)])
+def test_what_is_no_stream_and_no_batch(result):
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return result
+
+    class Batch:
+        def __arrow_c_array__(self, requested_schema=None):
+            return result
+
+    with pytest.raises(TypeError, match=rf"t: its __arrow_c_stream__\(\) gives no .* but {type(result).__name__}"):
+        upsweep.query("SELECT SUM(x) FROM t", t=Stream())
+    with pytest.raises(TypeError, match=r"t: its __arrow_c_array__\(\) gives no record batch"):
+        upsweep.query("SELECT SUM(x) FROM t", t=Batch())
 
 
 def test_options(table):
