@@ -60,6 +60,36 @@ static void reductions(void) {
   CHECK(sum == (int8_t)200);
 }
 
+static void axes(void) {
+  const upsweep_axis axis = {1, 3, 2};
+  const upsweep_axis negative = {-1, 3, -2};
+  int8_t in[] = {1, 100, 2, 50, 3, 4}; /* three rows of two columns */
+  int64_t out[6] = {0};
+  int64_t sums[2] = {0};
+  const int64_t init = 10;
+  upsweep_place place = UPSWEEP_PLACE_DEFAULT;
+  upsweep_result result;
+  const upsweep_array from = array_of(in, 6, UPSWEEP_INT8);
+  const upsweep_array to = array_of(out, 6, UPSWEEP_INT64);
+  CHECK(upsweep_scan_along(NULL, "add", 0, NULL, axis, from, to, &result) == 0);
+  CHECK(memcmp(out, (const int64_t[]){1, 100, 3, 150, 6, 154}, sizeof out) == 0);
+  CHECK(strcmp(result.code, "ok") == 0 && strcmp(result.rung, "") == 0);
+  CHECK(upsweep_scan_along(NULL, "add", 1, &init, axis, from, to, NULL) == 0);
+  CHECK(memcmp(out, (const int64_t[]){10, 10, 11, 110, 13, 160}, sizeof out) == 0);
+  CHECK(upsweep_reduce_along(NULL, "max", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), &result) == 0);
+  CHECK(sums[0] == 3 && sums[1] == 100);
+  CHECK(upsweep_reduce_along(NULL, "add", NULL, axis, from, array_of(sums, 1, UPSWEEP_INT64), &result) == 1);
+  CHECK(strcmp(result.code, "unequal_lengths") == 0);
+  CHECK(upsweep_reduce_along(NULL, "count", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), NULL) == 2);
+  CHECK(upsweep_scan_along(NULL, "add", 0, NULL, negative, from, to, &result) == 2);
+  place.checked = 1;
+  CHECK(upsweep_scan_along(&place, "add", 0, NULL, axis, from, from, &result) == 1);
+  CHECK(strcmp(result.code, "overflow") == 0 && result.index == 3);
+  place.device = 0;
+  CHECK(upsweep_reduce_along(&place, "add", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), &result) == 2);
+  CHECK(strcmp(result.code, "unsupported") == 0);
+}
+
 static void lists(void) {
   uint32_t starts[] = {4, 0, 9};
   uint32_t stops[] = {6, 0, 8};
@@ -141,6 +171,7 @@ int main(void) {
   scans();
   scans_of_what_is_wrong();
   reductions();
+  axes();
   lists();
   sums();
   ladders();

@@ -601,6 +601,42 @@ static void runs_of_keys(void) {
   CHECK(upsweep_key_offsets(NULL, array_of(keys, 6, (upsweep_type)-1), NULL, &runs, &result) == 2);
 }
 
+static void groups(void) {
+  int32_t keys[] = {7, 2, 7, 5};
+  int8_t values[] = {100, 1, 27, 3};
+  int32_t firsts[4] = {0};
+  int64_t sums[4] = {0};
+  int64_t rows[4] = {0};
+  int64_t count = 0;
+  const upsweep_array of = array_of(keys, 4, UPSWEEP_INT32);
+  const upsweep_array from = array_of(values, 4, UPSWEEP_INT8);
+  const upsweep_array to_keys = array_of(firsts, 4, UPSWEEP_INT32);
+  const upsweep_array to = array_of(sums, 4, UPSWEEP_INT64);
+  const upsweep_array counts = array_of(rows, 3, UPSWEEP_INT64);
+  const upsweep_array too_short = array_of(rows, 2, UPSWEEP_INT64);
+  const upsweep_array small = array_of(sums, 4, UPSWEEP_INT8);
+  const upsweep_array none = array_of(NULL, 4, UPSWEEP_INT64);
+  upsweep_place place = UPSWEEP_PLACE_DEFAULT;
+  upsweep_result result;
+  CHECK(upsweep_group_by(NULL, "add", of, from, to_keys, to, &counts, &count, &result) == 0 && ran(&result));
+  CHECK(count == 3 && memcmp(firsts, (const int32_t[]){7, 2, 5}, 3 * sizeof *firsts) == 0);
+  CHECK(same(sums, 3, (const int64_t[]){127, 1, 3}) && same(rows, 3, (const int64_t[]){2, 1, 1}));
+  CHECK(upsweep_group_by(NULL, "max", of, of, to_keys, array_of(values, 4, UPSWEEP_INT8), NULL, NULL, &result) == 2);
+  CHECK(is(&result, "unsupported", -1));
+  CHECK(upsweep_group_by(NULL, "add", of, from, to_keys, to, &too_short, NULL, &result) == 1);
+  CHECK(is(&result, "unequal_lengths", -1));
+  CHECK(upsweep_group_by(NULL, "add", of, from, to_keys, to, &none, NULL, &result) == 2);
+  CHECK(upsweep_group_by(NULL, "add", of, from, to_keys, to, &of, NULL, &result) == 2);
+  CHECK(upsweep_group_by(NULL, "count", of, from, to_keys, to, NULL, NULL, NULL) == 2);
+  place.checked = 1;
+  place.rung = "cpu.serial";
+  values[2] = 28;
+  CHECK(upsweep_group_by(&place, "add", of, from, to_keys, small, NULL, &count, &result) == 1);
+  CHECK(is(&result, "overflow", 0));
+  CHECK(upsweep_group_by(&place, "max", of, from, to_keys, small, NULL, &count, &result) == 0);
+  CHECK(count == 3 && strcmp(result.rung, "cpu.serial") == 0 && memcmp(sums, (const int8_t[]){100, 1, 3}, 3) == 0);
+}
+
 static void places(void) {
   const upsweep_lists lists = three_lists();
   int64_t sums[3] = {0};
@@ -636,6 +672,7 @@ int main(void) {
   tuples();
   products();
   runs_of_keys();
+  groups();
   places();
   return failures == 0 ? 0 : 1;
 }

@@ -42,7 +42,8 @@ typedef struct upsweep_place {
   void* stream;     /* cudaStream_t; NULL: the default stream */
   int threads;      /* on the CPU; 0: every core */
   int checked;      /* on the CPU, sums of integers: not 0 makes overflow an error, else they wrap around. On a GPU
-                       upsweep_segmented_reduce heeds it, upsweep_segmented_scan refuses it, other calls wrap around */
+                       upsweep_segmented_reduce and upsweep_group_by heed it, upsweep_segmented_scan refuses it, other calls
+                       wrap around */
   const char* rung; /* NULL: the top rung that fits; a rung asked for by name never falls back */
 } upsweep_place;
 
@@ -64,6 +65,23 @@ int upsweep_scan(const upsweep_place* place, const char* op, int exclusive, cons
  * init: the operator's identity. */
 int upsweep_reduce(const upsweep_place* place, const char* op, const void* init, upsweep_array in, upsweep_type type,
                    void* value, upsweep_result* result);
+
+/* An array of outer x length x inner elements, the last axis's side by side: the next two calls go along the axis in the
+ * middle. They run on the host alone: on a GPU unsupported. */
+typedef struct upsweep_axis {
+  int64_t outer;
+  int64_t length;
+  int64_t inner;
+} upsweep_axis;
+
+/* out[o][i][j] = init ⊕ in[o][0][j] ⊕ … ⊕ in[o][i][j], without the last where `exclusive`; op and init as in upsweep_scan.
+ * `out` may be `in`. overflow: the first such output. */
+int upsweep_scan_along(const upsweep_place* place, const char* op, int exclusive, const void* init, upsweep_axis axis,
+                       upsweep_array in, upsweep_array out, upsweep_result* result);
+
+/* out[o][j] = init ⊕ in[o][0][j] ⊕ …: outer x inner elements, not in place. overflow: the first such output. */
+int upsweep_reduce_along(const upsweep_place* place, const char* op, const void* init, upsweep_axis axis,
+                         upsweep_array in, upsweep_array out, upsweep_result* result);
 
 /* offsets[0] = 0, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]). starts, stops: int32, uint32 or int64; offsets:
  * int64, one longer. Waits. */
@@ -229,6 +247,15 @@ int upsweep_cartesian(const upsweep_place* place, const upsweep_lists* inputs, c
  * one key. The offsets are the lists of upsweep_segmented_reduce and upsweep_segmented_scan by key. */
 int upsweep_key_offsets(const upsweep_place* place, upsweep_array keys, const upsweep_array* offsets, int64_t* runs,
                         upsweep_result* result);
+
+/* The values of equal keys, wherever these stand, folded by an `op` of upsweep_scan: out_keys[g] becomes the key of group g,
+ * out[g] the fold of its values, counts[g] (int64; `counts` may be NULL) how many rows it has, and *groups how many groups
+ * there are, in the order of their first rows. Keys are integers; out_keys is of their type, `out` of the values' type, or of
+ * sums of integers the 64 bits of their sign. As much room as there are keys is always enough; unequal_lengths: there is too
+ * little for the groups. overflow: the first group whose sum does not fit. */
+int upsweep_group_by(const upsweep_place* place, const char* op, upsweep_array keys, upsweep_array values,
+                     upsweep_array out_keys, upsweep_array out, const upsweep_array* counts, int64_t* groups,
+                     upsweep_result* result);
 
 /* --------------------------------------------------------------------------------------------------- the library, devices */
 

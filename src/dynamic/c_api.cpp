@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "dynamic/c_call.hpp"
@@ -22,6 +23,21 @@ const RungInfo* rung_at(int problem, int rung) {
   const std::vector<RungInfo>& rungs = problems()[static_cast<std::size_t>(problem)].rungs;
   return rung >= 0 && rung < std::ssize(rungs) ? &rungs[static_cast<std::size_t>(rung)] : nullptr;
 }
+
+/// run(policy), of a call that the host alone has, and that has no ladder.
+template <class Run>
+std::string_view on_host(const upsweep_place* place, const Run& run) {
+  return at(place, [&](const auto& policy) {
+    if constexpr (std::is_same_v<decltype(policy), const Policy&>) {
+      run(policy);
+    } else {
+      throw Error(Code::unsupported, "along an axis: on the host alone; on a GPU make it the last one, and use lists");
+    }
+    return "";
+  });
+}
+
+dynamic::Axis axis_of_c(const upsweep_axis& axis) { return {axis.outer, axis.length, axis.inner}; }
 
 }  // namespace
 }  // namespace upsweep::c
@@ -53,6 +69,26 @@ int upsweep_reduce(const upsweep_place* place, const char* op, const void* init,
     if (place != nullptr && place->checked != 0 && carry.wraps() != 0) detail::throw_sum_overflow(out);
     (carry.any() ? carry : dynamic::Carry::identity(with, out)).value(value);
     return rung;
+  });
+}
+
+int upsweep_scan_along(const upsweep_place* place, const char* op, int exclusive, const void* init, upsweep_axis axis,
+                       upsweep_array in, upsweep_array out, upsweep_result* result) {
+  return guarded(result, [&] {
+    const dynamic::ScanOptions options{.op = operator_of_c(op), .exclusive = exclusive != 0};
+    return on_host(place, [&](const Policy& policy) {
+      dynamic::scan_along(policy, options, axis_of_c(axis), input(in), output(out), init);
+    });
+  });
+}
+
+int upsweep_reduce_along(const upsweep_place* place, const char* op, const void* init, upsweep_axis axis,
+                         upsweep_array in, upsweep_array out, upsweep_result* result) {
+  return guarded(result, [&] {
+    const Operator with = operator_of_c(op);
+    return on_host(place, [&](const Policy& policy) {
+      dynamic::reduce_along(policy, with, axis_of_c(axis), input(in), output(out), init);
+    });
   });
 }
 

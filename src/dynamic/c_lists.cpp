@@ -433,3 +433,19 @@ int upsweep_key_offsets(const upsweep_place* place, upsweep_array keys, const up
     });
   });
 }
+
+int upsweep_group_by(const upsweep_place* place, const char* op, upsweep_array keys, upsweep_array values,
+                     upsweep_array out_keys, upsweep_array out, const upsweep_array* counts, int64_t* groups,
+                     upsweep_result* result) {
+  return guarded(result, [&] {
+    const Operator with = operator_of_c(op);
+    dynamic::Array counted;
+    if (counts != nullptr) counted = {positions_in(*counts, "counts"), counts->length, Type::int64};
+    return at(place, [&](const auto& policy) {
+      const Grouped made = dynamic::group_by(with_check(place, policy), with, input(keys), input(values),
+                                             output(out_keys), output(out), counted);
+      give(groups, made.groups);
+      return made.rung;
+    });
+  });
+}
