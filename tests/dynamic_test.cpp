@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -668,6 +669,37 @@ TEST(Dynamic, StagedScansInPlaceAndHandsOn) {
 TEST(Dynamic, StagedNeedsAGpu) {
   if (!gpu::devices().empty()) GTEST_SKIP() << "there is one";
   EXPECT_EQ(code_of([] { dynamic::Staged staged; }), gpu::is_built() ? Code::no_device : Code::not_built);
+}
+
+TEST(Dynamic, CallsEndWhereTheyAreNotToGoOn) {
+  constexpr std::int64_t kRows = 100'000;
+  const std::vector<std::int64_t> x(3 * kRows, 1);
+  std::vector<std::int64_t> out(3 * kRows);
+  const dynamic::ConstArray from{x.data(), 3 * kRows, Type::int64};
+  const dynamic::Array to{out.data(), 3 * kRows, Type::int64};
+  const dynamic::Axis axis{1, kRows, 3};
+  for (const int most : {0, 1, 3}) {
+    std::atomic<int> asked{0};
+    const detail::GoOn go_on = [&] { return asked.fetch_add(1) < most; };
+    const auto code_of_call = [&](const auto& call) {
+      asked = 0;
+      return code_of(call);
+    };
+    EXPECT_EQ(code_of_call([&] { dynamic::scan_along(par, {}, axis, from, to, nullptr, go_on); }), Code::interrupted);
+    EXPECT_EQ(code_of_call([&] {
+                dynamic::reduce_along(par, Operator::add, axis, from, {out.data(), 3, Type::int64}, nullptr, go_on);
+              }),
+              Code::interrupted);
+    for (const char* const rung : {"", "cpu.serial", "cpu.partitioned"}) {
+      EXPECT_EQ(code_of_call([&] {
+                  std::vector<std::int64_t> keys(3 * kRows);
+                  (void)dynamic::group_by(par.with_rung(rung), Operator::add, from, from,
+                                          {keys.data(), 3 * kRows, Type::int64}, to, {}, go_on);
+                }),
+                Code::interrupted)
+          << rung;
+    }
+  }
 }
 
 }  // namespace

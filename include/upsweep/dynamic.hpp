@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "upsweep/detail/by_key_call.hpp"
+#include "upsweep/detail/go_on.hpp"
 #include "upsweep/detail/group_call.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -96,11 +97,12 @@ struct Axis {
 /// out[o][i][j] = init ⊕ in[o][0][j] ⊕ … ⊕ in[o][i][j], without the last where exclusive. init is an element of out's type, null
 /// what the operator begins with; out may be in. Columns of up to 4,096 elements are folded in order, floats in longer ones in
 /// blocks of so many. There is no ladder. Throws what scan() throws; the index of overflow is that of the first such output.
+/// Here and below go_on is asked now and then, in any of the threads: false ends the call as interrupted.
 void scan_along(const Policy& policy, const ScanOptions& options, const Axis& axis, ConstArray in, Array out,
-                const void* init = nullptr);
+                const void* init = nullptr, const detail::GoOn& go_on = {});
 /// out[o][j] = init ⊕ in[o][0][j] ⊕ …; out does not overlap in.
 void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArray in, Array out,
-                  const void* init = nullptr);
+                  const void* init = nullptr, const detail::GoOn& go_on = {});
 
 /// offsets[0] = carry.total, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]); starts and stops are int32, uint32 or
 /// int64, both the same, and offsets are one longer.
@@ -158,9 +160,10 @@ std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& optio
                              Array out, const void* init = nullptr);
 
 /// out_keys[g], out[g] = the key of group g, the fold of its values, and counts[g] how many rows it has where there is room for some;
-/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group.hpp.
+/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group.hpp. go_on is asked by
+/// cpu.serial and by what the API runs.
 Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
-                 Array counts = {});
+                 Array counts = {}, const detail::GoOn& go_on = {});
 Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
                  Array counts = {});
 

@@ -2,6 +2,9 @@
 // bindings/bindings.hpp: the parts of the module upsweep._core, each of which defines its functions, and what all modules need.
 #pragma once
 
+#include <chrono>
+#include <thread>
+
 #include <nanobind/nanobind.h>
 
 #include "upsweep/error.hpp"
@@ -16,6 +19,21 @@ void raise(const Error& error);
 /// Throws Error interrupted where a signal's handler has raised something, which then stands. Called without the
 /// interpreter's lock, by the thread that Python has called from.
 void look_at_signals();
+
+/// Looks at signals now and then, in the thread that has made it, which Python has called.
+class SignalWatch {
+ public:
+  /// False where a signal's handler has raised something, which then stands.
+  bool goes_on();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // To take the interpreter's lock from another thread may take milliseconds.
+  static constexpr std::chrono::milliseconds kPause{50};
+
+  std::thread::id caller_ = std::this_thread::get_id();
+  Clock::time_point next_ = Clock::now() + kPause;
+};
 
 // Of upsweep._core.
 void define_scans(nanobind::module_& module);

@@ -74,4 +74,13 @@ void look_at_signals() {
   if (PyErr_CheckSignals() != 0) throw Error(Code::interrupted, "interrupted");
 }
 
+bool SignalWatch::goes_on() {
+  if (std::this_thread::get_id() != caller_) return true;
+  const auto now = Clock::now();
+  if (now < next_) return true;
+  next_ = now + kPause;
+  const nb::gil_scoped_acquire locked;
+  return PyErr_CheckSignals() == 0;
+}
+
 }  // namespace upsweep::python

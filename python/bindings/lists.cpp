@@ -135,6 +135,54 @@ std::string_view segmented_sort(const Place& place, bool positions, nb::handle l
 
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
 
+/// Keys between two looks at signals: a tenth of a second or less where runs are short.
+constexpr std::int64_t kPieceOfKeys = std::int64_t{1} << 22;
+/// Keys among which a piece may end. Where none of them begins a run, runs are long, and soon done.
+constexpr std::int64_t kEndsAmong = std::int64_t{1} << 16;
+
+/// The first key from `first` on at which one of some keys begins a run, or the end of those.
+std::int64_t run_from(const dynamic::ConstArray& keys, std::int64_t first, std::int64_t end) {
+  return visit_type(keys.type, [&]<class T>(std::type_identity<T>) {
+    const T* const each = static_cast<const T*>(keys.data);
+    const auto is_same = [](T a, T b) { return a == b || (a != a && b != b); };  // NaN too
+    while (first < end && is_same(each[first - 1], each[first])) ++first;
+    return first;
+  });
+}
+
+/// Where a piece that begins at that key ends: where a run does, so that pieces have whole runs.
+std::int64_t end_of_piece(const dynamic::ConstArray& keys, std::int64_t begin) {
+  for (std::int64_t at = begin + kPieceOfKeys; at < keys.length; at += kPieceOfKeys) {
+    const std::int64_t last = std::min(at + kEndsAmong, keys.length);
+    const std::int64_t end = run_from(keys, at, last);
+    if (end < last) return end;
+  }
+  return keys.length;
+}
+
+/// run(policy, first, count) of consecutive pieces of keys on the host, with a look at signals between them; else of all at once.
+/// What is wrong in a piece is reported by a run of all, which knows its number.
+template <class Policy, class Run>
+void in_pieces(const Policy& policy, const dynamic::ConstArray& keys, const Run& run) {
+  if (!std::is_same_v<Policy, upsweep::Policy>) return run(policy, 0, keys.length);
+  std::int64_t first = 0;
+  do {
+    const std::int64_t end = end_of_piece(keys, first);
+    if (first > 0) look_at_signals();
+    try {
+      run(policy, first, end - first);
+    } catch (const Error& error) {
+      if (error.index() == kNoIndex || first == 0) throw;
+      return run(policy, 0, keys.length);
+    }
+    first = end;
+  } while (first < keys.length);
+}
+
+dynamic::ConstArray piece_of(const dynamic::ConstArray& array, std::int64_t first, std::int64_t count) {
+  return {static_cast<const std::byte*>(array.data) + first * size_of(array.type), count, array.type};
+}
+
 /// Returns how many runs there are.
 std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle keys, nb::handle values,
                            nb::handle initial, nb::handle out_keys, nb::handle out) {
@@ -144,20 +192,35 @@ std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle k
   const dynamic::Array to = output(out, "out");
   const Operator named = operator_named(op);
   const void* const init = initial_of(initial, to.type);
-  return place.run(of.length, [&](const auto& policy) {
-    return dynamic::reduce_by_key(policy, named, of, from, to_keys, to, init).runs;
+  detail::require_equal_lengths(of.length, from.length);
+  return place.run(of.length, [&](const auto& host_or_gpu) {
+    std::int64_t runs = 0;
+    in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+      if (first == 0) runs = 0;
+      runs += dynamic::reduce_by_key(policy, named, piece_of(of, first, count), piece_of(from, first, count),
+                                     results_from(to_keys, runs, to_keys.length - runs),
+                                     results_from(to, runs, to.length - runs), init)
+                  .runs;
+    });
+    return runs;
   });
 }
 
-std::string_view scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::handle keys,
-                             nb::handle values, nb::handle initial, nb::handle out) {
+void scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::handle keys, nb::handle values,
+                 nb::handle initial, nb::handle out) {
   const dynamic::ConstArray of = input(keys, "keys");
   const dynamic::ConstArray from = input(values, "values");
   const dynamic::Array to = output(out, "out");
   const dynamic::ScanOptions options{operator_named(op), exclusive};
   const void* const init = initial_of(initial, to.type);
-  return place.run(of.length,
-                   [&](const auto& policy) { return dynamic::scan_by_key(policy, options, of, from, to, init); });
+  detail::require_equal_lengths(of.length, from.length);
+  detail::require_equal_lengths(of.length, to.length);
+  place.run(of.length, [&](const auto& host_or_gpu) {
+    in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+      dynamic::scan_by_key(policy, options, piece_of(of, first, count), piece_of(from, first, count),
+                           results_from(to, first, count), init);
+    });
+  });
 }
 
 // ----------------------------------------------------------------------------------------------------------------- groups
@@ -171,8 +234,14 @@ std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, 
   const dynamic::Array to = output(out, "out");
   const dynamic::Array to_counts = counts.is_none() ? dynamic::Array{} : output(counts, "counts");
   const Operator named = operator_named(op);
+  SignalWatch watch;
+  const detail::GoOn go_on = [&] { return watch.goes_on(); };
   return place.run(of.length, [&](const auto& policy) {
-    return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts).groups;
+    if constexpr (std::is_same_v<decltype(policy), const Policy&>) {
+      return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts, go_on).groups;
+    } else {
+      return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts).groups;
+    }
   });
 }
 

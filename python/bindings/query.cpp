@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/query.cpp: the module upsweep._queries: SQL over tables in the memory of other libraries, and its answers.
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -64,30 +62,13 @@ std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows
   return table_of_arrays(columns, rows);
 }
 
-/// Looks at signals now and then, in the thread that has called.
-class SignalWatch {
- public:
-  void operator()() {
-    const auto now = Clock::now();
-    if (std::this_thread::get_id() != caller_ || now < next_) return;
-    next_ = now + kPause;
-    look_at_signals();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  // To take the interpreter's lock from another thread may take milliseconds.
-  static constexpr std::chrono::milliseconds kPause{50};
-
-  std::thread::id caller_ = std::this_thread::get_id();
-  Clock::time_point next_ = Clock::now() + kPause;
-};
-
 std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
                             std::string spill_folder) {
   const QueryMemory memory{.bytes = memory_bytes, .spill_folder = std::move(spill_folder)};
   SignalWatch watch;
-  const QueryProgress progress = [&](std::int64_t /*rows*/) { watch(); };
+  const QueryProgress progress = [&](std::int64_t /*rows*/) {
+    if (!watch.goes_on()) throw Error(Code::interrupted, "interrupted");
+  };
   return place.run(std::numeric_limits<std::int64_t>::max(), [&](const auto& policy) {
     return std::make_shared<Answer>(query.run(policy, table, progress, memory));
   });

@@ -109,8 +109,9 @@ void scan_along(const Place& place, std::string_view op, Truth exclusive, nb::ha
   const auto [outer, length, inner] = shape;
   const dynamic::ScanOptions options{operator_named(op), exclusive};
   const void* const init = initial_of(initial, to.type);
+  SignalWatch watch;
   run_on_host(place, from.length, to.type, [&](const Policy& policy) {
-    dynamic::scan_along(policy, options, {outer, length, inner}, from, to, init);
+    dynamic::scan_along(policy, options, {outer, length, inner}, from, to, init, [&] { return watch.goes_on(); });
   });
 }
 
@@ -121,8 +122,9 @@ void reduce_along(const Place& place, std::string_view op, nb::handle initial,
   const auto [outer, length, inner] = shape;
   const Operator named = operator_named(op);
   const void* const init = initial_of(initial, to.type);
+  SignalWatch watch;
   run_on_host(place, from.length, to.type, [&](const Policy& policy) {
-    dynamic::reduce_along(policy, named, {outer, length, inner}, from, to, init);
+    dynamic::reduce_along(policy, named, {outer, length, inner}, from, to, init, [&] { return watch.goes_on(); });
   });
 }
 

@@ -407,8 +407,9 @@ def scan_by_key(
 
 def _values_for(values: Array, op: str, dtype: str) -> Any:
     """The values, converted where groups are not folded from their type to that one, but it holds all of them."""
-    is_sum = op == "add" and dtype in ("int64", "uint64") and dtype[0] == values.dtype[0]
-    if dtype == values.dtype or is_sum or not np.can_cast(values.dtype, dtype):
+    own = values.dtype
+    is_sum = op == "add" and dtype in ("int64", "uint64") and dtype[0] == own[0]
+    if dtype == own or is_sum or not np.can_cast(own, dtype):
         return values.data
     return values.xp.astype(values.data, dtype)
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/apart.hpp"
+#include "core/interruption.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/list_kernels.hpp"
@@ -71,13 +72,14 @@ bool always_fits(const AlongCall& call) {
 
 /// The first output of these columns that does not fit, or kNoIndex.
 template <class In, class Out>
-std::int64_t first_overflow(const AlongCall& call, const Columns& columns) {
+std::int64_t first_overflow(const AlongCall& call, const Columns& columns, Interruption& interruption) {
   const auto fits = [](Int128 sum) {
     return sum >= std::numeric_limits<Out>::min() && sum <= std::numeric_limits<Out>::max();
   };
   const auto [outer, length, inner] = call.axis;
   std::vector<Int128> sums(static_cast<std::size_t>(columns.count), *static_cast<const Out*>(call.init));
   for (std::int64_t row = 0; row < length; ++row) {
+    if (row % kRowBlock == 0 && !interruption.goes_on()) return kNoIndex;
     const std::int64_t at = (columns.outer * length + row) * inner + columns.first;
     for (std::int64_t j = 0; j < columns.count; ++j) {
       Int128& sum = sums[static_cast<std::size_t>(j)];
@@ -92,10 +94,12 @@ std::int64_t first_overflow(const AlongCall& call, const Columns& columns) {
   return kNoIndex;
 }
 
-std::int64_t first_overflow(const AlongCall& call, const Columns& columns) {
+std::int64_t first_overflow(const AlongCall& call, const Columns& columns, Interruption& interruption) {
   return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
     return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
-      if constexpr (std::is_integral_v<Out> && std::is_integral_v<In>) return first_overflow<In, Out>(call, columns);
+      if constexpr (std::is_integral_v<Out> && std::is_integral_v<In>) {
+        return first_overflow<In, Out>(call, columns, interruption);
+      }
       return kNoIndex;
     });
   });
@@ -104,8 +108,9 @@ std::int64_t first_overflow(const AlongCall& call, const Columns& columns) {
 /// What a thread does to columns.
 class Worker {
  public:
-  Worker(const AlongCall& call, const Policy& policy, std::int64_t most_columns)
+  Worker(const AlongCall& call, const Policy& policy, std::int64_t most_columns, Interruption& interruption)
       : call_(call),
+        interruption_(interruption),
         computed_(cpu::computed_in(call.out_type)),
         fold_(cpu::list_kernels(Isa::best).rows[cpu::at(computed_)][cpu::at(call.op)]),
         is_checked_(cpu::is_checked(call, policy) && !always_fits(call)),
@@ -116,15 +121,19 @@ class Worker {
     cpu::convert_one(call.out_type, computed_, call.init, init_.bytes.data());
   }
 
-  /// Returns the first output that does not fit, or kNoIndex.
+  /// Returns the first output that does not fit, or kNoIndex; that too once the call is to stop.
   std::int64_t run(const Columns& columns) {
     magnitudes_ = 0;
     // In place, elements are gone once there are outputs.
     const bool checks_before = is_checked_ && call_.in == call_.out;
-    if (checks_before && first_overflow(call_, columns) != kNoIndex) return first_overflow(call_, columns);
+    if (checks_before) {
+      const std::int64_t bad = first_overflow(call_, columns, interruption_);
+      if (bad != kNoIndex) return bad;
+    }
     fill(total(), init_, columns.count);
     const bool in_blocks = is_float(computed_) && call_.axis.length > kRowBlock;
     for (std::int64_t row = 0; row < call_.axis.length; row += kRowBlock) {
+      if (!interruption_.goes_on()) return kNoIndex;
       const std::int64_t end = std::min(call_.axis.length, row + kRowBlock);
       if (in_blocks) {
         fold_block(columns, row, end);
@@ -137,7 +146,7 @@ class Worker {
               columns.count);
     }
     const bool surely_fits = !is_checked_ || checks_before || magnitudes_ <= room_;
-    return surely_fits ? kNoIndex : first_overflow(call_, columns);
+    return surely_fits ? kNoIndex : first_overflow(call_, columns, interruption_);
   }
 
  private:
@@ -216,6 +225,7 @@ class Worker {
   }
 
   const AlongCall& call_;
+  Interruption& interruption_;
   Type computed_;
   cpu::FoldRows fold_;
   bool is_checked_;
@@ -233,23 +243,27 @@ std::int64_t columns_at_once(const Axis& axis, int workers) {
   return std::min(axis.inner, std::clamp(share * kFewestColumns, kFewestColumns, kMostColumns));
 }
 
-/// Throws overflow.
-void run(const Policy& policy, const AlongCall& call) {
+/// Throws overflow, interrupted.
+void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on) {
   require_no_rung(policy.rung);
   const Axis& axis = call.axis;
   if (axis.outer * axis.inner == 0) return;
-  const int workers = cpu::list_workers(0, call.n * call.in_size, policy.threads);
-  const std::int64_t each = columns_at_once(axis, workers);
+  const int threads = cpu::list_workers(0, call.n * call.in_size, policy.threads);
+  const std::int64_t each = columns_at_once(axis, threads);
   const std::int64_t parts = cpu::parts(axis.inner, each);
+  // With nothing left to do for it, the caller's thread would ask nobody whether to go on.
+  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, axis.outer * parts));
+  Interruption interruption(&go_on);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> next{0};
   cpu::run_allocating_workers(workers, [&](int) {
-    Worker worker(call, policy, each);
+    Worker worker(call, policy, each, interruption);
     for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < axis.outer * parts;) {
       const std::int64_t first = i % parts * each;
       first_bad.add(worker.run({i / parts, first, std::min(each, axis.inner - first)}));
     }
   });
+  if (interruption.is_stopped()) throw Error(Code::interrupted, "interrupted");
   const std::int64_t bad = first_bad.get();
   if (bad == kNoIndex) return;
   throw Error(Code::overflow, "output " + std::to_string(bad) + " does not fit " + std::string(name(call.out_type)),
@@ -273,7 +287,7 @@ AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, co
 }  // namespace
 
 void scan_along(const Policy& policy, const ScanOptions& options, const Axis& axis, ConstArray in, Array out,
-                const void* init) {
+                const void* init, const detail::GoOn& go_on) {
   const Element first = first_element(options.op, out.type, init);
   AlongCall call = along_call(options.op, axis, in, out, first);
   detail::require_equal_lengths(in.length, out.length);
@@ -281,10 +295,11 @@ void scan_along(const Policy& policy, const ScanOptions& options, const Axis& ax
     throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
   }
   call.exclusive = options.exclusive;
-  run(policy, call);
+  run(policy, call, go_on);
 }
 
-void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArray in, Array out, const void* init) {
+void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArray in, Array out, const void* init,
+                  const detail::GoOn& go_on) {
   const Element first = first_element(op, out.type, init);
   AlongCall call = along_call(op, axis, in, out, first);
   detail::require_equal_lengths(out.length, axis.outer * axis.inner);
@@ -293,7 +308,7 @@ void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArra
   arrays.write(out.data, out.length, call.out_size);
   arrays.require_apart();
   call.reduces = true;
-  run(policy, call);
+  run(policy, call, go_on);
 }
 
 }  // namespace upsweep::dynamic

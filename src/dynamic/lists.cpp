@@ -125,7 +125,7 @@ std::string_view run_scan_by_key(const AnyPolicy& policy, const ScanOptions& opt
 
 template <class AnyPolicy>
 Grouped run_group_by(const AnyPolicy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
-                     Array out, Array counts) {
+                     Array out, Array counts, const detail::GoOn* go_on) {
   require_element(keys.type, "keys");
   require_element(values.type, "values");
   require_element(out.type, "output");
@@ -144,7 +144,8 @@ Grouped run_group_by(const AnyPolicy& policy, Operator op, ConstArray keys, Cons
                                     .out_counts = static_cast<std::int64_t*>(counts.data),
                                     .keys_room = out_keys.length,
                                     .room = out.length,
-                                    .counts_room = counts.data != nullptr ? counts.length : 0});
+                                    .counts_room = counts.data != nullptr ? counts.length : 0,
+                                    .go_on = go_on});
 }
 
 }  // namespace
@@ -238,13 +239,13 @@ std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& optio
 }
 
 Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
-                 Array counts) {
-  return run_group_by(policy, op, keys, values, out_keys, out, counts);
+                 Array counts, const detail::GoOn& go_on) {
+  return run_group_by(policy, op, keys, values, out_keys, out, counts, &go_on);
 }
 
 Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
                  Array counts) {
-  return run_group_by(policy, op, keys, values, out_keys, out, counts);
+  return run_group_by(policy, op, keys, values, out_keys, out, counts, nullptr);
 }
 
 ContentColumn content_column(ConstArray content, Array out) {

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "core/interruption.hpp"
 #include "group/answer.hpp"
 #include "group/folds.hpp"
 #include "group/rung.hpp"
@@ -34,9 +35,11 @@ Status run_keys(Call& call) {
   const Folds folds = folds_of(call);
   Groups<Key> groups(folds, call.out_counts != nullptr);
   std::uint32_t numbers[kBlock];
+  Interruption interruption(call.go_on);
   // [guide: map]
   std::unordered_map<Key, std::uint32_t, HashOfKey> map;
   for (std::int64_t first = 0; first < call.n; first += kBlock) {
+    if (!interruption.goes_on()) return kInterrupted;
     const std::int64_t count = std::min(kBlock, call.n - first);
     groups.table.reserve_keys(count);
     for (std::int64_t i = 0; i < count; ++i) {

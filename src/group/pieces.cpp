@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/interruption.hpp"
 #include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
@@ -79,6 +80,7 @@ class Pieces {
  public:
   Pieces(Call& call, const Policy& policy, Adapts adapts)
       : call_(call),
+        interruption_(call.go_on),
         folds_(folds_of(call)),
         adapts_(adapts == Adapts::yes),
         threads_(policy.threads),
@@ -98,6 +100,7 @@ class Pieces {
   Status run() {
     if (adapts_ && pieces_ <= 1) return run_small();
     each(pieces_, [&](std::int64_t i, auto& scratch) { fold_piece(i, scratch); });
+    if (interruption_.is_stopped()) return kInterrupted;
     std::int64_t entries = 0;
     bool in_partitions = false;
     for (const auto& piece : entries_) {
@@ -113,6 +116,7 @@ class Pieces {
       entry(i).groups.resize(static_cast<std::size_t>(partitions_));
     });
     each(partitions_, [&](std::int64_t p, auto& scratch) { merge_partition(p, scratch.groups); });
+    if (interruption_.is_stopped()) return kInterrupted;
     return write();
   }
 
@@ -130,7 +134,7 @@ class Pieces {
     return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
   }
 
-  /// work(i, scratch) of each, in any order on any thread.
+  /// work(i, scratch) of each, in any order on any thread, as long as the call is to go on.
   template <class Work>
   void each(std::int64_t count, Work work) {
     std::atomic<std::int64_t> ticket{0};
@@ -138,7 +142,9 @@ class Pieces {
       std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
       if (mine >= count) return;
       const auto scratch = std::make_unique<Scratch<Key>>(folds_, is_counted());
-      for (; mine < count; mine = ticket.fetch_add(1, std::memory_order_relaxed)) work(mine, *scratch);
+      for (; mine < count && interruption_.goes_on(); mine = ticket.fetch_add(1, std::memory_order_relaxed)) {
+        work(mine, *scratch);
+      }
     });
   }
 
@@ -414,7 +420,7 @@ class Pieces {
     each(pieces_, [&](std::int64_t i, auto& scratch) {
       bad[static_cast<std::size_t>(i)] = write_piece(i, befores[static_cast<std::size_t>(i)], scratch);
     });
-    return outcome(call_, bad.data(), pieces_);
+    return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), pieces_);
   }
 
   /// The groups that were first seen in piece i, `before` of which come first.
@@ -455,6 +461,7 @@ class Pieces {
   }
 
   Call& call_;
+  Interruption interruption_;
   Folds folds_;
   bool adapts_;
   int threads_;

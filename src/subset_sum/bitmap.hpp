@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/interruption.hpp"
 #include "cpu/pages.hpp"
 #include "subset_sum/nearest.hpp"
 #include "subset_sum/rung.hpp"
@@ -82,6 +83,5 @@ inline bool go_on(const detail::SubsetSumCall& call, double done) {
 inline bool go_on(const detail::SubsetSumCall& call, std::int64_t done, std::int64_t all) {
   return go_on(call, static_cast<double>(done) / static_cast<double>(all));
 }
-inline constexpr Status kInterrupted{.code = Code::interrupted, .reason = "interrupted"};
 
 }  // namespace upsweep::subset_sum

@@ -117,6 +117,46 @@ def test_a_signal_ends_a_scan(alarm):
     assert out[0] == 1 and out[-1] == 7  # begun, and not ended
 
 
+@pytest.mark.parametrize("axis, shape", [(0, (1 << 24, 2)), (1, (4, 1 << 22, 2))])
+def test_a_signal_ends_a_scan_along_an_axis(alarm, axis, shape):
+    x = np.ones(shape)
+    out = np.full(shape, 7.0)
+    stop_once_begun(alarm, out.reshape(-1), lambda: upsweep.cumulative_sum(x, axis=axis, out=out))
+    assert out.flat[0] == 1 and out.flat[-1] == 7  # begun, and not ended
+
+
+def test_a_signal_ends_what_is_done_to_runs(alarm):
+    keys = np.arange(1 << 25, dtype=np.int32)
+    out = np.full(1 << 25, 7, np.int32), np.full(1 << 25, 7, np.int32)
+    stop_once_begun(alarm, out[1], lambda: upsweep.reduce_by_key(keys, keys, dtype="int32", out=out))
+    assert out[1][0] == 0 and out[1][-1] == 7  # begun, and not ended
+    out[1][0] = 7
+    stop_once_begun(alarm, out[1], lambda: upsweep.scan_by_key(keys, keys, dtype="int32", out=out[1]))
+    assert out[1][0] == 0 and out[1][-1] == 7
+
+
+@pytest.mark.parametrize("rung", ["", "cpu.serial"])
+def test_a_signal_ends_what_is_done_to_groups(alarm, rung):
+    keys = np.random.default_rng(1).integers(0, 1 << 40, 1 << 23)
+    alarm(0.1)
+    with upsweep.options(rung=rung, threads=1), pytest.raises(Stopped):
+        upsweep.group_by(keys, keys)
+
+
+@pytest.mark.parametrize("run", [1, 3, 5_000_000, 30_000_000])
+def test_runs_in_pieces_are_all_runs(run):
+    keys = np.arange(10_000_000, dtype=np.uint32) // run
+    values = np.ones(len(keys), np.int8)
+    firsts, counts = upsweep.reduce_by_key(keys, values)
+    assert np.array_equal(firsts, np.arange(firsts[-1] + 1)) and np.array_equal(counts, np.bincount(keys))
+    assert np.array_equal(upsweep.scan_by_key(keys, values, exclusive=True), np.arange(len(keys)) % run)
+    values[-1] = 127
+    if 1 < run < 10:
+        with pytest.raises(OverflowError) as caught:
+            upsweep.reduce_by_key(keys, np.roll(values, -1), dtype="int8")
+        assert caught.value.index == (len(keys) - 2) // run
+
+
 MANY = np.arange(0, (1 << 27) + 1, 64)  # the offsets of two million lists
 
 

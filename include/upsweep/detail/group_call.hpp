@@ -6,6 +6,7 @@
 #include <exception>
 #include <string_view>
 
+#include "upsweep/detail/go_on.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
@@ -41,7 +42,8 @@ struct GroupCall {
 
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   const gpu::Policy* device_policy = nullptr;
-  bool checked = false;  ///< a sum of integers that does not fit is an error
+  bool checked = false;         ///< a sum of integers that does not fit is an error
+  const GoOn* go_on = nullptr;  ///< null: nobody ends the call
 
   // What a rung leaves.
   std::int64_t groups = 0;          ///< how many there are
