@@ -180,10 +180,9 @@ bool is_complete(const Json& results) {
              return sample.is_number() && sample.get<double>() > 0;
            });
   };
-  return std::ranges::all_of(results["rows"],
-                             [&](const Json& row) {
-                               return has(row, {"problem", "rung", "device", "status"}, "samples_s");
-                             }) &&
+  return std::ranges::all_of(
+             results["rows"],
+             [&](const Json& row) { return has(row, {"problem", "rung", "device", "status"}, "samples_s"); }) &&
          std::ranges::all_of(results["groups"], [&](const Json& group) {
            return has(group, {"problem", "device"}, "copy_samples_s") && has(group, {}, "read_samples_s");
          });

@@ -306,7 +306,7 @@ bool peek_pipe(int fd, char& next) {
 // Whether what can only be read once begins as .npy does. Of what gives no byte away without losing it, such as a
 // terminal, it does not.
 bool begins_as_npy(int fd) {
-  struct stat status {};
+  struct stat status{};
   char next = 0;
   if (::fstat(fd, &status) != 0) return false;
   if (S_ISREG(status.st_mode)) {

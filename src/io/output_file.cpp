@@ -119,7 +119,7 @@ class TemporaryFile {
   // Gives what stands under `target` a second name. Where the file system has none (FAT, some that are mounted from elsewhere),
   // it is moved to another name, and nothing stands under `target` until the new file does.
   void keep(const std::string& target, std::string_view name) {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(target.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) return;  // a folder is not replaced
     replaced_ = find_name([&](const char* path) { return ::link(target.c_str(), path) == 0; });
     if (!replaced_.empty()) return;
@@ -163,7 +163,7 @@ class TemporaryFile {
 // `temporary`.
 struct OutputFile::State {
   State(const std::string& path, bool front_comes_last) : name(path == "-" ? "standard output" : path) {
-    struct stat status {};
+    struct stat status{};
     const bool exists = path != "-" && ::stat(path.c_str(), &status) == 0;
     if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
       open_direct(path, front_comes_last);

@@ -83,13 +83,13 @@ void AlignedBuffer::reserve(std::int64_t n, std::int64_t size, std::string_view 
 }
 
 FileState file_state(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
   return state_of(status);
 }
 
 FileState file_state(const Descriptor& file, std::string_view name) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
   return state_of(status);
 }
@@ -105,9 +105,9 @@ void throw_changed(std::string_view name) {
 std::string reason(int error) { return std::generic_category().message(error); }
 
 bool is_standard_output(const std::string& path) {
-  struct stat named {};
-  struct stat standard {};
-  struct stat null {};
+  struct stat named{};
+  struct stat standard{};
+  struct stat null{};
   if (::stat(path.c_str(), &named) != 0 || ::fstat(STDOUT_FILENO, &standard) != 0) return false;
   const auto same = [](const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;

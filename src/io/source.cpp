@@ -16,13 +16,13 @@ namespace {
 
 // 0, or the errno of the attempt to find it.
 int look_for(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
 }
 
 // Of what is open, which is no folder.
 struct stat status_of(const Descriptor& file, std::string_view name) {
-  struct stat status {};
+  struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
   if (S_ISDIR(status.st_mode)) throw_read_error(name, EISDIR);
   return status;
@@ -68,7 +68,7 @@ Opened open_file(const std::string& path) {
 }
 
 bool is_regular(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 

@@ -24,8 +24,10 @@ constexpr std::string_view kMagic = "upsweep query carry 3\n";
 class Writer {
  public:
   template <class T>
-  requires std::is_trivially_copyable_v<T>
-  void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    requires std::is_trivially_copyable_v<T>
+  void put(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   void put_text(std::string_view text) {
     put(static_cast<std::uint64_t>(text.size()));
     bytes_ += text;
@@ -44,7 +46,8 @@ class Reader {
   }
 
   template <class T>
-  requires std::is_trivially_copyable_v<T> T get() {
+    requires std::is_trivially_copyable_v<T>
+  T get() {
     T value;
     const std::string_view taken = take(sizeof value);
     std::memcpy(&value, taken.data(), taken.size());
