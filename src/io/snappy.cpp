@@ -61,17 +61,17 @@ class Decoder {
     return false;
   }
 
-  // A number of 8 bytes: its `low` ones a literal, the others a copy of another number's. False: something else comes next.
-  template <int low>
+  // A number of 8 bytes: its kLow low ones a literal, the others a copy of another number's. False: something else comes next.
+  template <int kLow>
   [[gnu::always_inline]] bool take_number(std::uint64_t next, const std::uint8_t*& in, std::uint8_t*& out) const {
-    constexpr std::uint64_t kLow = (std::uint64_t{1} << 8 * low) - 1;
-    const std::uint64_t copy = next >> 8 * (1 + low);
+    constexpr std::uint64_t kLowBits = (std::uint64_t{1} << 8 * kLow) - 1;
+    const std::uint64_t copy = next >> 8 * (1 + kLow);
     std::uint64_t offset = 0;
     int offset_bytes = 0;
-    if ((copy & 0x1F) == ((8 - low - 4) << 2 | copy_1)) {
+    if ((copy & 0x1F) == ((8 - kLow - 4) << 2 | copy_1)) {
       offset = (copy & 0xE0) << 3 | (copy >> 8 & 0xFF);
       offset_bytes = 1;
-    } else if ((copy & 0xFF) == ((8 - low - 1) << 2 | copy_2)) {
+    } else if ((copy & 0xFF) == ((8 - kLow - 1) << 2 | copy_2)) {
       offset = copy >> 8 & 0xFFFF;
       offset_bytes = 2;
     } else {
@@ -79,9 +79,9 @@ class Decoder {
     }
     if (offset < 8 || offset > static_cast<std::size_t>(out - begin_)) return false;
     // The whole number there: of the last bytes written alone the processor would wait until they are in the cache.
-    const std::uint64_t number = (next >> 8 & kLow) | (load<std::uint64_t>(out - offset) & ~kLow);
+    const std::uint64_t number = (next >> 8 & kLowBits) | (load<std::uint64_t>(out - offset) & ~kLowBits);
     std::memcpy(out, &number, sizeof number);
-    in += 2 + low + offset_bytes;
+    in += 2 + kLow + offset_bytes;
     out += sizeof number;
     return true;
   }
@@ -185,10 +185,12 @@ bool is_literal(std::span<const std::uint8_t> block, std::size_t size) {
   // The length, a tag, and the length of a literal that the tag does not say.
   std::size_t head = 0;
   while (head < block.size() && (block[head] & 0x80) != 0) ++head;
-  if (++head >= block.size() || (block[head] & 3) != literal) return false;
+  ++head;
+  if (head >= block.size() || (block[head] & 3) != literal) return false;
   const std::uint32_t in_tag = (block[head] >> 2) + 1U;
   const std::size_t more = in_tag > kMostInTag ? in_tag - kMostInTag : 0;
-  if (++head + more > block.size()) return false;
+  ++head;
+  if (head + more > block.size()) return false;
   std::uint32_t before_last = more > 0 ? 0 : in_tag - 1;
   std::memcpy(&before_last, block.data() + head, more);
   return head + more + size == block.size() && std::size_t{before_last} + 1 == size;
