@@ -817,7 +817,7 @@ void Groups::start_batch(std::int64_t most) {
 }
 
 bool Groups::are_at_hand(std::int64_t most) const {
-  if (are_by_words_) return count_ <= most;
+  if (are_by_words_) return count_ <= most && !ascend();  // those that ascend are not met again
   return all_by_number_ && !by_number_.empty() && met_.greatest - met_.least < most;
 }
 

@@ -244,7 +244,7 @@ class Groups {
   /// them, they are kept for further batches, and no rows are loose.
   void start_batch(std::int64_t most);
   /// Whether all groups are found at once: by the value of the only key, and these are no more than that apart, or by the words
-  /// of all keys, and there are no more groups.
+  /// of all keys, and there are no more groups, which do not ascend.
   [[nodiscard]] bool are_at_hand(std::int64_t most) const;
   /// The rows that an evaluator has at hand or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
   /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
