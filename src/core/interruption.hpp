@@ -16,7 +16,7 @@ class Interruption {
   /// Null, or nothing to be called: nobody ends the call.
   explicit Interruption(const detail::GoOn* go_on) : go_on_(go_on != nullptr && *go_on ? go_on : nullptr) {}
 
-  /// Asks, unless another thread has been told to stop.
+  /// False once the call is to stop. Calls go_on unless that is known already.
   bool goes_on() {
     if (go_on_ == nullptr) return true;
     if (!is_stopped() && !(*go_on_)()) stopped_.store(true, std::memory_order_relaxed);

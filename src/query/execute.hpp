@@ -75,12 +75,11 @@ class CpuFolder final : public Folder {
 struct Folding {
   const Kernels& kernels;
   int workers;
-  int batches;               ///< of a piece, at most
-  bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
-  bool may_repeat_texts;     ///< in the dictionary of a batch
-  bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
-  std::int64_t most_at_hand =
-      0;  ///< values of a key, from the least to the greatest, whose groups are kept from piece to piece
+  int batches;                    ///< of a piece, at most
+  bool may_drop_conditions;       ///< a part is folded by a plan without those that its statistics prove
+  bool may_repeat_texts;          ///< in the dictionary of a batch
+  bool joins_pieces;              ///< pieces that follow each other may be folded into one: no sum depends on the order
+  std::int64_t most_at_hand = 0;  ///< up to which Groups::are_at_hand() are kept from piece to piece
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 

@@ -54,6 +54,12 @@ class WordPlaces {
   int shift_;
 };
 
+/// The hash of several keys that have come to `word`, and of the next one. Cheap: keys are compared whatever it says.
+std::uint64_t word_with(const Secret& by, std::uint64_t word, std::int64_t key) {
+  word = (word ^ static_cast<std::uint64_t>(key) ^ by.a) * by.b;
+  return word ^ word >> 32;
+}
+
 /// Numbers, one of each row, none of which is NULL.
 bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
@@ -450,8 +456,7 @@ const std::uint64_t* Groups::words_of(const std::vector<const Vector*>& keys, in
     const auto* const values = key->as<std::int64_t>();
     for (int i = 0; i < n; ++i) {
       std::uint64_t& word = words_[static_cast<std::size_t>(i)];
-      word = (word ^ static_cast<std::uint64_t>(values[i]) ^ by.a) * by.b;
-      word ^= word >> 32;
+      word = word_with(by, word, values[i]);
     }
   }
   return words_.data();
@@ -464,10 +469,7 @@ std::uint64_t Groups::word_of(std::int64_t group) const {
   if (width == 1) return static_cast<std::uint64_t>(keys[0]);
   const Secret by = secret();
   std::uint64_t word = 0;
-  for (std::size_t k = 0; k < width; ++k) {
-    word = (word ^ static_cast<std::uint64_t>(keys[k]) ^ by.a) * by.b;
-    word ^= word >> 32;
-  }
+  for (std::size_t k = 0; k < width; ++k) word = word_with(by, word, keys[k]);
   return word;
 }
 
