@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,16 +63,51 @@ std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows
   return table_of_arrays(columns, rows);
 }
 
+constexpr std::int64_t kManyElements = std::numeric_limits<std::int64_t>::max();  // how many a table has is not asked
+
+/// Ends a query once a signal's handler has raised something; made in the thread that Python has called.
+QueryProgress until_signalled() {
+  return [watch = SignalWatch()](std::int64_t /*rows*/) mutable {
+    if (!watch.goes_on()) throw Error(Code::interrupted, "interrupted");
+  };
+}
+
 std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
                             std::string spill_folder) {
   const QueryMemory memory{.bytes = memory_bytes, .spill_folder = std::move(spill_folder)};
-  SignalWatch watch;
-  const QueryProgress progress = [&](std::int64_t /*rows*/) {
-    if (!watch.goes_on()) throw Error(Code::interrupted, "interrupted");
-  };
-  return place.run(std::numeric_limits<std::int64_t>::max(), [&](const auto& policy) {
-    return std::make_shared<Answer>(query.run(policy, table, progress, memory));
+  return place.run(kManyElements, [&](const auto& policy) {
+    return std::make_shared<Answer>(query.run(policy, table, until_signalled(), memory));
   });
+}
+
+nb::bytes bytes_of(const std::string& carry) { return nb::bytes(carry.data(), carry.size()); }
+
+/// What the query comes to on a table, to be merged with that of others and made an answer of.
+nb::bytes fold(const Query& query, const Table& table, const Place& place) {
+  return bytes_of(place.run(kManyElements,
+                            [&](const auto& policy) { return query.fold(policy, table, until_signalled()).bytes(); }));
+}
+
+/// One or several carries, in the order of their rows, as one.
+QueryCarry merged(const Query& query, const std::vector<nb::bytes>& carries) {
+  if (carries.empty()) throw nb::value_error("carries: one is needed at least");
+  const auto view = [](const nb::bytes& carry) { return std::string_view(carry.c_str(), carry.size()); };
+  std::vector<std::string_view> all;
+  for (const nb::bytes& carry : carries) all.push_back(view(carry));
+  const nb::gil_scoped_release released;
+  QueryCarry first = query.carry(all[0]);
+  for (std::size_t i = 1; i < all.size(); ++i) first.merge(query.carry(all[i]));
+  return first;
+}
+
+nb::bytes merge(const Query& query, const std::vector<nb::bytes>& carries) {
+  return bytes_of(merged(query, carries).bytes());
+}
+
+std::shared_ptr<Answer> answer(const Query& query, const std::vector<nb::bytes>& carries) {
+  const QueryCarry all = merged(query, carries);
+  const nb::gil_scoped_release released;
+  return std::make_shared<Answer>(query.answer(all));
 }
 
 nb::capsule stream_capsule(const Answer& answer) {
@@ -149,7 +185,10 @@ void define_queries(nb::module_& module) {
       .def("refuse_table", &Statement::refuse_table, nb::arg("why"));
   nb::class_<Query>(module, "Query", "A query, typed for a table.")
       .def(nb::init<const Statement&, const Table&>(), nb::arg("statement"), nb::arg("table"))
-      .def("run", &run, nb::arg("table"), nb::arg("place"), nb::arg("memory"), nb::arg("spill_folder"));
+      .def("run", &run, nb::arg("table"), nb::arg("place"), nb::arg("memory"), nb::arg("spill_folder"))
+      .def("fold", &fold, nb::arg("table"), nb::arg("place"))
+      .def("merge", &merge, nb::arg("carries"))
+      .def("answer", &answer, nb::arg("carries"));
   nb::class_<Answer>(module, "Answer", "What a query came to.")
       .def_prop_ro("columns", &columns)
       .def_prop_ro("rows", [](const Answer& answer) { return answer.rows.size(); })
