@@ -6,6 +6,7 @@
 #include "cuda/device_call.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/gpu.hpp"
+#include "upsweep/shards.hpp"
 
 namespace upsweep::gpu {
 namespace {
@@ -50,9 +51,36 @@ Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 LinkTimes measure_link(int) { refuse(); }
 
+struct Group::State {};
+Group::Group(const std::vector<int>&) { refuse(); }
+Group::Group(std::vector<Policy>) { refuse(); }
+Group::~Group() = default;
+Group::Group(Group&&) noexcept = default;
+Group& Group::operator=(Group&&) noexcept = default;
+int Group::size() const noexcept { return 0; }
+const Policy& Group::policy(int) const { refuse(); }
+void Group::wait() const { refuse(); }
+
 }  // namespace upsweep::gpu
 
 std::unique_ptr<upsweep::Place> upsweep::device_place(Instance&) { gpu::refuse(); }
+
+// In shards/:
+struct upsweep::detail::ShardScan::State {};
+upsweep::detail::ShardScan::ShardScan(const gpu::Policy&, const ScanCall&, const DeviceShards*, const std::string&) {
+  gpu::refuse();
+}
+upsweep::detail::ShardScan::~ShardScan() = default;
+upsweep::detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
+void* upsweep::detail::ShardScan::before() const { return nullptr; }
+void* upsweep::detail::ShardScan::after() const { return nullptr; }
+void upsweep::detail::ShardScan::run(ShardStep::Kind) const {}
+void upsweep::detail::run_fold(const gpu::Group&, const ValueOfShard&, const ReduceCall&) { gpu::refuse(); }
+void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::refuse(); }
+std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {
+  gpu::refuse();
+}
+std::int64_t upsweep::detail::row_of_tiles(Type, Type) { gpu::refuse(); }
 
 // In by_key/key_runs.cu:
 std::int64_t upsweep::detail::count_key_runs(const gpu::Policy&, const Keys&) { gpu::refuse(); }

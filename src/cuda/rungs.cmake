@@ -31,12 +31,13 @@ upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES
 upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
 upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(shard_scan shards/scan_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 # What several rungs or calls of a problem share.
 set(kernels_beside_rungs by_key/key_runs.cu pack/conversion_kernels.cu segmented_scan/heads.cu
-  segmented_sort/packed_lists.cu)
-target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/kernel_facts.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp
+  segmented_sort/packed_lists.cu shards/scan.cu)
+target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/kernel_facts.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp shards/group.cpp shards/reduce.cpp
   ${kernels_beside_rungs})
 set(built_rungs ${cuda_rungs})
 list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)

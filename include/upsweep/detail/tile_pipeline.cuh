@@ -13,6 +13,10 @@
 // Aggregates carry the launch's tag, which is kept in the workspace: no kernel or memset initialises anything, and a
 // graph can replay the launch.
 //
+// An array in shards, one on each of several devices, is read twice: a first launch publishes the aggregates of a shard's
+// tiles, and a second one finds all of them there, so that its look-ahead waits for nothing. In between the shards' rows
+// are folded in the order of the shards (shard_scan.cuh).
+//
 // compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
 // release for the warp, nor the counter of reduce warps. All three are ordered:
 //   warp_total   reduce() writes, __syncwarp, lane 0 adds to `arrived` (release) … the last warp's lane 0 adds to it
@@ -170,6 +174,27 @@ constexpr int warps_that_fit() {
 template <class Problem>
 using Shape = ShapeOf<Problem, warps_that_fit<Problem, Problem::kWarps>()>;
 
+/// What a launch does for a shard of an array.
+enum class ShardPhase : std::uint8_t {
+  totals,  ///< publishes the aggregates of all tiles, and keeps the launch's tag
+  scan     ///< finds them there, under that tag
+};
+/// Whether the array is a shard: then Problem says which phase this is, kShardPhase, and where what the shards before it
+/// come to is, `before`, of which the first phase needs nothing.
+template <class Problem>
+inline constexpr bool kIsShard = requires { Problem::kShardPhase; };
+template <class Problem, ShardPhase phase>
+inline constexpr bool kIsPhase = [] {
+  if constexpr (kIsShard<Problem>) return Problem::kShardPhase == phase;
+  return false;
+}();
+/// What rows of tiles come to: lane by lane where the operator commutes, else on lane 0.
+template <class T>
+struct RowsBefore {
+  T lanes[32];
+  int count;  ///< lanes that have a value, the first ones; 0: no row came before
+};
+
 template <class Problem>
 __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t n) {
   return (n + Shape<Problem>::kTile - 1) / Shape<Problem>::kTile;
@@ -248,6 +273,14 @@ struct HeadBits {
   }
 };
 
+/// As leave(), where the next launch goes on from what this one has published: it has the same tag.
+__device__ __forceinline__ void leave_with_tag(const Workspace& workspace) {
+  __threadfence();
+  if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
+  workspace.control->done = 0;
+  workspace.control->ticket = 0;
+}
+
 // ------------------------------------------------------------------------------------------------------------ the kernel
 
 template <class Problem>
@@ -271,6 +304,7 @@ class Pipeline {
 
   __device__ __forceinline__ void run() {
     begin();
+    if constexpr (kIsPhase<Problem, ShardPhase::totals>) return publish_all();
     if (warp_ < S::kWarps) {
       scan(warp_);
     } else if (warp_ < 2 * S::kWarps) {
@@ -416,6 +450,15 @@ class Pipeline {
     }
   }
 
+  // ------------------------------------------------------------------------------- first phase of a shard
+  /// Loader and reduce warps alone: a stage is free once its aggregate is published.
+  __device__ __forceinline__ void publish_all() {
+    if (warp_ >= S::kWarps && warp_ < 2 * S::kWarps) reduce(warp_ - S::kWarps);
+    if (warp_ == kLoader) load();
+    __syncthreads();
+    if (threadIdx.x == 0) leave_with_tag(call_.workspace);
+  }
+
   // ---------------------------------------------------------------------------------------------- reduce
   /// The lane's elements, as what is folded.
   __device__ __forceinline__ void chunk(int worker, T (&items)[kCount]) const {
@@ -486,7 +529,16 @@ class Pipeline {
     __syncwarp();  // what lane 0 has acquired is every lane's
     const Carry mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
     const Carry inclusive = scan_lanes<S::kWarps>(join_, mine, lane_);
-    if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
+    if constexpr (!kIsPhase<Problem, ShardPhase::scan>) {
+      if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
+    }
+    if constexpr (kIsPhase<Problem, ShardPhase::totals>) {
+      if (lane_ == 0) {
+        head_.arrived[stage_] = 0;
+        head_.empty[stage_].arrive();
+      }
+      return;
+    }
     const Carry before = shuffle_up(inclusive, 1);
     if (lane_ < S::kWarps) head_.warp_before[stage_][lane_] = before;
     if (lane_ == 0) head_.arrived[stage_] = 0;
@@ -504,7 +556,12 @@ class Pipeline {
     constexpr int kRow = 32 * Slot::kValues;
     constexpr int kRows = (Slot::kLoads <= 2 ? 192 : 96) / kRow;  // one poll covers as many tiles as registers hold
     std::int64_t rows = 0;                                        // whole rows folded into `before`
-    Carry before{};  // of the lane where the operator commutes, else of all lanes, on lane 0
+    Carry before{};        // of the lane where the operator commutes, else of all lanes, on lane 0
+    int lanes_before = 0;  // that had a value before the first row
+    if constexpr (kIsShard<Problem>) {
+      lanes_before = call_.problem.before->count;
+      if (lane_ < lanes_before) before = call_.problem.before->lanes[lane_];
+    }
     bool any_tile = false;
     for (;; next()) {
       head_.taken[stage_].wait(parity_);
@@ -543,7 +600,7 @@ class Pipeline {
           if constexpr (kHasHeads<Problem>) {
             before = call_.problem.join_rows(before, rows + r > 0, value, lane_, 32);
           } else if constexpr (Problem::kCommutes) {
-            before = rows + r > 0 ? join_(before, value) : value;
+            before = rows + r > 0 || lane_ < lanes_before ? join_(before, value) : value;
           } else {
             values[r] = value;
           }
@@ -551,12 +608,12 @@ class Pipeline {
           done = tile == (rows + r + 1) * kRow;
         }
         if constexpr (!Problem::kCommutes) {  // no heads
-          if (folded > 0) append_rows(values, folded, rows > 0, before);
+          if (folded > 0) append_rows(values, folded, rows > 0 || lanes_before > 0, before);
         }
         rows += folded;
       }
-      finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues), whole > 0,
-                    before, part);
+      finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
+                    whole > 0 ? 32 : lanes_before, before, part);
     }
     // The block's own last aggregate is published before it leaves: once tags begin again, a later store of it could be
     // taken for another launch's. Reduce warps publish tiles in order, so that the last one stands for all.
@@ -584,20 +641,22 @@ class Pipeline {
     }
   }
 
-  /// Puts the rows before (if `any`) and the first `lanes` of the tile's own row together.
-  __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, bool any, const Carry& before,
+  /// Puts the rows before, of which the first `lanes_before` lanes have a value, and the first `lanes` of the tile's own
+  /// row together.
+  __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, int lanes_before, const Carry& before,
                                                 Carry total) {
+    const bool any = lanes_before > 0;
     if constexpr (kHasHeads<Problem>) {
       total = call_.problem.fold_row(call_.problem.join_rows(before, any, total, lane_, lanes));
     } else if constexpr (Problem::kCommutes) {
-      if (any) total = lane_ < lanes ? join_(before, total) : before;
-      total = fold_lanes(join_, total, lane_, any ? 32 : lanes);
+      if (lane_ < lanes_before) total = lane_ < lanes ? join_(before, total) : before;
+      total = fold_lanes(join_, total, lane_, lanes_before > lanes ? lanes_before : lanes);
     } else {
       total = fold_lanes(join_, total, lane_, lanes);
       if (any) total = lanes > 0 ? join_(before, total) : before;
     }
     if (lane_ == 0) {
-      const bool has_tiles_before = tile > 0;
+      const bool has_tiles_before = tile > 0 || any;
       if constexpr (!kHasHeads<Problem>) {  // there init is what follows a head
         if (call_.has_init) total = has_tiles_before ? join_(call_.init, total) : call_.init;
       }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/shard_call.hpp: calls on shards as the compiled library receives them, and the steps that a shard's scan takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
+
+namespace upsweep {
+namespace gpu {
+class Group;
+}
+
+namespace detail {
+
+/// Bytes of device memory for what all rows of tiles up to a shard come to: it goes from member to member as it is.
+inline constexpr std::int64_t kRowsBytes = 2048;
+
+/// Of a shard, in its member's stream, one after the other.
+struct ShardStep {
+  enum class Kind : std::uint8_t {
+    publish,  ///< the aggregates of its tiles
+    fold,     ///< these onto `before`, into `after`
+    scan      ///< its tiles, after `before`
+  };
+  Kind kind;
+  const void* before = nullptr;
+  void* after = nullptr;
+};
+
+/// How a custom operator's scan is run on a shard, compiled where it is used (shards.cuh).
+struct DeviceShards {
+  const char* (*refusal)(int device) noexcept;  ///< null where it runs on the current device, which is that
+  Status (*step)(const ScanCall& call, const ShardStep& step) noexcept;
+  std::int64_t (*workspace)(const ScanCall& call) noexcept;  ///< bytes, cleared before the first step
+};
+
+/// The scan of a shard: its memory, and its steps, which go into the policy's stream.
+class ShardScan {
+ public:
+  /// The carry outlives this. `custom`: null for an operator of the library. `which`: the shard, after the name of an array. Throws
+  /// Error as a scan does, and unsupported of a device that is too old.
+  ShardScan(const gpu::Policy& policy, const ScanCall& call, const DeviceShards* custom, const std::string& which);
+  ~ShardScan();
+  ShardScan(ShardScan&&) noexcept;
+  ShardScan& operator=(ShardScan&&) = delete;
+
+  void publish() const { run(ShardStep::Kind::publish); }
+  void fold() const { run(ShardStep::Kind::fold); }
+  void scan() const { run(ShardStep::Kind::scan); }
+
+  /// kRowsBytes each: what all shards before it come to, to be filled in before fold() and scan(), but for the first shard; and
+  /// what fold() makes of it.
+  [[nodiscard]] void* before() const;
+  [[nodiscard]] void* after() const;
+
+ private:
+  void run(ShardStep::Kind kind) const;
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs a call for each member, in the order of the array; all have the same types, operator and carry.
+std::string_view run_scan(const gpu::Group& group, std::span<const ScanCall> shards, const DeviceShards* custom);
+/// Puts the value of a member's shard into its memory, by work in its stream; false: the shard has none.
+using ValueOfShard = std::function<bool(std::size_t member, const gpu::Policy& policy, void* out)>;
+/// Folds the members' values in their order by `totals`, a reduction of such values whose `out` is memory of the first member.
+void run_fold(const gpu::Group& group, const ValueOfShard& value, const ReduceCall& totals);
+/// Throws invalid_argument where there is not one for each member.
+void require_members(const gpu::Group& group, std::size_t shards);
+/// Elements of a row of tiles of such calls: shards of whole rows leave the order in which floats are added as it is.
+std::int64_t row_of_tiles(Type in, Type out);
+
+}  // namespace detail
+}  // namespace upsweep

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/nccl.hpp: scans and reductions of one array that lies in shards, one on the GPU of each rank of an NCCL communicator.
+//
+//   const auto policy = upsweep::gpu::Policy{}.with_device(device).with_stream(stream);
+//   upsweep::nccl::inclusive_scan(communicator, policy, x, n, y);  // on every rank; returns once the work is in the stream
+//
+// Header-only: needs NCCL's nccl.h, and that the program is linked with NCCL. What the library does not do is NCCL's: 2 KB go from
+// each rank to the next, or a value from each to all.
+//
+// Shards    in the order of the ranks, of any lengths, empty ones too: see shards.hpp, which says what a scan costs and which bits
+//           floats have. All ranks make the same calls with the same types and operators, as NCCL demands of its own.
+// Order     stream-ordered like NCCL's calls; can be captured into a graph.
+// Errors    Error: those of shards.hpp, before anything is sent: the ranks that have sent wait then, as they do in NCCL, until the
+//           communicator is aborted. device_failed: what NCCL reports.
+#pragma once
+
+#include <nccl.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "upsweep/shards.hpp"
+
+namespace upsweep::nccl {
+namespace detail {
+
+inline void require(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess) return;
+  throw Error(Code::device_failed, std::string(what) + ": " + ncclGetErrorString(result));
+}
+
+struct Rank {
+  explicit Rank(ncclComm_t comm) {
+    require(ncclCommUserRank(comm, &number), "asking for the rank");
+    require(ncclCommCount(comm, &count), "asking for the number of ranks");
+  }
+  int number = 0;
+  int count = 0;
+};
+
+template <class In, class Out, class Op>
+ScanResult scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op,
+                bool exclusive, ScanCarry<Out> carry) {
+  upsweep::detail::require_array(in, n, "input");
+  upsweep::detail::require_array(out, n, "output");
+  upsweep::detail::ScanCall call;
+  upsweep::detail::describe_elements<In, Out>(call, op);
+  call.in = in;
+  call.out = out;
+  call.n = n;
+  call.exclusive = exclusive;
+  call.carry = &carry;
+  const Rank rank(comm);
+  const upsweep::detail::ShardScan shard(policy, call, nullptr, " of rank " + std::to_string(rank.number));
+  constexpr auto kBytes = static_cast<std::size_t>(upsweep::detail::kRowsBytes);
+  shard.publish();
+  if (rank.number > 0) {
+    require(ncclRecv(shard.before(), kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
+  }
+  if (rank.number + 1 < rank.count) {
+    shard.fold();
+    require(ncclSend(shard.after(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
+  }
+  shard.scan();
+  return {n, "cuda.lookahead"};
+}
+
+}  // namespace detail
+
+/// Inclusive scan of all ranks' elements as one array: n of them here, from `in` to `out`.
+template <class In, class Out, class Op = Add>
+  requires upsweep::detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+                          Op op = {}) {
+  return detail::scan(comm, policy, in, n, out, op, false, empty_carry<Out>());
+}
+
+/// Starts with `init`, which is the same on all ranks.
+template <class In, class Out, class Op>
+  requires upsweep::detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+                          std::type_identity_t<Out> init) {
+  return detail::scan(comm, policy, in, n, out, op, false, carry_of<Out>(init));
+}
+
+template <class In, class Out, class Op = Add>
+  requires upsweep::detail::RunsCompiled<In, Out, Op>
+ScanResult exclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+                          std::type_identity_t<Out> init, Op op = {}) {
+  return detail::scan(comm, policy, in, n, out, op, true, carry_of<Out>(init));
+}
+
+/// init ⊕ x0 ⊕ … of all ranks' elements as one array, into *out, memory of this rank's device, on every rank. `init` is the same
+/// on all ranks. Floats have the same bits on all of them.
+template <class In, class T, class Op = Add>
+  requires upsweep::detail::RunsCompiled<In, T, Op>
+void reduce_async(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
+                  std::type_identity_t<T> init, Op op = {}) {
+  const detail::Rank rank(comm);
+  constexpr T kIdentity = Op::template identity<T>();  // of ranks without elements
+  gpu::MemoryResource& memory = policy.memory != nullptr ? *policy.memory : gpu::pool();
+  const gpu::Workspace room({.scratch = std::int64_t{sizeof(T)} * (rank.count + 1)}, policy.device, policy.stream,
+                            memory);
+  T* const all = static_cast<T*>(room.scratch());
+  T* const own = all + rank.count;
+  upsweep::reduce_async(policy, in, n, own, rank.number == 0 ? init : kIdentity, op);
+  detail::require(ncclAllGather(own, all, sizeof(T), ncclUint8, comm, policy.stream), "gathering");
+  upsweep::reduce_async(policy, all, rank.count, out, kIdentity, op);
+}
+
+}  // namespace upsweep::nccl

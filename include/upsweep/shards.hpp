@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/shards.hpp: scans, reductions and filtered sums of one array that lies in shards, one on each of several GPUs of a host.
+//
+//   upsweep::gpu::Group group({0, 1});
+//   const std::vector<std::int64_t> begin = upsweep::gpu::split<float, float>(group, n);  // where each shard begins, and n
+//   std::vector<upsweep::gpu::Shard<float, float>> shards;  // in, n, out: memory of device 0, then of device 1
+//   upsweep::inclusive_scan(group, shards);  // returns once the work is in the members' streams
+//   group.wait();
+//
+// Shards    one for each member, in the order of the array; of any lengths, empty ones too. What holds for arrays on one GPU holds
+//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0, and no access to each other's memory:
+//           a kilobyte goes from each to the next.
+// Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
+//           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
+// Graphs    captured from the first member's stream, a call takes the streams of all others into the graph.
+// Cost      scan: every shard is read twice and written once, as the sum of all shards before it is known when they have been read.
+//           reduce: every shard is read once.
+// Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the
+//           last that has elements are as long as split() makes them: whole rows of tiles. reduce: the same bits for the same shards.
+// Operators of your own: see shards.cuh.
+// Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "upsweep/aggregate.hpp"
+#include "upsweep/detail/shard_call.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/reduce.hpp"
+#include "upsweep/scan.hpp"
+
+namespace upsweep {
+namespace gpu {
+
+/// GPUs of one host that work on an array together.
+class Group {
+ public:
+  /// Devices by their ordinals, a member each, with a stream of its own; one may be several members. Throws Error no_device,
+  /// not_built, device_failed, and invalid_argument of none.
+  explicit Group(const std::vector<int>& devices);
+  /// The same with the streams and memory that the policies name.
+  explicit Group(std::vector<Policy> members);
+  ~Group();
+  Group(Group&&) noexcept;
+  Group& operator=(Group&&) noexcept;
+
+  [[nodiscard]] int size() const noexcept;
+  /// The device and stream of a member: work that is to come before or after a call's goes into that stream.
+  [[nodiscard]] const Policy& policy(int member) const;
+  /// Returns once all work in the members' streams is done. Throws Error device_failed.
+  void wait() const;
+
+  struct State;
+  [[nodiscard]] State& state() const noexcept { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// A member's part of an array, and of the results where there are as many: device memory of the member's device.
+template <class In, class Out = In>
+struct Shard {
+  const In* in = nullptr;
+  std::int64_t n = 0;
+  Out* out = nullptr;
+};
+
+/// The same of columns, for select_sum().
+struct SelectSumShard {
+  const std::uint32_t* key = nullptr;
+  const std::int64_t* quantity = nullptr;
+  const std::int64_t* price = nullptr;
+  std::int64_t n = 0;
+};
+
+}  // namespace gpu
+
+namespace detail {
+
+template <class In, class Out, class Op>
+ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op, bool exclusive,
+                ScanCarry<Out> carry, const DeviceShards* custom = nullptr) {
+  std::vector<ScanCall> calls;
+  std::int64_t count = 0;
+  for (const gpu::Shard<In, Out>& shard : shards) {
+    require_array(shard.in, shard.n, "input of a shard");
+    require_array(shard.out, shard.n, "output of a shard");
+    ScanCall& call = calls.emplace_back();
+    describe_elements<In, Out>(call, op);
+    call.in = shard.in;
+    call.out = shard.out;
+    call.n = shard.n;
+    call.exclusive = exclusive;
+    call.carry = &carry;
+    count += shard.n;
+  }
+  return {count, run_scan(group, calls, custom)};
+}
+
+/// A reduction of the members' values, which are of type T.
+template <class T, class Op>
+void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, const Op& op,
+          const DeviceKernel<ReduceCall>* custom = nullptr) {
+  require_array(out, 1, "result");
+  auto carry = carry_of(init);
+  ReduceCall totals = reduce_call(static_cast<const T*>(nullptr), 0, op, carry, custom);
+  totals.out = out;
+  run_fold(group, value, totals);
+}
+
+template <class In, class T, class Op>
+void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, T init, const Op& op,
+                  const DeviceKernel<ReduceCall>* custom = nullptr,
+                  const DeviceKernel<ReduceCall>* custom_totals = nullptr) {
+  require_members(group, shards.size());
+  const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
+    const gpu::Shard<In>& shard = shards[member];
+    auto none = empty_carry<T>();
+    ReduceCall call = reduce_call(shard.in, shard.n, op, none, custom);
+    call.out = to;
+    if (shard.n > 0) run_reduce(policy, call);
+    return shard.n > 0;
+  };
+  fold(group, value, out, init, op, custom_totals);
+}
+
+/// As equal as whole rows of tiles of so many elements are.
+inline std::vector<std::int64_t> split_by_rows(const gpu::Group& group, std::int64_t n, std::int64_t row) {
+  require_array(&row, n, "array");
+  const std::int64_t rows = (n + row - 1) / row;
+  std::vector<std::int64_t> begin;
+  for (int member = 0; member < group.size(); ++member) begin.push_back(rows * member / group.size() * row);
+  begin.push_back(n);
+  return begin;
+}
+
+}  // namespace detail
+
+namespace gpu {
+
+/// Where the shard of each member begins, and n after the last: as equal as whole rows of tiles are, for a scan of In into Out.
+template <class In, class Out>
+  requires upsweep::detail::RunsCompiled<In, Out, Add>
+std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
+  return upsweep::detail::split_by_rows(group, n, upsweep::detail::row_of_tiles(type_of<In>(), type_of<Out>()));
+}
+
+}  // namespace gpu
+
+/// Inclusive scan of all shards as one array, each from its `in` to its `out`.
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op = {}) {
+  return detail::scan(group, shards, op, false, empty_carry<Out>());
+}
+
+/// Starts with `init`.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
+                          std::type_identity_t<Out> init) {
+  return detail::scan(group, shards, op, false, carry_of<Out>(init));
+}
+
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          std::type_identity_t<Out> init, Op op = {}) {
+  return detail::scan(group, shards, op, true, carry_of<Out>(init));
+}
+
+/// init ⊕ x0 ⊕ … of all shards as one array, into *out, memory of the first member's device, without waiting. Looks at no
+/// shard's `out`.
+template <class In, class T, class Op = Add>
+  requires detail::RunsCompiled<In, T, Op>
+void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
+                  std::type_identity_t<T> init, Op op = {}) {
+  detail::reduce_async(group, shards, out, init, op);
+}
+
+/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see aggregate.hpp. Into *out, memory of the first
+/// member's device, without waiting.
+inline void select_sum_async(const gpu::Group& group, const std::vector<gpu::SelectSumShard>& shards,
+                             std::uint32_t limit, std::int64_t* out) {
+  detail::require_members(group, shards.size());
+  const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
+    const auto& [key, quantity, price, n] = shards[member];
+    if (n != 0) select_sum_async(policy, key, quantity, price, n, limit, static_cast<std::int64_t*>(to));
+    return n != 0;
+  };
+  detail::fold(group, value, out, std::int64_t{0}, add);
+}
+
+}  // namespace upsweep

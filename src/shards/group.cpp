@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// shards/group.cpp: GPUs that work together: streams and events of each.
+#include "shards/group.hpp"
+
+#include <utility>
+
+#include "cuda/device_call.hpp"
+
+namespace upsweep::gpu {
+namespace {
+
+void require_members(std::size_t count) {
+  if (count == 0) throw Error(Code::invalid_argument, "a group needs a device at least");
+}
+
+}  // namespace
+
+Events::Events(const std::vector<Policy>& members) : members_(members) {
+  for (const Policy& member : members) {
+    const CurrentDevice current(member.device);
+    events_.push_back(std::make_unique<OwnEvent>());
+  }
+}
+
+void Events::record(std::size_t member) const {
+  const CurrentDevice current(members_[member].device);
+  require(cudaEventRecord(events_[member]->get(), members_[member].stream), "recording an event");
+}
+
+void Events::wait_for(std::size_t member, std::size_t later) const {
+  const CurrentDevice current(members_[later].device);
+  require(cudaStreamWaitEvent(members_[later].stream, events_[member]->get()), "waiting for another member");
+}
+
+bool Group::State::fork() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(members[0].stream, &status), "asking whether the stream is being captured");
+  if (status != cudaStreamCaptureStatusActive) return false;
+  done.record(0);
+  for (std::size_t m = 1; m < members.size(); ++m) done.wait_for(0, m);
+  return true;
+}
+
+void Group::State::copy(std::size_t from_member, const void* from, std::size_t to_member, void* to,
+                        std::int64_t bytes) const {
+  const Policy& there = members[to_member];
+  const CurrentDevice current(there.device);
+  require(cudaMemcpyPeerAsync(to, there.device, from, members[from_member].device, static_cast<std::size_t>(bytes),
+                              there.stream),
+          "copying from device to device");
+}
+
+void Group::State::join() const {
+  for (std::size_t m = 1; m < members.size(); ++m) {
+    done.record(m);
+    done.wait_for(m, 0);
+  }
+}
+
+Group::Group(const std::vector<int>& devices) {
+  require_members(devices.size());
+  std::vector<Policy> members;
+  std::vector<std::unique_ptr<OwnStream>> streams;
+  for (const int device : devices) {
+    const CurrentDevice current(device);
+    streams.push_back(std::make_unique<OwnStream>());
+    members.push_back({.device = device, .stream = streams.back()->get()});
+  }
+  state_ = std::make_unique<State>(std::move(members));
+  state_->streams = std::move(streams);
+}
+
+Group::Group(std::vector<Policy> members) {
+  require_members(members.size());
+  for (Policy& member : members) {
+    const CurrentDevice current(member.device);
+    (void)launch_on(member);     // the stream is of that device
+    member.workspace = nullptr;  // each call has its own
+  }
+  state_ = std::make_unique<State>(std::move(members));
+}
+
+Group::~Group() = default;
+Group::Group(Group&&) noexcept = default;
+Group& Group::operator=(Group&&) noexcept = default;
+
+int Group::size() const noexcept { return static_cast<int>(state_->members.size()); }
+
+const Policy& Group::policy(int member) const { return state_->members.at(static_cast<std::size_t>(member)); }
+
+void Group::wait() const {
+  for (const Policy& member : state_->members) {
+    const CurrentDevice current(member.device);
+    require(cudaStreamSynchronize(member.stream), "waiting for a member of the group");
+  }
+}
+
+}  // namespace upsweep::gpu

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// shards/scan.cu: a scan over the members of a group: the aggregates of all tiles, what they come to from member to member, results.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "cuda/device_call.hpp"
+#include "shards/group.hpp"
+#include "shards/steps.cuh"
+
+namespace upsweep::shards {
+namespace {
+
+/// f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for these types; the operator makes no difference.
+template <class F>
+std::int64_t with_problem(Type in, Type out, F f) {
+  return visit_type(in, [&]<class In>(std::type_identity<In>) {
+    return visit_type(out, [&]<class Out>(std::type_identity<Out>) -> std::int64_t {
+      if constexpr (compiled_refusal(Operator::add, type_of<In>(), type_of<Out>()) == nullptr) {
+        return f(std::type_identity<gpu::detail::ScanProblem<In, Out, Add, true>>{});
+      } else {
+        return 0;
+      }
+    });
+  });
+}
+
+constexpr std::string_view kRung = "cuda.lookahead";
+
+// What a custom operator brings, of the library's own.
+
+const char* refusal(int device) noexcept { return gpu::lookahead_refusal(device); }
+std::int64_t workspace(const detail::ScanCall& call) noexcept {
+  return with_problem(call.in_type, call.out_type, [&]<class Problem>(std::type_identity<Problem>) {
+    return gpu::detail::shard_workspace_bytes<Problem>(call.n);
+  });
+}
+Status step(const detail::ScanCall& call, const detail::ShardStep& step) noexcept {
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return step_from<In>(call, step); });
+}
+constexpr detail::DeviceShards kCompiled{.refusal = refusal, .step = step, .workspace = workspace};
+
+void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, const detail::DeviceShards* custom,
+                   const std::string& which) {
+  const char* reason = custom == nullptr ? compiled_refusal(call.op, call.in_type, call.out_type) : nullptr;
+  if (reason == nullptr) reason = (custom != nullptr ? *custom : kCompiled).refusal(policy.device);
+  if (reason != nullptr) {
+    throw Error(Code::unsupported, "a scan of shards on device " + std::to_string(policy.device) + ": " + reason);
+  }
+  if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) {
+    throw Error(Code::invalid_argument,
+                "input and output" + which + " overlap: they must be the same array or lie apart");
+  }
+  if (call.n == 0) return;
+  gpu::require_device_memory(call.in, policy.device, ("input" + which).c_str());
+  gpu::require_device_memory(call.out, policy.device, ("output" + which).c_str());
+}
+
+}  // namespace
+}  // namespace upsweep::shards
+
+namespace upsweep {
+
+struct detail::ShardScan::State {
+  State(const gpu::Policy& where, const ScanCall& what, const DeviceShards& how)
+      : policy(where), call(what), kernels(how), memory(where, {.kept = rows_at() + 2 * kRowsBytes}) {
+    call.launch = &memory.launch();
+  }
+  [[nodiscard]] std::int64_t rows_at() const {
+    return (kernels.workspace(call) + kRowsBytes - 1) / kRowsBytes * kRowsBytes;
+  }
+
+  gpu::Policy policy;
+  ScanCall call;
+  DeviceShards kernels;
+  gpu::DeviceCall memory;  ///< of the kernels; then what rows before come to: as it is at first, all zero, nothing
+};
+
+detail::ShardScan::ShardScan(const gpu::Policy& policy, const ScanCall& call, const DeviceShards* custom,
+                             const std::string& which) {
+  const gpu::CurrentDevice current(policy.device);
+  shards::require_shard(policy, call, custom, which);
+  state_ = std::make_unique<State>(policy, call, custom != nullptr ? *custom : shards::kCompiled);
+}
+detail::ShardScan::~ShardScan() = default;
+detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
+
+void* detail::ShardScan::before() const {
+  return static_cast<std::byte*>(state_->memory.launch().kept) + state_->rows_at();
+}
+void* detail::ShardScan::after() const { return static_cast<std::byte*>(before()) + kRowsBytes; }
+
+void detail::ShardScan::run(ShardStep::Kind kind) const {
+  if (state_->call.n == 0 && kind != ShardStep::Kind::fold) return;
+  const gpu::CurrentDevice current(state_->policy.device);
+  const Status status = state_->kernels.step(state_->call, {.kind = kind, .before = before(), .after = after()});
+  if (!status.ok()) throw_status(status, shards::kRung);
+}
+
+std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanCall> calls,
+                                  const DeviceShards* custom) {
+  const gpu::Group::State& state = group.state();
+  require_members(group, calls.size());
+  const std::lock_guard lock(state.calling);
+  const bool is_forked = state.fork();
+  {
+    std::vector<ShardScan> members;
+    for (std::size_t m = 0; m < calls.size(); ++m) {
+      members.emplace_back(state.members[m], calls[m], custom, " of shard " + std::to_string(m));
+    }
+    for (const ShardScan& member : members) member.publish();
+    for (std::size_t m = 0; m < calls.size(); ++m) {
+      if (m > 0) {
+        state.given.wait_for(m - 1, m);
+        state.copy(m - 1, members[m - 1].after(), m, members[m].before(), kRowsBytes);
+        state.taken.record(m);
+        state.taken.wait_for(m, m - 1);  // all of whose work is in its stream: then that memory is given back
+      }
+      if (m + 1 < calls.size()) {
+        members[m].fold();
+        state.given.record(m);
+      }
+      members[m].scan();
+    }
+  }
+  if (is_forked) state.join();
+  return shards::kRung;
+}
+
+std::int64_t detail::row_of_tiles(Type in, Type out) {
+  return shards::with_problem(
+      in, out, []<class Problem>(std::type_identity<Problem>) { return gpu::detail::kShardRow<Problem>; });
+}
+
+}  // namespace upsweep

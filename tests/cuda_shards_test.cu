@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/cuda_shards_test.cu: arrays in shards on several GPUs, or on one that is several members: as one array on one GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device_array.hpp"
+#include "upsweep/shards.cuh"
+
+namespace upsweep {
+namespace {
+
+using gpu::Group;
+using gpu::Shard;
+using tests::DeviceArray;
+using tests::require;
+
+/// First f, then g, of integers: it does not commute. Not the library's, which knows Compose.
+struct Then {
+  __host__ __device__ Affine<std::uint32_t> operator()(Affine<std::uint32_t> f, Affine<std::uint32_t> g) const {
+    return Compose{}(f, g);
+  }
+};
+
+/// Arrays of each member, on its device.
+template <class In, class Out>
+class Shards {
+ public:
+  Shards(const Group& group, const std::vector<In>& all, const std::vector<std::int64_t>& begin, int misaligned = 0)
+      : group_(group) {
+    for (int m = 0; m < group.size(); ++m) {
+      require(cudaSetDevice(group.policy(m).device));
+      const std::int64_t first = begin[static_cast<std::size_t>(m)];
+      const std::int64_t n = begin[static_cast<std::size_t>(m) + 1] - first;
+      const std::vector<In> own(all.begin() + first, all.begin() + first + n);
+      in_.push_back(std::make_unique<DeviceArray<In>>(own, misaligned));
+      out_.push_back(std::make_unique<DeviceArray<Out>>(n, 2 * misaligned));
+      shards_.push_back({in_.back()->data(), n, out_.back()->data()});
+    }
+    require(cudaSetDevice(0));
+  }
+
+  [[nodiscard]] const std::vector<Shard<In, Out>>& all() const { return shards_; }
+  [[nodiscard]] std::vector<Out> results() {
+    group_.wait();
+    std::vector<Out> all;
+    for (auto& out : out_) {
+      EXPECT_TRUE(out->intact());
+      const std::vector<Out> own = out->values();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+
+ private:
+  const Group& group_;
+  std::vector<std::unique_ptr<DeviceArray<In>>> in_;
+  std::vector<std::unique_ptr<DeviceArray<Out>>> out_;
+  std::vector<Shard<In, Out>> shards_;
+};
+
+template <class T>
+T random_value(std::mt19937_64& random) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(static_cast<double>(random() % 2'000'003) / 1009.0 - 900);
+  } else if constexpr (std::is_same_v<T, Affine<std::uint32_t>>) {
+    return {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
+  } else {
+    return static_cast<T>(random());
+  }
+}
+
+template <class T>
+std::vector<T> random_values(std::int64_t n, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> all(static_cast<std::size_t>(n));
+  for (T& x : all) x = random_value<T>(random);
+  return all;
+}
+
+/// Some cuts of n elements for so many members: equal, all to one, empty ones between, anywhere.
+std::vector<std::vector<std::int64_t>> cuts(std::int64_t n, int members) {
+  const auto size = static_cast<std::size_t>(members) + 1;
+  std::vector<std::vector<std::int64_t>> all(4, std::vector<std::int64_t>(size));
+  std::mt19937_64 random(7);
+  for (std::size_t m = 0; m < size; ++m) {
+    all[0][m] = n * static_cast<std::int64_t>(m) / members;
+    all[1][m] = m == 0 ? 0 : n;
+    all[2][m] = m + 1 < size ? 0 : n;
+    all[3][m] = m == 0 ? 0 : m + 1 < size ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)) : n;
+  }
+  std::sort(all[3].begin(), all[3].end());
+  return all;
+}
+
+/// The devices that there are, and the first one as three members.
+std::vector<std::vector<int>> groups() {
+  std::vector<int> all(gpu::devices().size());
+  std::iota(all.begin(), all.end(), 0);
+  return {all, {0, 0, 0}};
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+template <class In, class Out, class Op>
+void check(Op op, Out init) {
+  const auto folded = [&](Out left, In right) { return static_cast<Out>(op(left, static_cast<Out>(right))); };
+  for (const std::vector<int>& devices : groups()) {
+    const Group group(devices);
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{100'003}, std::int64_t{1'500'007}}) {
+      const std::vector<In> x = random_values<In>(n, 5);
+      std::vector<Out> inclusive(x.size());
+      std::vector<Out> exclusive(x.size());
+      Out total = init;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        exclusive[i] = total;
+        total = folded(total, x[i]);
+        inclusive[i] = i == 0 ? static_cast<Out>(x[0]) : folded(inclusive[i - 1], x[i]);
+      }
+      int misaligned = 0;
+      for (const auto& begin : cuts(n, group.size())) {
+        SCOPED_TRACE(std::to_string(devices.size()) + " members, n = " + std::to_string(n));
+        Shards<In, Out> shards(group, x, begin, misaligned++);
+        ASSERT_EQ(inclusive_scan(group, shards.all(), op).count, n);
+        ASSERT_TRUE(same_bits(shards.results(), inclusive));
+        exclusive_scan(group, shards.all(), init, op);
+        ASSERT_TRUE(same_bits(shards.results(), exclusive));
+      }
+    }
+  }
+}
+
+using CudaShards = tests::GpuTest;
+
+TEST_F(CudaShards, ScanAsOneArrayDoes) {
+  check<std::int32_t, std::int32_t>(add, 7);
+  check<std::int64_t, std::int64_t>(min, std::int64_t{1} << 60);
+  check<std::uint8_t, std::uint64_t>(add, std::uint64_t{1} << 40);
+  check<std::int16_t, std::int16_t>(mul, std::int16_t{3});
+  check<double, double>(max, -2000.0);
+}
+
+TEST_F(CudaShards, ScanByOperatorsThatDoNotCommute) {
+  check<Affine<std::uint32_t>, Affine<std::uint32_t>>(Then{}, {3, 4});
+}
+
+template <class In, class T, class Op>
+void check_reduction(Op op, T init) {
+  for (const std::vector<int>& devices : groups()) {
+    const Group group(devices);
+    DeviceArray<T> out(1);
+    for (const std::int64_t n : {0, 1, 1000, 1'500'007}) {
+      const std::vector<In> x = random_values<In>(n, 8);
+      T wanted = init;
+      for (const In& each : x) wanted = static_cast<T>(op(wanted, static_cast<T>(each)));
+      for (const auto& begin : cuts(n, group.size())) {
+        Shards<In, In> shards(group, x, begin, 1);
+        reduce_async(group, shards.all(), out.data(), init, op);
+        group.wait();
+        ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << devices.size() << " members";
+      }
+    }
+  }
+}
+
+TEST_F(CudaShards, ReduceAsOneArrayDoes) {
+  check_reduction<std::int32_t>(add, 3);
+  check_reduction<std::int16_t>(add, std::int64_t{-5});
+  check_reduction<double>(min, 12.0);
+  check_reduction<Affine<std::uint32_t>>(Then{}, Affine<std::uint32_t>{3, 4});
+}
+
+TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
+  for (const std::vector<int>& devices : groups()) {
+    const Group group(devices);
+    DeviceArray<std::int64_t> out(1);
+    constexpr std::int64_t kRows = 300'007;
+    std::vector<gpu::SelectSumShard> shards;
+    std::vector<std::unique_ptr<DeviceArray<std::uint32_t>>> keys;
+    std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> numbers;
+    std::int64_t wanted = 0;
+    for (int m = 0; m < group.size(); ++m) {
+      require(cudaSetDevice(devices[static_cast<std::size_t>(m)]));
+      const std::int64_t n = m == 1 ? 0 : kRows;  // a shard without rows
+      std::vector<std::uint32_t> key(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint32_t>(i % 100);
+      const auto quantity = random_values<std::int64_t>(n, 4);
+      const auto price = random_values<std::int64_t>(n, 6);
+      for (std::size_t i = 0; i < key.size(); ++i) {
+        if (key[i] < 30) wanted = Add{}(wanted, Mul{}(quantity[i], price[i]));
+      }
+      keys.push_back(std::make_unique<DeviceArray<std::uint32_t>>(key, 1));
+      numbers.push_back(std::make_unique<DeviceArray<std::int64_t>>(quantity, 0));
+      numbers.push_back(std::make_unique<DeviceArray<std::int64_t>>(price, 1));
+      shards.push_back({keys.back()->data(), numbers[numbers.size() - 2]->data(), numbers.back()->data(), n});
+    }
+    require(cudaSetDevice(0));
+    select_sum_async(group, shards, 30, out.data());
+    group.wait();
+    EXPECT_EQ(out.values()[0], wanted);
+  }
+}
+
+/// Floats that are rounded at every step, split as split() does.
+template <class T>
+void check_bits(std::int64_t n) {
+  const std::vector<T> x = random_values<T>(n, 11);
+  DeviceArray<T> in(x, 0);
+  DeviceArray<T> out(n);
+  exclusive_scan(gpu::Policy{}, in.data(), n, out.data(), T{1} / T{3});
+  require(cudaDeviceSynchronize());
+  const std::vector<T> wanted = out.values();
+  for (const std::vector<int>& devices : groups()) {
+    const Group group(devices);
+    const std::vector<std::int64_t> begin = gpu::split<T, T>(group, n);
+    ASSERT_EQ(begin.front(), 0);
+    ASSERT_EQ(begin.back(), n);
+    Shards<T, T> shards(group, x, begin);
+    exclusive_scan(group, shards.all(), T{1} / T{3});
+    ASSERT_TRUE(same_bits(shards.results(), wanted)) << n << " elements, " << devices.size() << " members";
+  }
+}
+
+TEST_F(CudaShards, FloatsHaveTheBitsOfOneDevice) {
+  check_bits<float>(20'000'003);
+  check_bits<double>(9'000'001);
+}
+
+TEST_F(CudaShards, AGraphReplaysTheCall) {
+  const std::vector<std::int32_t> x = random_values<std::int32_t>(3'000'000, 3);
+  std::vector<std::int32_t> wanted(x.size());
+  std::inclusive_scan(x.begin(), x.end(), wanted.begin(), [](std::int32_t a, std::int32_t b) { return Add{}(a, b); });
+  for (const std::vector<int>& devices : groups()) {
+    const Group group(devices);
+    Shards<std::int32_t, std::int32_t> shards(group, x, gpu::split<std::int32_t, std::int32_t>(group, std::ssize(x)));
+    require(cudaSetDevice(devices[0]));
+    DeviceArray<std::int32_t> total(1);
+    const tests::Replay replay(group.policy(0).stream, [&] {
+      inclusive_scan(group, shards.all());
+      reduce_async(group, shards.all(), total.data(), 1);
+    });
+    for (int run = 0; run < 3; ++run) {
+      for (int m = 0; m < group.size(); ++m) {
+        const auto& shard = shards.all()[static_cast<std::size_t>(m)];
+        require(cudaSetDevice(devices[static_cast<std::size_t>(m)]));
+        require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.n) * sizeof(std::int32_t)));
+      }
+      require(cudaSetDevice(devices[0]));
+      replay.launch();
+      ASSERT_TRUE(same_bits(shards.results(), wanted)) << "run " << run;
+      ASSERT_EQ(total.values()[0], Add{}(1, wanted.back())) << "run " << run;
+    }
+  }
+}
+
+TEST_F(CudaShards, CallsFollowEachOther) {
+  const Group group({0, 0, 0});
+  const std::vector<std::int64_t> x = random_values<std::int64_t>(500'000, 9);
+  std::vector<std::int64_t> wanted = x;
+  for (int run = 0; run < 20; ++run) std::inclusive_scan(wanted.begin(), wanted.end(), wanted.begin(), add);
+  Shards<std::int64_t, std::int64_t> shards(group, x, cuts(std::ssize(x), 3)[0]);
+  inclusive_scan(group, shards.all());
+  std::vector<Shard<std::int64_t, std::int64_t>> again = shards.all();
+  for (auto& shard : again) shard.in = shard.out;
+  for (int run = 1; run < 20; ++run) inclusive_scan(group, again);
+  ASSERT_TRUE(same_bits(shards.results(), wanted));
+}
+
+TEST_F(CudaShards, ThreadsMayCallAtATime) {
+  const Group group({0, 0});
+  const std::vector<std::int32_t> x = random_values<std::int32_t>(400'000, 1);
+  std::vector<std::int32_t> wanted(x.size());
+  std::inclusive_scan(x.begin(), x.end(), wanted.begin(), [](std::int32_t a, std::int32_t b) { return Add{}(a, b); });
+  std::vector<std::unique_ptr<Shards<std::int32_t, std::int32_t>>> arrays;
+  for (int t = 0; t < 4; ++t) {
+    arrays.push_back(std::make_unique<Shards<std::int32_t, std::int32_t>>(group, x, cuts(std::ssize(x), 2)[0]));
+  }
+  std::vector<std::thread> threads;
+  for (auto& own : arrays) {
+    threads.emplace_back([&] {
+      for (int run = 0; run < 10; ++run) inclusive_scan(group, own->all());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (auto& own : arrays) ASSERT_TRUE(same_bits(own->results(), wanted));
+}
+
+template <class Call>
+void expect_error(Code code, const std::string& words, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(CudaShards, ErrorsSayWhichShard) {
+  expect_error(Code::invalid_argument, "a group needs a device", [] { const Group group(std::vector<int>{}); });
+  expect_error(Code::no_device, "device 99", [] { const Group group({0, 99}); });
+  const Group group({0, 0});
+  DeviceArray<float> x(100);
+  std::vector<float> host(100);
+  using Floats = std::vector<Shard<float, float>>;
+  expect_error(Code::invalid_argument, "1 shards are given for a group of 2",
+               [&] { inclusive_scan(group, Floats{{x.data(), 100, x.data()}}); });
+  expect_error(Code::invalid_argument, "input of shard 1 is host memory",
+               [&] { inclusive_scan(group, Floats{{x.data(), 100, x.data()}, {host.data(), 100, x.data()}}); });
+  expect_error(Code::invalid_argument, "shard 1 overlap",
+               [&] { inclusive_scan(group, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 49}}); });
+  expect_error(Code::invalid_argument, "", [&] { inclusive_scan(group, Floats{{x.data(), -1, x.data()}, {}}); });
+  DeviceArray<float> sum(1);
+  expect_error(Code::invalid_argument, "shard 1: input is host memory", [&] {
+    reduce_async(group, Floats{{x.data(), 100, nullptr}, {host.data(), 100, nullptr}}, sum.data(), 0.0F);
+  });
+  if (gpu::devices().size() < 2) return;
+  const Group two({0, 1});
+  expect_error(Code::invalid_argument, "input of shard 1 lies on device 0",
+               [&] { inclusive_scan(two, Floats{{x.data(), 50, x.data()}, {x.data(), 50, x.data()}}); });
+}
+
+}  // namespace
+}  // namespace upsweep
