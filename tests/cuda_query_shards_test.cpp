@@ -87,9 +87,10 @@ TEST_F(CudaQueryShards, AnswersAreThoseOfOneTable) {
     std::vector<std::int64_t> counts(devices.size(), 70'001);
     counts[0] = devices.size() > 1 ? 0 : 5;  // a table without rows
     const Tables tables(group, counts);
-    for (const char* sql : {"SELECT SUM(amount * price), COUNT(*), MIN(key), AVG(price) FROM t WHERE key < 3000",
-                            "SELECT key, SUM(amount), MAX(price) FROM t GROUP BY key",
-                            "SELECT key / 500, COUNT(*) FROM t WHERE amount > 10 GROUP BY key / 500 ORDER BY 2 DESC, 1"}) {
+    for (const char* sql :
+         {"SELECT SUM(amount * price), COUNT(*), MIN(key), AVG(price) FROM t WHERE key < 3000",
+          "SELECT key, SUM(amount), MAX(price) FROM t GROUP BY key",
+          "SELECT key / 500, COUNT(*) FROM t WHERE amount > 10 GROUP BY key / 500 ORDER BY 2 DESC, 1"}) {
       SCOPED_TRACE(sql);
       const Query query(sql, tables.all);
       EXPECT_EQ(texts(run(query, group, tables.shards)), texts(query.run(par, tables.all)));

@@ -56,13 +56,13 @@ ScanResult scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::i
   constexpr auto kBytes = static_cast<std::size_t>(upsweep::detail::kRowsBytes);
   shard.publish();
   if (rank.number > 0) {
-    require(ncclRecv(shard.before(), kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
+    require(ncclRecv(shard.room_before(), kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
   }
   if (rank.number + 1 < rank.count) {
-    shard.fold();
-    require(ncclSend(shard.after(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
+    shard.fold(shard.room_before(), shard.room_after());
+    require(ncclSend(shard.room_after(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
   }
-  shard.scan();
+  shard.scan(shard.room_before());
   return {n, "cuda.lookahead"};
 }
 

@@ -72,9 +72,9 @@ upsweep::detail::ShardScan::ShardScan(const gpu::Policy&, const ScanCall&, const
 }
 upsweep::detail::ShardScan::~ShardScan() = default;
 upsweep::detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
-void* upsweep::detail::ShardScan::before() const { return nullptr; }
-void* upsweep::detail::ShardScan::after() const { return nullptr; }
-void upsweep::detail::ShardScan::run(ShardStep::Kind) const {}
+void* upsweep::detail::ShardScan::room_before() const { return nullptr; }
+void* upsweep::detail::ShardScan::room_after() const { return nullptr; }
+void upsweep::detail::ShardScan::run(const ShardStep&) const {}
 void upsweep::detail::run_fold(const gpu::Group&, const ValueOfShard&, const ReduceCall&) { gpu::refuse(); }
 void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::refuse(); }
 std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {

@@ -13,6 +13,17 @@ void require_members(std::size_t count) {
   if (count == 0) throw Error(Code::invalid_argument, "a group needs a device at least");
 }
 
+/// Whether kernels on the current device may use the other one's memory: from here on, if it is possible.
+bool enable_access(int device, int other) {
+  if (device == other) return true;
+  int is_possible = 0;
+  require(cudaDeviceCanAccessPeer(&is_possible, device, other), "asking for access between devices");
+  if (is_possible == 0) return false;
+  const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled) forget_last_error();
+  return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
+}
+
 }  // namespace
 
 Events::Events(const std::vector<Policy>& members) : members_(members) {
@@ -32,6 +43,15 @@ void Events::wait_for(std::size_t member, std::size_t later) const {
   require(cudaStreamWaitEvent(members_[later].stream, events_[member]->get()), "waiting for another member");
 }
 
+Group::State::State(std::vector<Policy> all) : members(std::move(all)), given(members), taken(members), done(members) {
+  for (const Policy& member : members) {
+    const CurrentDevice current(member.device);
+    rows.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
+    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * members.size());
+    for (const Policy& other : members) access_.push_back(enable_access(member.device, other.device));
+  }
+}
+
 bool Group::State::fork() const {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   require(cudaStreamIsCapturing(members[0].stream, &status), "asking whether the stream is being captured");
@@ -41,12 +61,21 @@ bool Group::State::fork() const {
   return true;
 }
 
-void Group::State::copy(std::size_t from_member, const void* from, std::size_t to_member, void* to,
-                        std::int64_t bytes) const {
-  const Policy& there = members[to_member];
-  const CurrentDevice current(there.device);
-  require(cudaMemcpyPeerAsync(to, there.device, from, members[from_member].device, static_cast<std::size_t>(bytes),
-                              there.stream),
+const void* Group::State::reach(std::size_t from_member, const void* from, std::size_t to_member, void* here,
+                                std::int64_t bytes) const {
+  if (has_access(to_member, from_member)) return from;
+  copy(from, here, bytes, to_member);
+  return here;
+}
+
+bool Group::State::has_access(std::size_t member, std::size_t other) const {
+  return access_[member * members.size() + other];
+}
+
+// By cudaMemcpyAsync(), which a stream that is captured takes, unlike cudaMemcpyPeerAsync().
+void Group::State::copy(const void* from, void* to, std::int64_t bytes, std::size_t member) const {
+  const CurrentDevice current(members[member].device);
+  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, members[member].stream),
           "copying from device to device");
 }
 

@@ -89,15 +89,15 @@ detail::ShardScan::ShardScan(const gpu::Policy& policy, const ScanCall& call, co
 detail::ShardScan::~ShardScan() = default;
 detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
 
-void* detail::ShardScan::before() const {
+void* detail::ShardScan::room_before() const {
   return static_cast<std::byte*>(state_->memory.launch().kept) + state_->rows_at();
 }
-void* detail::ShardScan::after() const { return static_cast<std::byte*>(before()) + kRowsBytes; }
+void* detail::ShardScan::room_after() const { return static_cast<std::byte*>(room_before()) + kRowsBytes; }
 
-void detail::ShardScan::run(ShardStep::Kind kind) const {
-  if (state_->call.n == 0 && kind != ShardStep::Kind::fold) return;
+void detail::ShardScan::run(const ShardStep& step) const {
+  if (state_->call.n == 0 && step.kind != ShardStep::Kind::fold) return;
   const gpu::CurrentDevice current(state_->policy.device);
-  const Status status = state_->kernels.step(state_->call, {.kind = kind, .before = before(), .after = after()});
+  const Status status = state_->kernels.step(state_->call, step);
   if (!status.ok()) throw_status(status, shards::kRung);
 }
 
@@ -105,27 +105,30 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
                                   const DeviceShards* custom) {
   const gpu::Group::State& state = group.state();
   require_members(group, calls.size());
+  if (calls.size() == 1 && custom == nullptr) return run_scan(state.members[0], calls[0]);
   const std::lock_guard lock(state.calling);
   const bool is_forked = state.fork();
   {
     std::vector<ShardScan> members;
     for (std::size_t m = 0; m < calls.size(); ++m) {
       members.emplace_back(state.members[m], calls[m], custom, " of shard " + std::to_string(m));
+      members[m].publish();
     }
-    for (const ShardScan& member : members) member.publish();
     for (std::size_t m = 0; m < calls.size(); ++m) {
+      const void* before = members[m].room_before();
       if (m > 0) {
         state.given.wait_for(m - 1, m);
-        state.copy(m - 1, members[m - 1].after(), m, members[m].before(), kRowsBytes);
-        state.taken.record(m);
-        state.taken.wait_for(m, m - 1);  // all of whose work is in its stream: then that memory is given back
+        before = state.reach(m - 1, state.rows[m - 1]->get(), m, members[m].room_before(), kRowsBytes);
       }
       if (m + 1 < calls.size()) {
-        members[m].fold();
+        members[m].fold(before, state.rows[m]->get());
         state.given.record(m);
       }
-      members[m].scan();
+      members[m].scan(before);
+      state.taken.record(m);
     }
+    // Before the next call puts others there.
+    for (std::size_t m = 0; m + 1 < calls.size(); ++m) state.taken.wait_for(m + 1, m);
   }
   if (is_forked) state.join();
   return shards::kRung;

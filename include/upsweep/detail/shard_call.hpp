@@ -53,17 +53,19 @@ class ShardScan {
   ShardScan(ShardScan&&) noexcept;
   ShardScan& operator=(ShardScan&&) = delete;
 
-  void publish() const { run(ShardStep::Kind::publish); }
-  void fold() const { run(ShardStep::Kind::fold); }
-  void scan() const { run(ShardStep::Kind::scan); }
+  void publish() const { run({.kind = ShardStep::Kind::publish}); }
+  /// `before`: what all shards before it come to; of the first one as room_before() is at first. Kernels of the device reach both.
+  void fold(const void* before, void* after) const {
+    run({.kind = ShardStep::Kind::fold, .before = before, .after = after});
+  }
+  void scan(const void* before) const { run({.kind = ShardStep::Kind::scan, .before = before}); }
 
-  /// kRowsBytes each: what all shards before it come to, to be filled in before fold() and scan(), but for the first shard; and
-  /// what fold() makes of it.
-  [[nodiscard]] void* before() const;
-  [[nodiscard]] void* after() const;
+  /// Room for either: kRowsBytes of the device's memory, all zero at first.
+  [[nodiscard]] void* room_before() const;
+  [[nodiscard]] void* room_after() const;
 
  private:
-  void run(ShardStep::Kind kind) const;
+  void run(const ShardStep& step) const;
 
   struct State;
   std::unique_ptr<State> state_;
