@@ -18,13 +18,13 @@ pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 
 from upsweep.__main__ import main
-from upsweep._report import documents, figures, page
+from upsweep._report import documents, figures, page, tables, work
 
 ROOT = Path(__file__).parents[2]
 SIZES = (1024, 16384, 262144)
 SEVEN = "Figure 7: parallel on the GPU, and the CPU"
 SPAN = '{"what": "send", "stream": 0, "begin_s": 2, "end_s": 1}'
-PUBLISHED = 13  # figures of documents, without those that only a GPU gives
+PUBLISHED = 14  # figures of documents, without those that only a GPU gives
 
 
 def made_row(problem, rung, n, threads=2, study="sizes", **other):
@@ -74,7 +74,9 @@ def report(made, tmp_path):
     [
         (lambda text: text[:-500], "cut short"),
         (lambda text: "[]", "no results"),
-        (lambda text: '{"schema": 1, "rows": []}', "no results"),
+        (lambda text: '{"schema": 1, "rows": []}', "it has no rows"),
+        (lambda text: '{"schema": 1, "machine": {}, "problem": "scan", "rows": [], "groups": []}', "of `upsweep ladder`"),
+        (lambda text: text.replace('"problem": "segmented"', '"problem": "<sorting>"'), "no problem '<sorting>'"),
         (lambda text: text.replace('"schema": 1', '"schema": 2', 1), "schema 2"),
         (lambda text: text.replace('"rung"', '"ladder"'), "without what it must have"),
         (lambda text: text.replace('"machine"', '"maschine"'), "without what it must have"),
@@ -204,7 +206,7 @@ def test_what_was_published_is_drawn_where_nothing_was_measured():
         (figure,) = charts[title].values()
         assert [len(line["x"]) for line in figure["data"]] == [length] * len(figure["data"]), title
     (sums,) = charts["Subset sums"].values()
-    assert dict(zip(sums["data"][0]["x"], sums["data"][0]["y"], strict=True))["sequential"] == pytest.approx(0.274534)
+    assert dict(zip(sums["data"][0]["y"], sums["data"][0]["x"], strict=True))["sequential"] == pytest.approx(0.274534)
     assert "Timeline of one stream and of several" not in charts
 
 
@@ -218,7 +220,9 @@ def test_documents_are_beside_what_was_measured(made, tmp_path):
     link = dict.fromkeys(
         ("allocation_s", "to_device_pageable_s", "to_device_pinned_s", "to_host_pageable_s", "to_host_pinned_s"), 0.01
     )
-    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows, links=[link])])}
+    machine = {**made["machine"], "gpus": [{"name": "A GPU"}]}
+    measured = results_of(tmp_path, made, rows, links=[link], machine=machine)
+    charts = {chart.title: chart for chart in documents.charts([measured])}
     eight = charts["Figure 8: Thrust, and Hillis–Steele by hand"]
     assert (
         "between 0.05 and 3.97 times." in eight.text
@@ -233,11 +237,92 @@ def test_documents_are_beside_what_was_measured(made, tmp_path):
         "cuda.hillis_steele_blocks, here",
     ]
     (copies,) = charts["SELECT SUM, the copies"].choices.values()
-    assert copies["data"][-1]["name"] == "columns sent: streams, here" and copies["data"][-1]["y"] == [0.5]
+    assert copies["data"][-1]["name"] == "columns sent: streams, here" and copies["data"][-1]["x"] == [0.5]
     (timeline,) = charts["Timeline of one stream and of several"].choices.values()
     assert (timeline["data"][0]["y"], timeline["data"][0]["base"], timeline["data"][0]["x"]) == (["stream 4"], [1.0], [2.0])
     (link,) = charts["Bandwidth test"].choices.values()
     assert [bar["name"] for bar in link["data"]] == ["published", "pageable memory, here", "pinned memory, here"]
+
+
+def table_of(title, measured=()):
+    return next(table for table in tables.tables(list(measured)) if table.title == title)
+
+
+def column_of(table, name, place):
+    (column,) = [column for column in table.columns if (column.name, column.place) == (name, place)]
+    return column.values
+
+
+def test_tables_have_what_was_published():
+    scans = table_of("Scans by length")
+    assert column_of(scans, "elements", "")[-1] == 10**8 and len(scans.lines) == 8
+    assert column_of(scans, "on the GPU", "GTX 1080, published")[-1] == pytest.approx(0.152966336)
+    sums = table_of("Subset sums")
+    assert column_of(sums, "speed-up", "published")[5] == pytest.approx(274.534 / 2.933)
+    assert column_of(sums, "published on", "")[:2] == ["Xeon Platinum 8260M", "Tesla V100-SXM2"]
+    selected = table_of("SELECT SUM")
+    copies = column_of(selected, "copies", "GeForce 9500 GT, i5-750, published")
+    assert copies[:3] == [None, pytest.approx(0.046335), pytest.approx(0.02408)], "what was not published is missing, not 0"
+    counters = table_of("Counters")
+    assert column_of(counters, "figure", "GeForce 9500 GT, i5-750, published")[:2] == [6223004, 993635]
+    assert column_of(counters, "counted by ncu", "NVIDIA H200")[:4] == [3919517, 34270, 16144963, 10448314]
+    assert [column.place for column in table_of("Predicted and measured speed-ups").columns] == ["", "", "predicted"]
+
+
+def test_tables_have_what_was_measured_beside_it(made, tmp_path):
+    machine = {**made["machine"], "gpus": [{"name": "A GPU"}, {"name": "B GPU"}]}
+    kernels = [{"name": "fold", "launches": 1, "registers": 24, "shared_bytes": 2048, "occupancy": 0.5}]
+    fetched = [{"what": "fetch", "stream": stream, "begin_s": 1, "end_s": 1.001} for stream in (0, 1)]
+    rows = [
+        made_row("scan", "cpu.serial", 1000, study="biswas2020", median_s=0.25),
+        made_row("subset-sum", "cuda.column", 10, study="aubanel2021", device="A GPU", median_s=0.5),
+        made_row("subset-sum", "cpu.table", 10, study="aubanel2021", median_s=5.0),
+        made_row("aggregate", "cuda.two_loads", 6001215, study="balkesen2012", device="A GPU", kernels=kernels),
+        made_row("aggregate", "cuda.select", 6001215, study="balkesen2012-pageable", device="B GPU", transfer="pageable",
+                 transfer_s=0.5, kernel_s=0.25, timeline=fetched),
+        made_row("scan", "cpu.threads", 1 << 20, 2, "threads", median_s=0.5),
+        made_row("scan", "cpu.serial", 1 << 20, 1, "threads", median_s=1.0),
+    ]  # fmt: skip
+    links = [dict.fromkeys(results._LINK, seconds) | {"bytes": 48e6} for seconds in (0.01, 0.02)]
+    measured = [results_of(tmp_path, made, rows, machine=machine, links=links)]
+    cpu, a, b = "A <fast>  CPU, 4 threads", "A <fast>  CPU, 4 threads, A GPU", "A <fast>  CPU, 4 threads, B GPU"
+    scans = table_of("Scans by length", [measured[0]._replace(rows=measured[0].rows[:1])])
+    assert column_of(scans, "cpu.serial", cpu) == [None, None, 0.25, None, None, None, None, None]
+    sums = table_of("Subset sums", measured)
+    assert column_of(sums, "time", a)[:3] == [5.0, None, 0.5] and column_of(sums, "speed-up", a)[2] == 10
+    selected = table_of("SELECT SUM", measured)
+    assert column_of(selected, "copies, from pageable memory", b)[:2] == [None, 0.5]
+    bandwidth = table_of("Bandwidth test", measured)
+    assert column_of(bandwidth, "time, pinned memory", a) == [None, 0.01, 0.01]
+    assert column_of(bandwidth, "rate, pinned memory", b)[1:] == pytest.approx([2.4, 2.4]), "each GPU has its own link"
+    counters = table_of("Counters", measured)
+    assert column_of(counters, "measured", a)[4:7] == [24, 2048, 0.5]
+    assert column_of(counters, "measured", b)[8] == pytest.approx(2)
+    assert column_of(table_of("Predicted and measured speed-ups", measured[:1]), "speed-up", cpu)[0] == pytest.approx(2)
+
+
+def test_a_document_s_lists_are_not_known_to_be_adjacent(made, tmp_path):
+    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device="A GPU", median_s=seconds, input=lists)
+            for seconds, lists in ((0.5, None), (0.25, "adjacent lists"))]  # fmt: skip
+    seven = next(chart for chart in documents.charts([results_of(tmp_path, made, rows)]) if chart.title == SEVEN)
+    (figure,) = seven.choices.values()
+    assert [line["y"] for line in figure["data"] if line["name"] == "cuda.thrust, here"] == [[0.5]]
+
+
+@pytest.mark.parametrize(
+    "value, unit, text",
+    [
+        (None, "s", "–"),
+        (0.0123, "s", "12.3 ms"),
+        (1234567, "", "1,234,567"),
+        (0.6667, "", "0.667"),
+        (1.33333, "times", "1.33"),
+        (5.37, "GB/s", "5.37 GB/s"),
+        ("cpu.table", "text", "cpu.table"),
+    ],
+)
+def test_cells_are_written_for_people(value, unit, text):
+    assert page.value_text(value, unit) == text
 
 
 def test_two_gpus_of_a_machine_are_two_machines(made, tmp_path):
@@ -255,7 +340,7 @@ def test_pinned_memory_is_the_last_variant(made, tmp_path):
     rows = [made_row("aggregate", "cuda.occupancy", 6001215, study=f"balkesen2012-{kind}") for kind in ("pageable", "pinned")]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
     (total,) = charts["SELECT SUM, in all"].choices.values()
-    assert [bar["x"] for bar in total["data"][1:]] == [["occupancy"], ["occupancy", "pinned"]]
+    assert [bar["y"] for bar in total["data"][1:]] == [["occupancy"], ["occupancy", "pinned"]]
 
 
 def test_speedup_is_over_the_first_rung_or_not_drawn(made, tmp_path):
@@ -277,7 +362,7 @@ def test_a_problem_without_a_study_of_lengths_has_bars_for_each_instance(made, t
     rows[0]["median_s"] *= 3
     rows[2].update(status="skipped", reason="estimated 71 s", median_s=None)
     charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
-    assert list(charts) == ["Time", "Fraction of the limit", "Speed-up"]
+    assert list(charts) == ["Time", "Fraction of the limit", "Speed-up"], "a row that states no target has no roofline"
     ten, more = charts["Time"].choices.values()
     assert (ten["data"][0]["y"], ten["data"][0]["x"]) == (["cpu.table", "cpu.bits"], [row["median_s"] for row in rows[:2]])
     assert more["data"][0]["y"] == ["cpu.bits"]
@@ -356,27 +441,111 @@ def test_predictions_are_beside_the_longest_scans_where_threads_were_not_studied
     assert here == {"cpu.threads, here": ([4], [pytest.approx(12)]), "cpu.simd, here": ([1], [pytest.approx(3)])}
 
 
+def one_row(tmp_path, made, problem, n, **other):
+    (row,) = results_of(tmp_path, made, [made_row(problem, "cpu.serial", n, **other)]).rows
+    return row
+
+
+@pytest.mark.parametrize(
+    "problem, facts, count",
+    [
+        ("scan", {}, 1024),
+        ("ragged", {}, 2 * 1024),
+        ("segmented-sort", {"lists": 4}, 1024 * 8),
+        ("segmented-sort", {"lists": 1024}, 1024),
+        ("segmented-sort", {}, None),
+        ("combinations", {"pairs": 77}, 77),
+        ("aggregate", {"kept": 10}, 1024 + 20),
+        ("aggregate", {}, None),
+        ("subset-sum", {"target": 99}, 1024 * 100),
+        ("of tomorrow", {}, None),
+    ],
+)
+def test_operations_are_those_of_the_definition(made, tmp_path, problem, facts, count):
+    assert work.operations(one_row(tmp_path, made, problem, 1024, **facts)) == count
+
+
+def test_every_problem_says_what_is_counted():
+    assert set(work.WORK) == {rung["problem"] for rung in upsweep.ladder()}
+
+
+def test_the_guide_counts_the_same():
+    told = (ROOT / "docs/guide/roofline.md").read_text(encoding="utf-8")
+    for problem, counted in work.WORK.items():
+        assert re.search(rf"^\| [^|]*`{problem}`[^|]* \| {re.escape(counted.what)} \|", told, re.MULTILINE), problem
+
+
+def roofline_of(tmp_path, made, rows):
+    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
+    (figure,) = charts["Roofline"].choices.values()
+    return figure
+
+
+def test_a_rung_is_on_the_roofline_at_its_intensity(made, tmp_path):
+    rows = [made_row("scan", "cpu.chained", n) for n in SIZES]
+    rows.append(made_row("scan", "cpu.chained", 1024, type="float64", bytes=16.0 * 1024))
+    rows.append(made_row("scan", "cpu.chained", 1 << 30, 4, "threads"))
+    figure = roofline_of(tmp_path, made, rows)
+    roof, points = figure["data"]
+    assert points["x"] == [1 / 8, 1 / 16], "of each type its longest, and no study of threads"
+    assert points["y"] == pytest.approx([SIZES[-1] / rows[2]["median_s"], 1024 / rows[3]["median_s"]])
+    rate = rows[2]["bytes"] / rows[2]["median_s"] / 0.5
+    assert roof["y"] == pytest.approx([rate * x for x in roof["x"]]) and roof["x"][0] < 1 / 16 < 1 / 8 < roof["x"][1]
+    assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
+    assert points["text"][0].endswith("262,144: 16 GB/s, 50% of the limit")
+
+
 def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
     rows = [
         made_row("scan", "cpu.serial", 1024, fraction_of_copy=0.01),
         made_row("scan", "cpu.chained", 1 << 28, fraction_of_copy=0.5),
+        made_row("scan", "cpu.serial", 512),
     ]
-    rows.append(made_row("scan", "cpu.serial", 512))
-    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
-    (roof,) = charts["Roofline"].choices.values()
-    longest = rows[1]["bytes"] / rows[1]["median_s"] / 0.5 / 1e9
-    assert roof["layout"]["shapes"][0]["x0"] == pytest.approx(longest)
-    (label,) = roof["layout"]["annotations"]
-    assert (label["text"], label["xanchor"]) == ("a copy of 268,435,456", "right")
+    longest = rows[1]["bytes"] / rows[1]["median_s"] / 0.5
+    (roof, *_) = roofline_of(tmp_path, made, rows)["data"]
+    assert roof["y"][0] / roof["x"][0] == pytest.approx(longest) and roof["name"] == "copy, 32 GB/s"
 
 
-def test_the_roof_is_named_by_what_it_was_measured_with(made, tmp_path):
-    """Of short inputs it is no memory's; and where bars are longer than it, there is no room at its left."""
-    rows = [made_row("aggregate", "cpu.serial", 1 << 20, fraction_of_copy=None, fraction_of_read=4.0)]
-    charts = {chart.title: chart for chart in figures.charts(results_of(tmp_path, made, rows).rows)}
-    (roof,) = charts["Roofline"].choices.values()
-    (label,) = roof["layout"]["annotations"]
-    assert (label["text"], label["xanchor"]) == ("a read of 1,048,576", "left")
+def test_a_roof_of_reading_is_beside_that_of_copying(made, tmp_path):
+    row = made_row("aggregate", "cpu.serial", 1 << 20, fraction_of_read=0.25, kept=5)
+    copy, read, _ = roofline_of(tmp_path, made, [row])["data"]
+    assert (copy["name"], read["name"]) == ("copy, 10.67 GB/s", "read, 21.33 GB/s")
+
+
+def test_what_was_sent_over_the_link_is_on_no_roofline(made, tmp_path):
+    row = made_row("aggregate", "cuda.occupancy", 1 << 20, kept=5, transfer="pinned")
+    assert "Roofline" not in [chart.title for chart in figures.charts(results_of(tmp_path, made, [row]).rows)]
+
+
+def test_the_fastest_of_each_problem_is_under_one_roof(made, tmp_path):
+    """A subset sum's bytes are those of all its items; the copy beside it is of one bitmap, in a cache."""
+    rows = [
+        made_row(problem, rung, n) for problem in ("scan", "reduce") for rung in ("cpu.serial", "cpu.chained") for n in SIZES
+    ]
+    rows.append(made_row("subset-sum", "cpu.bits", 1000, target=10**6, bytes=1e9, fraction_of_copy=1e-6))
+    chart = figures.roofline_of_all(results_of(tmp_path, made, rows).rows)
+    ((roof, *points),) = [figure["data"] for figure in chart.choices.values()]
+    assert [point["name"] for point in points] == ["scan", "reduce", "subset-sum"]
+    assert all(point["text"][0].startswith("cpu.chained") for point in points[:2])
+    assert roof["name"] == "copy, 32 GB/s"
+
+
+def test_every_recorded_problem_is_under_the_roof():
+    """What rows state is enough."""
+    rows = [row for each in results.recorded() for row in each.rows]
+    drawn = {point["name"] for figure in figures.roofline_of_all(rows).choices.values() for point in figure["data"]}
+    assert {row.problem for row in rows} <= drawn
+
+
+def test_a_page_says_why_it_has_no_chart_of_scaling(made, tmp_path):
+    quick = results_of(tmp_path, made, [made_row("scan", "cpu.serial", n) for n in SIZES])
+    said = figures.scaling_not_drawn(quick.rows)
+    assert "a quick run leaves it out" in said.why and said.command == "upsweep bench scan -o scan.json"
+    assert said.command in page.page([quick], list(upsweep.ladder()))
+    one = results_of(tmp_path, made, [made_row("scan", "cpu.serial", 1024, 1, "threads")])
+    assert "one number of threads only" in figures.scaling_not_drawn(one.rows).why
+    both = results_of(tmp_path, made, [made_row("scan", "cpu.chained", 1024, threads, "threads") for threads in (1, 2)])
+    assert figures.scaling_not_drawn(both.rows) is None
 
 
 def test_the_tutorial_s_plot_says_how_long_its_scans_are(made, tmp_path):
@@ -394,8 +563,8 @@ def test_variants_are_in_the_document_s_order(made, tmp_path):
     rows = [made_row("aggregate", rung, 6001215, study="balkesen2012") for rung in ("cpu.serial", "cuda.select")]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
     (kernel,) = charts["SELECT SUM, kernel and host's sum"].choices.values()
-    assert kernel["data"][0]["x"][0] == "simpleselect" and kernel["data"][1]["x"] == ["cpu_only", "simpleselect"]
-    order = kernel["layout"]["xaxis"]["categoryarray"]
+    assert kernel["data"][0]["y"][0] == "simpleselect" and kernel["data"][1]["y"] == ["cpu_only", "simpleselect"]
+    order = kernel["layout"]["yaxis"]["categoryarray"]
     assert order[:2] == ["cpu_only", "simpleselect"] and "pinned" not in order, "what nobody measured leaves no gap"
 
 
@@ -525,6 +694,8 @@ def test_text_can_be_read_in_light_and_dark():
     for scheme in schemes:
         for text, ground in itertools.product(("text", "muted", "accent", "bad"), ("ground", "panel")):
             assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground, scheme)
+        assert all(contrast(colour, scheme["panel"]) >= 2 for colour in figures.COLOURS)
+        assert contrast(figures._ROOF, scheme["panel"]) >= 3
 
 
 PROBE = """<script>
@@ -537,16 +708,31 @@ addEventListener("load", () => setTimeout(() => {
     slider.dispatchEvent(new Event("input"));
     return before !== box.querySelector("svg").innerHTML && box.querySelector("output").textContent;
   });
-  const heading = document.querySelector("th.number"), table = heading.closest("table");
-  const column = () => [...table.tBodies[0].rows].map(row => Number(row.cells[heading.cellIndex].dataset.value));
-  heading.click();
-  said.ascending = column();
-  heading.click();
-  said.descending = column();
+  const sorted = (heading, press) => {
+    press(heading);
+    return [...heading.closest("table").tBodies[0].rows].map(row => row.cells[heading.cellIndex].dataset.value);
+  };
+  const heading = document.querySelector("th.number");
+  said.ascending = sorted(heading, each => each.click()).map(Number);
+  said.descending = sorted(heading, each => each.click()).map(Number);
+  const published = document.querySelector("section.table:nth-of-type(3) th:nth-child(4)");
+  const enter = each => each.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  said.missing = [sorted(published, enter), sorted(published, enter)];
+  let copied;
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { copied = text; } } });
+  const copy = document.querySelector("section.table .copy");
+  copy.click();
+  said.copied = copied.split("\\n").slice(0, 2);
   said.undrawn = [...document.querySelectorAll("figure")].filter(figure => !figure.querySelector(".main-svg")).length;
   said.uploads = document.querySelectorAll("[data-title^='Share']").length;
-  const plot = document.querySelector(".shapelayer path");
-  said.roof = [getComputedStyle(plot).stroke, getComputedStyle(document.body).color];
+  said.colour = getComputedStyle(document.body).color;
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  said.covered = [...document.querySelectorAll(".plot")].flatMap(plot => {
+    const legend = plot.querySelector(".legend .bg");
+    const labels = [...plot.querySelectorAll(".xtick text, .ytick text, .g-xtitle text, .g-ytitle text")];
+    const box = legend && legend.getBoundingClientRect();
+    return box ? labels.filter(label => !apart(label.getBoundingClientRect(), box)).map(label => label.textContent) : [];
+  });
   document.querySelectorAll("details").forEach(each => { each.open = true; });
   said.letters = [...document.querySelectorAll(".drawing svg")].map(svg => svg.querySelector("rect").getBoundingClientRect().height);
   said.keys = [...document.querySelectorAll(".drawing .key")].map(key => key.textContent);
@@ -586,8 +772,13 @@ def test_a_browser_shows_it(report, width, scheme):
     assert found["steps"] and all(re.fullmatch(r"(\d+) of \1", str(step)) for step in found["steps"]), found
     assert found["ascending"] == sorted(found["ascending"]) and found["descending"] == sorted(found["ascending"], reverse=True)
     assert found["uploads"] == 0, "nothing leaves the page"
-    assert (found["roof"][1] == "rgb(230, 237, 243)") == (scheme == "dark")
-    assert found["roof"][0] == found["roof"][1], "a line that is seen on light and dark ground"
+    assert found["missing"][0][-1] == found["missing"][1][-1] == "", "what is missing is last, whichever way"
+    numbers = [[float(value) for value in values if value] for values in found["missing"]]
+    assert numbers[0] == sorted(numbers[0]) == numbers[1][::-1] and len(numbers[0]) == 3, "sorted by a key, too"
+    assert found["copied"][0].split("\t")[:2] == ["elements", "on the GPU, GTX 1080, published (s)"]
+    assert [float(value) for value in found["copied"][1].split("\t")[:2]] == [1, pytest.approx(1.37e-6)]
+    assert (found["colour"] == "rgb(230, 237, 243)") == (scheme == "dark")
+    assert found["covered"] == [], "no legend lies on a label"
     assert len(found["keys"]) == len(found["steps"]) and any("Ring" in key for key in found["keys"])
     assert all(15 <= height <= 40 for height in found["letters"]), "cells of 30, neither tiny nor huge"
     assert found["button"] == ["pause", "play", "pause"]

@@ -108,9 +108,9 @@ DRAWINGS = (
 )
 
 
-def read(name: str) -> list[dict[str, str]]:
-    """The lines of a file of published figures."""
-    text = resources.files(__package__).joinpath("published", name).read_text(encoding="utf-8")
+def read(name: str, folder: str = "published") -> list[dict[str, str]]:
+    """The lines of a file of published figures, or of recorded ones."""
+    text = resources.files(__package__).joinpath(folder, name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
@@ -118,11 +118,12 @@ class Here(NamedTuple):
     """What one machine measured."""
 
     rows: list[Row]
-    links: list[dict[str, float]]  # the bandwidth test of each of its GPUs
+    links: dict[str, dict[str, float]]  # the bandwidth test of each of its GPUs
 
     def of(self, study: str, rung: str) -> list[Row]:
-        """What was timed of a rung in a study, by length."""
-        own = {row.n: row for row in self.rows if row.study == study and row.rung == rung and row.seconds}
+        """What was timed of a rung in a study, by length; of lists, without those that are known to be adjacent: no document has them."""
+        timed = [row for row in self.rows if (row.study, row.rung, row.input) == (study, rung, None) and row.seconds]
+        own = {row.n: row for row in timed}
         return [own[n] for n in sorted(own)]
 
     def by_gpu(self) -> list[Here]:
@@ -130,7 +131,8 @@ class Here(NamedTuple):
         gpus = sorted({row.device for row in self.rows} - {"cpu"})
         if len(gpus) < 2:
             return [self]
-        return [Here([row for row in self.rows if row.device in ("cpu", gpu)], self.links) for gpu in gpus]
+        own = {gpu: [row for row in self.rows if row.device in ("cpu", gpu)] for gpu in gpus}
+        return [Here(rows, {gpu: self.links[gpu]} if gpu in self.links else {}) for gpu, rows in own.items()]
 
     @property
     def label(self) -> str:
@@ -145,18 +147,25 @@ class Drawn(NamedTuple):
     text: str
     figure: dict[str, Any]
     here: str = ""  # what is to be said of this machine
+    alone: str = "what was published"  # what it is without any machine
+
+
+def machines(results: list[Results]) -> list[Here]:
+    """Every machine that something was measured on; one with several GPUs as often."""
+    found: dict[str, Here] = {}
+    for each in results:
+        if each.rows:
+            known = found.setdefault(machine_label(each.machine), Here([], {}))
+            links = {gpu["name"]: link for gpu, link in zip(each.machine.get("gpus") or (), each.links, strict=False)}
+            found[machine_label(each.machine)] = Here(known.rows + each.rows, links | known.links)
+    return [one for here in found.values() for one in here.by_gpu()]
 
 
 def charts(results: list[Results]) -> list[Chart]:
     """The documents' figures, of every machine that was measured; where none was, what was published alone."""
-    machines: dict[str, Here] = {}
-    for each in results:
-        if each.rows:
-            known = machines.setdefault(machine_label(each.machine), Here([], []))
-            machines[machine_label(each.machine)] = Here(known.rows + each.rows, known.links or each.links)
-    apart = [one for here in machines.values() for one in here.by_gpu()]
+    apart = machines(results)
     places = [here.label for here in apart]
-    made = [_chart(alone, places, each) for alone, *each in zip(_drawn(Here([], [])), *map(_drawn, apart), strict=True)]
+    made = [_chart(alone, places, each) for alone, *each in zip(_drawn(Here([], {})), *map(_drawn, apart), strict=True)]
     return [chart for chart in made if chart.choices]
 
 
@@ -165,7 +174,7 @@ def _chart(alone: Drawn, places: list[str], figures: list[Drawn]) -> Chart:
     own = {place: each for place, each in zip(places, figures, strict=True) if each.figure != alone.figure}
     choices = {place: each.figure for place, each in own.items()}
     if not choices and alone.figure["data"]:
-        choices = {"what was published": alone.figure}
+        choices = {alone.alone: alone.figure}
     said = [f"{place}: {each.here}" for place, each in own.items() if each.here]
     return Chart(alone.title, " ".join([alone.text, *said]), choices)
 
@@ -177,6 +186,7 @@ def _drawn(here: Here) -> list[Drawn]:
         _aubanel(here),
         *_balkesen(here),
         _bandwidth(here),
+        _profiler(here),
         _counters(here),
         _timeline(here),
         _tutorial(here),
@@ -254,22 +264,33 @@ def _biswas(here: Here) -> Drawn:
 # ------------------------------------------------------------------------------------------------------------ subset sums
 
 
-def _aubanel(here: Here) -> Drawn:
-    rungs = {
-        "sequential": "cpu.table",
-        "CuArrays": "cuda.array_ops",
-        "CUDAnative kernel": "cuda.column",
-        "agglomerated chunk 8": "cuda.agglomerated",
+SUBSET_SUM_RUNGS = {
+    "sequential": "cpu.table",
+    "CuArrays": "cuda.array_ops",
+    "CUDAnative kernel": "cuda.column",
+    "agglomerated chunk 8": "cuda.agglomerated",
+}
+
+
+def subset_sums(here: Here) -> dict[str, float]:
+    """Seconds for the document's ten items, by its variants."""
+    return {
+        variant: row.seconds
+        for variant, rung in SUBSET_SUM_RUNGS.items()
+        for row in here.of(AUBANEL.study, rung)
+        if row.n == 10
     }
+
+
+def _aubanel(here: Here) -> Drawn:
     lines = read("aubanel2021_subset_sum.csv")
     series = [("published", [(line["variant"], float(line["ms"]) / 1e3) for line in lines])]
-    own = [(variant, row.seconds) for variant, rung in rungs.items() for row in here.of(AUBANEL.study, rung) if row.n == 10]
-    if own:
-        series.append(("here", own))
+    times = subset_sums(here)
+    if times:
+        series.append(("here", list(times.items())))
     published = dict(series[0][1])
     gains = f"published: {published['sequential'] / published['agglomerated chunk 8']:.0f} times from the loop to eight sums per thread"
     text = f"{AUBANEL.source} Ten integers of up to 10^7, a table of 25,000,000 sums; {gains}."
-    times = dict(own)
     said = ""
     if {"sequential", "agglomerated chunk 8"} <= times.keys():
         said = f"{times['sequential'] / times['agglomerated chunk 8']:.0f} times."
@@ -278,7 +299,7 @@ def _aubanel(here: Here) -> Drawn:
 
 # ------------------------------------------------------------------------------------------------------------- SELECT SUM
 
-_SELECT_SUM = {
+SELECT_SUM = {
     "cpu_only": "cpu.serial",
     "simpleselect": "cuda.select",
     "selectandsum": "cuda.interleaved",
@@ -304,38 +325,39 @@ def _balkesen(here: Here) -> list[Drawn]:
         published = [(line["variant"], float(line[column]) / 1e3) for line in lines if line[column]]
         series = [("published", published)]
         for transfer in ("pageable", "pinned", "streams"):
-            own = _by_variant(here, f"{BALKESEN.study}-{transfer}", seconds)
+            own = select_sum(here, f"{BALKESEN.study}-{transfer}", seconds)
             if own:
                 series.append((f"columns sent: {transfer}, here", own))
         if column != "memcpy_ms":
-            own = _by_variant(here, BALKESEN.study, lambda row: row.seconds)
+            own = select_sum(here, BALKESEN.study, lambda row: row.seconds)
             series += [("columns in place, here", own)] if own else []
         text = f"{BALKESEN.source} 6,001,215 rows, suppkey < 30."
         drawn.append(Drawn(title, text, bars(series, "time", log=True, order=variants)))
     return drawn
 
 
-def _by_variant(here: Here, study: str, seconds: Callable[[Row], float | None]) -> list[tuple[str, float]]:
+def select_sum(here: Here, study: str, seconds: Callable[[Row], float | None]) -> list[tuple[str, float]]:
+    """Seconds by the document's variants."""
     # The last variant is the one before it with pinned memory.
-    rungs = _SELECT_SUM | ({"pinned": _SELECT_SUM["occupancy"]} if study.endswith("-pinned") else {})
+    rungs = SELECT_SUM | ({"pinned": SELECT_SUM["occupancy"]} if study.endswith("-pinned") else {})
     found = [(variant, seconds(row)) for variant, rung in rungs.items() for row in here.of(study, rung)]
     return [(variant, value) for variant, value in found if value]
 
 
-def _published_details() -> dict[str, float]:
+def published_details() -> dict[str, float]:
     return {line["measure"]: float(line["value"]) for line in read("balkesen2012_details.csv")}
 
 
 def _bandwidth(here: Here) -> Drawn:
     """48 MB, a column of eight bytes: allocated, sent and fetched."""
-    published = _published_details()
+    published = published_details()
     steps = (
         ("cudaMalloc", "cudaMalloc of 48 MB", "allocation_s", None),
         ("to the GPU", "cudaMemcpy host to device 48 MB", "to_device_pageable_s", "to_device_pinned_s"),
         ("from the GPU", "cudaMemcpy device to host 48 MB", "to_host_pageable_s", "to_host_pinned_s"),
     )
     series = [("published", [(name, published[measure] / 1e3) for name, measure, _, _ in steps])]
-    for link in here.links[:1]:
+    for link in list(here.links.values())[:1]:
         series.append(("pageable memory, here", [(name, link[pageable]) for name, _, pageable, _ in steps]))
         series.append(("pinned memory, here", [(name, link[pinned]) for name, _, _, pinned in steps if pinned]))
     text = f"{BALKESEN.source} Its bandwidth test: 48 MB allocated and copied."
@@ -343,8 +365,8 @@ def _bandwidth(here: Here) -> Drawn:
 
 
 def _counters(here: Here) -> Drawn:
-    """What a profiler said of the kernels then, and the runtime says now."""
-    published = _published_details()
+    """What a profiler said of a kernel then, and the runtime says now."""
+    published = published_details()
     series = [
         (
             "selectandsumopt3, published",
@@ -368,14 +390,49 @@ def _counters(here: Here) -> Drawn:
                     ],
                 )
             )
-    fewer = published["selectandsum warp serialize"] / published["selectandsumopt1 warp serialize"]
-    unrolled = published["instructions before opt2"] / published["instructions after opt2"]
     text = (
-        f"{BALKESEN.source} Its profiler counted {fewer:.1f} times fewer serialized accesses once the tree added halves, and "
-        f"{unrolled:.0f} times fewer instructions once its last warp was unrolled; the stepping drawings of cuda.interleaved and "
-        "cuda.sequential count the conflicts of the banks."
+        f"{BALKESEN.source} What the compiler made of its kernel with two loads, and how many of them a multiprocessor holds."
     )
-    return Drawn("Counters", text, bars(series, "", log=True))
+    return Drawn("Registers, shared memory and occupancy", text, bars(series, "", log=True))
+
+
+COUNTED_ON = "NVIDIA H200"
+
+# What the document's profiler counted: what that is, its name in the file, the rung that does the same, and its counter in ncu.
+COUNTERS = (
+    ("serialized accesses, neighbours added", "selectandsum warp serialize", "cuda.interleaved", "shared_bank_conflicts"),
+    ("serialized accesses, halves added", "selectandsumopt1 warp serialize", "cuda.sequential", "shared_bank_conflicts"),
+    ("instructions, the tree a loop", "instructions before opt2", "cuda.sequential", "warp_instructions"),
+    ("instructions, the last warp unrolled", "instructions after opt2", "cuda.unrolled", "warp_instructions"),
+)
+
+
+def counted() -> list[dict[str, str]]:
+    """What ncu counted on an H200, a kernel a line."""
+    return read("h200_aggregate_counters.csv", "recorded")
+
+
+def counted_of(rung: str, counter: str) -> float:
+    """Of the rung's first kernel."""
+    return next(float(line[counter]) for line in counted() if line["rung"] == rung)
+
+
+def _profiler(_: Here) -> Drawn:
+    """What a profiler counted then, and ncu on an H200: bench counts nothing, so that no machine has more."""
+    published = published_details()
+    series = [
+        ("published", [(what, published[name]) for what, name, _, _ in COUNTERS]),
+        (f"{COUNTED_ON}, ncu", [(what, counted_of(rung, counter)) for what, _, rung, counter in COUNTERS]),
+    ]
+    gains = [" and ".join(f"{values[a][1] / values[a + 1][1]:.1f}" for _, values in series) for a in (0, 2)]
+    text = (
+        f"{BALKESEN.source} Its profiler, and ncu of cuda.interleaved, cuda.sequential and cuda.unrolled on an {COUNTED_ON}: {gains[0]} "
+        f"times fewer serialized accesses once the tree adds halves, {gains[1]} times fewer instructions once its last warp is unrolled. "
+        "Two profilers do not count the same: compare a step with the one before it. The stepping drawings of cuda.interleaved and "
+        "cuda.sequential show the conflicts of the banks."
+    )
+    alone = f"what was published, and ncu on an {COUNTED_ON}"
+    return Drawn("Profiler counters", text, bars(series, "", log=True), alone=alone)
 
 
 def _timeline(here: Here) -> Drawn:
@@ -426,9 +483,9 @@ def _predictions(here: Here) -> Drawn:
     """What threads, vectors and both gain over the loop: as the tutorial predicts it, and as measured."""
     cases = [(line["case"], float(line["predicted_speedup"])) for line in read("scan_tutorial_predictions.csv")]
     vectors = next(value for case, value in cases if case.startswith("SIMD") and "threads" not in case)
-    own = _scans_by_threads(here)
+    own = scans_by_threads(here)
     counts = sorted({1, 2, 6, *(row.threads for row in own if row.threads)})
-    gains = [_two_passes(count) for count in counts]
+    gains = [two_passes(count) for count in counts]
     traces = [
         plain_line("threads, predicted", counts, gains, 0, "dot"),
         plain_line("vectors and threads, predicted", counts, [vectors * gain for gain in gains], 1, "dot"),
@@ -441,14 +498,14 @@ def _predictions(here: Here) -> Drawn:
             traces.append(plain_line(f"{rung}, here", sorted(times), [times[count] for count in sorted(times)], number))
     text = (
         "Parallel Prefix Scan, a tutorial: p threads scan a part each and then add what came before it, which gains p²/(2p − 1), "
-        f"{_two_passes(2):.2f} of two and {_two_passes(6):.2f} of six; vectors gain {vectors:g}, and both together the product. It counts "
+        f"{two_passes(2):.2f} of two and {two_passes(6):.2f} of six; vectors gain {vectors:g}, and both together the product. It counts "
         "additions. From memory both passes read and write every element, so that memory is the limit, whatever adds."
     )
     figure = {"data": traces, "layout": layout_of("threads", "times the loop", y_type="log")}
     return Drawn("Predicted and measured speed-ups", text, figure)
 
 
-def _scans_by_threads(here: Here) -> list[Row]:
+def scans_by_threads(here: Here) -> list[Row]:
     """Scans of int32 of one length: of the study of threads, or else the longest, on one thread and on all."""
     timed = [row for row in here.rows if (row.problem, row.type, row.device) == ("scan", "int32", "cpu") and row.seconds]
     own = [row for row in timed if row.study == "threads"] or [row for row in timed if row.study == "sizes"]
@@ -456,6 +513,6 @@ def _scans_by_threads(here: Here) -> list[Row]:
     return [row for row in own if row.n == longest and row.threads]
 
 
-def _two_passes(threads: int) -> float:
+def two_passes(threads: int) -> float:
     """One pass by all threads, and one by all but the first."""
     return threads * threads / (2 * threads - 1)

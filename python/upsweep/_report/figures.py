@@ -7,10 +7,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from .results import Row
+from .work import WORK, operations
 
 # Colours that people with any colour vision tell apart (Okabe and Ito), and enough of them: rungs beyond repeat them, dashed.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
 DASHES = ("solid", "dash", "dot")
+_SYMBOLS = ("circle", "diamond", "square")  # and points have these
 
 # An axis of seconds, whose ticks are "10ms", "1µs".
 TIME = {"title": {"text": "time"}, "exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
@@ -36,10 +38,8 @@ def charts(rows: list[Row]) -> list[Chart]:
         return first / row.seconds if first and row.seconds else None
 
     values = _values(rows[0].problem, gain) if rows else []
-    if any(row.study == "sizes" for row in rows):
-        made = [_over_sizes(rows, *each) for each in values] + [_over_threads(rows), _roofline(rows)]
-    else:
-        made = [_by_rung(rows, *each) for each in values] + [_over_threads(rows)]
+    draw = _over_sizes if any(row.study == "sizes" for row in rows) else _by_rung
+    made = [*(draw(rows, *each) for each in values), _over_threads(rows), _roofline(rows)]
     return [chart for chart in made if chart.choices]
 
 
@@ -71,7 +71,7 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
             "Speed-up",
             "Over the first rung of the ladder, at the lengths at which that one was timed: it is skipped where it would take too long.",
             gain,
-            {"title": {"text": "times"}, "type": "log"},
+            {"title": {"text": "times"}, "type": "log", "nticks": 8},
         ),
     ]
 
@@ -112,8 +112,8 @@ def _times_of_first_rungs(rows: list[Row]) -> dict[tuple[str, str, str, int], fl
 def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
         "xaxis": {"automargin": True, **x, "title": {"standoff": 4, **x.get("title", {})}},
-        "yaxis": {"automargin": True, **y},
-        "legend": {"orientation": "h", "y": -0.3},
+        "yaxis": {"automargin": True, **y, "title": {"standoff": 8, **y.get("title", {})}},
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"},  # below all labels, however long
         "margin": {"l": 50, "r": 10, "t": 34, "b": 10},
         "hovermode": "closest",
     }
@@ -214,41 +214,130 @@ def _over_threads(rows: list[Row]) -> Chart:
             choices[f"{place}, {n:,}"] = {
                 "data": traces,
                 "layout": _layout(
-                    {"title": {"text": "threads"}, "type": "log", "dtick": 0.30103}, {"title": {"text": "times"}, "type": "log"}
+                    {"title": {"text": "threads"}, "type": "log", "dtick": 0.30103},
+                    {"title": {"text": "times"}, "type": "log", "nticks": 8},
                 ),
             }
-    return Chart("Scaling", "How many times as fast with more threads, over the fewest that were measured.", choices)
+    text = f"How many times as fast with more threads, over the fewest that were measured. {_ONE_GPU}"
+    return Chart("Scaling", text, choices)
+
+
+# What is no memory: the link, and what several threads are compared with.
+def _is_roofed(row: Row) -> bool:
+    moves = row.study != "threads" and "transfer" not in row.details
+    return bool(moves and row.rate and row.limit and operations(row))
+
+
+_ONE_GPU = "A call runs on one GPU, so that there is nothing to draw over several."
+
+
+class NotDrawn(NamedTuple):
+    why: str
+    command: str  # that measures it
+
+
+def scaling_not_drawn(rows: list[Row]) -> NotDrawn | None:
+    """Where there is no chart of scaling."""
+    if _over_threads(rows).choices:
+        return None
+    problem = rows[0].problem
+    why = (
+        "has one number of threads only"
+        if any(row.study == "threads" for row in rows)
+        else "was not run: a quick run leaves it out"
+    )
+    return NotDrawn(
+        f"There is no chart of scaling: the study of threads {why}. {_ONE_GPU} On a machine of several threads this runs it:",
+        f"upsweep bench {problem} -o {problem}.json",
+    )
 
 
 def _roofline(rows: list[Row]) -> Chart:
-    """The longest input of each rung: what it moves in a second against a line of what is copied of the longest."""
+    """Operations in a second against operations for each byte: of each rung the longest of every input, below what memory gives."""
     choices = {}
-    timed = [row for row in rows if row.study == "sizes" and row.rate and row.limit]
-    for place, there in _by(timed, _place).items():
-        longest = [max(of_rung, key=lambda row: row.n) for of_rung in _by(there, lambda row: row.rung).values()]
-        last = max(longest, key=lambda row: row.n)  # of shorter ones, in a cache, it is the cache's
-        roof = last.limit / 1e9
-        bars = {
-            **_bars_of([(f"{row.rung}, {row.n:,}", row.rate / 1e9) for row in longest]),
-            "text": [f"{row.of_limit:.0%}" for row in longest],
-            "textposition": "outside",  # on the ground, where it can be read
-        }
-        end = 1.2 * max(roof, *bars["x"])  # with room for text
-        layout = _layout({"title": {"text": "GB/s"}, "range": [0, end]}, {"autorange": "reversed"})
-        layout["shapes"] = [
-            {"type": "line", "x0": roof, "x1": roof, "yref": "paper", "y0": 0, "y1": 1, "line": {"dash": "dash"}}
-        ]
-        what = "a read" if last.details.get("fraction_of_read") else "a copy"
-        side = "right" if roof > end / 2 else "left"  # where there is room
-        layout["annotations"] = [
-            {"x": roof, "y": 1, "yref": "paper", "text": f"{what} of {last.n:,}", "showarrow": False, "xanchor": side}
-        ]
-        choices[place] = {"data": [bars], "layout": layout}
+    for place, there in _by(filter(_is_roofed, rows), lambda row: row.place).items():
+        of_rungs = _by(there, lambda row: row.rung)
+        points = {rung: _longest(own, lambda row: (row.type, row.input)) for rung, own in of_rungs.items()}
+        choices[place] = _under_roofs(points, lambda row: _place(row).removeprefix(f"{row.place}, "))
+    counted = ", ".join(WORK[problem].what for problem in dict.fromkeys(row.problem for row in rows) if problem in WORK)
     text = (
-        "These problems do so little with each byte that the memory is the roof: bytes that must be moved in a second, at the longest "
-        "input of each rung, against what a copy of the longest of them moves. Where that lies in a cache, the roof is the cache's."
+        f"To the right are more operations for each byte that must be moved, upwards more of them in a second. Counted: {counted}. "
+        f"Of each rung there is the longest of every input. {_SLOPES}"
     )
     return Chart("Roofline", text, choices)
+
+
+_SLOPES = (
+    "The slopes are what the memory gives: the rate of a copy, and of a read where one was measured, in the same rounds as the most bytes. "
+    "A point on a slope is at that limit; one above it is of data in a cache, or of a rung that moves fewer bytes than are counted. "
+    "There is no flat roof: no rate of arithmetic alone was measured."
+)
+
+
+def roofline_of_all(rows: list[Row]) -> Chart:
+    """The roofline of each machine and GPU with all problems on it, each by the rung that is fastest at its longest input."""
+    choices = {}
+    for place, there in _by(filter(_is_roofed, rows), lambda row: row.place).items():
+        by_problem = _by(there, lambda row: row.problem)
+        points = {problem: [min(own, key=lambda row: (-row.n, row.seconds))] for problem, own in by_problem.items()}
+        choices[place] = _under_roofs(points, lambda row: f"{row.rung}, {_place(row).removeprefix(f'{row.place}, ')}")
+    text = (
+        "Each problem at its longest input, by the rung that was fastest there. How far to the right it lies is its own: the operations that "
+        f"it takes for each byte that it must move, counted as its own roofline says. How high it can be is the machine's. {_SLOPES}"
+    )
+    return Chart("All problems under one roof", text, choices)
+
+
+def _longest(rows: list[Row], key: Callable[[Row], Any]) -> list[Row]:
+    return [max(same, key=lambda row: row.n) for same in _by(rows, key).values()]
+
+
+_ROOF = "#7F7F7F"  # seen on light and dark ground
+
+
+def _under_roofs(points: dict[str, list[Row]], said: Callable[[Row], str]) -> dict[str, Any]:
+    """Points by name, below the rates that the memory had when the most bytes of them were moved."""
+    rows = [row for own in points.values() for row in own]
+    intensities = [_intensity(row) for row in rows]
+    ends = [min(intensities) / 4, max(intensities) * 4]
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": f"{what}, {rate / 1e9:,.4g} GB/s",
+            "x": ends,
+            "y": [rate * end for end in ends],
+            "line": {"color": _ROOF, "width": 2, "dash": "dash" if what == "copy" else "dot"},
+            "hoverinfo": "name",
+        }
+        for what, rate in max(rows, key=_copied).roofs.items()
+    ]
+    for number, (name, own) in enumerate(points.items()):
+        traces.append(
+            {
+                **_line(name, [_intensity(row) for row in own], [operations(row) / row.seconds for row in own], number),
+                "mode": "markers",
+                "marker": {
+                    "size": 9,
+                    "symbol": _SYMBOLS[number // len(COLOURS) % len(_SYMBOLS)],
+                    "color": _style(number)["color"],
+                },
+                "text": [f"{said(row)}, {row.n:,}: {row.rate / 1e9:.3g} GB/s, {row.of_limit:.0%} of the limit" for row in own],
+                "hovertemplate": "%{fullData.name}<br>%{text}<extra></extra>",
+            }
+        )
+    x = {"title": {"text": "operations for each byte"}, "type": "log", "dtick": "D2", "exponentformat": "none"}
+    y = {"title": {"text": "operations in a second"}, "type": "log", "exponentformat": "SI"}
+    return {"data": traces, "layout": _layout(x, y)}
+
+
+def _copied(row: Row) -> float:
+    """The bytes of the copy that was timed beside a row: of subset-sum it is one of the bitmap, whatever the items."""
+    return row.bytes / row.n if row.problem == "subset-sum" else row.bytes
+
+
+def _intensity(row: Row) -> float:
+    return operations(row) / row.bytes
 
 
 def plain_line(name: str, x: list[Any], y: list[Any], number: int, dash: str = "solid") -> dict[str, Any]:
@@ -258,22 +347,27 @@ def plain_line(name: str, x: list[Any], y: list[Any], number: int, dash: str = "
 
 
 def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: bool, order: Sequence[str] = ()) -> dict[str, Any]:
-    """Bars side by side, of each name and value of each series; `order`: that of the names, where not every series has all."""
+    """Bars of each name and value of each series, the first name at the top; `order`: of names, where not every series has all."""
+    broken = [
+        (name, [(what.replace(", ", ",<br>"), value) for what, value in values]) for name, values in series
+    ]  # to be narrow
     data = [
         {
             "type": "bar",
+            "orientation": "h",
             "name": name,
-            "x": [what for what, _ in values],
-            "y": [value for _, value in values],
+            "x": [value for _, value in values],
+            "y": [what for what, _ in values],
             "marker": {"color": _style(number)["color"]},
         }
-        for number, (name, values) in enumerate(series)
+        for number, (name, values) in enumerate(broken)
     ]
-    layout = layout_of("", title, y_type="log" if log else "linear")
-    if order:
-        there = {what for _, values in series for what, _ in values}  # others would leave gaps
-        layout["xaxis"] |= {"categoryorder": "array", "categoryarray": [what for what in order if what in there]}
-    return {"data": data, "layout": layout}
+    layout = layout_of(title, "", x_type="log" if log else "linear")
+    there = list(dict.fromkeys(what for _, values in broken for what, _ in values))
+    names = [what for what in order if what in there] or there  # others would leave gaps
+    layout["xaxis"]["nticks"] = 6
+    layout["yaxis"] |= {"categoryorder": "array", "categoryarray": names, "range": [len(names) - 0.5, -0.5]}
+    return {"data": data, "layout": {**layout, "height": 200 + 20 * len(series) + 9 * len(names) * len(series)}}
 
 
 def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:

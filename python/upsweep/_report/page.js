@@ -8,8 +8,7 @@ function themed(layout) {
   const style = getComputedStyle(document.documentElement);
   const colour = name => style.getPropertyValue(name).trim();
   const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line") };
-  const shapes = (layout.shapes ?? []).map(shape => ({ ...shape, line: { ...shape.line, color: colour("--text") } }));
-  return { ...layout, shapes, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis }, font: { color: colour("--text") },
+  return { ...layout, height: undefined, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis }, font: { color: colour("--text") },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--muted"), activecolor: colour("--text") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
 }
 
@@ -19,7 +18,9 @@ const config = { responsive: true, displaylogo: false, plotlyServerURL: "", mode
 function draw(figure) {
   const choices = data[figure.dataset.problem].charts[figure.dataset.chart];
   const chosen = choices[figure.querySelector("select").value];
-  Plotly.react(figure.querySelector(".plot"), chosen.data, themed(chosen.layout), config);
+  const plot = figure.querySelector(".plot");
+  plot.style.height = chosen.layout.height ? `max(25rem, ${chosen.layout.height}px)` : "";
+  Plotly.react(plot, chosen.data, themed(chosen.layout), config);
 }
 
 const seen = new IntersectionObserver(entries => {
@@ -41,24 +42,68 @@ addEventListener("beforeprint", () => {
   for (const figure of document.querySelectorAll("figure")) if (!figure.querySelector(".plot-container")) draw(figure);
 });
 
-// ---- tables: a click on a heading sorts
+// ---- tables: a click on a heading sorts, a button copies
+
+function valueOf(cell) {
+  const given = cell.dataset.value;
+  return given === undefined ? cell.textContent : given === "" ? undefined : Number(given);
+}
+
+// What is missing comes last, whichever way the rest is sorted.
+function compare(a, b, direction) {
+  if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
+  return (a < b ? -1 : a > b ? 1 : 0) * direction;
+}
+
+function sort(heading) {
+  const body = heading.closest("table").tBodies[0];
+  const ascending = heading.getAttribute("aria-sort") !== "ascending";
+  for (const other of heading.parentElement.children) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+  const value = row => valueOf(row.cells[heading.cellIndex]);
+  body.append(...[...body.rows].sort((a, b) => compare(value(a), value(b), ascending ? 1 : -1)));
+}
 
 for (const heading of document.querySelectorAll("th")) {
   heading.tabIndex = 0;
-  const sort = () => {
-    const body = heading.closest("table").tBodies[0];
-    const ascending = heading.getAttribute("aria-sort") !== "ascending";
-    for (const other of heading.parentElement.children) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-    const value = row => {
-      const cell = row.cells[heading.cellIndex];
-      return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
-    };
-    const rows = [...body.rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (ascending ? 1 : -1));
-    body.append(...rows);
-  };
-  heading.addEventListener("click", sort);
-  heading.addEventListener("keydown", event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sort(); } });
+  heading.addEventListener("click", () => sort(heading));
+  heading.addEventListener("keydown", event => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    sort(heading);
+  });
+}
+
+// As spreadsheets take it: tabs between numbers without their units, which stand in the headings.
+function asText(table) {
+  const headings = [...table.tHead.rows[0].cells].map(heading => {
+    const name = [...heading.childNodes].map(node => node.textContent).join(", ");
+    return ["s", "GB/s"].includes(heading.dataset.unit) ? `${name} (${heading.dataset.unit})` : name;
+  });
+  const rows = [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.dataset.value ?? cell.textContent));
+  return [headings, ...rows].map(cells => cells.join("\t")).join("\n") + "\n";
+}
+
+// Where a browser keeps its clipboard to itself, the table is selected instead.
+async function copy(table, button) {
+  try {
+    await navigator.clipboard.writeText(asText(table));
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(table);
+    button.textContent = "Selected: press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 3000);
+}
+
+for (const table of document.querySelectorAll("table")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.setAttribute("aria-live", "polite");
+  button.addEventListener("click", () => copy(table, button));
+  table.closest(".scroll").before(button);
 }
 
 // ---- drawings: arrays as rows of cells, moves as lines, threads as circles below

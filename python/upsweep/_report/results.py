@@ -54,6 +54,13 @@ class Row(NamedTuple):
         return self.rate / self.limit if self.rate and self.limit else None
 
     @property
+    def roofs(self) -> dict[str, float]:
+        """What the memory gave in the same rounds, in bytes per second: a copy, and a read where one was measured."""
+        fractions = {what: self.details.get(f"fraction_of_{what}") for what in ("copy", "read")}
+        found = {what: self.rate / fraction for what, fraction in fractions.items() if self.rate and fraction}
+        return found or ({"copy": self.limit} if self.limit else {})
+
+    @property
     def spread(self) -> tuple[float, float] | None:
         """The quartiles of the samples."""
         if len(self.samples) < 2:
@@ -81,6 +88,15 @@ def load(path: str | os.PathLike[str]) -> Results:
         return _parsed(os.fspath(path), file.read())
 
 
+def require_known(results: Results, problems: Sequence[str]) -> None:
+    """ResultsError where a problem is none of these: what it measures would be guessed."""
+    for name in results.problems:
+        if name not in problems:
+            raise ResultsError(
+                f"{results.path}: there is no problem '{name}' in this upsweep; there are: {', '.join(problems)}"
+            )
+
+
 def recorded() -> list[Results]:
     """What was measured on an H200, for pages that are made where there is no GPU."""
     files = resources.files(__package__).joinpath("recorded").iterdir()
@@ -94,7 +110,9 @@ def _parsed(name: str, text: bytes) -> Results:
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{name}: no JSON, or it is cut short: {error}") from None
     if not isinstance(found, dict) or not all(isinstance(found.get(part), list) for part in ("rows", "groups", "cells")):
-        raise ResultsError(f"{name}: no results of upsweep bench")
+        of_ladder = isinstance(found, dict) and "problem" in found and "rows" in found
+        what = "it is of `upsweep ladder`; a page is made of what `upsweep bench` writes" if of_ladder else "it has no rows"
+        raise ResultsError(f"{name}: no results of upsweep bench: {what}")
     if found.get("schema") != SCHEMA:
         raise ResultsError(f"{name}: results of schema {found.get('schema')}; this upsweep reads schema {SCHEMA}")
     try:
