@@ -65,6 +65,24 @@ def test_every_call_is_verified_or_says_why_not(measured):
     assert set(cases.PROBLEMS) - numpy == {"combinations"}
 
 
+def test_every_problem_has_upsweep_s_own_row_beside_the_others(measured):
+    """In each place where a peer was timed, so that no chart has other libraries alone."""
+    rows = [row for row in results.load(measured[0]).rows if row.seconds]
+    peers = {(row.problem, row.study, row.type, row.input, row.n) for row in rows if row.kind == "library"}
+    own = {(row.problem, row.study, row.type, row.input, row.n) for row in rows if row.kind == "api"}
+    assert peers and peers <= own, peers - own
+    assert {problem for problem, *_ in peers} == set(cases.PROBLEMS)
+
+
+@pytest.mark.parametrize("problem", cases.PROBLEMS.values(), ids=lambda problem: problem.name)
+def test_inputs_are_called_as_the_ladder_calls_them(problem):
+    """Or peers would be in charts of their own."""
+    kept = {row.input for each in results.recorded() for row in each.rows if row.problem == problem.name and row.kind != "api"}
+    study = problem.studies[0]
+    n = study.sizes[0] if problem.name == "subset-sum" else 1000
+    assert {case.input for case in problem.cases(study.types[0], n, study.pattern)} <= kept
+
+
 def test_every_place_has_a_copy_in_the_same_rounds(measured):
     _, found = measured
     assert found["groups"] and all(group["copy_gbps"] > 0 and len(group["copy_samples_s"]) >= 5 for group in found["groups"])

@@ -122,7 +122,10 @@ def _group(dtype: str, n: int, _: str) -> Iterator[Case]:
     random = np.random.default_rng(48)
     values = _whole(n, dtype)
     scattered = random.integers(-(2**63), 2**63 - 1, _KEYS)
-    for keys, what in ((scattered[random.integers(0, _KEYS, n)], "uniform"), (random.permutation(n) * 7919, "all")):
+    for keys, what in (
+        (scattered[random.integers(0, _KEYS, n)], f"uniform, {_KEYS:,} groups"),
+        (random.permutation(n) * 7919, "all"),
+    ):
         groups = len(np.unique(keys))
         moved = (n + groups) * (8.0 + values.itemsize)
         yield Case(dtype, n, moved, {"keys": keys, "values": values}, f"keys: {what}", {"groups": groups})
