@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     _add_bench_peers(commands.add_parser("bench-peers", help="other libraries of Python, verified and timed beside upsweep"))
     report = commands.add_parser(
-        "report", help="one page of everything in these results; with those of an H200 where they have no GPU"
+        "report", help="one page of everything in these results; with those of an H200 and of 32 threads where they have no GPU"
     )
     report.add_argument("results", nargs="+", metavar="RESULTS.json")
     report.add_argument("-o", "--output", default="report.html", metavar="REPORT.html")

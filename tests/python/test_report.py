@@ -172,6 +172,7 @@ def test_an_h200_is_beside_what_has_no_gpu(made, tmp_path):
     path, out = tmp_path / "results.json", tmp_path / "report.html"
     path.write_text(json.dumps(made))
     assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" in out.read_text()
+    assert "recorded xeon32_threads" in out.read_text()
     path.write_text(json.dumps({**made, "rows": [{**row, "device": "Some GPU"} for row in made["rows"]]}))
     assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" not in out.read_text()
 
@@ -540,12 +541,34 @@ def test_every_recorded_problem_is_under_the_roof():
 def test_a_page_says_why_it_has_no_chart_of_scaling(made, tmp_path):
     quick = results_of(tmp_path, made, [made_row("scan", "cpu.serial", n) for n in SIZES])
     said = figures.scaling_not_drawn(quick.rows)
-    assert "a quick run leaves it out" in said.why and said.command == "upsweep bench scan -o scan.json"
-    assert said.command in page.page([quick], list(upsweep.ladder()))
+    assert "of A <fast>  CPU, 4 threads: its study of threads was not run" in said.why
+    assert said.command == "upsweep bench scan -o scan.json" and said.command in page.page([quick], list(upsweep.ladder()))
     one = results_of(tmp_path, made, [made_row("scan", "cpu.serial", 1024, 1, "threads")])
-    assert "one number of threads only" in figures.scaling_not_drawn(one.rows).why
+    assert figures.scaling_not_drawn(one.rows)
     both = results_of(tmp_path, made, [made_row("scan", "cpu.chained", 1024, threads, "threads") for threads in (1, 2)])
     assert figures.scaling_not_drawn(both.rows) is None
+    other = results_of(tmp_path, made, [made_row("scan", "cpu.serial", 1024)], machine={**made["machine"], "threads": 64})
+    assert "scaling of A <fast>  CPU, 64 threads: " in figures.scaling_not_drawn(both.rows + other.rows).why
+    gpu = results_of(tmp_path, made, [made_row("scan", "cuda.cub", 1024, device="A GPU")])
+    assert "of any processor" in figures.scaling_not_drawn(gpu.rows).why
+
+
+def test_many_threads_are_kept():
+    """A machine of two threads shows beside its own how a ladder scales."""
+    rows = [
+        row for each in results.recorded() for row in each.rows if row.problem in ("scan", "reduce", "aggregate", "subset-sum")
+    ]
+    for problem in dict.fromkeys(row.problem for row in rows):
+        own = next(
+            chart for chart in figures.charts([row for row in rows if row.problem == problem]) if chart.title == "Scaling"
+        )
+        assert any(line["x"] == [1, 2, 4, 8, 16, 32] for figure in own.choices.values() for line in figure["data"]), problem
+
+
+def test_predictions_are_beside_rungs_that_do_what_they_predict(made, tmp_path):
+    rows = [made_row("scan", rung, 1024, threads, "threads") for rung in ("cpu.serial", "cpu.chained") for threads in (1, 32)]
+    charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
+    assert list(charts["Predicted and measured speed-ups"].choices) == ["what was published"]
 
 
 def test_the_tutorial_s_plot_says_how_long_its_scans_are(made, tmp_path):

@@ -484,16 +484,17 @@ def _predictions(here: Here) -> Drawn:
     cases = [(line["case"], float(line["predicted_speedup"])) for line in read("scan_tutorial_predictions.csv")]
     vectors = next(value for case, value in cases if case.startswith("SIMD") and "threads" not in case)
     own = scans_by_threads(here)
-    counts = sorted({1, 2, 6, *(row.threads for row in own if row.threads)})
+    loop = next((row.seconds for row in own if row.rung == "cpu.serial"), None)
+    drawn = [row for row in own if row.seconds and row.rung in ("cpu.threads", "cpu.simd_threads", "cpu.simd")] if loop else []
+    counts = sorted({1, 2, 6, *(row.threads for row in drawn)})
     gains = [two_passes(count) for count in counts]
     traces = [
         plain_line("threads, predicted", counts, gains, 0, "dot"),
         plain_line("vectors and threads, predicted", counts, [vectors * gain for gain in gains], 1, "dot"),
         plain_line("vectors, predicted", [1], [vectors], 2, "dot"),
     ]
-    loop = next((row.seconds for row in own if row.rung == "cpu.serial"), None)
     for number, rung in enumerate(("cpu.threads", "cpu.simd_threads", "cpu.simd")):
-        times = {row.threads: loop / row.seconds for row in own if row.rung == rung and row.seconds} if loop else {}
+        times = {row.threads: loop / row.seconds for row in drawn if row.rung == rung}
         if times:
             traces.append(plain_line(f"{rung}, here", sorted(times), [times[count] for count in sorted(times)], number))
     text = (

@@ -237,17 +237,16 @@ class NotDrawn(NamedTuple):
 
 
 def scaling_not_drawn(rows: list[Row]) -> NotDrawn | None:
-    """Where there is no chart of scaling."""
-    if _over_threads(rows).choices:
+    """Where a processor that something was measured on has no chart of scaling, or there was none."""
+    scaled = {machine for machine, own in _by(rows, lambda row: row.machine).items() if _over_threads(own).choices}
+    missing = [row.machine for row in rows if row.device == "cpu" and row.machine not in scaled]
+    if scaled and not missing:
         return None
+    where = "; ".join(dict.fromkeys(missing)) or "any processor"
     problem = rows[0].problem
-    why = (
-        "has one number of threads only"
-        if any(row.study == "threads" for row in rows)
-        else "was not run: a quick run leaves it out"
-    )
     return NotDrawn(
-        f"There is no chart of scaling: the study of threads {why}. {_ONE_GPU} On a machine of several threads this runs it:",
+        f"There is no chart of scaling of {where}: its study of threads was not run, which a quick run leaves out, or on one number of "
+        f"threads only. {_ONE_GPU} On a machine of several threads this runs it:",
         f"upsweep bench {problem} -o {problem}.json",
     )
 

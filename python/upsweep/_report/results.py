@@ -98,7 +98,7 @@ def require_known(results: Results, problems: Sequence[str]) -> None:
 
 
 def recorded() -> list[Results]:
-    """What was measured on an H200, for pages that are made where there is no GPU."""
+    """What was measured on an H200 and on many threads, for pages that are made where there is no GPU."""
     files = resources.files(__package__).joinpath("recorded").iterdir()
     packed = sorted((file for file in files if file.name.endswith(".json.gz")), key=lambda file: file.name)
     return [_parsed(f"recorded {file.name.removesuffix('.json.gz')}", gzip.decompress(file.read_bytes())) for file in packed]
