@@ -71,7 +71,7 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
             "Speed-up",
             "Over the first rung of the ladder, at the lengths at which that one was timed: it is skipped where it would take too long.",
             gain,
-            {"title": {"text": "times"}, "type": "log", "nticks": 8},
+            {"title": {"text": "times"}, "type": "log", "nticks": 4},
         ),
     ]
 
@@ -215,7 +215,7 @@ def _over_threads(rows: list[Row]) -> Chart:
                 "data": traces,
                 "layout": _layout(
                     {"title": {"text": "threads"}, "type": "log", "dtick": 0.30103},
-                    {"title": {"text": "times"}, "type": "log", "nticks": 8},
+                    {"title": {"text": "times"}, "type": "log", "nticks": 4},
                 ),
             }
     text = f"How many times as fast with more threads, over the fewest that were measured. {_ONE_GPU}"
@@ -267,9 +267,9 @@ def _roofline(rows: list[Row]) -> Chart:
 
 
 _SLOPES = (
-    "The slopes are what the memory gives: the rate of a copy, and of a read where one was measured, in the same rounds as the most bytes. "
-    "A point on a slope is at that limit; one above it is of data in a cache, or of a rung that moves fewer bytes than are counted. "
-    "There is no flat roof: no rate of arithmetic alone was measured."
+    "The slopes are what the memory gives: the rate of a copy, and of a read where one was measured, in the same rounds as the longest "
+    "input; where that lies in a cache, so do they. A point on a slope is at that limit; one above it is of data in a cache, or of a rung "
+    "that moves fewer bytes than are counted. There is no flat roof: no rate of arithmetic alone was measured."
 )
 
 
@@ -326,7 +326,7 @@ def _under_roofs(points: dict[str, list[Row]], said: Callable[[Row], str]) -> di
             }
         )
     x = {"title": {"text": "operations for each byte"}, "type": "log", "dtick": "D2", "exponentformat": "none"}
-    y = {"title": {"text": "operations in a second"}, "type": "log", "exponentformat": "SI"}
+    y = {"title": {"text": "operations in a second"}, "type": "log", "nticks": 4, "exponentformat": "SI"}
     return {"data": traces, "layout": _layout(x, y)}
 
 
