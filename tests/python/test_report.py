@@ -371,6 +371,13 @@ def test_a_problem_without_a_study_of_lengths_has_bars_for_each_instance(made, t
     assert gains["data"][0]["x"] == pytest.approx([1, 3])
 
 
+def test_a_rung_that_was_measured_twice_has_one_bar(made, tmp_path):
+    """Two bars of one name would be drawn on top of each other, as long as both."""
+    rows = [made_row("subset-sum", "cpu.bits", 10, study="aubanel2021", median_s=seconds) for seconds in (0.5, 0.25)]
+    (figure,) = figures.charts(results_of(tmp_path, made, rows).rows)[0].choices.values()
+    assert (figure["data"][0]["y"], figure["data"][0]["x"]) == (["cpu.bits"], [0.25])
+
+
 def test_types_and_lists_of_one_length_are_bars(made, tmp_path):
     rows = [made_row("reduce", "cpu.serial", n) for n in SIZES]
     rows += [made_row("reduce", rung, SIZES[-1], study="types", type="float32") for rung in ("cpu.serial", "cpu.simd")]

@@ -151,8 +151,9 @@ def _by_rung(rows: list[Row], title: str, text: str, value: Value, axis: dict[st
 
 
 def _bar_choice(place: str, rows: list[Row], value: Value, axis: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Bars of one instance."""
-    bar = _bars_of([(row.rung, value(row)) for row in rows])
+    """Bars of one instance, of each rung the last that was measured."""
+    last = {row.rung: value(row) for row in rows}
+    bar = _bars_of(list(last.items()))
     return {f"{place}, {rows[0].n:,}": {"data": [bar], "layout": _layout(axis, {"autorange": "reversed"})}}
 
 
@@ -288,7 +289,8 @@ def roofline_of_all(rows: list[Row]) -> Chart:
 
 
 def _longest(rows: list[Row], key: Callable[[Row], Any]) -> list[Row]:
-    return [max(same, key=lambda row: row.n) for same in _by(rows, key).values()]
+    """By each key; of several the last that was measured."""
+    return [sorted(same, key=lambda row: row.n)[-1] for same in _by(rows, key).values()]
 
 
 _ROOF = "#7F7F7F"  # seen on light and dark ground
