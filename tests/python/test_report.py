@@ -503,6 +503,12 @@ def test_a_rung_is_on_the_roofline_at_its_intensity(made, tmp_path):
     assert points["text"][0].endswith("262,144: 16 GB/s, 50% of the limit")
 
 
+def test_of_two_measurements_the_last_is_on_the_roofline(made, tmp_path):
+    rows = [made_row("scan", "cpu.serial", 1024, median_s=seconds) for seconds in (0.5, 0.25)]
+    (*_, points) = roofline_of(tmp_path, made, rows)["data"]
+    assert points["y"] == [1024 / 0.25]
+
+
 def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
     rows = [
         made_row("scan", "cpu.serial", 1024, fraction_of_copy=0.01),

@@ -290,7 +290,7 @@ def roofline_of_all(rows: list[Row]) -> Chart:
 
 def _longest(rows: list[Row], key: Callable[[Row], Any]) -> list[Row]:
     """By each key; of several the last that was measured."""
-    return [sorted(same, key=lambda row: row.n)[-1] for same in _by(rows, key).values()]
+    return [max(reversed(same), key=lambda row: row.n) for same in _by(rows, key).values()]
 
 
 _ROOF = "#7F7F7F"  # seen on light and dark ground
@@ -301,35 +301,37 @@ def _under_roofs(points: dict[str, list[Row]], said: Callable[[Row], str]) -> di
     rows = [row for own in points.values() for row in own]
     intensities = [_intensity(row) for row in rows]
     ends = [min(intensities) / 4, max(intensities) * 4]
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": f"{what}, {rate / 1e9:,.4g} GB/s",
-            "x": ends,
-            "y": [rate * end for end in ends],
-            "line": {"color": _ROOF, "width": 2, "dash": "dash" if what == "copy" else "dot"},
-            "hoverinfo": "name",
-        }
-        for what, rate in max(rows, key=_copied).roofs.items()
-    ]
-    for number, (name, own) in enumerate(points.items()):
-        traces.append(
-            {
-                **_line(name, [_intensity(row) for row in own], [operations(row) / row.seconds for row in own], number),
-                "mode": "markers",
-                "marker": {
-                    "size": 9,
-                    "symbol": _SYMBOLS[number // len(COLOURS) % len(_SYMBOLS)],
-                    "color": _style(number)["color"],
-                },
-                "text": [f"{said(row)}, {row.n:,}: {row.rate / 1e9:.3g} GB/s, {row.of_limit:.0%} of the limit" for row in own],
-                "hovertemplate": "%{fullData.name}<br>%{text}<extra></extra>",
-            }
-        )
+    traces = [_slope(what, rate, ends) for what, rate in max(rows, key=_copied).roofs.items()]
+    traces += [_points(name, own, number, said) for number, (name, own) in enumerate(points.items())]
     x = {"title": {"text": "operations for each byte"}, "type": "log", "dtick": "D2", "exponentformat": "none"}
     y = {"title": {"text": "operations in a second"}, "type": "log", "nticks": 4, "exponentformat": "SI"}
     return {"data": traces, "layout": _layout(x, y)}
+
+
+def _slope(what: str, rate: float, ends: list[float]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{what}, {rate / 1e9:,.4g} GB/s",
+        "x": ends,
+        "y": [rate * end for end in ends],
+        "line": {"color": _ROOF, "width": 2, "dash": "dash" if what == "copy" else "dot"},
+        "hoverinfo": "name",
+    }
+
+
+def _points(name: str, rows: list[Row], number: int, said: Callable[[Row], str]) -> dict[str, Any]:
+    symbol = _SYMBOLS[number // len(COLOURS) % len(_SYMBOLS)]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [_intensity(row) for row in rows],
+        "y": [operations(row) / row.seconds for row in rows],
+        "marker": {"size": 9, "symbol": symbol, "color": _style(number)["color"]},
+        "text": [f"{said(row)}, {row.n:,}: {row.rate / 1e9:.3g} GB/s, {row.of_limit:.0%} of the limit" for row in rows],
+        "hovertemplate": "%{fullData.name}<br>%{text}<extra></extra>",
+    }
 
 
 def _copied(row: Row) -> float:
