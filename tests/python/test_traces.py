@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from upsweep._report import folds, groups, machine, moves, offsets, scans, sums
+from upsweep._report import aggregates, folds, groups, lists, machine, moves, offsets, scans, sorts, sums
 
 LETTERS = "abcdefghijklmnopqrst"
 SCANS = [getattr(scans, name) for name in (
@@ -130,6 +130,32 @@ def test_lanes_of_a_warp_work_whether_it_is_of_use_or_not():
     assert [len(step.moves) for step in strides.steps] == [8, 8, 6, 4, 2, 1], "shuffles once"
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17])
+def test_one_kernel_folds_parts_and_then_the_sums_of_blocks(n):
+    x = list(LETTERS[:n])
+    for blocks, warps, lanes in ((2, 2, 2), (1, 2, 4), (4, 1, 4), (3, 2, 4)):
+        assert sorted(folds.one_kernel(x, join, blocks, warps, lanes).final[0]) == x, (blocks, warps, lanes)
+    assert folds.one_kernel(x[:8], join, 2, 2, 4).final == ["".join(x[:8])], "a row for each warp: in order"
+
+
+def test_shuffles_come_once_however_long_the_parts_are():
+    def shuffles(n):
+        steps = folds.one_kernel(list(range(n)), int.__add__).steps
+        return sum("lane l adds" in step.text for step in steps), len(steps)
+
+    assert shuffles(16) == (1 + 1 + 1, 2 + 1 + 2 + 2 + 3)
+    assert shuffles(64) == (1 + 1 + 1, 8 + 1 + 2 + 2 + 3)
+    last = folds.one_kernel(list(range(16)), int.__add__).steps[-3:]
+    assert all({move.thread for move in step.moves} <= {4, 5} for step in last), "threads of the last block"
+
+
+def test_lanes_of_vectors_take_log_steps_to_join():
+    steps = folds.fold_vectors(list(range(16)), int.__add__).steps
+    assert len(steps) == 4 + 2 + 1 and all({move.thread for move in step.moves} == {0} for step in steps)
+    both = folds.fold_vectors(list(range(16)), int.__add__, 2, 2, 2).steps
+    assert [len({move.thread for move in step.moves}) for step in both] == [2] * 8 + [1] * 3
+
+
 def test_blocks_scan_their_tiles_before_they_know_of_each_other():
     trace = scans.hillis_steele_blocks(list(range(16)), int.__add__)
     assert len(trace.steps) == 2 + 1 + 2 + 1
@@ -144,16 +170,16 @@ def test_lists_are_folded_right(lengths, threads):
     offsets = [0, *itertools.accumulate(lengths)]
     x = list(LETTERS[: offsets[-1]])
     expected = ["".join(x[a:b]) or None for a, b in itertools.pairwise(offsets)]
-    assert folds.lists_by_shares(offsets, x, join, threads).final == expected
-    assert folds.lists_by_ranges(offsets, x, join, threads).final == expected
-    assert folds.lists_by_one(offsets, x, join).final == expected
+    assert lists.lists_by_shares(offsets, x, join, threads).final == expected
+    assert lists.lists_by_ranges(offsets, x, join, threads).final == expected
+    assert lists.lists_by_one(offsets, x, join).final == expected
     if lengths:
-        assert folds.lists_by_threads(offsets, x, join).final == expected
+        assert lists.lists_by_threads(offsets, x, join).final == expected
 
 
 def test_shares_are_equal():
-    trace = folds.lists_by_shares([0, 9, 10, 11, 12], list(range(12)), int.__add__, 4)
-    assert len(folds.lists_by_threads([0, 9, 10, 11, 12], list(range(12)), int.__add__).steps) == 9
+    trace = lists.lists_by_shares([0, 9, 10, 11, 12], list(range(12)), int.__add__, 4)
+    assert len(lists.lists_by_threads([0, 9, 10, 11, 12], list(range(12)), int.__add__).steps) == 9
     assert sum("share" in step.text for step in trace.steps) == 4
 
 
@@ -230,7 +256,7 @@ def test_what_is_done_within_lists_is_right(lengths):
     places = [i for length in lengths for i in range(length)]
     assert moves.positions_one(offsets).final == moves.positions_path(offsets).final == places
     sums = [value for a, b in itertools.pairwise(offsets) for value in itertools.accumulate(x[a:b])]
-    for model in (moves.scan_lists_one, moves.scan_lists_threads, moves.scan_lists_tiles):
+    for model in (lists.scan_lists_one, lists.scan_lists_threads, lists.scan_lists_tiles):
         assert model(offsets, x, join).final[: len(x)] == sums, model
     pairs = [pair for a, b in itertools.pairwise(offsets) for pair in itertools.combinations(x[a:b], 2)]
     for model in (moves.pairs_one, moves.pairs_shares):
@@ -241,12 +267,12 @@ def test_what_is_done_within_lists_is_right(lengths):
 
 def test_sorts_are_right():
     x = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
-    assert moves.sort_one(x).final == sorted(x)
-    networks = moves.sort_networks(x)
+    assert sorts.sort_one(x).final == sorted(x)
+    networks = sorts.sort_networks(x)
     assert networks.final == [value for first in range(0, 12, 4) for value in sorted(x[first : first + 4])]
     assert len(networks.steps) == 3 and all({move.thread for move in step.moves} == {0, 1, 2} for step in networks.steps)
     for permutation in itertools.permutations(range(4)):
-        assert moves.sort_networks(list(permutation)).final == [0, 1, 2, 3]
+        assert sorts.sort_networks(list(permutation)).final == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("keys", [[2, 2, 5, 5, 5, 7], [1], [1, 2, 3], [4, 4, 4], [1, 2, 1]])
@@ -261,11 +287,13 @@ def test_runs_of_keys_are_right(keys):
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 16, 17])
 def test_folds_on_a_cpu_are_right(n):
     x = list(LETTERS[:n])
-    assert moves.fold_one(x, join).final == [LETTERS[:n]]
-    assert moves.fold_threads(x, join).final[0] == LETTERS[:n]
-    assert sorted(moves.fold_lanes(x, join).final[0]) == x, "in another order"
+    assert folds.fold_one(x, join).final == [LETTERS[:n]]
+    assert folds.fold_threads(x, join).final[0] == LETTERS[:n]
+    for threads, lanes, vectors in ((1, 4, 4), (2, 2, 2), (3, 4, 1), (2, 8, 3)):
+        assert sorted(folds.fold_vectors(x, join, threads, lanes, vectors).final[0]) == x, "in another order"
+    assert folds.fold_vectors(x, join, 2, 1, 1).final[0] == LETTERS[:n], "blocks' totals are folded in order"
     keys = [k % 3 for k in range(n)]
-    assert moves.products(keys, list(range(n)), 2, lambda value: 2 * value).final == [
+    assert aggregates.products(keys, list(range(n)), 2, lambda value: 2 * value).final == [
         2 * sum(v for k, v in zip(keys, range(n), strict=True) if k < 2)
     ]
 

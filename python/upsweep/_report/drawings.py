@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import folds, groups, moves, offsets, scans, sums
+from . import aggregates, folds, groups, lists, moves, offsets, scans, sorts, sums
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -52,12 +52,14 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
     },
     "reduce": {
         "cuda.shuffle": lambda: folds.shuffle_rows(_NUMBERS, _add),
-        "cpu.serial": lambda: moves.fold_one(_NUMBERS, _add),
-        "cpu.threads": lambda: moves.fold_threads(_NUMBERS, _add),
-        "cpu.simd": lambda: moves.fold_lanes(_NUMBERS, _add),
+        "cpu.serial": lambda: folds.fold_one(_NUMBERS, _add),
+        "cpu.threads": lambda: folds.fold_threads(_NUMBERS, _add),
+        "cpu.simd": lambda: folds.fold_vectors(_NUMBERS, _add),
+        "cpu.simd_threads": lambda: folds.fold_vectors(_NUMBERS, _add, threads=2, lanes=2, vectors=2),
+        "cuda.one_kernel": lambda: folds.one_kernel(_NUMBERS, _add),
     },
     "aggregate": {
-        "cuda.select": lambda: moves.products(_SUPPLIERS, _NUMBERS[:8], 30, lambda value: 2 * value),
+        "cuda.select": lambda: aggregates.products(_SUPPLIERS, _NUMBERS[:8], 30, lambda value: 2 * value),
         "cuda.interleaved": lambda: folds.interleaved(_NUMBERS, _add),
         "cuda.sequential": lambda: folds.sequential(_NUMBERS, _add),
         "cuda.unrolled": lambda: folds.unrolled(_NUMBERS, _add),
@@ -77,15 +79,15 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.hillis_steele_blocks": lambda: offsets.hillis_steele_blocks(_STARTS, _STOPS),
     },
     "segmented": {
-        "cpu.serial": lambda: folds.lists_by_one(_OFFSETS, _NUMBERS[:12], _add),
-        "cpu.shares": lambda: folds.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
-        "cuda.thread_per_list": lambda: folds.lists_by_threads(_OFFSETS, _NUMBERS[:12], _add),
-        "cuda.shares": lambda: folds.lists_by_shares(_OFFSETS, _NUMBERS[:12], _add),
+        "cpu.serial": lambda: lists.lists_by_one(_OFFSETS, _NUMBERS[:12], _add),
+        "cpu.shares": lambda: lists.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.thread_per_list": lambda: lists.lists_by_threads(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.shares": lambda: lists.lists_by_shares(_OFFSETS, _NUMBERS[:12], _add),
     },
     "segmented-scan": {
-        "cpu.serial": lambda: moves.scan_lists_one(_SHORT_LISTS, _NUMBERS[:12], _add),
-        "cuda.thread_per_list": lambda: moves.scan_lists_threads(_SHORT_LISTS, _NUMBERS[:12], _add),
-        "cuda.tiles": lambda: moves.scan_lists_tiles(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cpu.serial": lambda: lists.scan_lists_one(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.thread_per_list": lambda: lists.scan_lists_threads(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.tiles": lambda: lists.scan_lists_tiles(_SHORT_LISTS, _NUMBERS[:12], _add),
     },
     "by-key": {
         "cpu.serial": lambda: moves.keys_one(_KEYS, _NUMBERS[:12], _add),
@@ -106,8 +108,8 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.adaptive": lambda: groups.vote_and_take_turns(_FEW, _NUMBERS, _add),
     },
     "segmented-sort": {
-        "cpu.serial": lambda: moves.sort_one(_NUMBERS[:8]),
-        "cpu.networks": lambda: moves.sort_networks(_NUMBERS),
+        "cpu.serial": lambda: sorts.sort_one(_NUMBERS[:8]),
+        "cpu.networks": lambda: sorts.sort_networks(_NUMBERS),
     },
     "select": {
         "cpu.serial": lambda: moves.select_one(_MASK, _NUMBERS),

@@ -1,12 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_report/folds.py: how reductions move data, of an array in shared memory and of lists by equal shares, as models.
+# upsweep/_report/folds.py: how reductions of an array move data, on threads, in vectors and in shared memory, as models.
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import pairwise
 from typing import Any
 
-from .machine import Machine, Operator, Trace
+from .machine import Machine, Operator, Trace, equal_shares
+
+# -------------------------------------------------------------------------------------------------------------- on a CPU
+
+
+def fold_one(x: list[Any], op: Operator) -> Trace:
+    """`cpu.serial` of reduce: one running value."""
+    machine = Machine(1, x=x, total=[None])
+    with machine.step("the first element is the total so far"):
+        machine.copy(0, ("total", 0), ("x", 0))
+    for i in range(1, len(x)):
+        with machine.step(f"element {i} is added, once the addition before has ended"):
+            machine.fold(0, ("total", 0), op, ("total", 0), ("x", i))
+    return machine.trace("total")
+
+
+def fold_threads(x: list[Any], op: Operator, threads: int = 4) -> Trace:
+    """`cpu.threads` of reduce: a block for each thread; the blocks' totals are folded in order."""
+    shares = [share for share in equal_shares(len(x), threads) if share]
+    machine = Machine(threads, x=x, total=[None] * len(shares))
+    for k in range(max(len(share) for share in shares)):
+        with machine.step("every thread folds its block"):
+            for thread, share in enumerate(shares):
+                if k == 0:
+                    machine.copy(thread, ("total", thread), ("x", share[0]))
+                elif k < len(share):
+                    machine.fold(thread, ("total", thread), op, ("total", thread), ("x", share[k]))
+    for number in range(1, len(shares)):
+        with machine.step("one thread folds the totals, in order"):
+            machine.fold(0, ("total", 0), op, ("total", 0), ("total", number))
+    return machine.trace("total")
+
+
+def fold_vectors(x: list[Any], op: Operator, threads: int = 1, lanes: int = 4, vectors: int = 4) -> Trace:
+    """`cpu.simd` of reduce, and with more threads `cpu.simd_threads`: a total in each lane of a vector, none of which waits for another.
+
+    Threads take block after block, of so many vectors; the rung keeps four vectors of totals. The operator must commute.
+    """
+    n, length = len(x), lanes * vectors
+    blocks = [range(begin, min(begin + length, n)) for begin in range(0, n, length)]
+    machine = Machine(threads, x=x, lanes=[None] * (threads * lanes), total=[None] * len(blocks))
+    for first in range(0, len(blocks), threads):
+        _fold_blocks_by_vectors(machine, op, list(enumerate(blocks[first : first + threads])), lanes)
+        with machine.step("a block's total is in the last lane"):
+            for thread, block in enumerate(blocks[first : first + threads]):
+                last = thread * lanes + min(lanes, len(block)) - 1
+                machine.copy(thread, ("total", first + thread), ("lanes", last))
+    for number in range(1, len(blocks)):
+        with machine.step("one thread folds the blocks' totals, in order"):
+            machine.fold(0, ("total", 0), op, ("total", 0), ("total", number))
+    return machine.trace("total")
+
+
+def _fold_blocks_by_vectors(machine: Machine, op: Operator, blocks: list[tuple[int, range]], lanes: int) -> None:
+    """A block by each of some threads, to the last of its lanes that has any."""
+    for k in range(0, max(len(block) for _, block in blocks), lanes):
+        with machine.step("the next vector is added: an addition for each lane, all at once" if k else "a vector is loaded"):
+            for thread, block in blocks:
+                for lane, i in enumerate(block[k : k + lanes]):
+                    total = ("lanes", thread * lanes + lane)
+                    if k == 0:
+                        machine.copy(thread, total, ("x", i))
+                    else:
+                        machine.fold(thread, total, op, total, ("x", i))
+    stride = 1
+    while stride < lanes:
+        with machine.step(f"at the end of a block the lanes are joined: moved up by {stride}, and added"):
+            for thread, block in blocks:
+                for lane in range(stride, min(lanes, len(block))):
+                    cell = thread * lanes + lane
+                    machine.fold(thread, ("lanes", cell), op, ("lanes", cell - stride), ("lanes", cell))
+        stride *= 2
+
+
+# -------------------------------------------------------------------------------------------------------------- on a GPU
 
 
 def interleaved(x: list[Any], op: Operator) -> Trace:
@@ -71,23 +144,33 @@ def _halves_unrolled(machine: Machine, op: Operator, length: int, lanes: int = 4
         half //= 2
 
 
-def _fold_lanes(machine: Machine, op: Operator, array: str, warps: list[range], text: str) -> None:
-    """Of every warp lane 0 ← all lanes in order. All lanes add that have one `stride` further up, whether it is of use or not."""
+def _fold_lanes(
+    machine: Machine, op: Operator, array: str, warps: list[range], text: str, own: list[int] | None = None
+) -> None:
+    """Of every warp lane 0 ← all lanes in order. All lanes add that have one `stride` further up, whether it is of use or not.
+
+    `own`: the thread of each warp's first cell, where that is not the cell's number.
+    """
     stride = 1
     while stride < max(len(warp) for warp in warps):
         with machine.step(f"{text}: lane l adds the register of lane l + {stride}"):
-            for warp in warps:
-                for i in warp[: max(len(warp) - stride, 0)]:
-                    machine.shuffle(i, (array, i), op, (array, i), (array, i + stride))
+            for number, warp in enumerate(warps):
+                first = warp.start if own is None else own[number]
+                for lane, i in enumerate(warp[: max(len(warp) - stride, 0)]):
+                    machine.shuffle(first + lane, (array, i), op, (array, i), (array, i + stride))
         stride *= 2
 
 
-def _fold_warps(machine: Machine, op: Operator, array: str, warps: list[range]) -> None:
-    """Warps' totals, each in its lane 0, to cell 0 of the array `total`."""
+def _fold_warps(machine: Machine, op: Operator, array: str, warps: list[range], blocks: int = 1) -> None:
+    """Warps' totals, each in its lane 0, to the first of each block's cells of the array `total`."""
     with machine.step("lane 0 of each warp puts its total into shared memory"):
         for number, warp in enumerate(warps):
             machine.copy(warp[0], ("total", number), (array, warp[0]))
-    _fold_lanes(machine, op, "total", [range(len(warps))], "after the only barrier the first warp folds the totals")
+    each = -(-len(warps) // blocks)
+    cells = [range(first, min(first + each, len(warps))) for first in range(0, len(warps), each)]
+    whose = [warps[own.start].start for own in cells]
+    which = "the first warp folds" if blocks == 1 else "the first warp of each block folds"
+    _fold_lanes(machine, op, "total", cells, f"after the only barrier {which} the totals", whose)
 
 
 def shuffle_rows(x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> Trace:
@@ -136,103 +219,50 @@ def shuffle_strides(x: list[Any], op: Operator, threads: int = 8, lanes: int = 4
     return machine.trace("total")
 
 
-def lists_by_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial`: one thread, one list after the other."""
-    machine = Machine(1, offsets=offsets, x=x, out=[None] * (len(offsets) - 1))
-    for i, (start, stop) in enumerate(pairwise(offsets)):
-        for j in range(start, stop):
-            with machine.step(f"list {i}, element {j - start}"):
-                if j == start:
-                    machine.copy(0, ("out", i), ("x", j))
-                else:
-                    machine.fold(0, ("out", i), op, ("out", i), ("x", j))
-    return machine.trace("out")
+def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lanes: int = 2) -> Trace:
+    """`cuda.one_kernel` of reduce: long parts by warps, shuffles once, and the last block to end folds the sums of all. It must commute.
 
-
-def lists_by_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.thread_per_list`: a thread per list: the longest one keeps all others waiting."""
-    lists = len(offsets) - 1
-    machine = Machine(lists, offsets=offsets, x=x, out=[None] * lists)
-    for k in range(max((offsets[i + 1] - offsets[i] for i in range(lists)), default=0)):
-        done = tuple(i for i in range(lists) if offsets[i] + k >= offsets[i + 1])
-        with machine.step("every thread folds its list", done):
-            for i in range(lists):
-                if i in done:
-                    continue
-                element = ("x", offsets[i] + k)
-                if k == 0:
-                    machine.copy(i, ("out", i), element)
-                else:
-                    machine.fold(i, ("out", i), op, ("out", i), element)
-    return machine.trace("out")
-
-
-def lists_by_ranges(offsets: list[int], x: list[Any], op: Operator, threads: int = 4, weight: int = 2) -> Trace:
-    """`cpu.shares`: a list is as much work as its elements and `weight` more; where each thread's share of it begins is searched for.
-
-    The rung cuts lists that are longer than a share; here they stay whole.
+    A lane of the rung reads 16 bytes at a time, with four such loads in flight.
     """
-    lists = len(offsets) - 1
-    share = (offsets[-1] + weight * lists) // threads + 1
-    begins = [bisect_left(range(lists), thread * share, key=lambda i: offsets[i] + weight * i) for thread in range(threads)]
-    ranges = [range(begin, end) for begin, end in pairwise([*begins, lists])]
-    machine = Machine(threads, offsets=offsets, x=x, out=[None] * lists)
-    work = [[(i, j) for i in own for j in range(offsets[i], offsets[i + 1])] for own in ranges]
-    found = ", ".join(str(own.start) for own in ranges if own)
-    for k in range(max((len(own) for own in work), default=0)):
-        done = tuple(thread for thread, own in enumerate(work) if k >= len(own))
-        with machine.step(f"shares begin at lists {found}; every thread folds its lists, one after the other", done):
-            for thread, own in enumerate(work):
-                if k >= len(own):
-                    continue
-                i, j = own[k]
-                if j == offsets[i]:
-                    machine.copy(thread, ("out", i), ("x", j))
-                else:
-                    machine.fold(thread, ("out", i), op, ("out", i), ("x", j))
-    return machine.trace("out")
-
-
-def merge_path(offsets: list[int], at: int) -> tuple[int, int]:
-    """Where the path of lists and elements is after `at` steps: (lists ended, elements taken)."""
-    ended = bisect_left(range(len(offsets) - 1), True, key=lambda i: offsets[i + 1] + i + 1 > at)
-    return ended, at - ended
-
-
-def lists_by_shares(offsets: list[int], x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cuda.shares`: each thread gets as many lists and elements together as the others; cut lists are joined."""
-    lists = len(offsets) - 1
-    total = lists + offsets[-1]
-    length = max(-(-total // threads), 1)
-    machine = Machine(threads, offsets=offsets, x=x, out=[None] * lists, rest=[None] * threads)
-    at = [merge_path(offsets, min(t * length, total)) for t in range(threads + 1)]
-    place = list(at[:-1])
-    held = [False] * threads  # whether the thread has folded something of its list so far
-    for _ in range(length):
-        with machine.step("every thread goes along its share: an element is folded, or a list ends"):
-            for t in range(threads):
-                i, j = place[t]
-                if (i, j) == at[t + 1]:
-                    continue
-                if i < lists and j == offsets[i + 1]:
-                    if held[t]:
-                        machine.copy(t, ("out", i), ("rest", t))
-                    held[t] = False
-                    place[t] = (i + 1, j)
-                else:
-                    if held[t]:
-                        machine.fold(t, ("rest", t), op, ("rest", t), ("x", j))
+    n = len(x)
+    rows = -(-n // lanes)
+    blocks = max(1, min(rows // warps, blocks))
+    parts = _parts(n, rows, blocks * warps, lanes)
+    threads = blocks * warps * lanes
+    totals: dict[str, list[Any]] = {"total": [None] * (blocks * warps), "sums": [None] * blocks, "done": [0], "out": [None]}
+    machine = Machine(threads, x=x, register=[None] * threads, **totals)
+    for k in range(0, max(len(part) for part in parts), lanes):
+        what = "adds one to its register" if k else "takes one"
+        with machine.step(f"every warp reads a row of its own part, neighbouring elements: each lane {what}"):
+            for warp, part in enumerate(parts):
+                for lane, i in enumerate(part[k : k + lanes]):
+                    register = ("register", warp * lanes + lane)
+                    if k == 0:
+                        machine.copy(register[1], register, ("x", i))
                     else:
-                        machine.copy(t, ("rest", t), ("x", j))
-                    held[t] = True
-                    place[t] = (i, j + 1)
-    for t in reversed(range(threads)):
-        i = place[t][0]
-        if not held[t]:
-            continue
-        with machine.step("a list that was cut is joined: what came before goes in front"):
-            if machine["out", i] is None:
-                machine.copy(0, ("out", i), ("rest", t))
-            else:
-                machine.fold(0, ("out", i), op, ("rest", t), ("out", i))
+                        machine.fold(register[1], register, op, register, ("x", i))
+    held = [range(warp * lanes, warp * lanes + min(len(part), lanes)) for warp, part in enumerate(parts) if part]
+    _fold_lanes(machine, op, "register", held, "once, at the end of its part, every warp folds")
+    _fold_warps(machine, op, "register", held, blocks)
+    if blocks == 1:
+        with machine.step("the only block has the result"):
+            machine.copy(0, ("out", 0), ("total", 0))
+        return machine.trace("out")
+    for block in range(blocks):
+        with machine.step("a block writes its sum, and counts itself" + (": the last one" if block == blocks - 1 else "")):
+            machine.copy(block * warps * lanes, ("sums", block), ("total", block * warps))
+            machine.write(block * warps * lanes, ("done", 0), machine["done", 0] + 1, ("done", 0))
+    first = (blocks - 1) * warps * lanes
+    with machine.step("the threads of the block that was last read the sums of all"):
+        for block in range(blocks):
+            machine.copy(first + block, ("register", first + block), ("sums", block))
+    _fold_lanes(machine, op, "register", [range(first, first + blocks)], "they fold them in order")
+    with machine.step("no second launch was needed"):
+        machine.copy(first, ("out", 0), ("register", first))
     return machine.trace("out")
+
+
+def _parts(n: int, rows: int, workers: int, length: int) -> list[range]:
+    """Rows of a length, in order, as equally many for each worker as there can be; the first ones have one more."""
+    begins = [min((rows // workers * w + min(w, rows % workers)) * length, n) for w in range(workers + 1)]
+    return [range(*own) for own in pairwise(begins)]

@@ -10,8 +10,7 @@ from functools import reduce
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from .machine import Cell, Machine, Operator, Trace
-from .moves import equal_shares
+from .machine import Cell, Machine, Operator, Trace, equal_shares
 
 
 class Keyed(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -43,6 +43,13 @@ class Trace(NamedTuple):
     @property
     def final(self) -> list[Any]:
         return (self.steps[-1].arrays if self.steps else self.arrays)[self.result]
+
+
+class Worker(NamedTuple):
+    """Threads that go on at a pace of their own: the moves of a step, then what they are, or None where these threads wait."""
+
+    threads: tuple[int, ...]
+    moves: Iterator[str | None]
 
 
 class Machine:
@@ -85,11 +92,43 @@ class Machine:
         self._in_lockstep.add(len(self._moves))
         self.fold(lane, target, op, left, right)
 
+    def is_written(self, cell: Cell) -> bool:
+        """Whether a thread has written it in this step: who would change it too has to wait."""
+        return any(move.target == cell for move, _ in self._moves)
+
     @contextmanager
     def step(self, text: str, waiting: tuple[int, ...] = ()) -> Iterator[None]:
+        self._begin()
+        yield
+        self._end(text, waiting)
+
+    def run(self, workers: Iterable[Worker], text: str = "") -> None:
+        """Steps until all workers are done, each at its own pace; a step says what some of them do, each thing once, after `text`."""
+        left = list(workers)
+        while left:
+            self._begin()
+            said: dict[str, None] = {}
+            waiting: list[int] = []
+            going = []
+            for worker in left:
+                try:
+                    does = next(worker.moves)
+                except StopIteration:
+                    continue
+                going.append(worker)
+                if does is None:
+                    waiting.extend(worker.threads)
+                elif does:
+                    said[does] = None
+            left = going
+            if left:
+                self._end(text + "; ".join(said), tuple(waiting))
+
+    def _begin(self) -> None:
         self._moves = []
         self._in_lockstep = set()
-        yield
+
+    def _end(self, text: str, waiting: tuple[int, ...]) -> None:
         self._require_no_race()
         for move, value in self._moves:
             array, position = move.target
@@ -115,6 +154,16 @@ class Machine:
             for source in move.sources if number not in self._in_lockstep else ():
                 if writer.get(source, move.thread) != move.thread:
                     raise Race(f"thread {move.thread} reads {source}, which thread {writer[source]} writes in the same step")
+
+
+def equal_shares(n: int, threads: int) -> list[range]:
+    """Equal shares of n, one after the other."""
+    return [range(n * thread // threads, n * (thread + 1) // threads) for thread in range(threads)]
+
+
+def passing_none(op: Operator) -> Operator:
+    """The operator with None as its identity: what a thread has that got no element."""
+    return lambda left, right: right if left is None else left if right is None else op(left, right)
 
 
 def bank_conflicts(step: Step, array: str, banks: int) -> int:

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_report/moves.py: how elements are kept, taken, packed, numbered, sorted and paired, as models on a few of them.
+# upsweep/_report/moves.py: how elements are kept, taken, packed, numbered and paired, as models on a few of them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from itertools import accumulate, combinations, pairwise
 from typing import Any
 
-from .machine import Machine, Operator, Trace
+from .machine import Machine, Operator, Trace, equal_shares
 
 WORD = 4  # booleans in a word; a machine has 64, a warp 32
-
-
-def equal_shares(n: int, threads: int) -> list[range]:
-    """Equal shares of n, one after the other."""
-    return [range(n * thread // threads, n * (thread + 1) // threads) for thread in range(threads)]
 
 
 # ------------------------------------------------------------------------------------------- elements that a mask keeps
@@ -205,88 +199,6 @@ def positions_path(offsets: list[int], threads: int = 4) -> Trace:
     return machine.trace("out")
 
 
-# --------------------------------------------------------------------------------------------------------- within lists
-
-
-def scan_lists_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial` of segmented-scan: every list begins anew."""
-    machine = Machine(1, x=x, out=[None] * len(x))
-    for start, stop in pairwise(offsets):
-        for i in range(start, stop):
-            with machine.step("a list begins" if i == start else f"element {i} and the sum before it"):
-                _scan_element(machine, 0, i, start, op)
-    return machine.trace("out")
-
-
-def scan_lists_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.thread_per_list` of segmented-scan: a thread for each list."""
-    lists = list(pairwise(offsets))
-    machine = Machine(len(lists), x=x, out=[None] * len(x))
-    for k in range(max((stop - start for start, stop in lists), default=0)):
-        with machine.step(f"every thread goes on to element {k} of its list, where there is one"):
-            for thread, (start, stop) in enumerate(lists):
-                if start + k < stop:
-                    _scan_element(machine, thread, start + k, start, op)
-    return machine.trace("out")
-
-
-def _scan_element(machine: Machine, thread: int, i: int, start: int, op: Operator) -> None:
-    if i == start:
-        machine.copy(thread, ("out", i), ("x", i))
-    else:
-        machine.fold(thread, ("out", i), op, ("out", i - 1), ("x", i))
-
-
-def scan_lists_tiles(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.tiles` of segmented-scan: Hillis and Steele's rounds, by an operator that adds nothing over the beginning of a list."""
-    n = len(x)
-    heads = set(offsets)
-    reach = [next(i - k for k in range(i + 1) if i - k in heads) for i in range(n)]  # where each element's list begins
-    machine = Machine(n, a=x, b=[None] * n)
-    source, target = "a", "b"
-    stride = 1
-    while stride < n:
-        with machine.step(f"stride {stride}, from {source} to {target}: a sum that has reached its list's beginning is copied"):
-            for i in range(n):
-                if i - stride < reach[i]:
-                    machine.copy(i, (target, i), (source, i))
-                else:
-                    machine.fold(i, (target, i), op, (source, i - stride), (source, i))
-        source, target = target, source
-        stride *= 2
-    return machine.trace(source)
-
-
-_NETWORK = ([(0, 1), (2, 3)], [(0, 2), (1, 3)], [(1, 2)])  # sorts four
-
-
-def sort_networks(x: list[Any]) -> Trace:
-    """`cpu.networks`: lists of four, one in each lane; all lanes compare and exchange the same two places, without a branch."""
-    lists = len(x) // 4
-    machine = Machine(lists, x=x)
-    for pairs in _NETWORK:
-        with machine.step("every lane orders " + " and ".join(f"places {a} and {b}" for a, b in pairs) + " of its list"):
-            for lane in range(lists):
-                for a, b in pairs:
-                    low, high = ("x", 4 * lane + a), ("x", 4 * lane + b)
-                    values = sorted((machine[low], machine[high]))
-                    machine.write(lane, low, values[0], low, high)
-                    machine.write(lane, high, values[1], low, high)
-    return machine.trace("x")
-
-
-def sort_one(x: list[Any]) -> Trace:
-    """`cpu.serial` of segmented-sort, one list: every element moves down to where it belongs."""
-    machine = Machine(1, x=x)
-    for i in range(1, len(x)):
-        place = bisect_right(sorted(x[:i]), x[i])
-        with machine.step(f"element {i} moves down to place {place}; those above it move up"):
-            for k in range(place, i + 1):
-                value = machine["x", i] if k == place else machine["x", k - 1]
-                machine.write(0, ("x", k), value, ("x", i if k == place else k - 1))
-    return machine.trace("x")
-
-
 # ------------------------------------------------------------------------------------------------------ keys, and tuples
 
 
@@ -362,65 +274,3 @@ def pairs_shares(offsets: list[int], x: list[Any], threads: int = 4) -> Trace:
 def _pair(machine: Machine, thread: int, number: int, a: int, b: int) -> None:
     machine.copy(thread, ("left", number), ("x", a))
     machine.copy(thread, ("right", number), ("x", b))
-
-
-# ------------------------------------------------------------------------------------------------------------ reductions
-
-
-def fold_one(x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial` of reduce: one running value."""
-    machine = Machine(1, x=x, total=[None])
-    with machine.step("the first element is the total so far"):
-        machine.copy(0, ("total", 0), ("x", 0))
-    for i in range(1, len(x)):
-        with machine.step(f"element {i} is added, once the addition before has ended"):
-            machine.fold(0, ("total", 0), op, ("total", 0), ("x", i))
-    return machine.trace("total")
-
-
-def fold_threads(x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cpu.threads` of reduce: a block for each thread; the blocks' totals are folded in order."""
-    shares = [share for share in equal_shares(len(x), threads) if share]
-    machine = Machine(threads, x=x, total=[None] * len(shares))
-    for k in range(max(len(share) for share in shares)):
-        with machine.step("every thread folds its block"):
-            for thread, share in enumerate(shares):
-                if k == 0:
-                    machine.copy(thread, ("total", thread), ("x", share[0]))
-                elif k < len(share):
-                    machine.fold(thread, ("total", thread), op, ("total", thread), ("x", share[k]))
-    for number in range(1, len(shares)):
-        with machine.step("one thread folds the totals, in order"):
-            machine.fold(0, ("total", 0), op, ("total", 0), ("total", number))
-    return machine.trace("total")
-
-
-def fold_lanes(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
-    """`cpu.simd` of reduce: a total in each lane of a vector, none of which waits for another; they are folded in the end."""
-    machine = Machine(1, x=x, lanes=[None] * min(lanes, len(x)))
-    for first in range(0, len(x), lanes):
-        with machine.step(
-            "a vector is loaded" if first == 0 else "the next vector is added: an addition for each lane, all at once"
-        ):
-            for lane in range(min(lanes, len(x) - first)):
-                if first == 0:
-                    machine.copy(0, ("lanes", lane), ("x", lane))
-                else:
-                    machine.fold(0, ("lanes", lane), op, ("lanes", lane), ("x", first + lane))
-    for lane in range(1, min(lanes, len(x))):
-        with machine.step("in the end the lanes are folded"):
-            machine.fold(0, ("lanes", 0), op, ("lanes", 0), ("lanes", lane))
-    return machine.trace("lanes")
-
-
-def products(keys: list[int], values: list[int], limit: int, of: Callable[[int], int]) -> Trace:
-    """`cuda.select` of aggregate: a thread for each row, a product for each row that is kept; the host adds up all of them."""
-    n = len(keys)
-    machine = Machine(n, key=keys, value=values, product=[None] * n, sum=[0])
-    with machine.step(f"every thread writes its row's product, 0 where its key is not less than {limit}"):
-        for i in range(n):
-            machine.write(i, ("product", i), of(values[i]) if keys[i] < limit else 0, ("key", i), ("value", i))
-    for i in range(n):
-        with machine.step("the host adds up the products, one after the other"):
-            machine.fold(0, ("sum", 0), int.__add__, ("sum", 0), ("product", i))
-    return machine.trace("sum")
