@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from upsweep._report import aggregates, folds, groups, lists, machine, moves, offsets, scans, sorts, sums
+from upsweep._report import aggregates, folds, groups, list_scans, lists, machine, moves, offsets, pipeline, scans, sorts, sums
 
 LETTERS = "abcdefghijklmnopqrst"
 SCANS = [getattr(scans, name) for name in (
@@ -164,8 +164,15 @@ def test_blocks_scan_their_tiles_before_they_know_of_each_other():
             assert {position // 4 for _, position in move.sources} == {move.target[1] // 4}
 
 
+LENGTHS = [[3], [0, 0], [1, 0, 5, 2], [9, 1, 1], [0, 12, 0], [2] * 6, [], [1, 3, 5, 7], [4, 1, 1, 2, 0, 2, 1, 1], [7, 8]]
+
+
+def in_any_order(folds_of_lists):
+    return [fold and "".join(sorted(fold)) for fold in folds_of_lists]
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("lengths", [[3], [0, 0], [1, 0, 5, 2], [9, 1, 1], [0, 12, 0], [2] * 6, []])
+@pytest.mark.parametrize("lengths", LENGTHS)
 def test_lists_are_folded_right(lengths, threads):
     offsets = [0, *itertools.accumulate(lengths)]
     x = list(LETTERS[: offsets[-1]])
@@ -173,8 +180,61 @@ def test_lists_are_folded_right(lengths, threads):
     assert lists.lists_by_shares(offsets, x, join, threads).final == expected
     assert lists.lists_by_ranges(offsets, x, join, threads).final == expected
     assert lists.lists_by_one(offsets, x, join).final == expected
-    if lengths:
-        assert lists.lists_by_threads(offsets, x, join).final == expected
+    assert lists.lists_by_threads(offsets, x, join).final == expected
+    assert lists.lists_by_counts(offsets, x, join, threads).final == expected
+    for abreast, depth, more in itertools.product((1, 2, 4), (1, 2, 3), ([], list("?" * 8))):
+        assert lists.lists_by_columns(offsets, x + more, join, threads, abreast, depth).final == expected
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_lists_are_folded_right_by_several_threads_each(lengths):
+    offsets = [0, *itertools.accumulate(lengths)]
+    x = list(LETTERS[: offsets[-1]])
+    expected = ["".join(x[a:b]) or None for a, b in itertools.pairwise(offsets)]
+    for lanes in (1, 2, 4):
+        assert in_any_order(lists.lists_by_warps(offsets, x, join, lanes).final) == expected
+        assert in_any_order(lists.lists_by_blocks(offsets, x, join, 2, lanes).final) == expected
+    for lanes, group, limits, piece in ((4, 2, (2, 4, 6), 4), (4, 2, (1, 2, 3), 2), (2, 1, (0, 2, 4), 6), (8, 2, (1, 4, 8), 3)):
+        for blocks in (1, 2, 3):
+            assert in_any_order(lists.lists_by_lanes(offsets, x, join, lanes, group, limits, piece, blocks).final) == expected
+    for blocks, size, snap in itertools.product((1, 2, 3), (1, 3, 4, 7), (0, 1, 2, 3)):
+        trace = pipeline.lists_by_roles(offsets, x, join, blocks, size, snap)
+        assert in_any_order(trace.final) == expected, (blocks, size, snap)
+        assert not any(trace.steps[-1].arrays["missing"] if trace.steps else []), "no part is missing in the end"
+
+
+def test_columns_have_no_loop_over_a_list():
+    """As many steps for a group as its longest list has columns, whatever the others; what is loaded may be of the next list."""
+    trace = lists.lists_by_columns([0, 4, 5, 6, 8], list(range(16)), int.__add__, threads=1)
+    assert len(trace.steps) == 2 * (1 + 2) + 1
+    assert [len(step.moves) for step in trace.steps] == [8 + 4, 4, 2, 8, 1, 1, 4]
+    at_the_end = lists.lists_by_columns([0, 4, 5, 6, 8], list(range(8)), int.__add__, threads=1)
+    assert len(at_the_end.steps) == 8, "by the loop, as columns would be read past the content"
+
+
+def test_who_folds_a_list_depends_on_its_length():
+    trace = lists.lists_by_lanes([0, 1, 4, 9, 16], list(range(16)), int.__add__)
+    readers = {}
+    for step in trace.steps:
+        for move in step.moves:
+            for array, at in move.sources:
+                if array == "x":
+                    readers.setdefault(at, set()).add(move.thread)
+    assert [readers[i] for i in (0, 1, 2, 3)] == [{0}, {2}, {3}, {2}], "a lane, and then two"
+    assert [readers[i] for i in range(4, 9)] == [{0}, {1}, {2}, {3}, {0}], "a warp"
+    assert [readers[i] for i in range(9, 16)] == [{0}, {1}, {2}, {3}, {4}, {5}, {6}], "two blocks"
+    alone = lists.lists_by_warps([0, 3, 6], list(range(6)), int.__add__, 4)
+    assert machine.idle(alone.steps[0], alone.threads) == [] and machine.idle(alone.steps[-1], 8) == [1, 2, 3, 5, 6, 7]
+
+
+def test_roles_of_a_block_work_at_the_same_time():
+    trace = pipeline.lists_by_roles([0, 9, 10, 11, 12], list(range(12)), int.__add__)
+    at_work = [{move.thread % 5 for move in step.moves} for step in trace.steps]
+    assert at_work[:3] == [{0}, {0, 1}, {1, 2, 3}], "the next share is searched and loaded while one is folded"
+    loads = [move for step in trace.steps for move in step.moves if move.target[0] == "stage"]
+    assert sorted(move.sources[0][1] for move in loads) == list(range(12)), "every element is read once"
+    shares = pipeline.shares_of([0, 9, 10, 11, 12], 4, 2)
+    assert [len(share.elements) for share in shares] == [4, 4, 2, 2]
 
 
 def test_shares_are_equal():
@@ -249,20 +309,44 @@ def test_takes_and_packs_are_right():
     assert len(moves.pack_shares(starts, stops, x).steps) == 3, "a quarter of ten elements"
 
 
-@pytest.mark.parametrize("lengths", [[3], [0, 0], [1, 0, 5, 2], [9, 1, 1], [0, 12, 0], [2] * 6])
+@pytest.mark.parametrize("lengths", LENGTHS)
 def test_what_is_done_within_lists_is_right(lengths):
     offsets = [0, *itertools.accumulate(lengths)]
     x = list(LETTERS[: offsets[-1]])
     places = [i for length in lengths for i in range(length)]
     assert moves.positions_one(offsets).final == moves.positions_path(offsets).final == places
     sums = [value for a, b in itertools.pairwise(offsets) for value in itertools.accumulate(x[a:b])]
-    for model in (lists.scan_lists_one, lists.scan_lists_threads, lists.scan_lists_tiles):
+    scan_models = (
+        list_scans.scan_lists_one,
+        list_scans.scan_lists_threads,
+        list_scans.scan_lists_tiles,
+        list_scans.scan_lists_blocks,
+        list_scans.scan_lists_columns,
+    )
+    for model in scan_models:
         assert model(offsets, x, join).final[: len(x)] == sums, model
+    for threads, depth, most in itertools.product((1, 2), (1, 2, 3), (1, 4, 20)):
+        assert list_scans.scan_lists_columns(offsets, x + ["?"] * 9, join, threads, 2, depth, most).final == sums
+    for warps, lanes in ((1, 4), (2, 2), (3, 1), (2, 4)):
+        assert list_scans.scan_lists_blocks(offsets, x, join, warps, lanes).final == sums
+    for tile, blocks in ((1, 2), (2, 2), (3, 1), (2, 4), (16, 2)):
+        trace = list_scans.scan_lists_lookahead(offsets, x, join, tile, blocks)
+        assert [value for value in trace.final if value is not None] == sums
     pairs = [pair for a, b in itertools.pairwise(offsets) for pair in itertools.combinations(x[a:b], 2)]
     for model in (moves.pairs_one, moves.pairs_shares):
         trace = model(offsets, x)
         last = trace.steps[-1].arrays if trace.steps else trace.arrays
         assert list(zip(last["left"], last["right"], strict=True)) == pairs, model
+
+
+def test_elements_that_begin_a_list_are_scanned_without_what_is_before():
+    trace = list_scans.scan_lists_lookahead([0, 3, 3, 5, 6], list("abcdef"), join)
+    assert trace.steps[0].arrays["heads"] == [1, 0, 0, 1, 0, 1], "an empty list has none"
+    of_head = [move for step in trace.steps for move in step.moves if move.target == ("out", 3)]
+    assert [move.sources for move in of_head] == [(("heads", 3), ("x", 3))]
+    assert str(trace.steps[-1].arrays["total"][1]) == "|d", "of the second tile: what its last list has"
+    rounds = list_scans.scan_lists_blocks([0, 9, 10], list(range(10)), int.__add__)
+    assert len(rounds.steps) == 3 * 5, "four elements a round"
 
 
 def test_sorts_are_right():

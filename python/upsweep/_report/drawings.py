@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import aggregates, folds, groups, lists, moves, offsets, scans, sorts, sums
+from . import aggregates, folds, groups, list_scans, lists, moves, offsets, pipeline, scans, sorts, sums
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -13,6 +13,7 @@ BANKS = 8  # of the shared memory that is drawn; a GPU has 32
 _NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
 _OFFSETS = [0, 9, 10, 11, 12]
 _SHORT_LISTS = [0, 4, 5, 6, 8, 8, 10, 11, 12]
+_LONGER_LISTS = [0, 1, 4, 9, 16]
 _STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
 _ITEMS, _TARGET = [3, 5, 2, 6], 15
 _MASK = [1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
@@ -80,14 +81,23 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
     },
     "segmented": {
         "cpu.serial": lambda: lists.lists_by_one(_OFFSETS, _NUMBERS[:12], _add),
+        "cpu.threads": lambda: lists.lists_by_counts(_SHORT_LISTS, _NUMBERS[:12], _add),
         "cpu.shares": lambda: lists.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cpu.columns": lambda: lists.lists_by_columns(_SHORT_LISTS, _NUMBERS, _add),
         "cuda.thread_per_list": lambda: lists.lists_by_threads(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.warp_per_list": lambda: lists.lists_by_warps(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.block_per_list": lambda: lists.lists_by_blocks(_OFFSETS, _NUMBERS[:12], _add),
         "cuda.shares": lambda: lists.lists_by_shares(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.lanes": lambda: lists.lists_by_lanes(_LONGER_LISTS, _NUMBERS, _add),
+        "cuda.pipeline": lambda: pipeline.lists_by_roles(_OFFSETS, _NUMBERS[:12], _add),
     },
     "segmented-scan": {
-        "cpu.serial": lambda: lists.scan_lists_one(_SHORT_LISTS, _NUMBERS[:12], _add),
-        "cuda.thread_per_list": lambda: lists.scan_lists_threads(_SHORT_LISTS, _NUMBERS[:12], _add),
-        "cuda.tiles": lambda: lists.scan_lists_tiles(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cpu.serial": lambda: list_scans.scan_lists_one(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cpu.columns": lambda: list_scans.scan_lists_columns(_SHORT_LISTS, _NUMBERS, _add),
+        "cuda.thread_per_list": lambda: list_scans.scan_lists_threads(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.block_per_list": lambda: list_scans.scan_lists_blocks(_OFFSETS, _NUMBERS[:12], _add),
+        "cuda.tiles": lambda: list_scans.scan_lists_tiles(_SHORT_LISTS, _NUMBERS[:12], _add),
+        "cuda.lookahead": lambda: list_scans.scan_lists_lookahead(_SHORT_LISTS, _NUMBERS[:12], _add),
     },
     "by-key": {
         "cpu.serial": lambda: moves.keys_one(_KEYS, _NUMBERS[:12], _add),

@@ -2,7 +2,6 @@
 # upsweep/_report/folds.py: how reductions of an array move data, on threads, in vectors and in shared memory, as models.
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from .machine import Machine, Operator, Trace, equal_shares
@@ -227,7 +226,7 @@ def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lane
     n = len(x)
     rows = -(-n // lanes)
     blocks = max(1, min(rows // warps, blocks))
-    parts = _parts(n, rows, blocks * warps, lanes)
+    parts = [range(own.start * lanes, min(own.stop * lanes, n)) for own in equal_shares(rows, blocks * warps)]
     threads = blocks * warps * lanes
     totals: dict[str, list[Any]] = {"total": [None] * (blocks * warps), "sums": [None] * blocks, "done": [0], "out": [None]}
     machine = Machine(threads, x=x, register=[None] * threads, **totals)
@@ -260,9 +259,3 @@ def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lane
     with machine.step("no second launch was needed"):
         machine.copy(first, ("out", 0), ("register", first))
     return machine.trace("out")
-
-
-def _parts(n: int, rows: int, workers: int, length: int) -> list[range]:
-    """Rows of a length, in order, as equally many for each worker as there can be; the first ones have one more."""
-    begins = [min((rows // workers * w + min(w, rows % workers)) * length, n) for w in range(workers + 1)]
-    return [range(*own) for own in pairwise(begins)]

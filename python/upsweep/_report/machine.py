@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 Cell = tuple[str, int]  # an array and a position in it
@@ -157,8 +158,9 @@ class Machine:
 
 
 def equal_shares(n: int, threads: int) -> list[range]:
-    """Equal shares of n, one after the other."""
-    return [range(n * thread // threads, n * (thread + 1) // threads) for thread in range(threads)]
+    """Equal shares of n, one after the other; where they cannot be, the first ones have one more."""
+    begins = [n // threads * thread + min(thread, n % threads) for thread in range(threads + 1)]
+    return [range(*share) for share in pairwise(begins)]
 
 
 def passing_none(op: Operator) -> Operator:
