@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_traces.py: the models of algorithms that drawings are made of: right, in order, and free of races.
 import itertools
+from typing import NamedTuple
 
 import pytest
 from upsweep._report import aggregates, folds, groups, list_scans, lists, machine, moves, offsets, pipeline, scans, sorts, sums
@@ -357,6 +358,43 @@ def test_sorts_are_right():
     assert len(networks.steps) == 3 and all({move.thread for move in step.moves} == {0, 1, 2} for step in networks.steps)
     for permutation in itertools.permutations(range(4)):
         assert sorts.sort_networks(list(permutation)).final == [0, 1, 2, 3]
+
+
+class Sortable(NamedTuple):
+    """Compared by its key alone."""
+
+    key: int
+    number: int
+
+    def __lt__(self, other):
+        return self.key < other.key
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_lists_are_sorted_right_and_equal_elements_stay_in_order(lengths):
+    offsets = [0, *itertools.accumulate(lengths)]
+    x = [Sortable(7 * i % 5, i) for i in range(offsets[-1])]
+    expected = [value for a, b in itertools.pairwise(offsets) for value in sorted(x[a:b])]
+    for threads in (1, 2, 4):
+        assert sorts.sort_lists_threads(offsets, x, threads).final == expected
+    assert sorts.sort_by_threads(offsets, x).final == expected
+    for lanes in (1, 2, 4):
+        assert sorts.sort_by_warps(offsets, x, lanes).final == expected
+    for items in (1, 2, 3, 4):
+        assert sorts.sort_by_blocks(offsets, x, items).final == expected
+        for nominal in (1, 3, 6, 20):
+            assert sorts.sort_by_tiles(offsets, x, nominal, items).final == expected
+
+
+def test_which_elements_are_compared_and_merged():
+    inserted = sorts.sort_by_threads([0, 4, 5], [4, 3, 2, 1, 9])
+    assert len(inserted.steps) == 4 * 2 + 6, "each element passes all before it"
+    counted = sorts.sort_by_warps([0, 4, 6], [4, 3, 2, 1, 9, 8])
+    assert len(counted.steps) == 4 + 1 and all(len(step.moves) == 6 for step in counted.steps[:2])
+    merged = sorts.sort_by_blocks([0, 8], [8, 7, 6, 5, 4, 3, 2, 1])
+    assert [len(step.moves) for step in merged.steps] == [8, 8, 8, 8, 8, 8, 8], "both widths of all elements"
+    tiles = sorts.sort_by_tiles([0, 2, 3, 5, 6], [2, 1, 1, 2, 1, 3], nominal=6)
+    assert [len(step.moves) for step in tiles.steps] == [4, 6, 2, 2, 2, 6], "only the list that lies across two runs is merged"
 
 
 @pytest.mark.parametrize("keys", [[2, 2, 5, 5, 5, 7], [1], [1, 2, 3], [4, 4, 4], [1, 2, 1]])

@@ -13,6 +13,7 @@ BANKS = 8  # of the shared memory that is drawn; a GPU has 32
 _NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
 _OFFSETS = [0, 9, 10, 11, 12]
 _SHORT_LISTS = [0, 4, 5, 6, 8, 8, 10, 11, 12]
+_UNSORTED_LISTS = [0, 5, 6, 8, 9, 11, 14, 15, 16]
 _LONGER_LISTS = [0, 1, 4, 9, 16]
 _STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
 _ITEMS, _TARGET = [3, 5, 2, 6], 15
@@ -119,7 +120,12 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
     },
     "segmented-sort": {
         "cpu.serial": lambda: sorts.sort_one(_NUMBERS[:8]),
+        "cpu.threads": lambda: sorts.sort_lists_threads(_UNSORTED_LISTS, _NUMBERS),
         "cpu.networks": lambda: sorts.sort_networks(_NUMBERS),
+        "cuda.thread_per_list": lambda: sorts.sort_by_threads(_SHORT_LISTS, _NUMBERS[4:16]),
+        "cuda.warp_per_list": lambda: sorts.sort_by_warps([0, 5, 6, 8, 12], _NUMBERS[4:16]),
+        "cuda.block_per_list": lambda: sorts.sort_by_blocks([0, 8, 11], _NUMBERS[5:16]),
+        "cuda.tiles": lambda: sorts.sort_by_tiles([0, 4, 5, 8, 8, 10, 11, 12], _NUMBERS[4:16]),
     },
     "select": {
         "cpu.serial": lambda: moves.select_one(_MASK, _NUMBERS),
