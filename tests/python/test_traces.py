@@ -4,7 +4,21 @@ import itertools
 from typing import NamedTuple
 
 import pytest
-from upsweep._report import aggregates, folds, groups, list_scans, lists, machine, moves, offsets, pipeline, scans, sorts, sums
+from upsweep._report import (
+    aggregates,
+    folds,
+    groups,
+    list_scans,
+    lists,
+    machine,
+    moves,
+    offsets,
+    pipeline,
+    scans,
+    selections,
+    sorts,
+    sums,
+)
 
 LETTERS = "abcdefghijklmnopqrst"
 SCANS = [getattr(scans, name) for name in (
@@ -291,10 +305,68 @@ def test_selections_are_right(mask):
     x = list(LETTERS[: len(mask)])
     kept = [value for value, keeps in zip(x, mask, strict=True) if keeps]
     others = [value for value, keeps in zip(x, mask, strict=True) if not keeps]
-    for model in (moves.select_one, moves.select_always, moves.select_threads, moves.select_ranks):
+    for model in (selections.select_one, selections.select_always, selections.select_threads, selections.select_ranks):
         assert model(mask, x).final == kept, model
-    assert moves.select_ranks(mask, x, rest=True).final == moves.partition_one(mask, x).final == kept + others
-    assert len(moves.select_ranks(mask, x).steps) == 3, "however many elements there are"
+    assert selections.select_ranks(mask, x, rest=True).final == selections.partition_one(mask, x).final == kept + others
+    assert len(selections.select_ranks(mask, x).steps) == 3, "however many elements there are"
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_selections_of_lists_are_right(lengths):
+    offsets = [0, *itertools.accumulate(lengths)]
+    x = list(LETTERS[: offsets[-1]])
+    for mask in ([i * 5 % 3 % 2 for i in range(len(x))], [1] * len(x), [0] * len(x)):
+        kept = [value for value, keeps in zip(x, mask, strict=True) if keeps]
+        counts = [sum(mask[a:b]) for a, b in itertools.pairwise(offsets)]
+        for warps, lanes in ((1, 1), (1, 2), (1, 4), (2, 2), (3, 4)):
+            trace = selections.select_lists(offsets, mask, x, warps, lanes)
+            assert trace.final == kept, (warps, lanes)
+            arrays = trace.steps[-1].arrays if trace.steps else trace.arrays
+            assert arrays["count"] == counts and arrays["new offs."] == [0, *itertools.accumulate(counts)]
+
+
+def test_several_threads_of_a_list_vote():
+    mask = [1, 0, 1, 1, 0, 1]
+    one, warp, block = (selections.select_lists([0, 6], mask, list("abcdef"), *size) for size in ((1, 1), (1, 4), (2, 4)))
+    assert len(one.steps) == 6 + 1 + 6 and len(warp.steps) == 2 * 2 + 1 + 2 * 2 and len(block.steps) == 3 + 1 + 3
+    assert warp.steps[0].arrays["votes"] == ["1101"] and block.steps[1].arrays["shared"] == [3, 1]
+
+
+def test_gathers_are_right():
+    indices, x, y = [7, -1, 0, 0, -12, 11, 3], list(LETTERS[:12]), list(range(12))
+    for threads, batch in ((1, 1), (1, 4), (2, 4), (3, 2)):
+        last = moves.take_batches(indices, x, y, threads, batch).steps[-1].arrays
+        assert last["out x"] == [x[i] for i in indices] and last["out y"] == [y[i] for i in indices]
+    assert moves.take_batches([], x, y).final == []
+    steps = moves.take_batches(indices[:4], x, y, threads=1).steps
+    assert [len(step.moves) for step in steps] == [4, 4, 4], "once to positions, however many columns there are"
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_stages_are_right(lengths):
+    starts = [(5 * i) % 9 for i in range(len(lengths))]  # lists overlap
+    stops = [start + length for start, length in zip(starts, lengths, strict=True)]
+    x = list(range(100, 120))[: max(stops, default=0)]
+    expected = [value for a, b in zip(starts, stops, strict=True) for value in x[a:b]]
+    offsets = [0, *itertools.accumulate(lengths)]
+    for threads, line, more in itertools.product((1, 2, 3), (1, 2, 3, 4), (0, 4)):
+        assert moves.pack_staged(starts, stops, x + [7] * more, threads, line).final == expected
+        places = [place for length in lengths for place in range(length)]
+        assert moves.positions_staged(offsets, threads, line).final == places
+    for size in (1, 2, 4, 8):
+        assert moves.pack_lists(starts, stops, x, size).final == expected
+
+
+def test_short_lists_are_a_vector_each_and_lines_leave_the_stage_whole():
+    trace = moves.positions_staged([0, 1, 2, 5, 6, 7], threads=1, line=3)
+    assert [(step.moves[0].target[0], len(step.moves)) for step in trace.steps] == [
+        *[("stage", 3)] * 4,
+        ("out", 6 + 3),
+        ("stage", 3),
+        ("out", 1),
+    ]
+    exact = moves.pack_staged([0, 3], [2, 5], list("abcde"), threads=1, line=3)
+    assert [len(step.moves) for step in exact.steps] == [3, 2, 4], "nothing is read past the content"
 
 
 def test_takes_and_packs_are_right():

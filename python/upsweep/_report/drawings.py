@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import aggregates, folds, groups, list_scans, lists, moves, offsets, pipeline, scans, sorts, sums
+from . import aggregates, folds, groups, list_scans, lists, moves, offsets, pipeline, scans, selections, sorts, sums
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -14,11 +14,14 @@ _NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
 _OFFSETS = [0, 9, 10, 11, 12]
 _SHORT_LISTS = [0, 4, 5, 6, 8, 8, 10, 11, 12]
 _UNSORTED_LISTS = [0, 5, 6, 8, 9, 11, 14, 15, 16]
+_MIXED_LISTS = [0, 6, 7, 7, 12]
 _LONGER_LISTS = [0, 1, 4, 9, 16]
 _STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
 _ITEMS, _TARGET = [3, 5, 2, 6], 15
 _MASK = [1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
 _POSITIONS = [7, 2, 2, 0, 9, 4, 11, 5]
+_INDICES = [7, 2, -2, 0, 9, -12, 11, 5, 2, 2]
+_STAGED, _STAGED_ENDS = [6, 0, 9, 3, 11, 1], [9, 2, 9, 6, 12, 4]
 _APART, _APART_ENDS = [6, 0, 9, 3], [9, 2, 9, 6]
 _KEYS = [2, 2, 5, 5, 5, 7, 8, 8, 8, 8, 9, 9]
 _ANYWHERE = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
@@ -128,30 +131,38 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.tiles": lambda: sorts.sort_by_tiles([0, 4, 5, 8, 8, 10, 11, 12], _NUMBERS[4:16]),
     },
     "select": {
-        "cpu.serial": lambda: moves.select_one(_MASK, _NUMBERS),
-        "cpu.branchless": lambda: moves.select_always(_MASK, _NUMBERS),
-        "cpu.threads": lambda: moves.select_threads(_MASK, _NUMBERS),
-        "cpu.compress": lambda: moves.select_ranks(_MASK, _NUMBERS),
-        "cuda.ranks": lambda: moves.select_ranks(_MASK, _NUMBERS),
+        "cpu.serial": lambda: selections.select_one(_MASK, _NUMBERS),
+        "cpu.branchless": lambda: selections.select_always(_MASK, _NUMBERS),
+        "cpu.threads": lambda: selections.select_threads(_MASK, _NUMBERS),
+        "cpu.compress": lambda: selections.select_ranks(_MASK, _NUMBERS),
+        "cuda.thread_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], _NUMBERS[:12]),
+        "cuda.warp_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], _NUMBERS[:12], lanes=4),
+        "cuda.block_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], _NUMBERS[:12], warps=2, lanes=2),
+        "cuda.ranks": lambda: selections.select_ranks(_MASK, _NUMBERS),
     },
     "partition": {
-        "cpu.serial": lambda: moves.partition_one(_MASK, _NUMBERS),
-        "cpu.compress": lambda: moves.select_ranks(_MASK, _NUMBERS, rest=True),
-        "cuda.ranks": lambda: moves.select_ranks(_MASK, _NUMBERS, rest=True),
+        "cpu.serial": lambda: selections.partition_one(_MASK, _NUMBERS),
+        "cpu.compress": lambda: selections.select_ranks(_MASK, _NUMBERS, rest=True),
+        "cuda.ranks": lambda: selections.select_ranks(_MASK, _NUMBERS, rest=True),
     },
     "take": {
         "cpu.serial": lambda: moves.take_one(_POSITIONS, _NUMBERS[:12]),
+        "cpu.gather": lambda: moves.take_batches(_INDICES, _NUMBERS[:12], _SUPPLIERS + _SUPPLIERS[:4]),
         "cuda.tiles": lambda: moves.take_many(_POSITIONS, _NUMBERS[:12]),
     },
     "pack": {
         "cpu.serial": lambda: moves.pack_one(_APART, _APART_ENDS, _NUMBERS[:10]),
         "cpu.threads": lambda: moves.pack_lists(_APART, _APART_ENDS, _NUMBERS[:10]),
         "cpu.shares": lambda: moves.pack_shares(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cpu.staged": lambda: moves.pack_staged(_STAGED, _STAGED_ENDS, _NUMBERS),
         "cuda.thread_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, _NUMBERS[:10]),
+        "cuda.warp_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, _NUMBERS[:10], size=4),
+        "cuda.block_per_list": lambda: moves.pack_lists([6, 0], [16, 3], _NUMBERS, size=8),
         "cuda.tiles": lambda: moves.pack_shares(_APART, _APART_ENDS, _NUMBERS[:10]),
     },
     "positions": {
         "cpu.serial": lambda: moves.positions_one(_SHORT_LISTS),
+        "cpu.staged": lambda: moves.positions_staged([0, 3, 4, 6, 6, 8, 11, 12]),
         "cuda.merge_path": lambda: moves.positions_path(_SHORT_LISTS),
     },
     "combinations": {

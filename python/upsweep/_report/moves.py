@@ -1,110 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_report/moves.py: how elements are kept, taken, packed, numbered and paired, as models on a few of them.
+# upsweep/_report/moves.py: how elements are taken, packed, numbered and paired, as models on a few of them.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate, combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from .machine import Machine, Operator, Trace, equal_shares
-
-WORD = 4  # booleans in a word; a machine has 64, a warp 32
-
-
-# ------------------------------------------------------------------------------------------- elements that a mask keeps
-
-
-def select_one(mask: list[int], x: list[Any]) -> Trace:
-    """`cpu.serial`: if it is kept, it goes to the next place."""
-    machine = Machine(1, mask=mask, x=x, out=[None] * sum(mask))
-    kept = 0
-    for i, keeps in enumerate(mask):
-        with machine.step(
-            f"element {i} " + (f"is kept, in place {kept}" if keeps else "is not kept; the branch was mispredicted, maybe")
-        ):
-            if keeps:
-                machine.write(0, ("out", kept), x[i], ("mask", i), ("x", i))
-        kept += keeps
-    return machine.trace("out")
-
-
-def select_always(mask: list[int], x: list[Any]) -> Trace:
-    """`cpu.branchless`: every element is stored, and the place advances by the mask: the next one overwrites what is not kept."""
-    count = sum(mask)
-    machine = Machine(1, mask=mask, x=x, out=[None] * count)
-    kept = 0
-    for i, keeps in enumerate(mask):
-        if kept == count:
-            break
-        with machine.step(f"element {i} is stored in place {kept}; the place advances by {keeps}"):
-            machine.write(0, ("out", kept), x[i], ("mask", i), ("x", i))
-        kept += keeps
-    return machine.trace("out")
-
-
-def select_threads(mask: list[int], x: list[Any], threads: int = 4) -> Trace:
-    """`cpu.threads`: each thread counts what its share keeps; a scan of the counts says where its output begins."""
-    shares = equal_shares(len(x), threads)
-    machine = Machine(threads, mask=mask, x=x, count=[0] * threads, out=[None] * sum(mask))
-    for k in range(max(len(share) for share in shares)):
-        with machine.step("every thread counts what its share keeps"):
-            for thread, share in enumerate(shares):
-                if k < len(share):
-                    machine.fold(thread, ("count", thread), int.__add__, ("count", thread), ("mask", share[k]))
-    for thread in range(1, threads):
-        with machine.step("one thread adds up the counts: where each share's output ends"):
-            machine.fold(0, ("count", thread), int.__add__, ("count", thread - 1), ("count", thread))
-    next_place = [0, *accumulate(sum(mask[i] for i in share) for share in shares)]
-    for k in range(max(len(share) for share in shares)):
-        with machine.step("every thread fills from where the share before it ends"):
-            for thread, share in enumerate(shares):
-                if k < len(share) and mask[share[k]]:
-                    machine.copy(thread, ("out", next_place[thread]), ("x", share[k]))
-                    next_place[thread] += 1
-    return machine.trace("out")
-
-
-def select_ranks(mask: list[int], x: list[Any], rest: bool = False) -> Trace:
-    """`cpu.compress`, `cuda.ranks`: booleans as bits of words, how many are set before each word, and so any position's rank.
-
-    With `rest` those that are not kept follow, as in a partition.
-    """
-    n = len(x)
-    words = [mask[first : first + WORD] for first in range(0, n, WORD)]
-    total = sum(mask)
-    machine = Machine(
-        n, mask=mask, bits=[None] * len(words), before=[None] * len(words), x=x, out=[None] * (n if rest else total)
-    )
-    with machine.step(f"a vote turns {WORD} booleans into the bits of a word, the first at its right"):
-        for number, word in enumerate(words):
-            sources = [("mask", number * WORD + k) for k in range(len(word))]
-            machine.write(number * WORD, ("bits", number), "".join(map(str, reversed(word))), *sources)
-    before = [0, *accumulate(sum(word) for word in words)]
-    with machine.step("how many bits are set before each word: a scan of their counts"):
-        for number in range(len(words)):
-            machine.write(number * WORD, ("before", number), before[number], *(("bits", other) for other in range(number)))
-    with machine.step("every element that is kept knows its place: what is before its word, and the bits before its own"):
-        for i, keeps in enumerate(mask):
-            rank = before[i // WORD] + sum(words[i // WORD][: i % WORD])
-            if keeps or rest:
-                place = rank if keeps else total + i - rank
-                machine.write(i, ("out", place), x[i], ("before", i // WORD), ("bits", i // WORD), ("x", i))
-    return machine.trace("out")
-
-
-def partition_one(mask: list[int], x: list[Any]) -> Trace:
-    """`cpu.serial` of partition: the kept from the front on, the others after all of those."""
-    total = sum(mask)
-    machine = Machine(1, mask=mask, x=x, out=[None] * len(x))
-    places = {1: 0, 0: total}
-    for i, keeps in enumerate(mask):
-        with machine.step(f"element {i} {'is kept' if keeps else 'is one of the others'}: place {places[keeps]}"):
-            machine.write(0, ("out", places[keeps]), x[i], ("mask", i), ("x", i))
-        places[keeps] += 1
-    return machine.trace("out")
-
-
-# ------------------------------------------------------------------------------------------------ by positions, and packed
+from .machine import Cell, Machine, Operator, Trace, Worker, equal_shares
 
 
 def take_one(positions: list[int], x: list[Any]) -> Trace:
@@ -129,6 +32,36 @@ def take_many(positions: list[int], x: list[Any], each: int = 2) -> Trace:
     return machine.trace("out")
 
 
+def take_batches(indices: list[int], x: list[Any], y: list[Any], threads: int = 2, batch: int = 4) -> Trace:
+    """`cpu.gather` of take: a batch of indices becomes positions, by vectors; then every column is gathered by these: here two."""
+    n = len(indices)
+    machine = Machine(
+        threads,
+        indices=indices,
+        positions=[None] * (threads * batch),
+        x=x,
+        y=y,
+        **{"out x": [None] * n, "out y": [None] * n},
+    )
+
+    def work(thread: int, own: range) -> Iterator[str | None]:
+        for first in range(own.start, own.stop, batch):
+            taken = list(enumerate(range(first, min(first + batch, own.stop)), thread * batch))
+            for at, i in taken:
+                position = indices[i] if indices[i] >= 0 else indices[i] + len(x)
+                machine.write(thread, ("positions", at), position, ("indices", i))
+            yield "a vector of indices is checked, and becomes positions: those below 0 count from the end"
+            for column in ("x", "y"):
+                for at, i in taken:
+                    position = machine["positions", at]
+                    value = machine[column, position]
+                    machine.write(thread, (f"out {column}", i), value, ("positions", at), (column, position))
+                yield f"{column} is gathered by these positions: no branch between two elements, so no miss waits for another"
+
+    machine.run(Worker((thread,), work(thread, own)) for thread, own in enumerate(equal_shares(n, threads)))
+    return machine.trace("out x")
+
+
 def _packed(starts: list[int], stops: list[int], x: list[Any], threads: int) -> tuple[Machine, list[int]]:
     offsets = [0, *accumulate(stop - start for start, stop in zip(starts, stops, strict=True))]
     machine = Machine(threads, starts=starts, stops=stops, offsets=offsets, x=x, out=[None] * offsets[-1])
@@ -145,14 +78,20 @@ def pack_one(starts: list[int], stops: list[int], x: list[Any]) -> Trace:
     return machine.trace("out")
 
 
-def pack_lists(starts: list[int], stops: list[int], x: list[Any]) -> Trace:
-    """`cpu.threads`, `cuda.thread_per_list` of pack: a thread for each list; the longest decides when all are done."""
-    machine, offsets = _packed(starts, stops, x, len(starts))
-    for k in range(max((stop - start for start, stop in zip(starts, stops, strict=True)), default=0)):
-        with machine.step(f"every thread moves element {k} of its list, where there is one"):
+def pack_lists(starts: list[int], stops: list[int], x: list[Any], size: int = 1) -> Trace:
+    """`cpu.threads`, `cuda.thread_per_list` of pack: a thread for each list; the longest decides when all are done.
+
+    With `size` threads for each it is `cuda.warp_per_list`, `cuda.block_per_list`: they take its elements in turn.
+    """
+    machine, offsets = _packed(starts, stops, x, len(starts) * size)
+    longest = max((stop - start for start, stop in zip(starts, stops, strict=True)), default=0)
+    for first in range(0, longest, size):
+        what = f"element {first}" if size == 1 else f"elements {first} to {first + size - 1}"
+        whose = "every thread moves" if size == 1 else f"the {size} threads of each list move, side by side,"
+        with machine.step(f"{whose} {what} of its list, where there {'is one' if size == 1 else 'are any'}"):
             for number, start in enumerate(starts):
-                if k < stops[number] - start:
-                    machine.copy(number, ("out", offsets[number] + k), ("x", start + k))
+                for k in range(first, min(first + size, stops[number] - start)):
+                    machine.copy(number * size + k - first, ("out", offsets[number] + k), ("x", start + k))
     return machine.trace("out")
 
 
@@ -168,6 +107,110 @@ def pack_shares(starts: list[int], stops: list[int], x: list[Any], threads: int 
                     number = bisect_right(offsets, share[k]) - 1
                     source = starts[number] + share[k] - offsets[number]
                     machine.write(thread, ("out", share[k]), x[source], ("offsets", number), ("starts", number), ("x", source))
+    return machine.trace("out")
+
+
+class _Element(NamedTuple):
+    value: Any
+    sources: tuple[Cell, ...]
+
+
+class _Stage:
+    """What a thread has written last of its share of an output: vectors that are too long stay in it, whole cache lines leave it."""
+
+    def __init__(self, machine: Machine, thread: int, out: int, line: int):
+        self.machine, self.thread, self.line = machine, thread, line
+        self.first = thread * 3 * line  # of its cells: room for two lines, and a vector that begins in the second
+        self.out = out // line * line  # where its first cell goes
+        self.own = self.at = out % line  # cells before that are not this share's; where the next element goes
+
+    def put(self, elements: list[_Element], length: int) -> Iterator[str | None]:
+        """A list of `length` elements: with those that follow where it is short and they are there, else to the last one."""
+        if length <= self.line <= len(elements):
+            self._write(elements[: self.line])
+            self.at += length
+            yield "a list is written by a whole vector, however short it is; the next one overwrites what was too much"
+            yield from self._flush()
+            return
+        first = 0
+        while first < length:
+            count = min(2 * self.line - self.at, length - first)
+            self._write(elements[first : first + count])
+            self.at += count
+            first += count
+            yield "a list that is long, or lies where the content ends, is written to its last element"
+            yield from self._flush()
+
+    def _write(self, elements: list[_Element]) -> None:
+        for k, element in enumerate(elements):
+            self.machine.write(self.thread, ("stage", self.first + self.at + k), element.value, *element.sources)
+
+    def _flush(self) -> Iterator[str | None]:
+        whole = self.at // self.line * self.line
+        if self.at < 2 * self.line:
+            return
+        self._leave(whole)
+        for k in range(self.line):
+            self.machine.copy(self.thread, ("stage", self.first + k), ("stage", self.first + whole + k))
+        self.own, self.at, self.out = 0, self.at - whole, self.out + whole
+        yield "whole lines of the cache leave the stage, past the caches; what is left moves to its front"
+
+    def finish(self) -> Iterator[str | None]:
+        if self.at > self.own:
+            self._leave(self.at)
+            yield "the rest of the share leaves the stage, and nothing past it"
+
+    def _leave(self, end: int) -> None:
+        for k in range(self.own, end):
+            self.machine.copy(self.thread, ("out", self.out + k), ("stage", self.first + k))
+
+
+def _stages(threads: int, line: int) -> list[None]:
+    return [None] * (threads * 3 * line)
+
+
+def _parts_of(offsets: list[int], share: range) -> Iterator[tuple[int, range]]:
+    """The lists that a share of their elements has part of, and which of their elements."""
+    for number, (start, stop) in enumerate(pairwise(offsets)):
+        part = range(max(start, share.start) - start, min(stop, share.stop) - start)
+        if part or start == stop in share:
+            yield number, part
+
+
+def pack_staged(starts: list[int], stops: list[int], x: list[Any], threads: int = 2, line: int = 3) -> Trace:
+    """`cpu.staged` of pack: short lists by a vector each, into a stage in the first cache.
+
+    Shares are of as many elements each; the rung counts lists too. A vector is a line, and a list is short up to that.
+    """
+    offsets = [0, *accumulate(stop - start for start, stop in zip(starts, stops, strict=True))]
+    machine = Machine(
+        threads, starts=starts, stops=stops, offsets=offsets, x=x, stage=_stages(threads, line), out=[None] * offsets[-1]
+    )
+
+    def work(thread: int, share: range) -> Iterator[str | None]:
+        stage = _Stage(machine, thread, share.start, line)
+        for number, part in _parts_of(offsets, share):
+            begin = starts[number] + part.start
+            content = range(begin, min(begin + max(len(part), line), len(x)))
+            yield from stage.put([_Element(x[i], (("starts", number), ("x", i))) for i in content], len(part))
+        yield from stage.finish()
+
+    machine.run(Worker((thread,), work(thread, share)) for thread, share in enumerate(equal_shares(offsets[-1], threads)))
+    return machine.trace("out")
+
+
+def positions_staged(offsets: list[int], threads: int = 2, line: int = 3) -> Trace:
+    """`cpu.staged` of positions: the same with vectors of numbers, which need not be read."""
+    machine = Machine(threads, offsets=offsets, stage=_stages(threads, line), out=[None] * offsets[-1])
+
+    def work(thread: int, share: range) -> Iterator[str | None]:
+        stage = _Stage(machine, thread, share.start, line)
+        for number, part in _parts_of(offsets, share):
+            places = range(part.start, part.start + max(len(part), line))
+            yield from stage.put([_Element(place, (("offsets", number),)) for place in places], len(part))
+        yield from stage.finish()
+
+    machine.run(Worker((thread,), work(thread, share)) for thread, share in enumerate(equal_shares(offsets[-1], threads)))
     return machine.trace("out")
 
 
