@@ -109,9 +109,15 @@ def test_folds_are_right(n):
     x = list(LETTERS[:n])
     for fold in (folds.interleaved, folds.shuffle_rows):
         assert fold(x, join).final[0] == LETTERS[:n], fold
-    powers = (folds.unrolled, folds.two_loads) if n in (2, 4, 8, 16) else ()
-    for fold in (folds.sequential, folds.shuffle_strides, *powers):  # in another order
+    for fold in (folds.sequential, folds.unrolled, folds.shuffle_strides):  # in another order
         assert sorted(fold(x, join).final[0]) == x, fold
+    for threads in (1, 2, 3, 4, 8, 12):
+        sums = folds.two_loads(x, join, threads).final
+        expected = [LETTERS[first : min(first + 2 * threads, n)] for first in range(0, n, 2 * threads)]
+        assert ["".join(sorted(each)) for each in sums] == expected, threads
+        assert sorted(aggregates.reduce_again(x, join, threads).final[0]) == x, threads
+    for places, registers in ((8, 48), (6, 40), (12, 200), (6, 18)):
+        assert sorted(aggregates.occupancy(x, join, places, registers).final[0]) == x, (places, registers)
 
 
 def test_which_threads_rest_and_which_words_collide():
@@ -490,6 +496,58 @@ def test_folds_on_a_cpu_are_right(n):
     assert aggregates.products(keys, list(range(n)), 2, lambda value: 2 * value).final == [
         2 * sum(v for k, v in zip(keys, range(n), strict=True) if k < 2)
     ]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 12, 15, 16, 17, 20])
+@pytest.mark.parametrize("limit", [0, 1, 3, 10])
+def test_filtered_sums_are_right(n, limit):
+    """Of no row, of few, of some, and of all of them."""
+    key, quantity, price = [7 * i % 10 for i in range(n)], list(range(1, n + 1)), [3 + i % 4 for i in range(n)]
+    rows = aggregates.Rows(key, quantity, price, limit)
+    expected = [sum(quantity[i] * price[i] for i in range(n) if key[i] < limit)]
+    assert aggregates.rows_one(rows).final == expected
+    for threads, block in ((1, 4), (2, 3), (3, 5)):
+        assert aggregates.rows_threads(rows, threads, block).final == expected
+        for chunk, many in ((4, 2), (2, 1), (5, 0), (3, 3)):
+            assert aggregates.rows_noted(rows, threads, block, chunk, many).final == expected
+    for blocks, lanes, each, many in ((2, 2, 2, 3), (1, 2, 2, 3), (3, 2, 1, 2), (2, 4, 1, 3), (2, 1, 2, 2)):
+        assert aggregates.fused(rows, blocks, lanes, each, many).final == expected, (blocks, lanes, each, many)
+    assert aggregates.fused(rows, over_link=True).final == expected
+
+
+def payload_reads(trace):
+    return {cell for step in trace.steps for move in step.moves for cell in move.sources if cell[0] in ("quantity", "price")}
+
+
+def test_payload_is_read_of_rows_that_are_kept():
+    key = [4, 31, 77, 90, 12, 55, 29, 30, 88, 3, 64, 41, 9, 2, 17, 60]
+    rows = aggregates.Rows(key, key, key, 30)
+    kept = {(column, i) for i in range(16) if key[i] < 30 for column in ("quantity", "price")}
+    assert payload_reads(aggregates.rows_one(rows)) == payload_reads(aggregates.rows_threads(rows)) == kept
+    assert payload_reads(aggregates.fused(rows)) == kept
+    in_order = {(column, i) for i in range(12, 16) for column in ("quantity", "price")}
+    assert payload_reads(aggregates.rows_noted(rows)) == kept | in_order, "of the last chunk, where three of four are kept"
+
+
+def test_a_payload_is_added_a_step_after_it_was_asked_for():
+    rows = aggregates.Rows([1] * 2 + [9] * 2 + [1] * 2 + [9] * 2, list(range(8)), list(range(8)), 5)
+    trace = aggregates.fused(rows, blocks=1)
+    taken = [at for at, step in enumerate(trace.steps) if any(move.target[0] == "payload" for move in step.moves)]
+    assert len(taken) == 2
+    first, second = (trace.steps[at].arrays for at in taken)
+    assert first["sum"] == [0, 0] and [tuple(each) for each in first["payload"]] == [(0, 0), (1, 1)]
+    assert second["sum"] == [0, 1] and trace.final == [0 + 1 + 16 + 25]
+    loads = [at for at, step in enumerate(trace.steps) if any(move.target[0] == "keys" for move in step.moves)]
+    assert loads == [0, 1], "the second tile's keys are asked for before the first one's are tested"
+
+
+def test_the_block_that_is_launched_is_the_first_that_fills_most():
+    fit = aggregates.occupancy(list(range(16)), int.__add__).steps[0].arrays["fit"]
+    assert fit == [4, 8, 6, 8, 6, 6]
+    waves = aggregates.occupancy(list(range(32)), int.__add__, places=8)
+    assert sum("had no place" in step.text for step in waves.steps) == 1
+    again = aggregates.reduce_again(list(range(16)), int.__add__)
+    assert [len(step.moves) for step in again.steps] == [8, 4, 4, 2, 1, 1, 1]
 
 
 ATOMIC = (groups.add_by_atomics, groups.add_in_blocks, groups.add_partitions_in_blocks)

@@ -27,10 +27,16 @@ _KEYS = [2, 2, 5, 5, 5, 7, 8, 8, 8, 8, 9, 9]
 _ANYWHERE = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
 _FEW = [7, 2, 7, 4, 2, 7, 7, 2, 4, 7, 2, 4, 7, 4, 7, 7]
 _SUPPLIERS = [4, 31, 7, 90, 12, 55, 29, 30]
+_ROW_KEYS = [4, 31, 77, 90, 12, 55, 29, 30, 88, 3, 64, 41, 9, 2, 17, 60]
+_PRICES = [2, 4, 5, 3, 7, 2, 6, 4, 3, 8, 2, 5, 4, 6, 3, 2]
 
 
 def _add(left: int, right: int) -> int:
     return left + right
+
+
+def _rows(n: int) -> aggregates.Rows:
+    return aggregates.Rows(_ROW_KEYS[:n], _NUMBERS[:n], _PRICES[:n], limit=30)
 
 
 DOCUMENTS = "documents"  # stands for a problem where a document's algorithm is no rung
@@ -64,12 +70,19 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.one_kernel": lambda: folds.one_kernel(_NUMBERS, _add),
     },
     "aggregate": {
+        "cpu.serial": lambda: aggregates.rows_one(_rows(8)),
+        "cpu.threads": lambda: aggregates.rows_threads(_rows(12)),
+        "cpu.predicate_first": lambda: aggregates.rows_noted(_rows(16)),
         "cuda.select": lambda: aggregates.products(_SUPPLIERS, _NUMBERS[:8], 30, lambda value: 2 * value),
         "cuda.interleaved": lambda: folds.interleaved(_NUMBERS, _add),
         "cuda.sequential": lambda: folds.sequential(_NUMBERS, _add),
         "cuda.unrolled": lambda: folds.unrolled(_NUMBERS, _add),
         "cuda.two_loads": lambda: folds.two_loads(_NUMBERS, _add),
+        "cuda.reduce_again": lambda: aggregates.reduce_again(_NUMBERS, _add),
+        "cuda.occupancy": lambda: aggregates.occupancy(_NUMBERS, _add),
         "cuda.shuffle": lambda: folds.shuffle_strides(_NUMBERS, _add),
+        "cuda.zero_copy": lambda: aggregates.fused(_rows(16), over_link=True),
+        "cuda.fused": lambda: aggregates.fused(_rows(16)),
     },
     "ragged": {
         "cpu.threads": lambda: offsets.two_passes(_STARTS, _STOPS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .machine import Machine, Operator, Trace, equal_shares
+from .machine import Machine, Operator, Trace, equal_shares, passing_none
 
 # -------------------------------------------------------------------------------------------------------------- on a CPU
 
@@ -97,49 +97,79 @@ def interleaved(x: list[Any], op: Operator) -> Trace:
 def sequential(x: list[Any], op: Operator) -> Trace:
     """`cuda.sequential`: thread t adds value t + half: neighbouring words; the operator must commute."""
     machine = Machine(len(x), shared=x)
-    _halves(machine, op, len(x), 1)
+    _halves(machine, op, [range(len(x))], 1)
     return machine.trace("shared")
 
 
 def unrolled(x: list[Any], op: Operator) -> Trace:
     """`cuda.unrolled`: halves, until what is left is two values for each lane of a warp; that warp needs no barrier."""
     machine = Machine(len(x), shared=x)
-    _halves_unrolled(machine, op, len(x))
+    _halves_unrolled(machine, op, [range(len(x))])
     return machine.trace("shared")
 
 
-def two_loads(x: list[Any], op: Operator) -> Trace:
+def two_loads(x: list[Any], op: Operator, threads: int = 8) -> Trace:
     """`cuda.two_loads`: every thread adds two elements as it loads them, so that none is idle then; the operator must commute."""
-    threads = len(x) // 2
-    machine = Machine(threads, x=x, shared=[None] * threads)
-    with machine.step(f"thread t loads elements t and t + {threads}, and adds them"):
-        for thread in range(threads):
-            machine.fold(thread, ("shared", thread), op, ("x", thread), ("x", thread + threads))
-    _halves_unrolled(machine, op, threads)
-    return machine.trace("shared")
+    blocks = -(-len(x) // (2 * threads))
+    machine = Machine(blocks * threads, x=x, shared=[None] * (blocks * threads), sums=[None] * blocks)
+    sum_blocks(machine, op, ("x", "sums"), list(range(blocks)), threads)
+    return machine.trace("sums")
 
 
-def _halves(machine: Machine, op: Operator, length: int, last: int) -> None:
-    """Of `length` values in shared memory, as many as `last` are left."""
+def sum_blocks(
+    machine: Machine, op: Operator, arrays: tuple[str, str], blocks: list[int], threads: int, text: str = ""
+) -> None:
+    """The kernel of `cuda.two_loads`: from one array into a sum for each of some blocks, which are in flight together."""
+    op = passing_none(op)
+    source, sums = arrays
+    own = [range(place * threads, (place + 1) * threads) for place in range(len(blocks))]
+    with machine.step(f"{text}thread t of a block loads elements t and t + {threads} of its {2 * threads}, and adds them"):
+        for block, cells in zip(blocks, own, strict=True):
+            for cell, first in zip(cells, range(block * 2 * threads, len(machine.cells(source)))):
+                right = first + threads
+                if right < len(machine.cells(source)):
+                    machine.fold(cell, ("shared", cell), op, (source, first), (source, right))
+                else:
+                    machine.copy(cell, ("shared", cell), (source, first))
+            for cell in cells[max(len(machine.cells(source)) - block * 2 * threads, 0) :]:
+                machine.write(cell, ("shared", cell), None)
+    _halves_unrolled(machine, op, own)
+    with machine.step("thread 0 of each block writes its sum"):
+        for block, cells in zip(blocks, own, strict=True):
+            machine.copy(cells[0], (sums, block), ("shared", cells[0]))
+
+
+def _halves(machine: Machine, op: Operator, blocks: list[range], last: int) -> None:
+    """Of the values of some blocks in shared memory, equally many, `last` are left of each."""
+    length = len(blocks[0])
     while length > last:
         half = -(-length // 2)
         with machine.step(f"thread t adds value t + {half}; a barrier for all"):
-            for thread in range(length - half):
-                machine.fold(thread, ("shared", thread), op, ("shared", thread), ("shared", thread + half))
+            for block in blocks:
+                for cell in block[: length - half]:
+                    machine.fold(cell, ("shared", cell), op, ("shared", cell), ("shared", cell + half))
         length = half
 
 
-def _halves_unrolled(machine: Machine, op: Operator, length: int, lanes: int = 4) -> None:
-    """`length` values, a power of two; all lanes of the last warp add, as no branch says which need not."""
-    _halves(machine, op, length, 2 * lanes)
-    half = min(lanes, length // 2)
+def _halves_unrolled(machine: Machine, op: Operator, blocks: list[range], lanes: int = 4) -> None:
+    """All lanes of the last warp add, as no branch says which need not. What is more than a power of two is added first."""
+    length = len(blocks[0])
+    power = 1 << (length.bit_length() - 1)
+    if power < length:
+        with machine.step(f"what is more than {power} values, a power of two, is added first"):
+            for block in blocks:
+                for cell in block[: length - power]:
+                    machine.fold(cell, ("shared", cell), op, ("shared", cell), ("shared", cell + power))
+    _halves(machine, op, [block[:power] for block in blocks], 2 * lanes)
+    half = min(lanes, power // 2)
     warp = half
     while half >= 1:
         with machine.step(
             f"the first warp, without a barrier for all: lane l adds value l + {half}; only lanes below {half} matter"
         ):
-            for lane in range(warp):
-                machine.shuffle(lane, ("shared", lane), op, ("shared", lane), ("shared", lane + half))
+            for block in blocks:
+                for cell in block[:warp]:
+                    machine.shuffle(cell, ("shared", cell), op, ("shared", cell), ("shared", cell + half))
         half //= 2
 
 

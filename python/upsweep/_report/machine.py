@@ -74,6 +74,10 @@ class Machine:
             raise IndexError(f"{array} has no position {position}")
         return self._arrays[array][position]
 
+    def cells(self, array: str) -> list[Any]:
+        """What an array holds now."""
+        return list(self._arrays[array])
+
     def write(self, thread: int, target: Cell, value: Any, *sources: Cell) -> None:
         """Thread `thread` reads `sources` and writes what it made of them."""
         self[target]  # is there
