@@ -17,7 +17,9 @@ from upsweep._report import (
     scans,
     selections,
     sorts,
+    sum_lists,
     sums,
+    two_lists,
 )
 
 LETTERS = "abcdefghijklmnopqrst"
@@ -268,17 +270,97 @@ def reachable(items, target):
     return {sum(some) for k in range(len(items) + 1) for some in itertools.combinations(items, k) if sum(some) <= target}
 
 
-@pytest.mark.parametrize("items, target", [([3, 5, 2], 10), ([1], 1), ([4, 4, 7], 15), ([9, 1, 8, 3], 21), ([2, 3], 4)])
+@pytest.mark.parametrize(
+    "items, target",
+    [
+        ([3, 5, 2], 10),
+        ([1], 1),
+        ([4, 4, 7], 15),
+        ([9, 1, 8, 3], 21),
+        ([2, 3], 4),
+        ([7], 5),
+        ([3, 5, 2, 6, 9, 4, 8, 7], 33),
+        ([2, 4, 6, 8, 10, 12], 31),
+        ([1] * 7, 9),
+    ],
+)
 def test_subset_sums_are_right(items, target):
     expected = reachable(items, target)
-    for table in (sums.table, sums.table_by_operations, sums.table_by_threads, lambda *of: sums.table_by_threads(*of, each=4)):
+    for table in (
+        sums.table,
+        sums.table_by_operations,
+        sums.table_by_threads,
+        sums.table_in_turns,
+        lambda *of: sums.table_by_threads(*of, each=4),
+        lambda *of: sums.table_in_turns(*of, threads=3),
+    ):
         assert {total for total, possible in enumerate(table(items, target).final) if possible} == expected
-    for model, word in itertools.product((sums.bits, sums.bits_by_threads), (4, 8)):
-        words = [int(text, 2) for text in model(items, target, word).final]
-        found = {word * at + bit for at, value in enumerate(words) for bit in range(word) if value >> bit & 1}
-        assert {total for total in found if total <= target} == expected
-    a, b = sums.meet_in_the_middle(items, target).final
+
+    def found(trace, word):
+        words = [int(text, 2) for text in trace.final]
+        return {word * at + bit for at, value in enumerate(words) for bit in range(word) if value >> bit & 1}
+
+    for word in (2, 4, 8):
+        assert {total for total in found(sums.bits_by_threads(items, target, word), word) if total <= target} == expected
+        assert found(sums.bits(items, target, word), word) == expected, "and none past the target"
+        assert found(sum_lists.enumerate_subsets(items, target, word), word) == expected
+        for threads, block, together in itertools.product((1, 2, 3), (1, 2, 3), (1, 2, 4)):
+            assert found(sums.bits_by_slices(items, target, threads, word, block, together), word) == expected
+        for threads in (1, 2, 5):
+            assert found(sums.bits_two_items(items, target, threads, word), word) == expected
+        for first, slice_words in ((2, 2), (0, 1), (3, 2), (4, 3)):
+            assert found(sum_lists.fill_slices(items, target, first, slice_words, word), word) == expected
+    a, b = sum_lists.meet_in_the_middle(items, target).final
     assert (a + b == target) == (target in expected)
+
+
+@pytest.mark.parametrize(
+    "items", [[3, 5, 2, 6, 9, 4], [7, 1, 8, 2, 9, 3, 5], [4, 4, 8], [5], [2, 3, 5, 7, 11, 13, 17, 19], [6] * 6]
+)
+def test_decisions_are_right_whatever_the_target(items):
+    for target in range(1, sum(items) + 2):
+        lefts = reachable(items[: len(items) // 2], target)
+        answers = set()
+        for threads in (1, 2, 3):
+            left, right = sum_lists.meet_by_remainders(items, target, threads).final
+            assert (left is not None) == (target in reachable(items, target))
+            assert left is None or (left in lefts and left + right == target)
+            answers.add(left)
+        assert len(answers) == 1, "the same on any number of threads"
+        fit = [item for item in items if item <= target]
+        both = [reachable(half, target) for half in (fit[: len(fit) // 2], fit[len(fit) // 2 :])]
+        least = min((left for left in both[0] if target - left in both[1]), default=None)
+        for seeded, threads, each in ((2, 2, 2), (1, 2, 3), (3, 4, 1), (0, 1, 3)):
+            assert two_lists.merge_two_lists(items, target, seeded, threads, each).final == [least]
+
+
+def moves_to(trace, array):
+    return [move for step in trace.steps for move in step.moves if move.target[0] == array]
+
+
+def test_full_words_are_left_alone():
+    simd = sums.bits_by_slices([2, 2, 3, 3, 3, 3], 19)
+    last_pass = [step for step in simd.steps if step.text.startswith("a pass of 3 and 3")][4:]
+    assert {move.target[1] for step in last_pass for move in step.moves if move.target[0] == "sums"} == {0, 2, 3, 4}
+    assert [{move.thread for move in step.moves} for step in last_pass] == [{0, 1}] * 4, "a slice each of what is left"
+    assert len(moves_to(simd, "halo")) > 2, "a halo is copied, and goes on with the items"
+    assert all(move.thread == 1 for move in moves_to(simd, "halo"))
+    fused = sums.bits_two_items([1, 2, 3, 4, 5, 6], 21)
+    of_word_0 = [move for step in fused.steps for move in step.moves if move.target in (("sums", 0), ("other", 0))]
+    assert [move.sources for move in of_word_0] == [(), (("state", 0),)], "in the third pass it is not touched"
+    bits = sums.bits([1, 2, 3, 4, 5, 6], 21)
+    assert len(moves_to(fused, "sums")) + len(moves_to(fused, "other")) < len(moves_to(bits, "sums")) / 2
+
+
+def test_sums_are_looked_for_and_not_filled():
+    slices = sum_lists.fill_slices([3, 5, 2, 6], 15)
+    found = [move for move in moves_to(slices, "slice") if move.sources]
+    assert len(found) == 15, "every subset's sum in one slice, but 16, which is past the target"
+    assert len(moves_to(slices, "sums")) == 4, "every word once"
+    assert any(step.waiting for step in slices.steps), "for a word that another thread changes"
+    few = sum_lists.meet_by_remainders([3, 5, 2, 6, 9, 4, 8, 7], 33)
+    pairs = [move for array in ("lefts", "lacks") for move in moves_to(few, array) if len(move.sources) == 2]
+    assert 0 < len(pairs) < 16, "of two remainders, not of all five"
 
 
 def test_who_fills_the_table():

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import aggregates, folds, groups, list_scans, lists, moves, offsets, pipeline, scans, selections, sorts, sums
+from . import (
+    aggregates,
+    folds,
+    groups,
+    list_scans,
+    lists,
+    moves,
+    offsets,
+    pipeline,
+    scans,
+    selections,
+    sorts,
+    sum_lists,
+    sums,
+    two_lists,
+)
 from .machine import Trace, bank_conflicts, idle
 
 BANKS = 8  # of the shared memory that is drawn; a GPU has 32
@@ -17,6 +32,7 @@ _UNSORTED_LISTS = [0, 5, 6, 8, 9, 11, 14, 15, 16]
 _MIXED_LISTS = [0, 6, 7, 7, 12]
 _LONGER_LISTS = [0, 1, 4, 9, 16]
 _STARTS, _STOPS = [0, 3, 3, 7, 8, 12, 14, 14], [3, 3, 7, 8, 12, 14, 14, 19]
+_MORE_ITEMS = [3, 5, 2, 6, 9, 4, 8, 7]
 _ITEMS, _TARGET = [3, 5, 2, 6], 15
 _MASK = [1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
 _POSITIONS = [7, 2, 2, 0, 9, 4, 11, 5]
@@ -185,12 +201,20 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
     },
     "subset-sum": {
         "cpu.table": lambda: sums.table(_ITEMS, _TARGET),
+        "cpu.columns": lambda: sums.table_in_turns(_ITEMS, _TARGET),
+        "cpu.threads": lambda: sums.table_in_turns(_ITEMS, _TARGET, threads=4),
         "cpu.bits": lambda: sums.bits(_ITEMS, _TARGET),
-        "cpu.meet_in_the_middle": lambda: sums.meet_in_the_middle(_ITEMS, _TARGET),
+        "cpu.bits_simd": lambda: sums.bits_by_slices([2, 2, 3, 3, 3, 3], 19),
+        "cpu.enumerate": lambda: sum_lists.enumerate_subsets(_ITEMS, _TARGET),
+        "cpu.meet_in_the_middle": lambda: sum_lists.meet_in_the_middle(_ITEMS, _TARGET),
+        "cpu.schroeppel_shamir": lambda: sum_lists.meet_by_remainders(_MORE_ITEMS, 32),
         "cuda.array_ops": lambda: sums.table_by_operations(_ITEMS, _TARGET),
         "cuda.column": lambda: sums.table_by_threads(_ITEMS, _TARGET),
         "cuda.agglomerated": lambda: sums.table_by_threads(_ITEMS, _TARGET, each=4),
         "cuda.bits": lambda: sums.bits_by_threads(_ITEMS, _TARGET),
+        "cuda.bits_fused": lambda: sums.bits_two_items([1, 2, 3, 4, 5, 6], 21),
+        "cuda.slices": lambda: sum_lists.fill_slices(_ITEMS, _TARGET),
+        "cuda.two_list": lambda: two_lists.merge_two_lists([3, 5, 2, 6, 4, 9], 17),
     },
 }
 
