@@ -256,6 +256,10 @@ def test_roles_of_a_block_work_at_the_same_time():
     assert at_work[:3] == [{0}, {0, 1}, {1, 2, 3}], "the next share is searched and loaded while one is folded"
     loads = [move for step in trace.steps for move in step.moves if move.target[0] == "stage"]
     assert sorted(move.sources[0][1] for move in loads) == list(range(12)), "every element is read once"
+    alone = pipeline.lists_by_roles([0, 40], list(range(40)), int.__add__, blocks=1, size=8)
+    ahead = [sum(move.target[0] == "share" for move in step.moves) for step in alone.steps]
+    loaded = [any(move.target[0] == "stage" for move in step.moves) for step in alone.steps]
+    assert max(a - b for a, b in zip(itertools.accumulate(ahead), itertools.accumulate(loaded), strict=True)) == 2
     shares = pipeline.shares_of([0, 9, 10, 11, 12], 4, 2)
     assert [len(share.elements) for share in shares] == [4, 4, 2, 2]
 
@@ -417,7 +421,11 @@ def test_several_threads_of_a_list_vote():
     mask = [1, 0, 1, 1, 0, 1]
     one, warp, block = (selections.select_lists([0, 6], mask, list("abcdef"), *size) for size in ((1, 1), (1, 4), (2, 4)))
     assert len(one.steps) == 6 + 1 + 6 and len(warp.steps) == 2 * 2 + 1 + 2 * 2 and len(block.steps) == 3 + 1 + 3
-    assert warp.steps[0].arrays["votes"] == ["1101"] and block.steps[1].arrays["shared"] == [3, 1]
+    assert (
+        warp.steps[0].arrays["votes"] == ["1101"]
+        and warp.steps[2].arrays["votes"] == ["0010"]
+        and block.steps[1].arrays["shared"] == [3, 1]
+    )
 
 
 def test_gathers_are_right():
@@ -609,6 +617,14 @@ def test_payload_is_read_of_rows_that_are_kept():
     assert payload_reads(aggregates.fused(rows)) == kept
     in_order = {(column, i) for i in range(12, 16) for column in ("quantity", "price")}
     assert payload_reads(aggregates.rows_noted(rows)) == kept | in_order, "of the last chunk, where three of four are kept"
+
+
+def test_what_was_kept_of_the_last_rows_says_how_the_next_are_read():
+    key = [1, 1, 1, 1, 9, 9, 9, 1, 9, 9, 1, 9]
+    trace = aggregates.rows_noted(aggregates.Rows(key, key, key, 5), threads=1, block=12)
+    noted = [move.target[1] for step in trace.steps for move in step.moves if move.target[0] == "noted"]
+    assert len(noted) == 1, "of the third chunk, as of the second one row was kept, and that is read in order"
+    assert payload_reads(trace) == {(column, i) for i in (*range(8), 10) for column in ("quantity", "price")}
 
 
 def test_a_payload_is_added_a_step_after_it_was_asked_for():

@@ -206,7 +206,7 @@ def occupancy(x: list[Any], op: Operator, places: int = 8, registers: int = 48, 
         sum=[None],
     )
     with machine.step(
-        f"the host asks how many threads of each block fit, of {places} (b: with a bound on registers): {sizes[best]} is first"
+        f"the host asks how many threads of each block fit, of {places} (b: with a bound on registers); of those that fill most {sizes[best]} is first"
     ):
         for way, fit in enumerate(fits):
             machine.write(0, ("fit", way), fit, ("block", way))

@@ -131,7 +131,7 @@ class _Block:
                 self.machine.write(self.thread(2 + c), ("out", i), None, ("offsets", i))
             else:
                 self.machine.copy(self.thread(2 + c), ("out", i), self.register(c))
-        yield "and write the results"
+        yield "their results are written"
 
     def fold_part(self, share: _Share, slot: int, i: int) -> Iterator[str | None]:
         """What the share has of a list by all consumers, which take elements in turn."""

@@ -154,7 +154,7 @@ class _Quarters:
         kept = [k for k, (value, *_) in enumerate(lefts) if self.machine["filter", thread * _FILTER + value % _FILTER]]
         for to, k in enumerate(kept):
             self.machine.copy(thread, ("lefts", first + to), ("lefts", first + k))
-        yield "which the first ones have to pass in their turn"
+        yield "the sums of the first two quarters have to pass it in their turn"
         solutions = {lefts[k][0] for k in kept} & set(lacks)
         if solutions and self.machine["left", thread] is None:
             least = min(solutions)
