@@ -234,7 +234,7 @@ class _Payload(NamedTuple):
 def fused(rows: Rows, blocks: int = 2, lanes: int = 2, each: int = 2, many: int = 3, over_link: bool = False) -> Trace:
     """`cuda.fused`: keys by several at a time, those of the next tile ahead; kept rows queue until there is one for each lane.
 
-    With `over_link` `cuda.zero_copy`: the same kernel, whose columns are in the host's memory. A block is a warp here, a tile a unit.
+    With `over_link` `cuda.zero_copy`: the same kernel, whose columns are in the host's memory, so that every load crosses the link. A block is a warp here, a tile a unit.
     """
     units = len(rows.key) // (lanes * each)
     model = _Fused(rows, max(1, min(blocks, units)), lanes, each, many, over_link)
@@ -247,7 +247,7 @@ class _Fused:
     def __init__(self, rows: Rows, blocks: int, lanes: int, each: int, many: int, over_link: bool):
         self.rows, self.blocks, self.lanes, self.each, self.many = rows, blocks, lanes, each, many
         self.room = lanes + many - 1  # of a queue: fewer than a lane each that wait, and fewer than many new ones
-        self.source = " over the link, from the host's memory" if over_link else ""
+        self.source = " over the link" if over_link else ""
         threads = blocks * lanes
         self.machine = rows.machine(
             threads,
