@@ -39,11 +39,9 @@ constexpr std::int64_t shard_workspace_bytes(std::int64_t n) {
 }
 
 inline constexpr int kRowWarps = 32;  // of the block that folds rows
-/// Rows that each of them loads at a time: 32 KB of shared memory in all.
+/// Rows that are brought at a time: 20 KB of shared memory, while as many are folded.
 template <class T>
-inline constexpr int kWarpRows = sizeof(T) <= 4   ? 8
-                                 : sizeof(T) <= 8 ? 4
-                                                  : 1;
+inline constexpr int kRowsAtOnce = 20 * 1024 / (32 * int{sizeof(T)});
 
 /// The elements of a shard's last tile, which is not whole, from `first` on: the value is thread 0's. Every thread calls.
 template <class Problem>
@@ -67,19 +65,16 @@ __device__ __forceinline__ typename Problem::T fold_rest(const DeviceScan<Proble
   return fold_block(op, own, (rest + each - 1) / each, memory);
 }
 
-/// What the rows of all shards up to this one come to. One block: its warps load rows, the first one folds them in order, while
-/// the next ones are on their way.
+/// What the rows of all shards up to this one come to. One block: the first warp folds rows in order, lane by lane where the
+/// operator commutes, while the others bring the next ones.
 template <class Problem>
 static __global__ void __launch_bounds__(32 * kRowWarps)
     fold_rows(const __grid_constant__ DeviceScan<Problem> call, RowsBefore<typename Problem::T>* after) {
   using T = typename Problem::T;
   using Slot = Tagged<T>;
-  constexpr int kEach = kWarpRows<T>;
-  constexpr int kRows = kRowWarps * kEach;
-  constexpr int kKept = Problem::kCommutes ? 32 : 1;  // lanes of a row
-  __shared__ alignas(kElementAlignment) unsigned char memory[kRows * kKept * sizeof(T)];
+  constexpr int kRows = kRowsAtOnce<T>;
+  __shared__ alignas(kElementAlignment) unsigned char memory[2 * kRows * 32 * sizeof(T)];
   __shared__ alignas(kElementAlignment) unsigned char rest_memory[(kRowWarps + 1) * sizeof(T)];
-  T(*const rows)[kKept] = reinterpret_cast<T(*)[kKept]>(memory);
   T& rest = reinterpret_cast<T*>(rest_memory)[kRowWarps];
   const auto op = call.problem.op;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -92,35 +87,30 @@ static __global__ void __launch_bounds__(32 * kRowWarps)
     if (threadIdx.x == 0) rest = folded;
     __syncthreads();
   }
+  const auto rows = [&](std::int64_t chunk) { return reinterpret_cast<T(*)[32]>(memory) + (chunk % 2) * kRows; };
   const auto lanes_of = [&](std::int64_t row) {
     const std::int64_t lanes = (tiles - row * kRowTiles<T> + Slot::kValues - 1) / Slot::kValues;
     return lanes < 0 ? 0 : lanes < 32 ? static_cast<int>(lanes) : 32;
   };
-  const auto load = [&](std::int64_t first, T(&values)[kEach]) {
+  const auto bring = [&](std::int64_t chunk) {
+    constexpr int kWarps = kRowWarps - 1;
 #pragma unroll
-    for (int r = 0; r < kEach; ++r) {
-      const std::int64_t row = first + warp * kEach + r;
-      const std::int64_t tile = row * kRowTiles<T> + lane * Slot::kValues;
-      if (tile >= tiles) continue;
-      Slot slot;
-      slot.load(call.workspace.words, row * 32 + lane);
-      if (!slot.is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
-      values[r] = tile < whole ? slot.value(0) : rest;
-      if (Slot::kValues == 2 && tile + 1 < tiles) values[r] = op(values[r], tile + 1 < whole ? slot.value(1) : rest);
-    }
-  };
-  const auto put = [&](std::int64_t first, T(&values)[kEach]) {
-#pragma unroll
-    for (int r = 0; r < kEach; ++r) {
-      const int row = warp * kEach + r;
-      if constexpr (Problem::kCommutes) {
-        rows[row][lane] = values[r];
-      } else {
-        const int lanes = lanes_of(first + row);
-        if (lanes == 0) continue;
-        const T folded = fold_lanes(op, values[r], lane, lanes);
-        if (lane == 0) rows[row][0] = folded;
+    for (int r = 0; r < (kRows + kWarps - 1) / kWarps; ++r) {
+      const int at = r * kWarps + warp - 1;
+      const std::int64_t row = chunk * kRows + at;
+      const int lanes = at < kRows ? lanes_of(row) : 0;
+      if (lanes == 0) continue;
+      T value{};
+      if (lane < lanes) {
+        const std::int64_t tile = row * kRowTiles<T> + lane * Slot::kValues;
+        Slot slot;
+        slot.load(call.workspace.words, row * 32 + lane);
+        if (!slot.is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
+        value = tile < whole ? slot.value(0) : rest;
+        if (Slot::kValues == 2 && tile + 1 < tiles) value = op(value, tile + 1 < whole ? slot.value(1) : rest);
       }
+      if constexpr (!Problem::kCommutes) value = fold_lanes(op, value, lane, lanes);
+      rows(chunk)[at][lane] = value;
     }
   };
 
@@ -128,27 +118,28 @@ static __global__ void __launch_bounds__(32 * kRowWarps)
   int count = before->count;
   T total{};
   if (lane < count) total = before->lanes[lane];
-  const auto join = [&](int row, int lanes) {
-    if (lane < lanes) total = lane < count ? op(total, rows[row][lane]) : rows[row][lane];
-    count = count > lanes ? count : lanes;
-  };
-  T values[kEach] = {};
-  load(0, values);
-  for (std::int64_t first = 0; lanes_of(first) > 0; first += kRows) {
-    put(first, values);
-    __syncthreads();
-    load(first + kRows, values);
-    const int lanes_of_whole = Problem::kCommutes ? 32 : 1;
-    const std::int64_t left = tiles / kRowTiles<T> - first;  // whole rows
-    const int count_of_whole = left < kRows ? static_cast<int>(left) : kRows;
-    if (warp == 0) {
-      if (count_of_whole > 0) join(0, lanes_of_whole);
-      if (lane < lanes_of_whole) {
+  const auto fold = [&](std::int64_t chunk) {
+    const auto join = [&](int row, int lanes) {
+      if (!Problem::kCommutes) lanes = lanes > 0 ? 1 : 0;
+      if (lane < lanes) total = lane < count ? op(total, rows(chunk)[row][lane]) : rows(chunk)[row][lane];
+      count = count > lanes ? count : lanes;
+    };
+    const std::int64_t left = tiles / kRowTiles<T> - chunk * kRows;
+    const int whole_rows = left < kRows ? static_cast<int>(left) : kRows;
+    if (whole_rows > 0) join(0, 32);
+    if (lane < count) {
 #pragma unroll 16
-        for (int row = 1; row < count_of_whole; ++row) total = op(total, rows[row][lane]);
-      }
-      const int lanes = count_of_whole < kRows ? lanes_of(first + count_of_whole) : 0;
-      if (lanes > 0) join(count_of_whole, Problem::kCommutes ? lanes : 1);
+      for (int row = 1; row < whole_rows; ++row) total = op(total, rows(chunk)[row][lane]);
+    }
+    if (whole_rows < kRows) join(whole_rows, lanes_of(chunk * kRows + whole_rows));
+  };
+  if (warp > 0) bring(0);
+  __syncthreads();
+  for (std::int64_t chunk = 0; lanes_of(chunk * kRows) > 0; ++chunk) {
+    if (warp > 0) {
+      bring(chunk + 1);
+    } else {
+      fold(chunk);
     }
     __syncthreads();
   }

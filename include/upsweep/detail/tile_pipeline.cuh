@@ -614,12 +614,24 @@ class Pipeline {
       }
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
                     whole > 0 ? 32 : lanes_before, before, part);
+      if constexpr (kIsPhase<Problem, ShardPhase::scan>) {
+        // They were published a launch ago: by now they are in memory, and later tiles would wait for it.
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) ask_for(((rows + r) * 32 + lane_) * 2 * Slot::kLoads);
+      }
     }
     // The block's own last aggregate is published before it leaves: once tags begin again, a later store of it could be
     // taken for another launch's. Reduce warps publish tiles in order, so that the last one stands for all.
     const int last = stage_ == 0 ? S::kStages - 1 : stage_ - 1;
     if (any_tile) head_.prefix_known[last].wait(stage_ == 0 ? parity_ ^ 1 : parity_);
     if (lane_ == 0) leave(call_.workspace, tag_);
+  }
+
+  /// Has a word of the workspace brought into the second cache.
+  __device__ __forceinline__ void ask_for(std::int64_t word) const {
+    if (word < call_.workspace.word_count) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(call_.workspace.words + word));
+    }
   }
 
   /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: all are folded at
