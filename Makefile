@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-fuzz test-large cuda bundle wheel docs lint format clean
+.PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-tsan-python test-fuzz test-large cuda bundle wheel docs lint format clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,14 @@ test-asan test-tsan: test-%: setup
 	cmake --preset cpu-$*
 	cmake --build build-$* --parallel $(JOBS)
 	ctest --preset cpu-$* --parallel $(JOBS)
+
+# libtsan must be loaded before Python's own libraries; pytest shows what it reports by -s alone.
+test-tsan-python: setup  ## the Python package under ThreadSanitizer: calls of several threads, and those that a signal ends
+	cmake --preset cpu-tsan -DUPSWEEP_PYTHON=ON
+	cmake --build build-tsan --parallel $(JOBS) --target upsweep_python upsweep_python_query upsweep_python_files
+	LD_PRELOAD=$$(g++ -print-file-name=libtsan.so) TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan_python.txt \
+	  PYTHONPATH=$(CURDIR)/build-tsan/python setarch -R .venv/bin/python tests/run_pytest.py \
+	  tests/python/test_calls.py tests/python/test_options.py tests/python/test_query.py -s -k "threads or signal or interrupt"
 
 test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer, FUZZ_SECONDS of each; needs Clang
 	cmake --preset cpu-fuzz -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)

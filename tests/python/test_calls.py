@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,25 +15,25 @@ import upsweep
 
 
 def test_calls_of_several_threads_at_the_same_time():
-    arrays = [np.random.default_rng(seed).integers(0, 100, 300_000) for seed in range(6)]
+    arrays = [np.random.default_rng(seed).integers(1, 100, 300_000) for seed in range(6)]
     offsets = np.arange(0, 300_001, 3)
-    failed = []
 
     def work(x):
+        rows = x.reshape(-1, 3)
+        keys, counts = np.unique(x, return_counts=True)
+        large = x[x > 50]
         for _ in range(10):
-            if not np.array_equal(upsweep.cumulative_sum(x), np.cumsum(x)):
-                failed.append("sum")
-            if not np.array_equal(upsweep.segmented_reduce(x, offsets), x.reshape(-1, 3).sum(1)):
-                failed.append("lists")
-            if not np.array_equal(upsweep.select(x > 50, x), x[x > 50]):
-                failed.append("select")
+            assert np.array_equal(upsweep.cumulative_sum(x), np.cumsum(x))
+            assert np.array_equal(upsweep.segmented_reduce(x, offsets), rows.sum(1))
+            assert np.array_equal(upsweep.segmented_sort(x, offsets), np.sort(rows).reshape(-1))
+            assert np.array_equal(upsweep.select(x > 50, x), large)
+            assert np.array_equal(np.sort(upsweep.group_by(x, x)[1]), np.sort(keys * counts))
+            assert upsweep.subset_sum(x[:50], int(x[:7].sum())).reachable
+            answer = upsweep.query("SELECT SUM(x), COUNT(*) FROM t WHERE x > 50", t={"x": x})
+            assert answer.rows() == [(large.sum(), len(large))]
 
-    threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    with ThreadPoolExecutor(len(arrays)) as pool:
+        assert len(list(pool.map(work, arrays))) == len(arrays)  # raises what a thread has raised
 
 
 def test_options_of_one_thread_are_not_another_ones():
