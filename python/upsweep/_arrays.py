@@ -45,6 +45,10 @@ class Namespace:
     def astype(self, array: Any, dtype: str) -> Any:
         return array.astype(dtype, copy=False)
 
+    def view_as(self, array: Any, dtype: str) -> Any:
+        """The same memory as elements of another type of the same size."""
+        return array.view(dtype)
+
     def contiguous(self, array: Any) -> Any:
         array = self.module.ascontiguousarray(array)
         return array if self.is_contiguous(array) else array.copy()
@@ -133,6 +137,9 @@ class _Torch(Namespace):
 
     def astype(self, array: Any, dtype: str) -> Any:
         return array.to(self._named(dtype))
+
+    def view_as(self, array: Any, dtype: str) -> Any:
+        return array.view(self._named(dtype))
 
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()

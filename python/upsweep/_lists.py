@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import BOUNDS, NUMPY, Array, Namespace, awkward_error, has_capsules, shown, take_in, whole
+from ._arrays import BOUNDS, NUMBERS, NUMPY, Array, Namespace, awkward_error, has_capsules, shown, take_in, whole
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -52,9 +52,7 @@ def take_in_lists(lists: Any, length: int | None = None) -> Lists:
     if isinstance(lists, tuple):
         if len(lists) != 2:
             raise ValueError(f"lists: a tuple of starts and stops is needed, not of {len(lists)} arrays")
-        first, last = (take_in_bounds(array, name) for array, name in zip(lists, ("starts", "stops")))
-        if first.xp.device != last.xp.device:
-            raise ValueError("stops: they must be where the starts are, on the same device")
+        first, last = take_in_pair(*lists)
         pair = (first.xp.elements(first.data), last.xp.elements(last.data))
         return Lists(pair, first.data.shape[0], first.xp, first.give, (first.data, last.data))
     if isinstance(lists, (int, np.integer)):
@@ -71,11 +69,42 @@ def take_in_bounds(value: Any, name: str) -> Array:
     array = take_in(value, name)
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
-    if array.dtype not in BOUNDS:
-        if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
-            return Array(np.empty(0, np.int64), NUMPY)
-        raise TypeError(f"{name}: {', '.join(BOUNDS)} are supported, not {shown(array.dtype)}")
-    return Array(array.xp.contiguous(array.data), array.xp, array.back)
+    if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
+        return Array(np.empty(0, np.int64), NUMPY)
+    return Array(array.xp.contiguous(_as_bounds(array, name)), array.xp, array.back)
+
+
+def take_in_pair(starts: Any, stops: Any) -> tuple[Array, Array]:
+    """Starts and stops of lists, in one place and of one type: if need be, copies of int64."""
+    pair = take_in_bounds(starts, "starts"), take_in_bounds(stops, "stops")
+    if pair[0].xp.device != pair[1].xp.device:
+        raise ValueError("stops: they must be where the starts are, on the same device")
+    if pair[0].dtype != pair[1].dtype:
+        for each in pair:
+            each.data = each.xp.astype(each.data, "int64")
+    return pair
+
+
+def _as_bounds(array: Array, name: str) -> Any:
+    """The array's integers in one of the types that upsweep._core takes as bounds: those of 8 and 16 bits as a copy."""
+    if array.dtype in BOUNDS:
+        return array.data
+    if array.dtype == "uint64":
+        return _without_large(array, name)
+    if array.dtype in NUMBERS and "int" in array.dtype:
+        return array.xp.astype(array.data, "int32")
+    raise TypeError(f"{name}: integers are needed, not {shown(array.dtype)}")
+
+
+def _without_large(array: Array, name: str) -> Any:
+    """uint64 seen as int64. OverflowError where one does not fit, with its index."""
+    signed = array.xp.view_as(array.data, "int64")
+    if signed.shape[0] and int(signed.min()) < 0:
+        first = int(array.xp.astype(signed < 0, "uint8").argmax())
+        error = OverflowError(f"{name}: element {first} is {int(signed[first]) + 2**64}, which exceeds {2**63 - 1}")
+        error.index, error.code = first, "overflow"
+        raise error
+    return signed
 
 
 def _of_size(size: int, length: int | None) -> Lists:

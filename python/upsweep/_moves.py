@@ -145,7 +145,7 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
 
     Parameters
     ----------
-    indices : array of int32, uint32 or int64, of shape (k,)
+    indices : array of integers, of shape (k,)
     *contents : arrays of shape (m,)
         Of any elements of 1, 2, 4, 8 or 16 bytes.
     lists, index_lists : optional
@@ -249,7 +249,7 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
 
     Parameters
     ----------
-    lengths : array of int32, uint32 or int64, of shape (n,)
+    lengths : array of integers, of shape (n,)
     out : array of int64, of shape (n + 1,), optional
         Where the offsets go. It is returned.
 
@@ -281,7 +281,7 @@ def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
 
     Parameters
     ----------
-    parents : array of int32, uint32 or int64, of shape (m,)
+    parents : array of integers, of shape (m,)
         The list of each element, from 0; ascending.
     lists : int
         How many lists there are, n: the last ones may be empty.
@@ -325,7 +325,7 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
 
     Parameters
     ----------
-    offsets : array of int32, uint32 or int64, of shape (n + 1,)
+    offsets : array of integers, of shape (n + 1,)
     out : array of int64, optional
         Where the result goes, of its shape. It is returned.
 
@@ -374,7 +374,7 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     ----------
     values : array of shape (n,)
         Of any elements of 1, 2, 4, 8 or 16 bytes.
-    offsets : array of int32, uint32 or int64, of shape (n + 1,)
+    offsets : array of integers, of shape (n + 1,)
     out : array of the values' type, optional
         Where the result goes, of its shape. It is returned.
 
@@ -408,9 +408,9 @@ def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
 
     Parameters
     ----------
-    outer : array of int32, uint32 or int64, of shape (n + 1,)
+    outer : array of integers, of shape (n + 1,)
         Where the outer lists lie among the inner ones.
-    inner : array of int32, uint32 or int64, of shape (k + 1,)
+    inner : array of integers, of shape (k + 1,)
         Where the inner lists lie in the content.
     out : array of int64, of shape (n + 1,), optional
         Where the offsets go. It is returned.
@@ -447,7 +447,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
     Parameters
     ----------
     lists : array or tuple of arrays
-        Offsets, or (starts, stops), of int32, uint32 or int64.
+        Offsets, or (starts, stops), of integers.
     n : int
         How many elements each choice has: 1 or more.
     replacement : bool
@@ -513,7 +513,7 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
     Parameters
     ----------
     *lists : arrays or tuples of arrays
-        Of each ragged array offsets, or (starts, stops), of int32, uint32 or int64; as many lists in each.
+        Of each ragged array offsets, or (starts, stops), of integers; as many lists in each.
     out : tuple of arrays of int64, optional
         Where the results go, into their first elements; those that they fill are returned themselves.
 

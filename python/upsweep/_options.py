@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import operator
+from types import EllipsisType
 from typing import Any, NamedTuple, Self
 
 from . import _core
@@ -31,9 +33,9 @@ def check_overflow(overflow: str | None) -> str | None:
     return overflow
 
 
-def _check_threads(threads: Any) -> int | None:
+def _check_threads(threads: Any) -> int:
     if threads is None:
-        return None
+        return _PLAIN.threads
     try:
         number = operator.index(threads)
     except TypeError:
@@ -43,10 +45,24 @@ def _check_threads(threads: Any) -> int | None:
     return number
 
 
-def _check_rung(rung: Any) -> str | None:
-    if rung is not None and not isinstance(rung, str):
+def _check_rung(rung: Any) -> str:
+    if rung is None:
+        return _PLAIN.rung
+    if not isinstance(rung, str):
         raise TypeError(f"rung: the name of a rung is needed, not {rung!r}")
+    if rung and rung not in _rungs():
+        raise ValueError(f"rung: no problem has a rung '{rung}'; there are: {', '.join(_rungs())}")
     return rung
+
+
+@functools.cache
+def _rungs() -> tuple[str, ...]:
+    """The names of all problems' rungs, and of what runs queries, which have no ladder."""
+    ladders = {rung["rung"] for problem in _core.problems() for rung in problem["rungs"]}
+    return tuple(sorted(ladders | {"cpu.blocks", "cuda.generated"}))
+
+
+_CHECKS = {"threads": _check_threads, "rung": _check_rung, "overflow": check_overflow}
 
 
 class options:
@@ -62,7 +78,13 @@ class options:
         What sums of integers that do not fit their type do: an OverflowError, or modulo 2**bits. Products of integers are modulo
         2**bits either way.
 
-    Blocks nest: what an inner one leaves out is the outer one's. Each thread and asyncio task has its own.
+    Blocks nest: what an inner one leaves out is the outer one's, and None is as outside of all blocks. Each thread and asyncio
+    task has its own.
+
+    Raises
+    ------
+    ValueError
+        No problem has such a rung.
 
     Examples
     --------
@@ -72,9 +94,15 @@ class options:
     array([100, -56], dtype=int8)
     """
 
-    def __init__(self, *, threads: int | None = None, rung: str | None = None, overflow: str | None = None):
-        given = {"threads": _check_threads(threads), "rung": _check_rung(rung), "overflow": check_overflow(overflow)}
-        self._changes = {name: value for name, value in given.items() if value is not None}
+    def __init__(
+        self,
+        *,
+        threads: int | None | EllipsisType = ...,
+        rung: str | None | EllipsisType = ...,
+        overflow: str | None | EllipsisType = ...,
+    ):
+        given = {"threads": threads, "rung": rung, "overflow": overflow}
+        self._changes = {name: _CHECKS[name](value) for name, value in given.items() if value is not ...}
 
     def __enter__(self) -> Self:
         _core.look_at_options(_current.get, _PLAIN)

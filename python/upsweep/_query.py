@@ -153,12 +153,13 @@ def _python_value(kind: str, value: Any) -> Any:
 
 def query(
     sql: str,
+    tables: Mapping[str, Any] | None = None,
     /,
     *,
     device: str = "cpu",
     memory: int | str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
-    **tables: Any,
+    **named_tables: Any,
 ) -> Answer:
     """SQL aggregates over a table, in one pass over the columns that are named, where they lie.
 
@@ -174,8 +175,10 @@ def query(
         that do not fit go to a temporary file, and the answer is the same. The file has no name: nothing is left of it.
     spill_dir : path, optional
         The folder for that file; without it $TMPDIR, or the system's.
-    **tables
-        What names after FROM mean: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
+    tables : mapping, optional
+        What names after FROM mean, by these names: any, such as "memory" or "other table" too.
+    **named_tables
+        The same, by names that are none of the above: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
         what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
         .npy files, a list of them or with * ? [ ] and ** in them for several of the same columns. What can be read but once
         (readers, DuckDB's relations) is read a chunk at a time. Columns that the query does not name are not looked at.
@@ -219,7 +222,7 @@ def query(
     spill_folder = "" if spill_dir is None else os.fsdecode(spill_dir)
     statement = native.Statement(sql)
     name = statement.path or statement.table
-    source = statement.path or _given(statement, tables)
+    source = statement.path or _given(statement, _merged(tables, named_tables))
     place = _place(device)
     table, whole = _table(source, name, statement)
     try:
@@ -261,6 +264,19 @@ def _place(device: str) -> Any:
     return _options.place(0 if on_gpu else -1)
 
 
+def _merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
+    if tables is None:
+        return named
+    if not isinstance(tables, Mapping):
+        raise TypeError(f"tables: a dict of tables by their names is needed, not {type(tables).__name__}")
+    for name in tables:
+        if not isinstance(name, str):
+            raise TypeError(f"tables: the names of tables are str, not {type(name).__name__}")
+        if name in named:
+            raise TypeError(f"tables: {name} is given by its name too")
+    return {**tables, **named}
+
+
 def _given(statement: Any, tables: dict[str, Any]) -> Any:
     """The table after FROM; names are compared as SQL does, without regard to case."""
     wanted = statement.table
@@ -270,7 +286,7 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
     if found:
         statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
     if wanted in ("device", "memory", "spill_dir"):
-        statement.refuse_table(f"'{wanted}' is an option of query: give the table another name")
+        statement.refuse_table(f"'{wanted}' is an option of query: give the table as query(sql, {{'{wanted}': ...}})")
     if tables:
         statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
     statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core, _options
 from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_type, take_in, take_out, whole
-from ._lists import take_in_bounds
+from ._lists import take_in_pair
 
 OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
 
@@ -387,7 +387,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
 
     Parameters
     ----------
-    starts, stops : array of int32, uint32 or int64, of shape (n,)
+    starts, stops : array of integers, of shape (n,)
         List i is content[starts[i]:stops[i]].
     strict : bool
         Refuse negative starts too.
@@ -413,7 +413,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
     >>> upsweep.compact_offsets(numpy.array([0, 5, 7]), numpy.array([2, 5, 10]))
     array([0, 2, 2, 5])
     """
-    first, last = take_in_bounds(starts, "starts"), take_in_bounds(stops, "stops")
+    first, last = take_in_pair(starts, stops)
     xp = first.xp
     given = checked_out(out, first, (first.data.shape[0] + 1,))
     if given is not None and given.dtype != "int64":

@@ -76,7 +76,7 @@ def segmented_reduce(
         The elements of all lists; or a list array of pyarrow or Polars, which needs no `lists`.
     lists : array, tuple of arrays, or int
         Where the lists lie in it: n + 1 offsets; (starts, stops), of lists in any order, overlapping or with gaps; or the size of
-        every list. Of int32, uint32 or int64.
+        every list. Of integers.
     op : str
         "add", "mul", "min", "max", "and", "or", "xor"; "any", "all", "count", "count_nonzero", "argmin", "argmax".
     initial : scalar, optional

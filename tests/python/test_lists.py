@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 BOUNDS = ["int32", "uint32", "int64"]
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
 
@@ -224,6 +225,46 @@ def test_ladders():
 
 
 # ------------------------------------------------------------------------------------------------ what lies where, and of which type
+
+
+@pytest.mark.parametrize("bounds", INTEGERS)
+@pytest.mark.parametrize("step", [1, 2])
+def test_bounds_of_any_integers(bounds, step):
+    def given(*values):
+        return np.repeat(np.array(values, bounds), step)[::step]
+
+    content, parents = np.array([5.0, 1.0, 2.0, 7.0]), np.array([0, 0, 2, 2])
+    offsets = given(0, 2, 2, 4)
+    assert upsweep.segmented_reduce(content, offsets).tolist() == [6, 0, 9]
+    assert upsweep.segmented_scan(content, offsets).tolist() == [5, 6, 2, 9]
+    assert upsweep.segmented_sort(content, offsets).tolist() == [1, 5, 2, 7]
+    assert upsweep.offsets_to_parents(offsets).tolist() == parents.tolist()
+    assert upsweep.parents_to_offsets(given(*parents), 3).tolist() == [0, 2, 2, 4]
+    assert upsweep.lengths_to_offsets(given(2, 0, 2)).tolist() == [0, 2, 2, 4]
+    assert upsweep.local_index(offsets).tolist() == [0, 1, 0, 1]
+    assert upsweep.broadcast(np.array([7, 8, 9]), offsets).tolist() == [7, 7, 9, 9]
+    assert upsweep.take(given(3, 0), content).tolist() == [7, 5]
+    assert upsweep.flatten(given(0, 1, 3), offsets).tolist() == [0, 2, 4]
+    assert [each.tolist() for each in upsweep.combinations(offsets)] == [[0, 1, 1, 2], [0, 2], [1, 3]]
+    offsets, kept = upsweep.select(np.array([True, False, True, True]), content, lists=offsets)
+    assert offsets.tolist() == [0, 1, 1, 3] and kept.tolist() == [5, 2, 7]
+
+
+@pytest.mark.parametrize("first, last", itertools.product(INTEGERS, repeat=2))
+def test_starts_and_stops_of_any_two_types(first, last):
+    starts, stops = np.array([2, 0], first), np.array([4, 1], last)
+    assert upsweep.segmented_reduce(np.array([1, 2, 4, 8]), (starts, stops)).tolist() == [12, 1]
+    assert upsweep.compact_offsets(starts, stops).tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("call", [lambda x: upsweep.segmented_reduce(np.ones(9), x), lambda x: upsweep.take(x, np.ones(9))])
+def test_bounds_that_no_int64_is(call):
+    with pytest.raises(OverflowError, match=f": element 2 is {2**63 + 5}, ") as caught:
+        call(np.array([0, 1, 2**63 + 5, 2**64 - 1], np.uint64))
+    assert caught.value.index == 2 and caught.value.code == "overflow"
+    for wrong in (np.array([0.0, 1.0]), np.array([False, True]), np.array([0, 1], "datetime64[D]")):
+        with pytest.raises(TypeError, match=f": integers are needed, not {wrong.dtype}".replace("[", r"\[")):
+            call(wrong)
 
 
 def test_outputs_that_overlap_an_input():

@@ -13,6 +13,7 @@ import threading
 import numpy as np
 import pytest
 import upsweep
+from upsweep import _options
 
 FULL = np.array([2**62, 2**62])  # whose sum does not fit int64
 CUMULATIVE = [upsweep.cumulative_sum, upsweep.cumulative_prod]
@@ -34,9 +35,9 @@ def wraps():
 
 @pytest.mark.parametrize("function", [*CUMULATIVE, upsweep.scan, upsweep.reduce])
 def test_a_context_that_was_copied_in_a_block_keeps_its_options(function):
-    with upsweep.options(rung="nope"):
+    with upsweep.options(rung="cpu.columns"):  # of other problems
         context = contextvars.copy_context()
-    with pytest.raises(ValueError, match="nope"):
+    with pytest.raises(ValueError, match="cpu.columns"):
         context.run(function, np.array([1, 2]))
     assert np.array_equal(upsweep.cumulative_sum(np.array([1, 2])), [1, 3])
 
@@ -121,7 +122,7 @@ def test_leaving_what_was_not_entered():
     with pytest.raises(RuntimeError, match="not entered"):
         upsweep.options().__exit__(None, None, None)
     assert not wraps()
-    with upsweep.options(rung="nope"), pytest.raises(ValueError, match="nope"):
+    with upsweep.options(rung="cpu.columns"), pytest.raises(ValueError, match="cpu.columns"):
         upsweep.cumulative_sum(FULL)
 
 
@@ -134,6 +135,7 @@ def test_leaving_what_was_not_entered():
         ({"threads": -1}, ValueError),
         ({"rung": 5}, TypeError),
         ({"rung": b"cpu.serial"}, TypeError),
+        ({"rung": "cpu.nonsense"}, ValueError),
         ({"overflow": 5}, ValueError),
     ],
 )
@@ -141,6 +143,28 @@ def test_what_options_refuse(given, error):
     (name,) = given
     with pytest.raises(error, match=f"^{name}: "):
         upsweep.options(**given)
+
+
+def test_rungs_that_no_problem_has():
+    with pytest.raises(ValueError, match="no problem has a rung 'cpu.seriel'; there are: .*cpu.serial, .*cuda.lookback"):
+        upsweep.options(rung="cpu.seriel")
+    for record in upsweep.ladder():
+        upsweep.options(rung=record["rung"])
+
+
+def test_none_is_as_outside_of_all_blocks():
+    x = np.array([2**62, 2**62])
+    with upsweep.options(threads=1, rung="cpu.columns", overflow="wrap"):
+        with upsweep.options(threads=2), pytest.raises(ValueError, match="cpu.columns"):
+            upsweep.cumulative_sum(x)
+        with upsweep.options(rung=None):
+            assert wraps()
+            with upsweep.options(overflow=None):
+                assert not wraps()
+            with upsweep.options(threads=None):
+                assert wraps() and _options.current().threads == 0
+        with pytest.raises(ValueError, match="cpu.columns"):
+            upsweep.cumulative_sum(x)
 
 
 def test_integers_of_numpy():

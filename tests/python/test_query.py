@@ -653,6 +653,21 @@ def test_memory_that_does_not_suffice(tmp_path):
             upsweep.query(f"SELECT COUNT(*) FROM {option}", t=t)
 
 
+def test_tables_of_any_name():
+    t = {"x": np.array([1, 2, 4])}
+    for name in ("memory", "device", "spill_dir", "sql", "tables", '"other table"'):
+        sql = f"SELECT SUM(x) FROM {name}"
+        assert upsweep.query(sql, {name.strip('"'): t, "t": {"x": [9]}}, memory="1GB").rows() == [(7,)]
+    for name in ("sql", "tables"):
+        assert upsweep.query(f"SELECT SUM(x) FROM {name}", {"t": t}, **{name: t}).rows() == [(7,)]
+    assert upsweep.query("SELECT SUM(x) FROM t", {}, t=t).rows() == [(7,)]
+    with pytest.raises(TypeError, match="^tables: t is given by its name too"):
+        upsweep.query("SELECT SUM(x) FROM t", {"t": t}, t=t)
+    for wrong in (pa.table(t), [t], {1: t}):
+        with pytest.raises(TypeError, match="^tables: "):
+            upsweep.query("SELECT SUM(x) FROM t", wrong)
+
+
 def test_an_interrupt_ends_a_query_that_spills(tmp_path):
     program = f"""
 import signal, threading, time, numpy, upsweep
