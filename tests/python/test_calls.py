@@ -5,6 +5,7 @@ import doctest
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,34 @@ def test_calls_of_several_threads_at_the_same_time():
 
     with ThreadPoolExecutor(len(arrays)) as pool:
         assert len(list(pool.map(work, arrays))) == len(arrays)  # raises what a thread has raised
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not free-threaded")
+def test_calls_without_the_interpreters_lock():
+    program = """
+import sys, threading, numpy, upsweep
+barrier, right = threading.Barrier(8), []
+def work(seed):
+    x = numpy.random.default_rng(seed).integers(1, 9, 100)
+    barrier.wait()
+    for turn in range(300):
+        with upsweep.options(threads=1, rung=(None, "cpu.serial")[turn % 2], overflow=("checked", "wrap")[turn % 2]):
+            assert numpy.array_equal(upsweep.cumulative_sum(x), x.cumsum())
+            assert upsweep.segmented_reduce(x, 10).tolist() == x.reshape(-1, 10).sum(1).tolist()
+        assert numpy.array_equal(upsweep.cumulative_sum(x), x.cumsum())
+        assert upsweep.query("SELECT SUM(x) FROM t", t={"x": x}).rows() == [(x.sum(),)]
+        try:
+            upsweep.cumulative_sum(x * 2**60)
+        except OverflowError as error:
+            assert error.index < 8
+    right.append(seed)
+threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(right), sys._is_gil_enabled())
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["8", "False"], done.stderr  # a module that needs the lock would have brought it back
 
 
 def test_options_of_one_thread_are_not_another_ones():
