@@ -239,6 +239,17 @@ def gpu_groups():
     return table(["", "groups", "`cuda.adaptive`", *(f"`{rung}`" for rung in rungs if rung != "cuda.adaptive")], lines)
 
 
+def gpu_shards():
+    """By GPUs: milliseconds of a call that is waited for, in brackets how many times as fast as one GPU all of them are."""
+    found = [json.loads(line) for line in (RESULTS / "h200x4-shards.jsonl").read_text().splitlines()]
+    lines = []
+    for problem, kind, size in dict.fromkeys((r["problem"], r["type"], r["elements_each"]) for r in found):
+        by_gpus = {r["gpus"]: r for r in found if (r["problem"], r["type"], r["elements_each"]) == (problem, kind, size)}
+        cells = [f"{number(r['seconds'] * MS)} ({r['times_one_gpu']:.2f})" for gpus, r in sorted(by_gpus.items()) if gpus > 1]
+        lines.append([problem, kind, f"2^{int(math.log2(size))}", number(by_gpus[1]["one_gpu_s"] * MS), *cells])
+    return table(["", "", "elements of each", "one GPU, ms", "2 GPUs", "4 GPUs"], lines)
+
+
 def cpu_group_cores():
     """Milliseconds by threads, in brackets the fraction of a copy's rate."""
     found = list_ladders("xeon16-group", "rows")
@@ -522,6 +533,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "cpu_lists": cpu_lists,
     "gpu_lists": gpu_lists,
     "gpu_groups": gpu_groups,
+    "gpu_shards": gpu_shards,
     "cpu_group_cores": cpu_group_cores,
     "cpu_query": cpu_query,
     "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
