@@ -14,6 +14,7 @@
 
 #include "guide_arrays.hpp"
 #include "upsweep/by_key.hpp"
+#include "upsweep/group.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
@@ -267,6 +268,28 @@ TEST_F(GuideCub, ReduceByKey) {
   ASSERT_EQ(values(count, 1)[0], reduced.runs);
   expect_same(their_keys, our_keys, reduced.runs);
   expect_same(theirs, ours, reduced.runs);
+}
+
+TEST_F(GuideCub, Groups) {
+  int* const sorted_keys = output<int>(n, kTheirs);
+  int* const sorted = output<int>(n, kTheirs);
+  require(cudaDeviceSynchronize());
+  // [groups]
+  // CUB: x has the keys, in no order
+  twice([&](void* temporary, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(temporary, bytes, x, sorted_keys, keys, sorted, n, 0, 32, stream);
+  });
+  twice([&](void* temporary, std::size_t& bytes) {
+    return cub::DeviceReduce::ReduceByKey(temporary, bytes, sorted_keys, their_keys, sorted, theirs, count,
+                                          cuda::std::plus<>{}, n, stream);
+  });
+  // upsweep: groups in the order in which they come
+  const auto grouped = upsweep::group_by(policy, x, keys, n, our_keys, ours, n);
+  // [end]
+  ASSERT_EQ(values(count, 1)[0], grouped.groups);
+  const auto by_key = values_by_key(our_keys, ours, grouped.groups);
+  ASSERT_EQ(std::ssize(by_key), grouped.groups);
+  EXPECT_EQ(values_by_key(their_keys, theirs, grouped.groups), by_key);
 }
 
 TEST_F(GuideCub, InclusiveSumByKey) {

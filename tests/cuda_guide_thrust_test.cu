@@ -28,6 +28,7 @@
 #include "guide_arrays.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/by_key.hpp"
+#include "upsweep/group.hpp"
 #include "upsweep/list_positions.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
@@ -191,6 +192,25 @@ TEST_F(GuideThrust, ReduceByKey) {
   ASSERT_EQ(ends.first - their_keys, reduced.runs);
   expect_same(their_keys, our_keys, reduced.runs);
   expect_same(theirs, ours, reduced.runs);
+}
+
+TEST_F(GuideThrust, Groups) {
+  int* const sorted_keys = output<int>(n, kTheirs);
+  int* const sorted = output<int>(n, kTheirs);
+  require(cudaDeviceSynchronize());
+  // [groups]
+  // Thrust: x has the keys, in no order
+  thrust::copy_n(on, x, n, sorted_keys);
+  thrust::copy_n(on, keys, n, sorted);
+  thrust::sort_by_key(on, sorted_keys, sorted_keys + n, sorted);
+  const auto ends = thrust::reduce_by_key(on, sorted_keys, sorted_keys + n, sorted, their_keys, theirs);
+  // upsweep: groups in the order in which they come
+  const auto grouped = upsweep::group_by(policy, x, keys, n, our_keys, ours, n);
+  // [end]
+  ASSERT_EQ(ends.first - their_keys, grouped.groups);
+  const auto by_key = values_by_key(our_keys, ours, grouped.groups);
+  ASSERT_EQ(std::ssize(by_key), grouped.groups);
+  EXPECT_EQ(values_by_key(their_keys, theirs, grouped.groups), by_key);
 }
 
 TEST_F(GuideThrust, UniqueCount) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -80,6 +81,14 @@ class GuideTest : public GpuTest {
   static void expect_same(const T* one, const T* other, std::int64_t elements) {
     ASSERT_GT(elements, 0);
     EXPECT_TRUE(values(one, elements) == values(other, elements));
+  }
+
+  /// Of keys in any order, each once, with a value each.
+  static std::map<int, int> values_by_key(const int* keys, const int* values_of, std::int64_t elements) {
+    const std::vector<int> all = values(values_of, elements);
+    std::map<int, int> by_key;
+    for (std::size_t i = 0; const int key : values(keys, elements)) by_key.emplace(key, all[i++]);
+    return by_key;
   }
 
   static constexpr int kTheirs = 1;
