@@ -41,6 +41,7 @@ enum class Code : std::uint8_t {
   disk_full,      ///< no space left where the output goes
   unwritable,     ///< an output that cannot be created or written
   out_of_memory,  ///< an allocation failed
+  communication,  ///< MPI reported an error
   // A device (exit status 4).
   no_device,      ///< no device of that kind on this machine
   device_memory,  ///< an allocation on the device failed

@@ -36,6 +36,7 @@ PyObject* exception_of(Code code) {
     case Code::out_of_memory:
     case Code::device_memory:
       return PyExc_MemoryError;
+    case Code::communication:
     case Code::no_device:
     case Code::device_failed:
       return PyExc_RuntimeError;

@@ -41,6 +41,7 @@ constexpr Row kRows[] = {
     {"disk_full", 3},
     {"unwritable", 3},
     {"out_of_memory", 3},
+    {"communication", 3},
     {"no_device", 4},
     {"device_memory", 4},
     {"device_failed", 4},

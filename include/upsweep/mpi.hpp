@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/mpi.hpp: the library's calls over the ranks of an MPI communicator, each on its own share of the arrays.
+//
+//   MPI_Init(&argc, &argv);
+//   upsweep::mpi::inclusive_scan(MPI_COMM_WORLD, upsweep::par, mine, n, running);  // goes on where rank - 1 ends
+//
+// Header-only, over MPI's C API: link upsweep::mpi, which brings it (find_package(upsweep COMPONENTS mpi)).
+//
+// Shares    the arrays are those of all ranks, one after the other in the order of the ranks. A share may have any length, also
+//           0, another one on every rank, and beyond 2^31. What is said of indices and positions below counts over all ranks.
+// Calls     every rank of the communicator makes the same call: of the same function, types, operator, initial value and
+//           overflow. Policies may differ else, in threads, rungs, and whether a rank is on a GPU. An operator of one's own is
+//           taken to be the same on all, and need not commute.
+// Travels   the carry of each rank (16 to 400 bytes), gathered by all and merged in the order of the ranks; no elements, but
+//           the items of find_subset(). A call takes two all-reductions of up to 48 bytes and one or two all-gathers, and is
+//           over on no rank before all have begun it. Only collectives are used, so that no message of the caller's is met.
+// Floats    a share is folded as reduce.hpp does, sums and products with what rounding lost, and these folds are merged rank by
+//           rank: the same bits for the same shares, whatever MPI, threads and alignment. Other shares: other bits.
+// Errors    an error on any rank is thrown on every one: the same code, index and message, which names the rank. Of several
+//           that of the lowest rank, and so the first bad element. Besides the library's: invalid_argument where the
+//           ranks' calls or builds differ (found out before any work), and communication, where MPI reports an error and the
+//           communicator's handler returns (MPI_ERRORS_RETURN): that one may be another on each rank. After an error outputs
+//           are unspecified.
+// Threads   of the ranks of one host share its cores: bind them (mpiexec --map-by), or say with_threads(). MPI is called by
+//           the calling thread alone; calls at the same time need communicators of their own.
+// GPUs      with a gpu::Policy and device memory as gpu.hpp has it: scans, reduce, compact_offsets, select_sum, for compiled
+//           operators. Carries come to the host, for which the stream is waited for.
+#pragma once
+
+// The C++ bindings that MPI once had are not wanted.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "upsweep/aggregate.hpp"
+#include "upsweep/ladder.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/reduce.hpp"
+#include "upsweep/scan.hpp"
+#include "upsweep/segmented.hpp"
+#include "upsweep/subset_sum.hpp"
+
+namespace upsweep::mpi {
+namespace detail {
+
+/// Changes with what ranks send each other, so that builds that would not understand each other say so.
+inline constexpr std::uint32_t kProtocol = 1;
+
+enum class Function : std::uint8_t {
+  inclusive_scan,
+  exclusive_scan,
+  reduce,
+  compact_offsets,
+  segmented_reduce,
+  select_sum,
+  find_subset
+};
+
+/// Its name, and what its arguments are called that must be the same on every rank.
+struct FunctionInfo {
+  std::string_view name;
+  std::string_view arguments;
+};
+inline constexpr FunctionInfo kFunctions[] = {
+    {"inclusive_scan", "init"},          {"exclusive_scan", "init"},   {"reduce", "init"},
+    {"compact_offsets", "strict"},       {"segmented_reduce", "init"}, {"select_sum", "limit"},
+    {"find_subset", "target or options"}};
+
+/// A call as the ranks compare it before they begin.
+struct Signature {
+  static constexpr int kWords = 4;
+
+  std::uint64_t protocol = kProtocol;
+  std::uint64_t call = 0;       ///< from the lowest byte: function, types in and out, operator, overflow
+  std::uint64_t sizes = 0;      ///< bytes of an element in and out, 16 bits each, and of what is gathered
+  std::uint64_t arguments = 0;  ///< a hash
+
+  [[nodiscard]] std::array<std::uint64_t, kWords> words() const { return {protocol, call, sizes, arguments}; }
+  [[nodiscard]] std::uint8_t byte(int i) const { return static_cast<std::uint8_t>(call >> (8 * i)); }
+
+  /// "inclusive_scan of int32 into int64 by add, checked".
+  [[nodiscard]] std::string text() const {
+    if (protocol != kProtocol) return "a build of another upsweep (protocol " + std::to_string(protocol) + ")";
+    if (byte(0) >= std::size(kFunctions)) return "something unknown";
+    std::string text(kFunctions[byte(0)].name);
+    if (sizes != 0) {
+      text += " of " + type_text(byte(1), static_cast<std::uint16_t>(sizes)) + " into " +
+              type_text(byte(2), static_cast<std::uint16_t>(sizes >> 16)) + " by " +
+              std::string(name(static_cast<Operator>(byte(3)))) + " operator";
+    }
+    return byte(4) != 0 ? text + ", checked" : text;
+  }
+
+ private:
+  static std::string type_text(std::uint8_t type, int bytes) {
+    const auto known = static_cast<Type>(type);
+    return known == Type::custom ? "elements of " + std::to_string(bytes) + " bytes" : std::string(name(known));
+  }
+};
+
+/// FNV-1a of some values.
+class Hash {
+ public:
+  template <class T>
+  Hash& operator<<(const T& value) {
+    // Bytes between members may be anything.
+    if constexpr (std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>) {
+      std::array<unsigned char, sizeof(T)> bytes;
+      std::memcpy(bytes.data(), &value, sizeof(T));
+      for (const unsigned char byte : bytes) sum_ = (sum_ ^ byte) * 0x100000001B3U;
+    }
+    return *this;
+  }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0xCBF29CE484222325U;
+};
+
+constexpr std::uint64_t call_word(Function function, Type in, Type out, Operator op, Overflow overflow) {
+  const auto at = [](auto value, int byte) { return static_cast<std::uint64_t>(value) << (8 * byte); };
+  return at(function, 0) | at(in, 1) | at(out, 2) | at(op, 3) | at(overflow, 4);
+}
+
+/// Of a call without elements of a type of the caller's.
+inline Signature signature(Function function, Type type, std::uint64_t arguments) {
+  return {.call = call_word(function, type, type, Operator::custom, Overflow::wrap), .arguments = arguments};
+}
+
+template <class In, class Out, class Op>
+Signature signature(Function function, Overflow overflow, std::uint64_t arguments) {
+  constexpr Operator kOp = upsweep::detail::kCompiledOperator<In, Out, Op>;
+  return {.call = call_word(function, type_of<In>(), type_of<Out>(), kOp, overflow),
+          .sizes = sizeof(In) | std::uint64_t{sizeof(Out)} << 16 | std::uint64_t{sizeof(ScanCarry<Out>)} << 32,
+          .arguments = arguments};
+}
+
+/// Throws Error communication for what an MPI function returned.
+inline void check(int status, const char* function) {
+  if (status == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  throw Error(Code::communication, std::string(function) + ": " + text.data());
+}
+
+/// An Error as bytes.
+struct Failure {
+  Code code = Code::ok;
+  std::int64_t index = kNoIndex;
+  std::array<char, 496> text{};
+};
+
+/// One call of all ranks: they agree on what it is, exchange their carries, and end it with one outcome.
+class Call {
+ public:
+  /// Throws Error invalid_argument where the ranks' signatures differ.
+  Call(MPI_Comm comm, const Signature& mine) : comm_(comm) {
+    if (comm == MPI_COMM_NULL) throw Error(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int has_two_groups = 0;
+    check(MPI_Comm_test_inter(comm, &has_two_groups), "MPI_Comm_test_inter");
+    if (has_two_groups != 0) {
+      throw Error(Code::invalid_argument, "an intercommunicator has no order of ranks: merge it first");
+    }
+    check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+    agree(mine);
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+  /// f(), unless something has failed on this rank already; what it throws is kept for settle(). An error's index counts from
+  /// `first` on.
+  template <class F>
+  void run(std::int64_t first, F f) {
+    if (failure_.code != Code::ok) return;
+    try {
+      f();
+    } catch (const Error& error) {
+      fail(error.code(), error.what(), error.index(), first);
+    } catch (const std::bad_alloc&) {
+      fail(Code::out_of_memory, "not enough memory");
+    } catch (const std::exception& error) {  // of a callback
+      fail(Code::interrupted, error.what());
+    }
+  }
+
+  /// What every rank has, in their order.
+  template <class T>
+  [[nodiscard]] std::vector<T> gather(const T& mine) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(size_));
+    check(MPI_Allgather(&mine, sizeof(T), MPI_BYTE, all.data(), sizeof(T), MPI_BYTE, comm_), "MPI_Allgather");
+    return all;
+  }
+
+  /// Rank 0's bytes on every rank.
+  void broadcast(void* bytes, std::int64_t count) const { broadcast(bytes, count, 0); }
+
+  [[nodiscard]] std::int64_t least(std::int64_t value) const {
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MIN, comm_), "MPI_Allreduce");
+    return value;
+  }
+
+  /// Throws the Error of the lowest rank that has one, on all of them.
+  void settle() {
+    const auto first = static_cast<int>(least(failure_.code == Code::ok ? size_ : rank_));
+    if (first == size_) return;
+    broadcast(&failure_, sizeof failure_, first);
+    throw Error(failure_.code, failure_.text.data(), failure_.index);
+  }
+
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+
+ private:
+  void broadcast(void* bytes, std::int64_t count, int root) const {
+    check(MPI_Bcast(bytes, static_cast<int>(count), MPI_BYTE, root, comm_), "MPI_Bcast");
+  }
+
+  void fail(Code code, const std::string& text, std::int64_t index = kNoIndex, std::int64_t first = 0) {
+    std::string whole = "rank " + std::to_string(rank_) + ": " + text;
+    if (index != kNoIndex && first != 0) {
+      index += first;
+      whole += " (over all ranks number " + std::to_string(index) + ")";
+    }
+    failure_.code = code;
+    failure_.index = index;
+    whole.copy(failure_.text.data(), failure_.text.size() - 1);
+  }
+
+  /// Words are equal where the greatest is also the least: the complement of the greatest complement.
+  void agree(const Signature& mine) const {
+    constexpr int kWords = Signature::kWords;
+    const auto words = mine.words();
+    std::array<std::uint64_t, std::size_t{2} * kWords> most;
+    std::copy(words.begin(), words.end(), most.begin());
+    std::transform(words.begin(), words.end(), most.begin() + kWords, [](std::uint64_t word) { return ~word; });
+    check(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2 * kWords, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
+    for (std::size_t i = 0; i < kWords; ++i) {
+      if (most[i] != ~most[i + kWords]) throw_different(gather(mine));
+    }
+  }
+
+  [[noreturn]] static void throw_different(const std::vector<Signature>& all) {
+    const auto other =
+        std::find_if(all.begin(), all.end(), [&](const Signature& s) { return s.words() != all[0].words(); });
+    const std::string rank = "rank " + std::to_string(other - all.begin());
+    std::string text = "the ranks do not make the same call: rank 0 ";
+    if (other->text() != all[0].text()) {
+      text += all[0].text() + ", " + rank + " " + other->text();
+    } else {
+      text +=
+          "and " + rank + " " + all[0].text() + " with different " + std::string(kFunctions[all[0].byte(0)].arguments);
+    }
+    throw Error(Code::invalid_argument, text);
+  }
+
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int size_ = 1;
+  Failure failure_;
+};
+
+template <class Policy, class In, class Out, class Op>
+concept CanFold =
+    !std::is_const_v<Out> && (std::same_as<Policy, upsweep::Policy> ||
+                              (std::same_as<Policy, gpu::Policy> && upsweep::detail::RunsCompiled<In, Out, Op>));
+
+/// carry ← carry ⊕ the elements. Returns the rung.
+template <class In, class Out, class Op>
+std::string_view fold_share(const Policy& policy, const In* in, std::int64_t n, const Op& op, ScanCarry<Out>& carry) {
+  return reduce_into(policy, in, n, op, carry);
+}
+template <class In, class Out, class Op>
+std::string_view fold_share(const gpu::Policy& policy, const In* in, std::int64_t n, const Op& op,
+                            ScanCarry<Out>& carry) {
+  const Out before = carry.any ? carry.total : identity<Out>(operator_of<Op, Out>());
+  const auto all = upsweep::reduce(policy, in, n, before, op);
+  if (n > 0) carry = carry_of(all.value);
+  return all.rung;
+}
+
+/// The scan of a share that `before` precedes.
+template <class In, class Out, class Op>
+ScanResult scan_share(const Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
+                      ScanCarry<Out> before) {
+  return upsweep::detail::scan(policy, in, n, out, op, exclusive, before);
+}
+template <class In, class Out, class Op>
+ScanResult scan_share(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
+                      const ScanCarry<Out>& before) {
+  return upsweep::detail::scan(policy, in, n, out, op, exclusive, before);
+}
+
+template <class Carry>
+struct Share {
+  Carry carry;
+  std::int64_t n;
+};
+
+/// Two passes over a share, as its scan cannot begin before all shares to its left are folded; one where there are none.
+template <class Policy, class In, class Out, class Op>
+ScanResult scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op,
+                bool exclusive, ScanCarry<Out> before) {
+  const Hash init = Hash() << before.any << before.total;
+  const Function function = exclusive ? Function::exclusive_scan : Function::inclusive_scan;
+  Call call(comm, signature<In, Out, Op>(function, policy.overflow, init.sum()));
+  call.run(0, [&] {
+    upsweep::detail::require_array(in, n, "input");
+    upsweep::detail::require_array(out, n, "output");
+  });
+  Share<ScanCarry<Out>> mine{empty_carry<Out>(), std::max<std::int64_t>(n, 0)};
+  const bool is_last = call.rank() + 1 == call.size();
+  // By what reduce() chooses: a rung that is asked for is one of scan's ladder.
+  if (!is_last) call.run(0, [&] { fold_share(policy.with_rung({}), in, n, op, mine.carry); });
+  const auto shares = call.gather(mine);
+  std::int64_t first = 0;
+  for (int r = 0; r < call.rank(); ++r) {
+    const auto& share = shares[static_cast<std::size_t>(r)];
+    upsweep::detail::merge(op, before, share.carry);
+    first += share.n;
+  }
+  ScanResult result{};
+  call.run(first, [&] { result = scan_share(policy, in, n, out, op, exclusive, before); });
+  call.settle();
+  return result;
+}
+
+}  // namespace detail
+
+/// out[i] = x0 ⊕ … ⊕ xi, of the elements of all ranks up to that one; n of them here.
+template <class Policy, class In, class Out, class Op = Add>
+  requires detail::CanFold<Policy, In, Out, Op>
+ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
+  return detail::scan(comm, policy, in, n, out, op, false, empty_carry<Out>());
+}
+
+/// Starts with `init`, before the elements of rank 0.
+template <class Policy, class In, class Out, class Op>
+  requires detail::CanFold<Policy, In, Out, Op>
+ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+                          std::type_identity_t<Out> init) {
+  return detail::scan(comm, policy, in, n, out, op, false, carry_of<Out>(init));
+}
+
+/// out[i] = init ⊕ x0 ⊕ … ⊕ xi-1.
+template <class Policy, class In, class Out, class Op = Add>
+  requires detail::CanFold<Policy, In, Out, Op>
+ScanResult exclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out,
+                          std::type_identity_t<Out> init, Op op = {}) {
+  return detail::scan(comm, policy, in, n, out, op, true, carry_of<Out>(init));
+}
+
+/// init ⊕ x0 ⊕ … of all ranks, on every rank. Overflow::checked: the exact sum of all, kept in 128 bits, must fit.
+template <class Policy, class In, class T, class Op = Add>
+  requires detail::CanFold<Policy, In, T, Op>
+Reduction<T> reduce(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
+  using detail::Function;
+  detail::Call call(comm,
+                    detail::signature<In, T, Op>(Function::reduce, policy.overflow, (detail::Hash() << init).sum()));
+  auto mine = call.rank() == 0 ? carry_of(init) : empty_carry<T>();
+  std::string_view rung;
+  call.run(0, [&] { rung = detail::fold_share(policy, in, n, op, mine); });
+  const auto carries = call.gather(mine);
+  call.settle();
+  auto all = empty_carry<T>();
+  for (const auto& carry : carries) upsweep::detail::merge(op, all, carry);
+  if (std::is_integral_v<T> && policy.overflow == Overflow::checked && all.wraps != 0)
+    upsweep::detail::throw_sum_overflow(type_of<T>());
+  return {upsweep::detail::value_of(all), rung};
+}
+
+}  // namespace upsweep::mpi

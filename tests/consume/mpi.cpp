@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/consume/mpi.cpp: a sum over all ranks, of which there is one where the program is started by itself.
+#include "upsweep/mpi.hpp"
+
+#include <cstdint>
+#include <vector>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const std::vector<std::int32_t> share{3, 4, 5};
+  const auto sum = upsweep::mpi::reduce(MPI_COMM_WORLD, upsweep::par, share.data(), std::ssize(share), std::int64_t{0});
+  MPI_Finalize();
+  return sum.value == 12 ? 0 : 1;
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/mpi_test.cpp: the calls of mpi.hpp on shares of arrays that every rank makes whole, beside the calls of one process.
+#include "upsweep/mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+bool all_gather_fails = false;  // on this rank
+
+}  // namespace
+
+/// MPI lets programs put functions of their own in front of its: so that one can fail.
+extern "C" int MPI_Allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
+                             MPI_Datatype to_type, MPI_Comm comm) {
+  if (all_gather_fails) return MPI_ERR_OTHER;
+  return PMPI_Allgather(from, from_count, from_type, to, to_count, to_type, comm);
+}
+
+namespace upsweep {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr Index kLengths[] = {0, 1, 7, 1000, 300'000};
+constexpr int kSplits = 4;
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+};
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Where the ranks' shares of n elements begin, and the last ends: cut anywhere, so that some are empty. Split 0 gives the
+/// last rank all, split 1 the first.
+std::vector<Index> borders(Index n, int split) {
+  std::vector<Index> cuts(at(World().size + 1), split == 1 ? n : 0);
+  cuts.front() = 0;
+  cuts.back() = n;
+  std::mt19937_64 random(static_cast<std::uint64_t>(n * 100 + split));
+  for (std::size_t i = 1; split >= 2 && i + 1 < cuts.size(); ++i) cuts[i] = static_cast<Index>(random() % at(n + 1));
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+/// This rank's share of an array that all have.
+template <class T>
+std::vector<T> mine(const std::vector<T>& all, const std::vector<Index>& cuts) {
+  const int rank = World().rank;
+  return {all.begin() + cuts[at(rank)], all.begin() + cuts[at(rank + 1)]};
+}
+
+template <class T>
+std::vector<T> numbers(Index n, std::int64_t least, std::int64_t most, std::uint64_t seed = 1) {
+  std::mt19937_64 random(seed + static_cast<std::uint64_t>(n));
+  std::uniform_int_distribution<std::int64_t> any(least, most);
+  std::vector<T> all(at(n));
+  std::generate(all.begin(), all.end(), [&] { return static_cast<T>(any(random)); });
+  return all;
+}
+
+struct Matrix {
+  std::uint32_t a, b, c, d;
+  bool operator==(const Matrix&) const = default;
+};
+constexpr Matrix kUnit{1, 0, 0, 1};
+struct Product {
+  Matrix operator()(const Matrix& x, const Matrix& y) const {
+    return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
+  }
+};
+std::vector<Matrix> matrices(Index n) {
+  const auto entries = numbers<std::uint32_t>(4 * n, 0, 1'000'000);
+  std::vector<Matrix> all(at(n));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = {entries[4 * i], entries[4 * i + 1], entries[4 * i + 2], entries[4 * i + 3]};
+  }
+  return all;
+}
+
+/// f(cuts) for every length and split.
+template <class F>
+void for_each_split(F f) {
+  for (const Index n : kLengths) {
+    for (int split = 0; split < kSplits; ++split) {
+      SCOPED_TRACE("n " + std::to_string(n) + ", split " + std::to_string(split));
+      f(n, borders(n, split));
+    }
+  }
+}
+
+// ---- How a call ends, on all ranks.
+
+struct Outcome {
+  Code code = Code::ok;
+  Index index = kNoIndex;
+  std::string text;
+};
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  return out << word(outcome.code) << " at " << outcome.index << ": " << outcome.text;
+}
+template <class F>
+Outcome outcome_here(F call) {
+  try {
+    call();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.index(), error.what()};
+  }
+}
+
+/// The same, which must be the same on all ranks.
+template <class F>
+Outcome outcome_of(F call) {
+  Outcome outcome = outcome_here(call);
+  std::array<char, 600> text{};
+  std::memcpy(text.data(), &outcome.code, sizeof outcome.code);
+  std::memcpy(text.data() + 8, &outcome.index, sizeof outcome.index);
+  outcome.text.copy(text.data() + 16, text.size() - 17);
+  std::array<char, 600> first = text;
+  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(first, text) << outcome << "; on rank 0: " << &first[16];
+  return outcome;
+}
+
+// ---- Scans.
+
+template <class T, class Out, class Op>
+void expect_scans(const std::vector<T>& all, const std::vector<Index>& cuts, Op op, Out init, const Policy& policy) {
+  const auto share = mine(all, cuts);
+  const Index n = std::ssize(share);
+  std::vector<Out> whole(all.size());
+  std::vector<Out> out(share.size());
+  const auto matches = [&](const char* what) { EXPECT_EQ(out, mine(whole, cuts)) << what; };
+
+  inclusive_scan(policy, all.data(), std::ssize(all), whole.data(), op);
+  EXPECT_EQ(mpi::inclusive_scan(MPI_COMM_WORLD, policy, share.data(), n, out.data(), op).count, n);
+  matches("inclusive");
+
+  auto carry = carry_of(init);
+  inclusive_scan(policy, all.data(), std::ssize(all), whole.data(), op, carry);
+  mpi::inclusive_scan(MPI_COMM_WORLD, policy, share.data(), n, out.data(), op, init);
+  matches("inclusive with init");
+
+  exclusive_scan(policy, all.data(), std::ssize(all), whole.data(), init, op);
+  mpi::exclusive_scan(MPI_COMM_WORLD, policy, share.data(), n, out.data(), init, op);
+  matches("exclusive");
+  if constexpr (std::is_same_v<T, Out>) {
+    out = share;
+    mpi::exclusive_scan(MPI_COMM_WORLD, policy, out.data(), n, out.data(), init, op);
+    matches("exclusive, in place");
+  }
+}
+
+TEST(Scan, OfIntegers) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    const auto all = numbers<std::int32_t>(n, -2'000'000'000, 2'000'000'000);
+    expect_scans<std::int32_t, std::int64_t>(all, cuts, add, 5, par.with_overflow(Overflow::checked));
+    expect_scans<std::int32_t, std::int32_t>(all, cuts, add, 5, par);
+    expect_scans<std::int32_t, std::int32_t>(all, cuts, max, -7, seq);
+    expect_scans<std::int32_t, std::uint64_t>(all, cuts, bit_xor, 9, par.with_threads(2));
+  });
+}
+
+TEST(Scan, ByAnOperatorThatDoesNotCommute) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    expect_scans<Matrix, Matrix>(matrices(n), cuts, Product{}, {2, 3, 5, 7}, par);
+  });
+}
+
+TEST(Scan, OfFloats) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    // Whole numbers have exact sums.
+    const auto whole = numbers<double>(n, -1000, 1000);
+    expect_scans<double, double>(whole, cuts, add, 0.5, par);
+    expect_scans<double, double>(whole, cuts, min, 1e9, par);
+    auto real = mine(whole, cuts);
+    for (double& x : real) x = x / 7 + 1e-3;
+    std::vector<double> one(real.size());
+    std::vector<double> two(real.size());
+    mpi::inclusive_scan(MPI_COMM_WORLD, seq, real.data(), std::ssize(real), one.data());
+    mpi::inclusive_scan(MPI_COMM_WORLD, par.with_threads(3), real.data(), std::ssize(real), two.data());
+    EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * sizeof(double)), 0);
+  });
+}
+
+TEST(Scan, NamesTheFirstOutputOfAllThatDoesNotFit) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    if (n < 7) return;
+    auto all = std::vector<std::int8_t>(at(n), 0);
+    for (const bool exclusive : {false, true}) {
+      for (const Index bad : {Index{1}, n / 2, n - 2}) {
+        std::fill(all.begin(), all.end(), std::int8_t{0});
+        all[0] = 100;
+        all[at(bad)] = 100;
+        all[at(n - 1)] = -100;
+        const auto share = mine(all, cuts);
+        std::vector<std::int8_t> out(share.size());
+        const Policy checked = par.with_overflow(Overflow::checked);
+        const Outcome outcome = outcome_of([&] {
+          if (exclusive) {
+            mpi::exclusive_scan(MPI_COMM_WORLD, checked, share.data(), std::ssize(share), out.data(), 0);
+          } else {
+            mpi::inclusive_scan(MPI_COMM_WORLD, checked, share.data(), std::ssize(share), out.data());
+          }
+        });
+        EXPECT_EQ(outcome.code, Code::overflow) << outcome;
+        EXPECT_EQ(outcome.index, bad + (exclusive ? 1 : 0)) << outcome;
+        EXPECT_TRUE(outcome.text.starts_with("rank ")) << outcome;
+      }
+    }
+  });
+}
+
+// ---- Reductions.
+
+TEST(Reduce, OfAllRanks) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    const auto all = numbers<std::int32_t>(n, -2'000'000'000, 2'000'000'000);
+    const auto share = mine(all, cuts);
+    const auto both = [&](auto init, auto op) {
+      const auto found = mpi::reduce(MPI_COMM_WORLD, par, share.data(), std::ssize(share), init, op);
+      EXPECT_EQ(found.value, reduce(par, all, init, op).value);
+    };
+    both(std::int64_t{3}, add);
+    both(std::int32_t{3}, mul);
+    both(std::int32_t{3}, min);
+    both(std::int64_t{-1}, [](std::int64_t a, std::int64_t b) { return a > b ? a : b; });
+
+    const auto some = matrices(n);
+    const auto some_mine = mine(some, cuts);
+    const Matrix init{2, 3, 5, 7};
+    EXPECT_EQ(mpi::reduce(MPI_COMM_WORLD, par, some_mine.data(), std::ssize(some_mine), init, Product{}).value,
+              reduce(par, some, init, Product{}).value);
+  });
+}
+
+TEST(Reduce, OfFloatsHasTheSameBitsWhateverRunsIt) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    auto all = numbers<double>(n, -1000, 1000);
+    for (double& x : all) x = x / 7 + 1e-3;
+    const auto share = mine(all, cuts);
+    const double one = mpi::reduce(MPI_COMM_WORLD, seq, share.data(), std::ssize(share), 0.0).value;
+    const double two = mpi::reduce(MPI_COMM_WORLD, par.with_threads(3), share.data(), std::ssize(share), 0.0).value;
+    EXPECT_EQ(std::memcmp(&one, &two, sizeof one), 0);
+    EXPECT_NEAR(one, reduce(par, all, 0.0).value, 1e-9 * static_cast<double>(n));
+    double first = one;
+    MPI_Bcast(&first, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(std::memcmp(&one, &first, sizeof one), 0);
+  });
+}
+
+TEST(Reduce, OnlyTheSumOfAllMustFit) {
+  const World world;
+  const Policy checked = par.with_overflow(Overflow::checked);
+  const std::vector<std::int8_t> high(3, 100);
+  std::vector<std::int8_t> share = high;
+  if (world.rank % 2 == 1) std::fill(share.begin(), share.end(), std::int8_t{-100});
+  const auto sum = [&] { return mpi::reduce(MPI_COMM_WORLD, checked, share.data(), 3, std::int8_t{0}, add).value; };
+  if (world.size % 2 == 0) {
+    EXPECT_EQ(sum(), 0);
+  } else {
+    EXPECT_EQ(outcome_of(sum).code, Code::overflow);
+  }
+}
+
+// ---- Errors.
+
+TEST(Errors, AnArgumentThatIsBadOnOneRank) {
+  const World world;
+  const std::vector<std::int32_t> in(10, 1);
+  std::vector<std::int32_t> out(10);
+  const bool is_last = world.rank == world.size - 1;
+  const Outcome outcome =
+      outcome_of([&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, is_last ? nullptr : in.data(), 10, out.data()); });
+  EXPECT_EQ(outcome.code, Code::invalid_argument);
+  EXPECT_TRUE(outcome.text.starts_with("rank " + std::to_string(world.size - 1) + ": ")) << outcome;
+  EXPECT_EQ(outcome_of([&] {
+              const Policy policy = world.rank == 0 ? par.with_rung("cpu.none") : par;
+              mpi::reduce(MPI_COMM_WORLD, policy, in.data(), 10, 0);
+            }).code,
+            Code::unknown_rung);
+}
+
+TEST(Errors, ARankOnAGpuThatIsNotThere) {
+  if (gpu::is_built()) GTEST_SKIP() << "this build has CUDA";
+  const World world;
+  const std::vector<std::int32_t> in(10, 1);
+  std::vector<std::int32_t> out(10);
+  const auto scan_on = [&](const auto& policy) {
+    mpi::inclusive_scan(MPI_COMM_WORLD, policy, in.data(), 10, out.data());
+  };
+  const Outcome outcome = outcome_of([&] { world.rank == 0 ? scan_on(gpu::Policy{}) : scan_on(par); });
+  EXPECT_EQ(outcome.code, Code::not_built) << outcome;
+}
+
+TEST(Errors, OtherCallsOnOtherRanks) {
+  const World world;
+  if (world.size == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const bool is_last = world.rank == world.size - 1;
+  const std::vector<std::int32_t> in(10, 1);
+  std::vector<std::int32_t> out(10);
+  std::vector<std::int64_t> wide(10);
+  const auto refused = [&](auto usual, auto last) {
+    const Outcome outcome = outcome_of([&] { is_last ? last() : usual(); });
+    EXPECT_EQ(outcome.code, Code::invalid_argument) << outcome;
+    return outcome.text;
+  };
+  const auto usual = [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data()); };
+  const std::string last = ", rank " + std::to_string(world.size - 1) + " ";
+  const std::string begin =
+      "the ranks do not make the same call: rank 0 inclusive_scan of int32 into int32 by add operator";
+  EXPECT_EQ(refused(usual, [&] { mpi::reduce(MPI_COMM_WORLD, par, in.data(), 10, 0); }),
+            begin + last + "reduce of int32 into int32 by add operator");
+  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, wide.data()); }),
+            begin + last + "inclusive_scan of int32 into int64 by add operator");
+  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data(), max); }),
+            begin + last + "inclusive_scan of int32 into int32 by max operator");
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, checked, in.data(), 10, out.data()); }),
+            begin + last + "inclusive_scan of int32 into int32 by add operator, checked");
+  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data(), add, 3); }),
+            "the ranks do not make the same call: rank 0 and rank " + std::to_string(world.size - 1) +
+                " inclusive_scan of int32 into int32 by add operator with different init");
+}
+
+TEST(Errors, ABuildOfAnotherUpsweep) {
+  const World world;
+  if (world.size == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const Outcome outcome = outcome_of([&] {
+    auto signature = mpi::detail::signature<int, int, Add>(mpi::detail::Function::reduce, Overflow::wrap, 0);
+    if (world.rank == 1) ++signature.protocol;
+    const mpi::detail::Call call(MPI_COMM_WORLD, signature);
+  });
+  EXPECT_EQ(outcome.code, Code::invalid_argument);
+  EXPECT_EQ(outcome.text,
+            "the ranks do not make the same call: rank 0 reduce of int32 into int32 by add operator, rank 1 a build of "
+            "another upsweep (protocol 2)");
+}
+
+TEST(Errors, WhatMpiReports) {
+  const std::vector<std::int32_t> in(10, 1);
+  all_gather_fails = true;
+  const Outcome outcome = outcome_of([&] { mpi::reduce(MPI_COMM_WORLD, par, in.data(), 10, 0); });
+  all_gather_fails = false;
+  EXPECT_EQ(outcome.code, Code::communication);
+  EXPECT_TRUE(outcome.text.starts_with("MPI_Allgather: MPI_ERR_OTHER")) << outcome;
+  EXPECT_EQ(mpi::reduce(MPI_COMM_WORLD, par, in.data(), 10, 0).value, 10 * World().size);
+}
+
+// ---- Communicators.
+
+TEST(Communicators, ThoseOfSomeRanks) {
+  const World world;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world.rank % 2, -world.rank, &half);  // in the opposite order
+  const std::vector<Matrix> in{{static_cast<std::uint32_t>(world.rank), 1, 2, 3}};
+  std::vector<Matrix> out(1);
+  mpi::inclusive_scan(half, par, in.data(), 1, out.data(), Product{});
+  Matrix expected = kUnit;
+  for (int r = world.size - 1; r >= world.rank; --r) {
+    if (r % 2 == world.rank % 2) expected = Product{}(expected, {static_cast<std::uint32_t>(r), 1, 2, 3});
+  }
+  EXPECT_EQ(out[0], expected);
+  MPI_Comm_free(&half);
+  EXPECT_EQ(mpi::reduce(MPI_COMM_SELF, par, in.data(), 1, kUnit, Product{}).value, in[0]);
+}
+
+TEST(Communicators, ThatHaveNoOrderOfRanks) {
+  const World world;
+  const std::int32_t one = 1;
+  EXPECT_EQ(outcome_of([&] { mpi::reduce(MPI_COMM_NULL, par, &one, 1, 0); }).code, Code::invalid_argument);
+  if (world.size == 1) return;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world.rank % 2, world.rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world.rank % 2, 1, &both);
+  EXPECT_EQ(outcome_of([&] { mpi::reduce(both, par, &one, 1, 0); }).code, Code::invalid_argument);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+}
+
+TEST(Communicators, MessagesOfTheCallersAreNotMet) {
+  const World world;
+  int sent = world.rank;
+  int received = -1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&received, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+  const std::int32_t one = 1;
+  EXPECT_EQ(mpi::reduce(MPI_COMM_WORLD, par, &one, 1, 0).value, world.size);
+  MPI_Send(&sent, 1, MPI_INT, (world.rank + 1) % world.size, 5, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(received, (world.rank + world.size - 1) % world.size);
+}
+
+}  // namespace
+}  // namespace upsweep
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  testing::InitGoogleTest(&argc, argv);
+  const int failed = RUN_ALL_TESTS();
+  MPI_Finalize();
+  return failed;
+}
