@@ -277,6 +277,73 @@ TEST(Reduce, OnlyTheSumOfAllMustFit) {
   }
 }
 
+// ---- Offsets of lists.
+
+struct Bounds {
+  std::vector<Index> starts;
+  std::vector<Index> stops;
+};
+Bounds bounds(Index n) {
+  Bounds all{numbers<Index>(n, 0, 1000), numbers<Index>(n, 0, 20, 2)};
+  for (std::size_t i = 0; i < all.stops.size(); ++i) all.stops[i] += all.starts[i];
+  return all;
+}
+
+/// The offsets that are expected here of those of all.
+std::vector<Index> my_offsets(const std::vector<Index>& all, const std::vector<Index>& cuts) {
+  const int rank = World().rank;
+  return {all.begin() + cuts[at(rank)], all.begin() + cuts[at(rank + 1)] + 1};
+}
+
+OffsetsResult compact_mine(const Bounds& all, const std::vector<Index>& cuts, std::vector<Index>& offsets,
+                           bool strict) {
+  const auto starts = mine(all.starts, cuts);
+  const auto stops = mine(all.stops, cuts);
+  offsets.assign(starts.size() + 1, -1);
+  return mpi::compact_offsets(MPI_COMM_WORLD, par, starts.data(), stops.data(), std::ssize(starts), offsets.data(),
+                              strict);
+}
+
+TEST(Offsets, GoOnFromRankToRank) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    const Bounds all = bounds(n);
+    std::vector<Index> whole(at(n + 1));
+    const Index total = compact_offsets(par, all.starts, all.stops, whole).total;
+    std::vector<Index> offsets;
+    EXPECT_EQ(compact_mine(all, cuts, offsets, false).total, total);
+    EXPECT_EQ(offsets, my_offsets(whole, cuts));
+  });
+}
+
+TEST(Offsets, NameTheFirstBadListOfAll) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    if (n < 7) return;
+    std::vector<Index> whole(at(n + 1));
+    std::vector<Index> offsets;
+    // Of two bad lists of different kinds the first one, of whichever rank.
+    for (const Index bad : {Index{0}, n / 2, n - 2}) {
+      for (int kind = 0; kind < 3; ++kind) {
+        Bounds all = bounds(n);
+        const auto spoil = [&](Index list, int how) {
+          if (how == 0) all.stops[at(list)] = all.starts[at(list)] - 1;
+          if (how == 1) all.starts[at(list)] = -5;
+          if (how == 2) all.stops[at(list)] = std::numeric_limits<Index>::max();
+        };
+        all.stops[0] = std::max(all.stops[0], all.starts[0] + 1);
+        all.starts[at(bad)] = 0;  // so that kind 2 leaves int64 where anything precedes
+        spoil(bad, kind);
+        spoil(n - 1, 2 - kind);
+        const Outcome expected =
+            outcome_here([&] { compact_offsets(par, all.starts, all.stops, whole, {.strict = true}); });
+        const Outcome outcome = outcome_of([&] { compact_mine(all, cuts, offsets, true); });
+        EXPECT_EQ(outcome.code, expected.code) << outcome << "; alone: " << expected;
+        EXPECT_EQ(outcome.index, expected.index) << outcome << "; alone: " << expected;
+        EXPECT_TRUE(outcome.text.ends_with(": " + expected.text)) << outcome << "; alone: " << expected;
+      }
+    }
+  });
+}
+
 // ---- Errors.
 
 TEST(Errors, AnArgumentThatIsBadOnOneRank) {

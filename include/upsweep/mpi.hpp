@@ -394,4 +394,61 @@ Reduction<T> reduce(MPI_Comm comm, const Policy& policy, const In* in, std::int6
   return {upsweep::detail::value_of(all), rung};
 }
 
+// ---- Offsets of lists.
+
+namespace detail {
+
+/// What a rank's lists come to on their own.
+struct OffsetsShare {
+  std::int64_t total = 0;
+  std::int64_t lists = 0;
+  bool is_bad = false;
+};
+
+/// What the lists of the ranks before one come to; nothing where one of theirs is bad or their total leaves int64, which is
+/// for the first such rank to find.
+inline std::optional<OffsetsCarry> lists_before(const std::vector<OffsetsShare>& shares, int rank) {
+  OffsetsCarry before;
+  for (int r = 0; r < rank; ++r) {
+    const OffsetsShare& share = shares[static_cast<std::size_t>(r)];
+    if (share.is_bad || __builtin_add_overflow(before.total, share.total, &before.total)) return std::nullopt;
+    before.lists += share.lists;
+  }
+  return before;
+}
+
+}  // namespace detail
+
+/// The offsets of the lists of all ranks, packed one after the other; of those of n lists here, n + 1. The result has the total
+/// of all ranks. An error's index is the first bad list of all.
+template <class Policy, ListBound T>
+OffsetsResult compact_offsets(MPI_Comm comm, const Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                              std::int64_t* offsets, bool strict = false) {
+  using detail::Function;
+  detail::Call call(comm, detail::signature(Function::compact_offsets, type_of<T>(), strict ? 1 : 0));
+  OffsetsResult result{};
+  detail::OffsetsShare mine{.lists = std::max<std::int64_t>(n, 0)};
+  call.run(0, [&] {
+    OffsetsCarry alone;
+    try {
+      result = upsweep::compact_offsets(policy, starts, stops, n, offsets, strict, alone);
+    } catch (const Error& error) {
+      if (error.index() == kNoIndex) throw;
+      mine.is_bad = true;  // which list is the first one depends on the offset that they begin with
+    }
+    mine.total = alone.total;
+  });
+  const auto shares = call.gather(mine);
+  // The lists once more, now that it is known what precedes them.
+  call.run(0, [&] {
+    auto before = detail::lists_before(shares, call.rank());
+    if (!before || (before->total == 0 && !mine.is_bad)) return;
+    result = upsweep::compact_offsets(policy, starts, stops, n, offsets, strict, *before);
+  });
+  call.settle();
+  result.total = 0;
+  for (const auto& share : shares) result.total += share.total;
+  return result;
+}
+
 }  // namespace upsweep::mpi
