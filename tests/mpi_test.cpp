@@ -344,6 +344,114 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
   });
 }
 
+// ---- Lists that cross borders.
+
+/// Offsets of lists of content of n elements: few or many, some empty, some long; nothing lies before or after them, or some.
+std::vector<Index> list_offsets(Index n, Index lists, bool has_margins) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(n * 31 + lists));
+  std::vector<Index> offsets(at(lists + 1));
+  for (Index& offset : offsets) offset = static_cast<Index>(random() % at(n + 1));
+  std::sort(offsets.begin(), offsets.end());
+  if (!has_margins) {
+    offsets.front() = 0;
+    offsets.back() = n;
+  }
+  return offsets;
+}
+
+/// Of the lists between those offsets the first that begins on this rank or a later one. One that begins where two shares
+/// meet may be of either; here it is of the later one, but for those at the end of all.
+Index first_list_of(int rank, const std::vector<Index>& offsets, const std::vector<Index>& cuts) {
+  const Index lists = std::ssize(offsets) - 1;
+  if (rank == 0) return 0;
+  if (rank == World().size) return lists;
+  return std::lower_bound(offsets.begin(), offsets.end() - 1, cuts[at(rank)]) - offsets.begin();
+}
+
+template <class T, class Out, class Op>
+void expect_folds(const std::vector<T>& all, const std::vector<Index>& cuts, const std::vector<Index>& offsets, Op op,
+                  Out init, const Policy& policy) {
+  const int rank = World().rank;
+  const Index first = first_list_of(rank, offsets, cuts);
+  const Index lists = first_list_of(rank + 1, offsets, cuts) - first;
+  std::vector<Out> whole(offsets.size() - 1);
+  segmented_reduce(policy, offsets, all, whole, op, init);
+  const auto share = mine(all, cuts);
+  std::vector<Out> out(at(lists));
+  mpi::segmented_reduce(MPI_COMM_WORLD, policy, Lists::by_offsets(offsets.data() + first, lists), share.data(),
+                        std::ssize(share), out.data(), op, init);
+  EXPECT_EQ(out, std::vector<Out>(whole.begin() + first, whole.begin() + first + lists));
+}
+
+TEST(Segmented, ListsCrossRanks) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    for (const Index lists : {Index{1}, Index{3}, Index{20}, n / 3}) {
+      for (const bool has_margins : {false, true}) {
+        if (lists == 0) continue;
+        SCOPED_TRACE(std::to_string(lists) + " lists" + (has_margins ? ", with margins" : ""));
+        const auto offsets = list_offsets(n, lists, has_margins);
+        const auto all = numbers<std::int32_t>(n, -1'000'000, 1'000'000);
+        expect_folds<std::int32_t, std::int64_t>(all, cuts, offsets, add, 5, par.with_overflow(Overflow::checked));
+        expect_folds<std::int32_t, std::int32_t>(all, cuts, offsets, max, -7, par);
+        expect_folds<Matrix, Matrix>(matrices(n), cuts, offsets, Product{}, {2, 3, 5, 7}, par);
+      }
+    }
+  });
+}
+
+TEST(Segmented, NoLists) {
+  const std::vector<std::int32_t> content(10, 1);
+  std::int32_t out = 0;
+  EXPECT_EQ(
+      mpi::segmented_reduce(MPI_COMM_WORLD, par, Lists::by_offsets<Index>(nullptr, 0), content.data(), 10, &out).lists,
+      0);
+}
+
+TEST(Segmented, NamesTheFirstBadListOfAll) {
+  const World world;
+  // Ten elements of 11 on each rank, and two lists that begin there, of which the second ends in the middle of the next one.
+  const std::vector<std::int8_t> content(10, 11);
+  const auto fold = [&](std::vector<Index> offsets) {
+    return outcome_of([&] {
+      std::vector<std::int8_t> out(offsets.size() - 1);
+      mpi::segmented_reduce(MPI_COMM_WORLD, par.with_overflow(Overflow::checked), offsets, content.data(), 10,
+                            out.data());
+    });
+  };
+  const Index first = 10 * world.rank;
+  const bool is_last = world.rank == world.size - 1;
+  const Index end = is_last ? first + 10 : first + 15;
+  const std::string last = "rank " + std::to_string(world.size - 1) + ": list " + std::to_string(2 * world.size - 1);
+  const Index last_list = 2 * world.size - 1;
+  const auto expect = [&](const Outcome& outcome, Code code, Index index, const std::string& text) {
+    EXPECT_EQ(outcome.code, code) << outcome;
+    EXPECT_EQ(outcome.index, index) << outcome;
+    EXPECT_TRUE(outcome.text.starts_with(text)) << outcome;
+  };
+  const Index begin = world.rank == 0 ? 0 : first + 5;
+  EXPECT_EQ(fold({begin, first + 8, end}).code, Code::ok);
+  expect(fold({begin, first + 8, is_last ? end + 1 : end}), Code::stop_past_end, last_list, last);
+  expect(fold({begin, is_last ? first + 30 : first + 8, is_last ? first + 30 : end}), Code::index_out_of_range,
+         last_list, last);
+  expect(fold({begin, first + 8, is_last ? first : end}), Code::stop_before_start, last_list, last);
+  if (world.size == 1) return;
+  expect(fold({begin, first + 8, world.rank == 0 ? end - 1 : end}), Code::invalid_argument, 1,
+         "rank 0: list 1 ends at 14, ");
+  // One list of all elements but the first eight: 12 of 11 do not fit int8.
+  std::vector<Index> offsets{0, 8, 10 * world.size};
+  if (world.rank > 0) offsets = {10 * world.size};
+  expect(fold(offsets), Code::overflow, 1, "rank 0: the sum of list 1 does not fit int8");
+}
+
+TEST(Segmented, TakesOffsetsOnly) {
+  const std::vector<std::int32_t> content(10, 1);
+  std::vector<std::int32_t> out(5);
+  EXPECT_EQ(outcome_of([&] {
+              mpi::segmented_reduce(MPI_COMM_WORLD, par, Lists::of_size(5, 2), content.data(), 10, out.data());
+            }).code,
+            Code::unsupported);
+}
+
 // ---- Errors.
 
 TEST(Errors, AnArgumentThatIsBadOnOneRank) {

@@ -451,4 +451,193 @@ OffsetsResult compact_offsets(MPI_Comm comm, const Policy& policy, const T* star
   return result;
 }
 
+// ---- Lists that cross borders.
+
+namespace detail {
+
+/// Where a rank's share and its lists lie among those of all.
+struct ListsShare {
+  std::int64_t elements = 0;
+  std::int64_t lists = 0;
+  std::int64_t begin = 0;  ///< of the first list
+  std::int64_t end = 0;    ///< of the last
+};
+
+/// The same of all ranks, from one of them.
+class ListsLayout {
+ public:
+  ListsLayout(std::vector<ListsShare> shares, int rank) : shares_(std::move(shares)), rank_(rank) {
+    for (int r = 0; r < rank; ++r) {
+      first_element_ += share(r).elements;
+      first_list_ += share(r).lists;
+      if (share(r).lists > 0) open_until_ = share(r).end;
+    }
+  }
+
+  [[nodiscard]] std::int64_t first_element() const { return first_element_; }
+  [[nodiscard]] std::int64_t end_of_elements() const { return first_element_ + share(rank_).elements; }
+  [[nodiscard]] std::int64_t first_list() const { return first_list_; }
+  /// How many elements at the beginning of this share are an earlier rank's list's.
+  [[nodiscard]] std::int64_t head() const {
+    return std::clamp<std::int64_t>(open_until_ - first_element_, 0, share(rank_).elements);
+  }
+  /// The ranks whose heads belong to this rank's last list.
+  [[nodiscard]] int end_of_heads() const {
+    auto r = static_cast<std::size_t>(rank_) + 1;
+    while (r < shares_.size() && shares_[r].lists == 0) ++r;
+    return static_cast<int>(std::min(r + 1, shares_.size()));
+  }
+
+  /// Throws for the last list where it ends neither where the next one begins nor, if it is the last of all, at an element.
+  void require_last_list() const {
+    const ListsShare& mine = share(rank_);
+    if (mine.lists == 0) return;
+    const std::string list =
+        "list " + std::to_string(first_list_ + mine.lists - 1) + " ends at " + std::to_string(mine.end);
+    std::int64_t elements = end_of_elements();
+    for (std::size_t r = static_cast<std::size_t>(rank_) + 1; r < shares_.size(); ++r) {
+      elements += shares_[r].elements;
+      if (shares_[r].lists == 0) continue;
+      if (shares_[r].begin == mine.end) return;
+      throw Error(
+          Code::invalid_argument,
+          list + ", but the next one, on rank " + std::to_string(r) + ", begins at " + std::to_string(shares_[r].begin),
+          first_list_ + mine.lists - 1);
+    }
+    if (mine.end <= elements) return;
+    throw Error(Code::stop_past_end, list + ", past the " + std::to_string(elements) + " elements of all ranks",
+                first_list_ + mine.lists - 1);
+  }
+
+ private:
+  [[nodiscard]] const ListsShare& share(int r) const { return shares_[static_cast<std::size_t>(r)]; }
+
+  std::vector<ListsShare> shares_;
+  int rank_;
+  std::int64_t first_element_ = 0;
+  std::int64_t first_list_ = 0;
+  std::int64_t open_until_ = 0;
+};
+
+/// f(offsets), which are of the type that the lists say.
+template <class F>
+auto with_offsets(const Lists& lists, F f) {
+  switch (lists.type) {
+    case Type::int32:
+      return f(static_cast<const std::int32_t*>(lists.starts));
+    case Type::uint32:
+      return f(static_cast<const std::uint32_t*>(lists.starts));
+    default:
+      return f(static_cast<const std::int64_t*>(lists.starts));
+  }
+}
+
+inline ListsShare lists_share(const Lists& lists, std::int64_t n) {
+  if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
+    throw Error(Code::unsupported, "lists that cross ranks are given by offsets, and none of them is null");
+  }
+  upsweep::detail::require_lists(Lists::by_offsets<std::int64_t>(nullptr, lists.count), n,
+                                 upsweep::detail::ArraysAre::to_come);
+  ListsShare share{.elements = n, .lists = lists.count};
+  if (lists.count == 0) return share;
+  with_offsets(lists, [&](const auto* offsets) {
+    if (offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
+    share.begin = static_cast<std::int64_t>(offsets[0]);
+    share.end = static_cast<std::int64_t>(offsets[lists.count]);
+  });
+  return share;
+}
+
+/// The offsets as positions in this rank's share, in which every list must begin, and all but the last one end.
+inline std::vector<std::int64_t> local_offsets(const Lists& lists, const ListsLayout& layout) {
+  std::vector<std::int64_t> local(static_cast<std::size_t>(lists.count) + 1);
+  const std::int64_t first = layout.first_element();
+  const std::int64_t end = layout.end_of_elements();
+  with_offsets(lists, [&](const auto* offsets) {
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      const auto start = static_cast<std::int64_t>(offsets[i]);
+      const auto stop = static_cast<std::int64_t>(offsets[i + 1]);
+      const auto refuse = [&](Code code, const std::string& why) {
+        const std::int64_t list = layout.first_list() + i;
+        throw Error(code, "list " + std::to_string(list) + why, list);
+      };
+      if (start < first || start > end) {
+        refuse(Code::index_out_of_range, " begins at " + std::to_string(start) + ", but this rank has the elements " +
+                                             std::to_string(first) + " to before " + std::to_string(end));
+      }
+      if (stop < start) {
+        refuse(Code::stop_before_start,
+               " stops at " + std::to_string(stop) + ", before its start " + std::to_string(start));
+      }
+      local[static_cast<std::size_t>(i)] = start - first;
+      local[static_cast<std::size_t>(i) + 1] = std::min(stop, end) - first;
+    }
+  });
+  return local;
+}
+
+}  // namespace detail
+
+/// out[i] = init ⊕ the elements of list i. A list is its rank's on which it begins, and may end on another one. `lists` are those
+/// that begin here, by offsets that count over all ranks; where one rank's last list ends, the next rank's first one begins.
+/// `out` has an element for each of them. A last list that goes on past this rank is folded as reduce() does.
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
+                                 std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init) {
+  using detail::Function;
+  using Element = upsweep::detail::ElementType<In>;
+  detail::Call call(comm, detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow,
+                                                              (detail::Hash() << init).sum()));
+  detail::ListsShare share;
+  call.run(0, [&] {
+    upsweep::detail::require_array(content, n, "content");
+    share = detail::lists_share(lists, n);
+    upsweep::detail::require_array(out, lists.count, "output");
+  });
+  const detail::ListsLayout layout(call.gather(share), call.rank());
+
+  const bool crosses = share.lists > 0 && share.end > layout.end_of_elements();
+  const std::int64_t inside = share.lists - (crosses ? 1 : 0);
+  SegmentedResult result{share.lists, {}};
+  auto head = empty_carry<Out>();
+  auto last = carry_of<Out>(init);
+  std::vector<std::int64_t> offsets;
+  call.run(0, [&] {
+    offsets = detail::local_offsets(lists, layout);
+    layout.require_last_list();
+    const Policy folds = policy.with_rung({});  // a rung that is asked for is one of the lists' ladder
+    reduce_into(folds, content, layout.head(), op, head);
+    const std::int64_t begin = crosses ? offsets[static_cast<std::size_t>(inside)] : n;
+    reduce_into(folds, content + begin, n - begin, op, last);
+  });
+  call.run(layout.first_list(), [&] {
+    const auto those = Lists::by_offsets(offsets.data(), inside);
+    result.rung = upsweep::segmented_reduce(policy, those, content, n, out, op, init).rung;
+  });
+  const auto heads = call.gather(head);
+  call.run(layout.first_list(), [&] {
+    if (!crosses) return;
+    for (int r = call.rank() + 1; r < layout.end_of_heads(); ++r) {
+      upsweep::detail::merge(op, last, heads[static_cast<std::size_t>(r)]);
+    }
+    if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && last.wraps != 0) {
+      throw Error(Code::overflow,
+                  "the sum of list " + std::to_string(share.lists - 1) + " does not fit " +
+                      std::string(name(type_of<Out>())) + ": reduce into a wider type, or let it wrap around",
+                  share.lists - 1);
+    }
+    out[share.lists - 1] = upsweep::detail::value_of(last);
+  });
+  call.settle();
+  return result;
+}
+
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+  requires(!upsweep::detail::NamedReducer<Op>)
+SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
+                                 std::int64_t n, Out* out, Op op = {}) {
+  return mpi::segmented_reduce(comm, policy, lists, content, n, out, op, upsweep::detail::usual_init<Out, Op>());
+}
+
 }  // namespace upsweep::mpi
