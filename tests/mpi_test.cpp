@@ -452,6 +452,24 @@ TEST(Segmented, TakesOffsetsOnly) {
             Code::unsupported);
 }
 
+// ---- Sums of products.
+
+TEST(SelectSum, OfAllRows) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    const auto key = numbers<std::uint32_t>(n, 0, 100);
+    const auto quantity = numbers<Index>(n, -1'000'000'000'000, 1'000'000'000'000, 2);
+    const auto price = numbers<Index>(n, -1'000'000'000'000, 1'000'000'000'000, 3);
+    const auto my_key = mine(key, cuts);
+    const auto found = mpi::select_sum(MPI_COMM_WORLD, par, my_key.data(), mine(quantity, cuts).data(),
+                                       mine(price, cuts).data(), std::ssize(my_key), 30);
+    EXPECT_EQ(found.sum, select_sum(par, key, quantity, price, 30).sum);
+  });
+  if (World().size == 1) return;
+  const std::uint32_t limit = World().rank == 0 ? 1 : 2;
+  EXPECT_EQ(outcome_of([&] { mpi::select_sum(MPI_COMM_WORLD, par, nullptr, nullptr, nullptr, 0, limit); }).code,
+            Code::invalid_argument);
+}
+
 // ---- Errors.
 
 TEST(Errors, AnArgumentThatIsBadOnOneRank) {

@@ -640,4 +640,19 @@ SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const List
   return mpi::segmented_reduce(comm, policy, lists, content, n, out, op, upsweep::detail::usual_init<Out, Op>());
 }
 
+// ---- Sums of products.
+
+/// Σ quantity[i]·price[i] where key[i] < limit, over the rows of all ranks, modulo 2^64; n rows here.
+template <class Policy>
+SelectSum select_sum(MPI_Comm comm, const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                     const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  using detail::Function;
+  detail::Call call(comm, detail::signature(Function::select_sum, Type::uint32, limit));
+  SelectSum mine{};
+  call.run(0, [&] { mine = upsweep::select_sum(policy, key, quantity, price, n, limit); });
+  const auto sums = call.gather(mine.sum);
+  call.settle();
+  return {std::accumulate(sums.begin(), sums.end(), std::int64_t{0}, add), mine.rung};
+}
+
 }  // namespace upsweep::mpi
