@@ -470,6 +470,90 @@ TEST(SelectSum, OfAllRows) {
             Code::invalid_argument);
 }
 
+// ---- Subset sums.
+
+SubsetSum find_mine(const std::vector<Index>& items, int split, Index target, const SubsetSumOptions& options = {}) {
+  const auto share = mine(items, borders(std::ssize(items), split));
+  return mpi::find_subset(MPI_COMM_WORLD, par, share.data(), std::ssize(share), target, options);
+}
+
+Index sum_of(const std::vector<Index>& items, const std::vector<Index>& indices) {
+  return std::accumulate(indices.begin(), indices.end(), Index{0},
+                         [&](Index sum, Index i) { return sum + items[at(i)]; });
+}
+
+TEST(SubsetSum, ASearchThatRanksShare) {
+  // So large that hardly any sum is that of two subsets: what is found must be what was chosen.
+  for (const Index n : {20, 31, 36}) {
+    const auto items = numbers<Index>(n, Index{1} << 50, Index{1} << 51);
+    std::vector<Index> chosen;
+    for (Index i = 0; i < n; i += 1 + i % 3) chosen.push_back(i);
+    const Index target = sum_of(items, chosen);
+    for (int split = 0; split < kSplits; ++split) {
+      const SubsetSum found = find_mine(items, split, target);
+      EXPECT_TRUE(found.reachable);
+      EXPECT_EQ(found.sum, target);
+      EXPECT_EQ(found.indices, chosen);
+    }
+    EXPECT_FALSE(find_mine(items, 2, target + 1).reachable);
+    EXPECT_FALSE(find_mine(items, 2, target + 1, {.early_stop = false}).reachable);
+    const SubsetSum decided = find_mine(items, 2, target, {.witness = false});
+    EXPECT_TRUE(decided.reachable && decided.indices.empty());
+  }
+  EXPECT_EQ(find_mine(numbers<Index>(36, Index{1} << 50, Index{1} << 51), 2, (Index{1} << 55) + 1).rung,
+            "cpu.schroeppel_shamir");
+}
+
+TEST(SubsetSum, TheAnswerDoesNotDependOnTheRanks) {
+  // Several subsets have each of these sums.
+  for (const Index n : {40, 44}) {
+    const auto items = numbers<Index>(n, 1, Index{1} << 34);
+    const Index target = std::accumulate(items.begin(), items.end(), Index{0}) / 2;
+    const SubsetSumOptions whole{.reduce = false};  // likely solutions are not tried first
+    const SubsetSum alone = find_subset(par.with_rung("cpu.schroeppel_shamir"), items, target, whole);
+    const auto share = mine(items, borders(n, 2));
+    const SubsetSum found = mpi::find_subset(MPI_COMM_WORLD, par.with_rung("cpu.schroeppel_shamir"), share.data(),
+                                             std::ssize(share), target, whole);
+    EXPECT_EQ(found.reachable, alone.reachable);
+    EXPECT_EQ(found.indices, alone.indices);
+  }
+}
+
+TEST(SubsetSum, WhatRankZeroDoesAlone) {
+  const auto items = numbers<Index>(300, 1, 10'000);
+  const SubsetSum alone = find_subset(par, items, 700'001);
+  const SubsetSum found = find_mine(items, 3, 700'001);
+  EXPECT_EQ(found.indices, alone.indices);
+  EXPECT_EQ(found.rung, alone.rung);
+  const SubsetSum near = find_mine({10, 20, 40}, 2, 33, {.below = 5, .above = 5});
+  EXPECT_EQ(near.sum, 30);
+  EXPECT_EQ(find_mine({}, 0, 1).rung, "none");
+}
+
+TEST(SubsetSum, ErrorsOfOneRank) {
+  const World world;
+  auto items = numbers<Index>(40, Index{1} << 50, Index{1} << 51);
+  items[33] = 0;
+  const Outcome outcome = outcome_of([&] { find_mine(items, 2, Index{1} << 55); });
+  EXPECT_EQ(outcome.code, Code::not_positive);
+  EXPECT_EQ(outcome.index, 33);
+  // A rank whose callback ends the search, or throws, in the middle of it.
+  items[33] = Index{1} << 50;
+  for (const bool throws : {false, true}) {
+    SubsetSumOptions options;
+    if (world.rank == world.size - 1) {
+      options.progress = [&](double done) -> bool {
+        if (done < 0.2) return true;
+        if (throws) throw std::runtime_error("enough");
+        return false;
+      };
+    }
+    const Outcome ended = outcome_of([&] { find_mine(items, 2, (Index{1} << 55) + 1, options); });
+    EXPECT_EQ(ended.code, Code::interrupted);
+    EXPECT_TRUE(ended.text.starts_with("rank " + std::to_string(world.size - 1) + ": ")) << ended;
+  }
+}
+
 // ---- Errors.
 
 TEST(Errors, AnArgumentThatIsBadOnOneRank) {

@@ -655,4 +655,115 @@ SelectSum select_sum(MPI_Comm comm, const Policy& policy, const std::uint32_t* k
   return {std::accumulate(sums.begin(), sums.end(), std::int64_t{0}, add), mine.rung};
 }
 
+// ---- Subset sums.
+
+namespace detail {
+
+/// The items of all ranks, on every rank.
+inline std::vector<std::int64_t> all_items(Call& call, const std::int64_t* items, std::int64_t n) {
+  const auto counts = call.gather(n);
+  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const std::int64_t first = std::accumulate(counts.begin(), counts.begin() + call.rank(), std::int64_t{0});
+  call.run(0, [&] {
+    if (total > INT_MAX) throw Error(Code::unsupported, "more than 2^31 items over all ranks");
+  });
+  call.run(first, [&] { upsweep::detail::require_items(items, n); });
+  call.settle();
+  std::vector<int> sizes(counts.begin(), counts.end());
+  std::vector<int> places(counts.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(total));
+  check(MPI_Allgatherv(items, static_cast<int>(n), MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T,
+                       call.comm()),
+        "MPI_Allgatherv");
+  return all;
+}
+
+/// The id of a rung as text of the program's, which a rank needs to name one that ran elsewhere.
+inline std::string_view rung_called(std::string_view id) {
+  for (const RungInfo& rung : ladder("subset-sum")) {
+    if (rung.id == id) return rung.id;
+  }
+  return "none";
+}
+
+/// Rank 0's answer, on every rank.
+inline SubsetSum broadcast(const Call& call, SubsetSum answer) {
+  struct {
+    std::int64_t sum;
+    std::int64_t indices;
+    bool reachable;
+    std::array<char, 48> rung;
+  } sent{answer.sum, std::ssize(answer.indices), answer.reachable, {}};
+  answer.rung.copy(sent.rung.data(), sent.rung.size() - 1);
+  call.broadcast(&sent, sizeof sent);
+  answer.sum = sent.sum;
+  answer.reachable = sent.reachable;
+  answer.rung = rung_called(sent.rung.data());
+  answer.indices.resize(static_cast<std::size_t>(sent.indices));
+  call.broadcast(answer.indices.data(), sent.indices * std::int64_t{sizeof(std::int64_t)});
+  return answer;
+}
+
+/// The search by remainders, its classes dealt out to the ranks.
+inline SubsetSum share_search(Call& call, const Policy& policy, const std::vector<std::int64_t>& items,
+                              std::int64_t target, const SubsetSumOptions& options) {
+  using upsweep::detail::SharedSearch;
+  std::exception_ptr broken;
+  bool has_told = false;
+  bool failed_elsewhere = false;
+  const SharedSearch shared{call.rank(), call.size(), [&](std::int64_t found) {
+                              has_told = true;
+                              try {
+                                const std::int64_t least = call.least(found);
+                                failed_elsewhere = least == SharedSearch::kFailed && found != SharedSearch::kFailed;
+                                return least;
+                              } catch (const Error&) {
+                                broken = std::current_exception();
+                                return SharedSearch::kFailed;
+                              }
+                            }};
+  SubsetSum answer;
+  call.run(0, [&] {
+    try {
+      answer = upsweep::detail::share_subset_sum(policy, items.data(), std::ssize(items), target, options, shared);
+    } catch (...) {
+      if (broken) return;
+      if (!has_told) (void)shared.least(SharedSearch::kFailed);  // the others wait for this rank
+      if (!failed_elsewhere) throw;
+    }
+  });
+  if (broken) std::rethrow_exception(broken);
+  call.settle();
+  return answer;
+}
+
+}  // namespace detail
+
+/// Whether some of the items of all ranks add up to the target, and which: positions over all ranks. n items are given here.
+/// Rank 0 does what needs no long search, and all that by which bitmaps are filled; a search among lists of sums, for an exact
+/// target, is done by all, each its part, by cpu.schroeppel_shamir. The answer is the same for any number of ranks, unless
+/// memory or a rung that is asked for makes rank 0 go another way.
+inline SubsetSum find_subset(MPI_Comm comm, const Policy& policy, const std::int64_t* items, std::int64_t n,
+                             std::int64_t target, const SubsetSumOptions& options = {}) {
+  using detail::Function;
+  const detail::Hash arguments = detail::Hash() << target << options.witness << options.below << options.above
+                                                << options.reduce << options.early_stop;
+  detail::Call call(comm, detail::signature(Function::find_subset, Type::int64, arguments.sum()));
+  const auto all = detail::all_items(call, items, n);
+  SubsetSum answer;
+  bool is_shared = false;
+  if (call.rank() == 0) {
+    call.run(0, [&] {
+      auto begun = upsweep::detail::begin_subset_sum(policy, all.data(), std::ssize(all), target, options);
+      is_shared = !begun;
+      if (begun) answer = *std::move(begun);
+    });
+  }
+  call.settle();
+  call.broadcast(&is_shared, sizeof is_shared);
+  if (is_shared) answer = detail::share_search(call, policy, all, target, options);
+  return detail::broadcast(call, std::move(answer));
+}
+
 }  // namespace upsweep::mpi

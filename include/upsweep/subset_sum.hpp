@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -80,6 +81,13 @@ namespace detail {
 
 SubsetSum solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                            const SubsetSumOptions& options);
+/// What one of several processes does that share a search: the answer, or nothing where it takes a search that is to be
+/// shared, of which each then calls share_subset_sum().
+std::optional<SubsetSum> begin_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                          std::int64_t target, const SubsetSumOptions& options);
+/// The indices are the answer's of part 0 alone.
+SubsetSum share_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                           const SubsetSumOptions& options, const SharedSearch& shared);
 SubsetSumPlan plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                               const SubsetSumOptions& options);
 SubsetSums list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
@@ -89,6 +97,9 @@ SubsetSum solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items,
                            const SubsetSumOptions& options);
 SubsetSumPlan plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                               const SubsetSumOptions& options);
+
+/// Throws invalid_argument for a null pointer or a negative length, not_positive for the first item below 1.
+void require_items(const std::int64_t* items, std::int64_t n);
 
 template <class R>
 concept SubsetItems = InputArray<R> && std::is_same_v<ElementOf<R>, std::int64_t>;

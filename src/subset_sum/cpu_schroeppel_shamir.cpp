@@ -116,13 +116,19 @@ class Filter {
 // Pairs that are worth a thread: 50 us, no less than waking it takes (cpu::run_workers).
 constexpr std::int64_t kLeastShare = 1 << 13;
 
-constexpr Sum kNoClass = ~Sum{0};
+constexpr Sum kNoClass = detail::SharedSearch::kNone;
+
+// A search that is shared stops early between two of its rounds only: so many make it take an eighth longer at most than
+// until the solution is met, and wait for the slowest process eight times.
+constexpr Sum kRounds = 8;
 
 /// What every thread reads.
 struct Search {
   Sum target;
   Sum modulus;
   Quarter quarter[4];
+  Sum step = 1;                      // from one class of this process to the next
+  Sum end = 0;                       // of the classes of this round
   std::atomic<Sum> next{0};          // class to be taken
   std::atomic<Sum> found{kNoClass};  // the lowest with a solution
   std::atomic<bool> interrupted{false};
@@ -195,57 +201,100 @@ std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists)
   return least;
 }
 
-/// The left sum of the first solution that this worker meets. Classes are taken in order, so that the lowest with a solution
-/// is found on any number of threads.
-std::optional<Sum> take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
-  Lists lists(search.pairs() / search.modulus + 16);
-  std::optional<Sum> first;
+Lists lists_for(const Search& search) { return Lists(search.pairs() / search.modulus + 16); }
+
+/// What one worker does of a round. Classes are taken in order, so that the lowest with a solution is found on any number of
+/// threads.
+void take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
+  Lists lists = lists_for(search);
   for (;;) {
-    const Sum c = search.next.fetch_add(1, std::memory_order_relaxed);
-    if (c >= search.modulus || search.interrupted.load(std::memory_order_relaxed)) return first;
-    if (call.early_stop && c > search.found.load(std::memory_order_relaxed)) return first;
+    const Sum c = search.next.fetch_add(search.step, std::memory_order_relaxed);
+    if (c >= search.end || search.interrupted.load(std::memory_order_relaxed)) return;
+    Sum known = search.found.load(std::memory_order_relaxed);
+    if (call.early_stop && c > known) return;
     if (worker == 0 && !go_on(call, static_cast<std::int64_t>(c), static_cast<std::int64_t>(search.modulus))) {
       search.interrupted.store(true, std::memory_order_relaxed);
     }
-    const std::optional<Sum> left = least_left(search, c, lists);
-    if (!left || first) continue;
-    first = left;
-    Sum known = search.found.load(std::memory_order_relaxed);
+    if (c > known || !least_left(search, c, lists)) continue;
     while (c < known && !search.found.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
     }
   }
 }
 
-Status decide(detail::SubsetSumCall& call, const Policy& policy) {
+std::unique_ptr<Search> make_search(const detail::SubsetSumCall& call) {
   // Items may have been chosen, or happen, to be multiples of a modulus: then another one.
   constexpr int kTries = 16;
   Sum modulus = modulus_for(Sum{1} << (call.n + 2) / 4);
-  auto made = std::make_unique<Search>(call, modulus);
-  for (int i = 0; i < kTries && !made->is_even(); ++i) {
+  auto search = std::make_unique<Search>(call, modulus);
+  for (int i = 0; i < kTries && !search->is_even(); ++i) {
     modulus = modulus_for(modulus + modulus / 8 + 1);
-    made = std::make_unique<Search>(call, modulus);
+    search = std::make_unique<Search>(call, modulus);
   }
-  Search& search = *made;
-  const int workers = cpu::workers_for(static_cast<std::int64_t>(search.pairs()), kLeastShare, policy.threads);
-  std::vector<std::optional<Sum>> lefts(static_cast<std::size_t>(workers));
-  cpu::run_allocating_workers(
-      workers, [&](int worker) { lefts[static_cast<std::size_t>(worker)] = take_classes(search, call, worker); });
+  return search;
+}
+
+/// The classes begin … end - 1, or of these every `parts`th one, from `part` on.
+Status search_classes(Search& search, const detail::SubsetSumCall& call, const Policy& policy, Sum begin, Sum end) {
+  const auto part = static_cast<Sum>(call.shared != nullptr ? call.shared->part : 0);
+  search.step = static_cast<Sum>(call.shared != nullptr ? call.shared->parts : 1);
+  search.next = begin + (part + search.step - begin % search.step) % search.step;
+  search.end = end;
+  const auto pairs = static_cast<std::int64_t>(search.pairs());
+  const int workers = cpu::workers_for(pairs / static_cast<std::int64_t>(search.step), kLeastShare, policy.threads);
+  cpu::run_allocating_workers(workers, [&](int worker) { take_classes(search, call, worker); });
   if (search.interrupted) return kInterrupted;
   // The calling thread may have had few classes, where others were faster: at least now it reports how many are done.
-  if (!go_on(call, static_cast<std::int64_t>(std::min(search.next.load(), modulus)),
-             static_cast<std::int64_t>(modulus))) {
-    return kInterrupted;
-  }
+  const Sum done = std::min(search.next.load(), end);
+  const bool goes_on = go_on(call, static_cast<std::int64_t>(done), static_cast<std::int64_t>(search.modulus));
+  return goes_on ? Status{} : kInterrupted;
+}
+
+void write_result(const Search& search, detail::SubsetSumCall& call) {
   call.left_items = Search::border(call.n, 2);
   call.reachable = search.found != kNoClass;
   call.sum = call.target;
-  for (const auto& left : lefts) {
-    if (left && *left % search.modulus == search.found) call.left_sum = static_cast<std::int64_t>(*left);
+  if (!call.reachable) return;
+  Lists lists = lists_for(search);
+  call.left_sum = static_cast<std::int64_t>(*least_left(search, search.found, lists));
+}
+
+Status decide(detail::SubsetSumCall& call, const Policy& policy) {
+  const auto search = make_search(call);
+  const Status status = search_classes(*search, call, policy, 0, search->modulus);
+  if (status.ok()) write_result(*search, call);
+  return status;
+}
+
+/// The same by several processes, in rounds: after each all know what was found. One that fails says so to the others.
+Status decide_together(detail::SubsetSumCall& call, const Policy& policy) {
+  using detail::SharedSearch;
+  std::unique_ptr<Search> search;
+  Status status = with_memory_for(kNoLists, [&] {
+    search = make_search(call);
+    return Status{};
+  });
+  for (Sum round = 0; round < kRounds; ++round) {
+    if (status.ok()) {
+      status = with_memory_for(kNoLists, [&] {
+        const Sum begin = search->modulus * round / kRounds;
+        return search_classes(*search, call, policy, begin, search->modulus * (round + 1) / kRounds);
+      });
+    }
+    const auto mine = status.ok() ? static_cast<std::int64_t>(search->found.load()) : SharedSearch::kFailed;
+    const std::int64_t least = call.shared->least(mine);
+    if (!status.ok()) return status;
+    if (least == SharedSearch::kFailed) return kInterrupted;
+    search->found = static_cast<Sum>(least);
+    if (call.early_stop && search->found != kNoClass) break;
   }
-  return {};
+  return with_memory_for(kNoLists, [&] {
+    write_result(*search, call);
+    return Status{};
+  });
 }
 
 Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+  if (call.shared != nullptr) return decide_together(call, policy);
   return with_memory_for(kNoLists, [&] { return decide(call, policy); });
 }
 

@@ -76,6 +76,11 @@ void subset_sum::require_positive(const std::int64_t* items, std::int64_t n) {
   }
 }
 
+void detail::require_items(const std::int64_t* items, std::int64_t n) {
+  require_array(items, n, "items");
+  subset_sum::require_positive(items, n);
+}
+
 void subset_sum::run_on_cpu(const Policy& policy, SubsetSumCall& call) {
   const auto& rung = subset_sum_rung(call, policy);
   const Status status = rung.run(call, policy);

@@ -242,9 +242,10 @@ detail::SubsetSumCall call_of(const Instance& instance) {
 }
 
 detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
-                             Part part, Checkpoints& checkpoints) {
+                             Part part, Checkpoints& checkpoints, const detail::SharedSearch* shared) {
   detail::SubsetSumCall call = call_of(instance);
   call.early_stop = early_stop;
+  call.shared = shared;
   call.checkpoints = &checkpoints;
   run_reporting(search, call, rung, part);
   return call;

@@ -50,9 +50,9 @@ struct Search {
 };
 
 /// Whether one of the sums that the instance accepts is reached, and the nearest; by that rung, which may leave
-/// checkpoints for find().
+/// checkpoints for find(). `shared`: null where this process searches alone.
 detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
-                             Part part, Checkpoints& checkpoints);
+                             Part part, Checkpoints& checkpoints, const detail::SharedSearch* shared = nullptr);
 
 /// Which values add up to a sum that a decision has found: of them chosen[i] becomes true. By the cheapest rungs for
 /// what is left.

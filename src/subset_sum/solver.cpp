@@ -22,6 +22,10 @@ constexpr double kMostForLikely = 1;  // second
 // Below that the whole search is done before an attempt is prepared.
 constexpr double kLeastWhole = 1e-3;
 
+// What several processes search by, where one would by lists of sums.
+constexpr std::string_view kSharedRung = "cpu.schroeppel_shamir";
+bool is_list_of_sums(std::string_view rung) { return rung == kSharedRung || rung == "cpu.meet_in_the_middle"; }
+
 Question question_of(const Instance& instance, bool witness) {
   return {instance.values, instance.target, instance.below, instance.above, witness};
 }
@@ -82,18 +86,29 @@ SubsetSum answer_by(std::string_view rung, const Instance& instance, const Subse
   return answer;
 }
 
-SubsetSum solve_instance(const Solver& solver, const Instance& instance, const SubsetSumOptions& options) {
-  if (instance.is_decided()) return answer_of(instance, options);
+/// What is done before the whole search: its answer, or the rung that the search goes by.
+struct Begun {
+  std::optional<SubsetSum> answer = {};
+  std::string_view rung = {};
+};
+
+Begun begin(const Solver& solver, const Instance& instance, const SubsetSumOptions& options) {
+  if (instance.is_decided()) return {.answer = answer_of(instance, options)};
   const Question question = question_of(instance, options.witness);
   if (!solver.rung.empty()) {
     if (solver.cost) subset_sum::require_memory(solver.cost(question));
-    return answer_by(solver.rung, instance, options, solver);
+    return {.rung = solver.rung};
   }
   const std::vector<SubsetSumWay> ways = solver.ways(question);
   if (tries_likely(options, ways)) {
-    if (auto found = likely_answer(instance, options, ways, solver)) return *std::move(found);
+    if (auto found = likely_answer(instance, options, ways, solver)) return {.answer = *std::move(found)};
   }
-  return answer_by(subset_sum::choose(ways).rung, instance, options, solver);
+  return {.rung = subset_sum::choose(ways).rung};
+}
+
+SubsetSum solve_instance(const Solver& solver, const Instance& instance, const SubsetSumOptions& options) {
+  Begun begun = begin(solver, instance, options);
+  return begun.answer ? *std::move(begun.answer) : answer_by(begun.rung, instance, options, solver);
 }
 
 SubsetSumPlan plan_instance(const Solver& solver, const Instance& instance, const SubsetSumOptions& options) {
@@ -140,6 +155,37 @@ SubsetSumPlan subset_sum::plan_of(const Solver& solver, const std::int64_t* item
 SubsetSum detail::solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                                    const SubsetSumOptions& options) {
   return subset_sum::solve(solver_on(policy), items, n, target, options);
+}
+
+std::optional<SubsetSum> detail::begin_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
+                                                  std::int64_t target, const SubsetSumOptions& options) {
+  const Solver solver = solver_on(policy);
+  return subset_sum::with_memory([&]() -> std::optional<SubsetSum> {
+    const Instance instance = instance_for(solver, items, n, target, options);
+    Begun begun = begin(solver, instance, options);
+    if (begun.answer) return *std::move(begun.answer);
+    if (instance.exact() && is_list_of_sums(begun.rung)) return {};
+    return answer_by(begun.rung, instance, options, solver);
+  });
+}
+
+SubsetSum detail::share_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                                   const SubsetSumOptions& options, const SharedSearch& shared) {
+  const Solver solver = solver_on(policy.with_rung({}));
+  const subset_sum::Search search{solver, options.progress};
+  return subset_sum::with_memory([&] {
+    const Instance instance(items, n, target, options);
+    subset_sum::Checkpoints none{.wanted = 0};
+    const SubsetSumCall decided =
+        decide(search, instance, options.early_stop, kSharedRung, {0, options.witness ? 0.5 : 1}, none, &shared);
+    if (!decided.reachable) return SubsetSum{.rung = kSharedRung};
+    SubsetSum answer{.reachable = true, .sum = instance.sum_of(decided.sum), .rung = kSharedRung};
+    if (!options.witness || shared.part != 0) return answer;
+    std::vector<bool> chosen(instance.values.size());
+    find(search, instance.values, decided, {0.5, 1}, chosen);
+    answer.indices = instance.positions(chosen);
+    return answer;
+  });
 }
 
 SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 
 #include "upsweep/detail/gpu_launch.hpp"
@@ -20,6 +21,18 @@ namespace upsweep::detail {
 /// Called now and then, by one thread at a time, with the share of the work that is done, 0 to 1; false: stop. What it
 /// throws ends the search too, and is thrown by the call.
 using SearchProgress = std::function<bool(double done)>;
+
+/// A search by remainders that several processes do, each some of the classes.
+struct SharedSearch {
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kFailed = -1;  ///< ends the search of all
+
+  int part = 0;  ///< of 0 … parts - 1
+  int parts = 1;
+  /// Called equally often by all of them, with the lowest class in which this one has found a solution, kNone or kFailed;
+  /// returns the least that any was called with. Does not throw.
+  std::function<std::int64_t(std::int64_t found)> least;
+};
 
 /// Either fills `sums`, or, where that is null, decides.
 struct SubsetSumCall {
@@ -39,7 +52,8 @@ struct SubsetSumCall {
   /// Deciding: a rung may keep copies of its bitmap there.
   subset_sum::Checkpoints* checkpoints = nullptr;
   const SearchProgress* progress = nullptr;
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: on the CPU
+  const SharedSearch* shared = nullptr;  ///< cpu.schroeppel_shamir: which classes are this process's; null: all
+  const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: on the CPU
 
   // The result of a decision.
   bool reachable = false;
