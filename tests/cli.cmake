@@ -6,9 +6,13 @@ if(NOT UPSWEEP_SANITIZER)
   upsweep_warnings(few_threads)
   set(UPSWEEP_FEW_THREADS "UPSWEEP_FEW_THREADS=$<TARGET_FILE:few_threads>")
 endif()
-foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random spill subset_sum ladder guest bench streams threads device)
+set(UPSWEEP_MPIEXEC "")
+if(UPSWEEP_BUILD_MPI)
+  set(UPSWEEP_MPIEXEC "UPSWEEP_MPIEXEC=${MPIEXEC_EXECUTABLE}")
+endif()
+foreach(name IN ITEMS scan reduce offsets segment select pack files csv messages query query_random spill subset_sum ladder guest bench streams threads device mpi)
   upsweep_script_test(cli_${name} LABELS cli
-    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS}
+    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS} ${UPSWEEP_MPIEXEC}
             CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER}
             ${upsweep_test_python} ${CMAKE_CURRENT_LIST_DIR}/run_pytest.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
 endforeach()

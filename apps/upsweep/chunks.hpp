@@ -73,6 +73,18 @@ struct Work {
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
 
   [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
+  Work& operator+=(const Work& next) {
+    count += next.count;
+    seconds += next.seconds;
+    rung = next.rung;
+    if (next.times) {
+      times = times.value_or(gpu::StagingTimes{});
+      times->to_device += next.times->to_device;
+      times->kernel += next.times->kernel;
+      times->to_host += next.times->to_host;
+    }
+    return *this;
+  }
   void add_times(Json& json) const {
     json["seconds"] = times ? times->kernel : seconds;
     if (!times) return;

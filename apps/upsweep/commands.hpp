@@ -19,6 +19,7 @@ struct Common {
   int threads = 0;
   bool json = false;
   bool quiet = false;
+  std::string command_line;  ///< all of it, as ranks compare it
 
   /// Throws not_built or no_device for a device that is not to be had.
   [[nodiscard]] Policy policy() const;
@@ -28,6 +29,7 @@ struct Common {
 
 struct ScanOptions {
   std::string input;
+  std::vector<std::string> files;  ///< of --mpi, instead of the input
   std::string op = "add";
   bool exclusive = false;
   std::optional<std::string> init;
@@ -38,6 +40,7 @@ struct ScanOptions {
 
 struct ReduceOptions {
   std::string input;
+  std::vector<std::string> files;  ///< of --mpi, instead of the input
   std::string op = "add";
   std::string dtype;
 };
@@ -81,6 +84,7 @@ struct PackOptions {
 struct QueryOptions {
   std::string sql;
   std::vector<std::string> tables;  ///< NAME=PATH
+  std::vector<std::string> files;   ///< of --mpi: the table
   std::string memory;               ///< "": what is free
   std::string spill_folder;         ///< "": that of temporary files
 };

@@ -20,6 +20,7 @@
 #include "commands.hpp"
 #include "io/npy_writer.hpp"
 #include "output.hpp"
+#include "ranks.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/ladder.hpp"
@@ -56,6 +57,8 @@ void add_common(CLI::App& app, Common& common) {
   app.add_flag("--quiet", common.quiet, "no progress, no summary beside -o");
 }
 
+constexpr const char* kRanksHelp = "FILES: under mpirun, each process does its share of these, in their order";
+
 constexpr const char* kInputHelp =
     "FILE, FILE:COLUMN or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV files";
 
@@ -76,8 +79,17 @@ std::string require_seconds(const std::string& text) {
   return value && *value >= 0 ? "" : "'" + text + "' is no number of seconds";
 }
 
+/// IN, or the files of --mpi instead.
+void declare_input(CLI::App& command, std::string& input, std::vector<std::string>& files) {
+  CLI::Option* const in = command.add_option("IN", input, kInputHelp);
+  CLI::Option* const mpi = command.add_option("--mpi", files, kRanksHelp)->excludes(in);
+  command.parse_complete_callback([in, mpi] {
+    if (in->count() == 0 && mpi->count() == 0) throw CLI::RequiredError(in->get_name());
+  });
+}
+
 void declare_scan(CLI::App& command, ScanOptions& o) {
-  command.add_option("IN", o.input, kInputHelp)->required();
+  declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
   command.add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
@@ -90,7 +102,7 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
 }
 
 void declare_reduce(CLI::App& command, ReduceOptions& o) {
-  command.add_option("IN", o.input, kInputHelp)->required();
+  declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_option("--dtype", o.dtype,
                      "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
@@ -144,7 +156,9 @@ void declare_pack(CLI::App& command, PackOptions& o) {
 
 void declare_query(CLI::App& command, QueryOptions& o) {
   command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
-  command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
+  CLI::Option* const tables = command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
+  command.add_option("--mpi", o.files, std::string(kRanksHelp) + "; FROM has a name, which stands for all")
+      ->excludes(tables);
   command.add_option(
       "--memory", o.memory,
       "for groups and the answer, such as 4GB or 500MB (default: three quarters of what is free); groups "
@@ -374,11 +388,14 @@ int report(const Error& error, bool json) {
 
 int run_reporting(int argc, char** argv) {
   Common common;
+  for (int i = 1; i < argc; ++i) common.command_line.append(argv[i]).push_back('\0');
   // A command line that cannot be parsed still says how its error is wanted.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
   try {
     return run(argc, argv, common);
+  } catch (const ReportedElsewhere&) {
+    return 0;
   } catch (const Error& error) {
     return report(error, asks_json || common.json);
   } catch (const std::bad_alloc&) {

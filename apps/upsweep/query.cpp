@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
+#include "ranks.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
@@ -149,10 +153,91 @@ void remark_spilled(const Answer& answer, const QueryMemory& memory) {
                      memory.spill_folder.empty() ? "" : " in " + memory.spill_folder));
 }
 
+void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
+  if (common.json) return print_as_json(answer);
+  print_as_text(answer);
+  if (common.quiet) return;
+  const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
+  remark(fmt::format("{} in {}{}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
+                     duration(answer.seconds), by));
+  remark_times(answer);
+  remark_spilled(answer, memory);
+}
+
+QueryCarry fold_file(const Common& common, const Query& query, const std::string& file) {
+  const auto table = io::open_table(file, io::CsvCells::typed, common.threads);
+  try {
+    if (common.on_gpu()) return query.fold(gpu::Policy{}.with_rung(common.rung), *table);
+    return query.fold(common.policy(), *table);
+  } catch (const Error& error) {
+    if (error.code() != Code::invalid_argument) throw;  // others name the file
+    throw Error(error.code(), fmt::format("{}: {}", file, error.what()), error.index());
+  }
+}
+
+/// This rank's files folded in their order; nothing where it has none.
+std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<std::string>& files) {
+  std::optional<QueryCarry> all;
+  for (const std::string& file : files) {
+    QueryCarry carry = fold_file(common, query, file);
+    if (all) {
+      all->merge(carry);
+    } else {
+      all = std::move(carry);
+    }
+  }
+  return all;
+}
+
+/// The ranks' carries merged two by two, neighbours first, so that all is with rank 0 in the end and rows keep their order. Carries
+/// travel as bytes, of a rank without files none.
+void merge_ranks(Ranks& ranks, const Query& query, std::optional<QueryCarry>& carry) {
+  for (int step = 1; step < ranks.size(); step *= 2) {
+    if (ranks.rank() % (2 * step) == step) {
+      std::string bytes;
+      ranks.run([&] { bytes = carry ? carry->bytes() : ""; });
+      return ranks.send(ranks.rank() - step, bytes);
+    }
+    if (ranks.rank() + step >= ranks.size()) continue;
+    const std::string bytes = ranks.receive(ranks.rank() + step);
+    ranks.run([&] {
+      if (bytes.empty()) return;
+      if (carry) return carry->merge(query.carry(bytes));
+      carry = query.carry(bytes);
+    });
+  }
+}
+
+int query_on_ranks(const Common& common, const QueryOptions& options, const QueryMemory& memory) {
+  const Stopwatch watch;
+  Ranks ranks(common.command_line);
+  std::optional<Query> query;
+  std::optional<QueryCarry> carry;
+  ranks.run([&] {
+    (void)common.policy();  // refuses a device that is not there
+    const Statement statement(options.sql);
+    if (!statement.path().empty()) statement.refuse_table("with --mpi the table is its files: FROM needs a name");
+    query.emplace(statement, *io::open_table(options.files.front(), io::CsvCells::typed, common.threads));
+    carry = fold_files(common, *query, ranks.share_of(options.files));
+  });
+  ranks.settle();
+  merge_ranks(ranks, *query, carry);
+  ranks.settle();
+  ranks.run([&] {
+    if (!ranks.reports()) return;
+    Answer answer = query->answer(*carry);
+    answer.seconds = watch.seconds();
+    report(common, answer, memory);
+  });
+  ranks.settle();
+  return 0;
+}
+
 }  // namespace
 
 int run_query(const Common& common, const QueryOptions& options) {
   const QueryMemory memory = memory_of(options);
+  if (!options.files.empty()) return query_on_ranks(common, options, memory);
   const Policy policy = common.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
   const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, common.threads);
@@ -160,20 +245,11 @@ int run_query(const Common& common, const QueryOptions& options) {
   Answer answer;
   {
     Progress progress(common.quiet);
-    const auto report = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
-    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, report, memory)
-                             : query.run(policy, *table, report, memory);
+    const auto show = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory)
+                             : query.run(policy, *table, show, memory);
   }
-  if (common.json) {
-    print_as_json(answer);
-    return 0;
-  }
-  print_as_text(answer);
-  if (common.quiet) return 0;
-  remark(fmt::format("{} in {} by {}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
-                     duration(answer.seconds), answer.rung));
-  remark_times(answer);
-  remark_spilled(answer, memory);
+  report(common, answer, memory);
   return 0;
 }
 

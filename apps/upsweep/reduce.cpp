@@ -2,12 +2,15 @@
 // apps/upsweep/reduce.cpp: `upsweep reduce`: one value from a column of any length, in bounded memory.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "chunks.hpp"
+#include "column_files.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "output.hpp"
+#include "ranks.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -50,40 +53,81 @@ Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo&
   return value_of(value, type, info);
 }
 
-}  // namespace
+/// The carry of no elements is the operator's identity, where there is one.
+dynamic::Carry carry_of_all(const Folded& folded, Operator op, const io::ColumnInfo& info) {
+  if (folded.count > 0) return folded.carry;
+  if (selects(op)) {
+    throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, name(op)));
+  }
+  return dynamic::Carry::identity(op, folded.carry.type());
+}
 
-int run_reduce(const Common& common, const ReduceOptions& options) {
-  const auto reader = io::open_column(options.input, common.threads);
-  const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
+/// What is done with every file.
+struct Plan {
+  io::ColumnInfo info;
+  Type type;
+  Type given;
+  Operator op;
+  Policy policy;
+};
+
+Plan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
+  const io::ColumnInfo info = meaning_of(read, options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Operator op = parse_op(options.op, info, type);
-  dynamic::Carry carry(type);
-  const Policy policy = common.policy().with_overflow(parse_overflow("", op, type));
+  return {.info = info,
+          .type = type,
+          .given = given_type(type, options.dtype),
+          .op = op,
+          .policy = common.policy().with_overflow(parse_overflow("", op, type))};
+}
 
-  const auto run = [&](dynamic::Staged* device, const Policy& chosen, const io::Chunk& chunk) {
-    const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
-    return device != nullptr ? device->reduce(chosen.overflow, op, from, carry)
-                             : dynamic::reduce(chosen, op, from, carry);
-  };
-  const Work work = work_on_chunks(
-      common, policy, "reducing", info.count, [&] { return reader->next(chunk_length(common, info)); }, run,
-      [](const io::Chunk&) {});
-  if (work.count == 0) {
-    if (selects(op)) {
-      throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, options.op));
-    }
-    carry = dynamic::Carry::identity(op, type);
-  }
-  const Type given = given_type(type, options.dtype);
-  const Reduced reduced = result_of(carry, given, info);
+void report(const Common& common, const Plan& plan, const Folded& folded, const Work& work) {
+  const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info), plan.given, plan.info);
   if (common.json) {
-    Json result{{"value", reduced.json}, {"dtype", reduced.dtype}, {"count", work.count}, {"rung", work.rung}};
+    Json result{{"value", reduced.json}, {"dtype", reduced.dtype}, {"count", folded.count}, {"rung", work.rung}};
     work.add_times(result);
-    if (is_scaled(given, info)) result["scale"] = info.scale;
+    if (is_scaled(plan.given, plan.info)) result["scale"] = plan.info.scale;
     print_json(result);
   } else {
     print(reduced.text + "\n");
   }
+}
+
+int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
+  Ranks ranks(common.command_line);
+  std::optional<Plan> plan;
+  std::optional<Folded> mine;
+  Work work;
+  ranks.run([&] {
+    const io::ColumnInfo first = io::open_column(options.files.front(), common.threads)->info();
+    plan = plan_of(common, options, first);
+    mine = Folded{dynamic::Carry(plan->type)};
+    for (const std::string& file : ranks.share_of(options.files)) {
+      work += fold_column(common, plan->policy, plan->op, *open_file(common, file, first), mine->carry);
+    }
+    mine->count = work.count;
+  });
+  ranks.settle();
+  work.seconds = slowest(ranks, work);
+  const Folded all = fold_ranks(ranks, plan->op, {dynamic::Carry(plan->type)}, *mine, ranks.size());
+  ranks.run([&] {
+    if (ranks.reports()) report(common, *plan, all, work);
+  });
+  ranks.settle();
+  return 0;
+}
+
+}  // namespace
+
+int run_reduce(const Common& common, const ReduceOptions& options) {
+  if (!options.files.empty()) return reduce_on_ranks(common, options);
+  const auto reader = io::open_column(options.input, common.threads);
+  const Plan plan = plan_of(common, options, reader->info());
+  Folded folded{dynamic::Carry(plan.type)};
+  const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry);
+  folded.count = work.count;
+  report(common, plan, folded, work);
   return 0;
 }
 

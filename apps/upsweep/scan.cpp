@@ -5,13 +5,16 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chunks.hpp"
+#include "column_files.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/result_writer.hpp"
 #include "output.hpp"
+#include "ranks.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -25,6 +28,13 @@ struct Scanned {
   Work work;
   alignas(8) std::byte first[8] = {};
   alignas(8) std::byte last[8] = {};
+
+  Scanned& operator+=(const Scanned& next) {
+    if (work.count == 0) std::memcpy(first, next.first, sizeof first);
+    if (next.work.count > 0) std::memcpy(last, next.last, sizeof last);
+    work += next.work;
+    return *this;
+  }
 };
 
 /// Scaled integers made into the float64 nearest to what each stands for. Sums are followed in 128 bits, where they cannot
@@ -32,7 +42,8 @@ struct Scanned {
 class Unscaled {
  public:
   /// `before`: the value before the first element, or 0.
-  Unscaled(Operator op, int scale, std::int64_t before) : op_(op), scale_(scale), exact_(before), last_(before) {}
+  Unscaled(Operator op, int scale, Int128 before)
+      : op_(op), scale_(scale), exact_(before), last_(static_cast<std::int64_t>(before)) {}
 
   /// In place.
   void convert(std::byte* elements, std::int64_t n) {
@@ -62,6 +73,29 @@ class Unscaled {
   std::int64_t last_;
 };
 
+/// What is done with every file.
+struct Plan {
+  io::ColumnInfo info;
+  Type type;
+  Type given;
+  dynamic::ScanOptions how;
+  dynamic::Carry carry;  ///< that the first file begins with
+  Policy policy;
+
+  [[nodiscard]] bool gives_floats() const { return given != type; }
+};
+
+Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnInfo& read) {
+  const io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type type = parse_dtype(options.dtype, info);
+  const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
+  const dynamic::Carry carry = options.init        ? parse_carry(*options.init, type, info, "--init")
+                               : options.exclusive ? dynamic::Carry::identity(how.op, type)
+                                                   : dynamic::Carry(type);
+  const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
+  return {info, type, given_type(type, options.dtype), how, carry, policy};
+}
+
 /// An Error about output `index` of a chunk, made one about the whole column.
 [[noreturn]] void rethrow_for_column(const Error& error, const io::ColumnInfo& info, Type type, std::int64_t before) {
   if (error.code() != Code::overflow) throw error;
@@ -72,28 +106,29 @@ class Unscaled {
               index);
 }
 
-/// `unscaled`: null gives out what was computed.
-Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy& asked,
-                    const dynamic::ScanOptions& options, dynamic::Carry carry, Unscaled* unscaled,
-                    io::ResultWriter* writer) {
+/// One file's column, after so many elements of the files before it, whose carry is advanced.
+Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& plan, std::int64_t before,
+                    dynamic::Carry& carry, io::ResultWriter* writer) {
   const io::ColumnInfo& info = reader.info();
-  const Type type = carry.type();
-  const auto size = static_cast<std::size_t>(size_of(type));
+  const auto size = static_cast<std::size_t>(size_of(plan.type));
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info)) * size);
+  std::optional<Unscaled> unscaled;
+  if (plan.gives_floats()) unscaled.emplace(plan.how.op, plan.info.scale, carry.any() ? exact_value(carry) : 0);
+  const Policy asked = unscaled ? plan.policy.with_overflow(Overflow::wrap) : plan.policy;
   Scanned scanned;
   std::int64_t count = 0;
   const auto run = [&](dynamic::Staged* device, const Policy& policy, const io::Chunk& chunk) {
     const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
-    const dynamic::Array to{out.data(), chunk.count, type};
+    const dynamic::Array to{out.data(), chunk.count, plan.type};
     try {
-      return device != nullptr ? device->scan(policy.overflow, options, from, to, carry)
-                               : dynamic::scan(policy, options, from, to, carry);
+      return device != nullptr ? device->scan(policy.overflow, plan.how, from, to, carry)
+                               : dynamic::scan(policy, plan.how, from, to, carry);
     } catch (const Error& error) {
-      rethrow_for_column(error, info, type, count);
+      rethrow_for_column(error, info, plan.type, before + count);
     }
   };
   const auto done = [&](const io::Chunk& chunk) {
-    if (unscaled != nullptr) unscaled->convert(out.data(), chunk.count);
+    if (unscaled) unscaled->convert(out.data(), chunk.count);
     const io::ResultArray columns[] = {{out.data()}};
     if (writer != nullptr) writer->write(columns, chunk.count);
     if (count == 0) std::memcpy(scanned.first, out.data(), size);
@@ -103,6 +138,10 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Policy
   scanned.work = work_on_chunks(
       common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(common, info)); }, run, done);
   return scanned;
+}
+
+std::unique_ptr<io::ResultWriter> open_output(const std::string& path, const Plan& plan, std::int64_t count) {
+  return io::open_results(path, io::Shape::values, {column_of(plan.info, plan.given, plan.how.op)}, count);
 }
 
 void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
@@ -139,35 +178,99 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   print(text);
 }
 
+/// What all ranks have scanned.
+Scanned gathered(const Ranks& ranks, const Scanned& mine) {
+  std::string bytes(sizeof mine.work.count + sizeof mine.first + sizeof mine.last, '\0');
+  std::memcpy(bytes.data(), &mine.work.count, sizeof mine.work.count);
+  std::memcpy(bytes.data() + sizeof mine.work.count, mine.first, sizeof mine.first);
+  std::memcpy(bytes.data() + sizeof mine.work.count + sizeof mine.first, mine.last, sizeof mine.last);
+  Scanned all;
+  for (const std::string& one : ranks.gather(bytes)) {
+    Scanned next{.work = {.rung = mine.work.rung}};
+    std::memcpy(&next.work.count, one.data(), sizeof next.work.count);
+    std::memcpy(next.first, one.data() + sizeof next.work.count, sizeof next.first);
+    std::memcpy(next.last, one.data() + sizeof next.work.count + sizeof next.first, sizeof next.last);
+    all += next;
+  }
+  all.work.seconds = slowest(ranks, mine.work);
+  all.work.times = mine.work.times;
+  return all;
+}
+
+/// Gives every rank's output its name, or where one cannot have it, none.
+void name_outputs(Ranks& ranks, io::ResultWriter* writer) {
+  bool has_name = false;
+  ranks.run([&] {
+    if (writer == nullptr) return;
+    writer->close();
+    has_name = true;
+  });
+  try {
+    ranks.settle();
+  } catch (...) {
+    if (has_name) writer->take_back();
+    throw;
+  }
+}
+
+/// Each rank folds its files, from which the others know what precedes theirs, and then reads them again and scans them.
+int scan_on_ranks(const Common& common, const ScanOptions& options) {
+  Ranks ranks(common.command_line);
+  const std::vector<std::string> files = ranks.share_of(options.files);
+  std::optional<Plan> plan;
+  std::optional<Folded> mine;
+  ranks.run([&] {
+    if (options.output == "-") refuse("--mpi: every rank writes a file of its own, so that -o needs a name");
+    plan = plan_of(common, options, io::open_column(options.files.front(), common.threads)->info());
+    mine = Folded{dynamic::Carry(plan->type)};
+    if (ranks.rank() + 1 == ranks.size()) return;
+    // By what reduces best: a rung that is asked for is one of scan's ladder.
+    const Overflow overflow = parse_overflow("", plan->how.op, plan->type);
+    const Policy policy = plan->policy.with_rung({}).with_overflow(overflow);
+    for (const std::string& file : files) {
+      const auto reader = open_file(common, file, plan->info);
+      mine->count += fold_column(common, policy, plan->how.op, *reader, mine->carry).count;
+    }
+  });
+  ranks.settle();
+
+  Folded before = fold_ranks(ranks, plan->how.op, {plan->carry}, *mine, ranks.rank());
+  std::unique_ptr<io::ResultWriter> writer;
+  Scanned scanned;
+  ranks.run([&] {
+    if (options.output) writer = open_output(name_for_rank(*options.output, std::to_string(ranks.rank())), *plan, -1);
+    for (const std::string& file : files) {
+      const auto reader = open_file(common, file, plan->info);
+      scanned += scan_chunks(common, *reader, *plan, before.count + scanned.work.count, before.carry, writer.get());
+    }
+    if (writer != nullptr) writer->complete();
+  });
+  ranks.settle();
+  name_outputs(ranks, writer.get());
+
+  const Scanned all = gathered(ranks, scanned);
+  ScanOptions shown = options;
+  if (options.output) shown.output = name_for_rank(*options.output, "*");
+  ranks.run([&] {
+    if (ranks.reports()) report(common, shown, all, plan->given, plan->info);
+  });
+  ranks.settle();
+  return 0;
+}
+
 }  // namespace
 
 int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
   options.output = output_of(common, asked.output);
+  if (!options.files.empty()) return scan_on_ranks(common, options);
   const auto reader = io::open_column(options.input, common.threads);
-  const io::ColumnInfo info = meaning_of(reader->info(), options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const Type given = given_type(type, options.dtype);
-  const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
-  const dynamic::Carry carry = options.init        ? parse_carry(*options.init, type, info, "--init")
-                               : options.exclusive ? dynamic::Carry::identity(how.op, type)
-                                                   : dynamic::Carry(type);
-  Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
-  std::optional<Unscaled> unscaled;
-  if (given != type) {
-    std::int64_t before = 0;
-    if (options.init) carry.value(&before);
-    unscaled.emplace(how.op, info.scale, before);
-    policy = policy.with_overflow(Overflow::wrap);
-  }
-
+  const Plan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
-  if (options.output) {
-    writer = io::open_results(*options.output, io::Shape::values, {column_of(info, given, how.op)}, info.count);
-  }
-  const Scanned scanned =
-      scan_chunks(common, *reader, policy, how, carry, unscaled ? &*unscaled : nullptr, writer.get());
-  name_and_report(writer.get(), [&] { report(common, options, scanned, given, info); });
+  if (options.output) writer = open_output(*options.output, plan, plan.info.count);
+  dynamic::Carry carry = plan.carry;
+  const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, writer.get());
+  name_and_report(writer.get(), [&] { report(common, options, scanned, plan.given, plan.info); });
   return 0;
 }
 

@@ -76,7 +76,8 @@ enum class Function : std::uint8_t {
   compact_offsets,
   segmented_reduce,
   select_sum,
-  find_subset
+  find_subset,
+  command  ///< a run of `upsweep … --mpi`
 };
 
 /// Its name, and what its arguments are called that must be the same on every rank.
@@ -85,9 +86,9 @@ struct FunctionInfo {
   std::string_view arguments;
 };
 inline constexpr FunctionInfo kFunctions[] = {
-    {"inclusive_scan", "init"},          {"exclusive_scan", "init"},   {"reduce", "init"},
-    {"compact_offsets", "strict"},       {"segmented_reduce", "init"}, {"select_sum", "limit"},
-    {"find_subset", "target or options"}};
+    {"inclusive_scan", "init"},           {"exclusive_scan", "init"},        {"reduce", "init"},
+    {"compact_offsets", "strict"},        {"segmented_reduce", "init"},      {"select_sum", "limit"},
+    {"find_subset", "target or options"}, {"upsweep --mpi", "command lines"}};
 
 /// A call as the ranks compare it before they begin.
 struct Signature {

@@ -40,6 +40,7 @@ STATUS = {
     "disk_full": 3,
     "unwritable": 3,
     "out_of_memory": 3,
+    "communication": 3,
     "interrupted": 130,
 }
 

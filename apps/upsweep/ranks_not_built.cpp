@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/ranks_not_built.cpp: what --mpi comes to in a build without MPI.
+#include "ranks.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::command {
+
+struct Ranks::State {};
+
+Ranks::Ranks(const std::string& /*command_line*/) {
+  throw Error(Code::not_built,
+              "--mpi: this build of upsweep has no MPI; with one, such as libopenmpi-dev, build it again");
+}
+Ranks::~Ranks() = default;
+
+int Ranks::rank() const { return 0; }
+int Ranks::size() const { return 1; }
+std::vector<std::string> Ranks::share_of(const std::vector<std::string>& files) const { return files; }
+void Ranks::run(const std::function<void()>& f) { f(); }
+void Ranks::settle() {}
+std::vector<std::string> Ranks::gather(const std::string& bytes) const { return {bytes}; }
+void Ranks::send(int /*rank*/, const std::string& /*bytes*/) const {}
+std::string Ranks::receive(int /*rank*/) const { return {}; }
+
+}  // namespace upsweep::command

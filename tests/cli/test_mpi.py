@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_mpi.py: scan, reduce and query --mpi: files dealt out to ranks, and what ends a run.
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MPIEXEC = os.environ.get("UPSWEEP_MPIEXEC", "")
+RANKS = [1, 2, 3, 8]
+# What Open MPI asks of a user who is root and has fewer cores than ranks; others do not look at it.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_plm": "isolated",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+with_mpi = pytest.mark.skipif(not MPIEXEC, reason="this build has no MPI")
+
+
+def start(upsweep, ranks, *args):
+    return subprocess.Popen(
+        [MPIEXEC, "-n", str(ranks), os.environ["UPSWEEP_COMMAND"], *map(str, args)],
+        cwd=upsweep.folder,
+        env={**os.environ, **ENVIRONMENT},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(upsweep, ranks, *args):
+    process = start(upsweep, ranks, *args)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def ok(upsweep, ranks, *args):
+    status, out, err = run(upsweep, ranks, *args)
+    assert (status, err) == (0, ""), (args, out, err)
+    return out
+
+
+def fails(upsweep, ranks, status, message, *args):
+    """Ends with that status, says so once, and leaves the folder as it was."""
+    before = upsweep.files()
+    found, out, err = run(upsweep, ranks, *args)
+    said = [line for line in err.splitlines() if line.startswith("upsweep: ")]
+    assert (found, out) == (status, ""), (found, out, err)
+    assert said == [f"upsweep: {message}"], err
+    assert upsweep.files() == before
+
+
+@pytest.fixture
+def parts(upsweep):
+    """A column cut into five files, one of them without elements."""
+    random = np.random.default_rng(7)
+    arrays = [random.integers(-1000, 1000, n, dtype=np.int32) for n in (10, 0, 300_000, 7, 50_000)]
+    return [upsweep.save(f"x{i}.npy", array) for i, array in enumerate(arrays)], np.concatenate(arrays)
+
+
+def outputs(upsweep, ranks, stem="out"):
+    return np.concatenate([upsweep.load(f"{stem}.{rank}.npy") for rank in range(ranks)])
+
+
+@with_mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_scan_goes_on_from_file_to_file(upsweep, parts, ranks):
+    files, all_of_them = parts
+    result = json.loads(ok(upsweep, ranks, "scan", "--mpi", *files, "-o", "out.npy", "--json"))
+    running = np.cumsum(all_of_them, dtype=np.int64)
+    assert np.array_equal(outputs(upsweep, ranks), running)
+    assert (result["count"], result["last"], result["output"]) == (len(running), running[-1], "out.*.npy")
+    ok(upsweep, ranks, "scan", "--mpi", *files, "--op", "max", "--exclusive", "--init", "-5", "-o", "max.npy", "--quiet")
+    before = np.concatenate([[-5], np.maximum.accumulate(np.maximum(all_of_them, -5))[:-1]])
+    assert np.array_equal(outputs(upsweep, ranks, "max"), before)
+
+
+@with_mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_reduction_is_of_all_files(upsweep, parts, ranks):
+    files, all_of_them = parts
+    assert ok(upsweep, ranks, "reduce", "--mpi", *files) == f"{all_of_them.sum()}\n"
+    assert ok(upsweep, ranks, "reduce", "--mpi", *files, "--op", "min") == f"{all_of_them.min()}\n"
+    result = json.loads(ok(upsweep, ranks, "reduce", "--mpi", *files, "--json"))
+    assert (result["value"], result["count"]) == (all_of_them.sum(), len(all_of_them))
+
+
+@with_mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_decimals_are_exact_over_ranks(upsweep, ranks):
+    pa = pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    values = [Decimal("99999999999999.99"), Decimal("0.01"), Decimal("-5.50")] * 40
+    files = [
+        upsweep.table(f"d{i}.parquet", {"d": pa.array(values[30 * i : 30 * i + 30], pa.decimal128(16, 2))}) for i in range(4)
+    ]
+    assert ok(upsweep, ranks, "reduce", "--mpi", *files) == f"{sum(values)}\n"
+    ok(upsweep, ranks, "scan", "--mpi", *files, "--dtype", "float64", "-o", "out.npy", "--quiet")
+    exact, running = Decimal(0), []
+    for value in values:
+        exact += value
+        running.append(float(exact))
+    assert np.array_equal(outputs(upsweep, ranks), running)
+
+
+@with_mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_query_is_of_all_files(upsweep, ranks):
+    pa = pytest.importorskip("pyarrow")
+    random = np.random.default_rng(8)
+    tables = []
+    for i, n in enumerate((10, 0, 70_000, 7, 1)):
+        x = random.integers(0, 1000, n)
+        tables.append(pa.table({"k": pa.array([f"g{v % 7}" for v in x], pa.string()), "x": x}))
+        upsweep.table(f"t{i}.parquet", tables[-1])
+    upsweep.table("all.parquet", pa.concat_tables(tables))
+    sql = "SELECT k, SUM(x), COUNT(*), MAX(x) FROM {} WHERE x > 10 GROUP BY k ORDER BY k"
+    files = [f"t{i}.parquet" for i in range(5)]
+    alone = upsweep.json("query", sql.format("'all.parquet'"))
+    found = json.loads(ok(upsweep, ranks, "query", sql.format("t"), "--mpi", *files, "--json"))
+    assert (found["columns"], found["rows"]) == (alone["columns"], alone["rows"])
+
+
+@with_mpi
+def test_what_fails_on_one_rank_ends_all_with_one_message(upsweep, parts):
+    files, all_of_them = parts
+    missing = "nope.npy: no such file; check the path"
+    fails(upsweep, 3, 3, f"rank 2: {missing}", "scan", "--mpi", *files[:4], "nope.npy", "-o", "out.npy")
+    upsweep.save("float.npy", [1.5])
+    fails(
+        upsweep, 2, 1, "rank 1: float.npy is float64, but x0.npy is int32: all files must be of one type",
+        "reduce", "--mpi", files[0], "float.npy",
+    )  # fmt: skip
+    first = int(np.argmax(np.abs(np.cumsum(all_of_them, dtype=np.int64)) > 32767))
+    rank, file = (1, "x2.npy") if first >= 10 else (0, "x0.npy")
+    message = f"rank {rank}: {file}: output {first} does not fit int16: choose a wider --dtype or --overflow wrap"
+    fails(upsweep, 3, 1, message, "scan", "--mpi", *files, "--dtype", "int16", "-o", "out.npy")
+    fails(
+        upsweep, 2, 1, "rank 0: x1.npy: no elements, so there is no max", "reduce", "--mpi", "x1.npy", "x1.npy", "--op", "max"
+    )
+    fails(
+        upsweep,
+        2,
+        2,
+        "rank 0: --mpi: every rank writes a file of its own, so that -o needs a name",
+        "scan",
+        "--mpi",
+        *files,
+        "-o",
+        "-",
+    )
+
+
+@with_mpi
+def test_an_output_that_one_rank_cannot_name_is_no_ranks(upsweep, parts):
+    files, _ = parts
+    upsweep.write("out.0.npy", "what stood there before")
+    (upsweep.folder / "out.1.npy").mkdir()
+    status, _, err = run(upsweep, 2, "scan", "--mpi", *files, "-o", "out.npy")
+    assert status == 3 and "rank 1: out.1.npy" in err
+    assert (upsweep.folder / "out.0.npy").read_text() == "what stood there before"
+
+
+@with_mpi
+def test_ranks_with_other_command_lines(upsweep, parts):
+    command = os.environ["UPSWEEP_COMMAND"]
+    one, other = ["-n", "1", command, "reduce", "--mpi", "x0.npy"], ["-n", "1", command, "reduce", "--mpi", "x2.npy"]
+    done = subprocess.run(
+        [MPIEXEC, *one, ":", *other],
+        check=False,
+        cwd=upsweep.folder,
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    message = "upsweep: the ranks do not make the same call: rank 0 and rank 1 upsweep --mpi with different command lines"
+    assert done.returncode == 2 and message in done.stderr.splitlines(), done
+
+
+def process_of(rank, folder):
+    """The process id of that rank of the run in that folder, once it is there."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes().split(b"\0")
+                is_command = os.readlink(process / "exe") == os.path.realpath(os.environ["UPSWEEP_COMMAND"])
+                if is_command and os.readlink(process / "cwd") == str(folder):
+                    names = {b"OMPI_COMM_WORLD_RANK=%d" % rank, b"PMI_RANK=%d" % rank}
+                    if names & set(environment):
+                        return int(process.name)
+            except OSError:
+                continue
+        time.sleep(0.05)
+    raise AssertionError(f"rank {rank} did not come")
+
+
+@with_mpi
+def test_a_rank_that_dies_ends_the_run(upsweep, parts):
+    files, _ = parts
+    os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for somebody to write to it
+    process = start(upsweep, 2, "scan", "--mpi", files[0], "never.npy", "-o", "out.npy")
+    os.kill(process_of(1, upsweep.folder), signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode != 0 and out == ""
+    assert "rank 1" in err, err
+    assert not list(upsweep.folder.glob("out*"))
+
+
+def test_a_build_without_mpi_says_so(upsweep, parts):
+    if MPIEXEC:
+        pytest.skip("this build has MPI")
+    files, _ = parts
+    upsweep.fails("not_built", "scan", "--mpi", *files)
+    upsweep.fails("not_built", "reduce", "--mpi", *files)
+    upsweep.fails("not_built", "query", "SELECT SUM(x) FROM t", "--mpi", *files)
