@@ -63,6 +63,46 @@ std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows
   return table_of_arrays(columns, rows);
 }
 
+/// Columns without rows: what a query is typed by where the rows are elsewhere.
+class NoRows final : public Table {
+ public:
+  explicit NoRows(std::vector<Field> fields) : fields_(std::move(fields)) {}
+
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int parts() const override { return 0; }
+  [[nodiscard]] std::int64_t rows() const override { return 0; }
+  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return 0; }
+  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& /*columns*/) const override {
+    return nullptr;  // of no part
+  }
+
+ private:
+  std::vector<Field> fields_;
+};
+
+/// A table's columns as tuples (name, kind, storage, scale, unsupported), which can be sent to another process.
+nb::tuple fields(const Table& table) {
+  nb::list all;
+  for (const Field& field : table.fields()) {
+    all.append(nb::make_tuple(field.name, static_cast<int>(field.kind), static_cast<int>(field.storage), field.scale,
+                              field.unsupported));
+  }
+  return nb::tuple(all);
+}
+
+std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
+  std::vector<Field> all;
+  for (const nb::handle each : tuples) {
+    all.push_back({.name = nb::cast<std::string>(each[0]),
+                   .kind = static_cast<ValueKind>(nb::cast<int>(each[1])),
+                   .storage = static_cast<Storage>(nb::cast<int>(each[2])),
+                   .scale = nb::cast<int>(each[3]),
+                   .unsupported = nb::cast<std::string>(each[4])});
+  }
+  return std::make_shared<NoRows>(std::move(all));
+}
+
 constexpr std::int64_t kManyElements = std::numeric_limits<std::int64_t>::max();  // how many a table has is not asked
 
 /// Ends a query once a signal's handler has raised something; made in the thread that Python has called.
@@ -176,7 +216,10 @@ void define_queries(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, nb::arg("text"));
   nb::class_<Table>(module, "Table", "What a query reads.")
       .def_static("of_stream", &table_of_capsule, nb::arg("capsule").none(), nb::arg("one_pass"), nb::arg("name"))
-      .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>());
+      .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>())
+      .def_static("of_fields", &table_of_fields, nb::arg("fields"))
+      .def_prop_ro("fields", &fields)
+      .def_prop_ro("rows", [](const Table& table) { return table.rows(); });
   nb::class_<Statement>(module, "Statement", "The text of a query, parsed.")
       .def(nb::init<std::string>(), nb::arg("sql"))
       .def_prop_ro("path", &Statement::path)

@@ -215,26 +215,34 @@ def query(
     total  count
        21      2
     """
-    if not isinstance(sql, str):
-        raise TypeError(f"sql: text is needed, not {type(sql).__name__}")
-    native = _module()
+    statement = parsed(sql)
     most_bytes = _bytes(memory)
     spill_folder = "" if spill_dir is None else os.fsdecode(spill_dir)
-    statement = native.Statement(sql)
-    name = statement.path or statement.table
-    source = statement.path or _given(statement, _merged(tables, named_tables))
+    source = statement.path or given(statement, merged(tables, named_tables), ("device", "memory", "spill_dir"))
     place = _place(device)
-    table, whole = _table(source, name, statement)
+    table, whole = _table(source, statement.path or statement.table, statement)
+    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
+
+
+def parsed(sql: str) -> Any:
+    """The statement; its errors are those of SQL."""
+    if not isinstance(sql, str):
+        raise TypeError(f"sql: text is needed, not {type(sql).__name__}")
+    return native().Statement(sql)
+
+
+def typed(statement: Any, table: Any, whole: Any) -> Any:
+    """The query of a table's columns. `whole`: returns the table with all of them, where some were left out, or is None."""
     try:
-        parsed = native.Query(statement, table)
+        return native().Query(statement, table)
     except ValueError as error:
         if whole is None or getattr(error, "code", None) != "unknown_column":
             raise
-        parsed = native.Query(statement, whole())  # whose error lists all columns
-    return Answer(parsed.run(table, place, most_bytes, spill_folder))
+    return native().Query(statement, whole())  # whose error lists all columns
 
 
-def _module() -> Any:
+def native() -> Any:
+    """upsweep._queries."""
     from . import _queries
 
     return _queries
@@ -244,7 +252,7 @@ def _bytes(memory: Any) -> int:
     if memory is None:
         return 0
     if isinstance(memory, str):
-        number = _module().parse_bytes(memory)
+        number = native().parse_bytes(memory)
         if number is None:
             raise ValueError(f"memory: a size such as '4GB' or '500MB' is needed, not {memory!r}")
         return int(number)
@@ -264,7 +272,8 @@ def _place(device: str) -> Any:
     return _options.place(0 if on_gpu else -1)
 
 
-def _merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
+def merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """Tables in a dict and those that are given by their names."""
     if tables is None:
         return named
     if not isinstance(tables, Mapping):
@@ -277,7 +286,7 @@ def _merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
     return {**tables, **named}
 
 
-def _given(statement: Any, tables: dict[str, Any]) -> Any:
+def given(statement: Any, tables: dict[str, Any], options: Sequence[str]) -> Any:
     """The table after FROM; names are compared as SQL does, without regard to case."""
     wanted = statement.table
     found = [name for name in tables if name == wanted] or [name for name in tables if name.lower() == wanted.lower()]
@@ -285,7 +294,7 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
         return tables[found[0]]
     if found:
         statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
-    if wanted in ("device", "memory", "spill_dir"):
+    if wanted in options:
         statement.refuse_table(f"'{wanted}' is an option of query: give the table as query(sql, {{'{wanted}': ...}})")
     if tables:
         statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
@@ -294,39 +303,40 @@ def _given(statement: Any, tables: dict[str, Any]) -> Any:
 
 def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
-    if isinstance(source, (str, os.PathLike)):
-        return _files([source]), None
-    if isinstance(source, (list, tuple)) and source and all(isinstance(each, (str, os.PathLike)) for each in source):
-        return _files(source), None
+    paths = paths_of(source)
+    if paths:
+        return files_module().open(matching(paths), _options.current().threads), None
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
     if library == "polars" and type(source).__name__ == "LazyFrame":
         raise TypeError(f"{name}: a LazyFrame has no rows yet: call .collect() first")
+    if library == "dask":
+        raise TypeError(f"{name}: a collection of Dask's, which upsweep.dask.query takes")
     if library == "pyarrow" and hasattr(source, "scanner"):
-        columns = _wanted(source.schema.names, statement) or source.schema.names[:1]
+        columns = wanted_columns(source.schema.names, statement) or source.schema.names[:1]
         reader = source.scanner(columns=columns).to_reader()
-        return _stream(reader, name, True), lambda: _stream(source.scanner().to_reader(), name, True)
+        return stream(reader, name, True), lambda: stream(source.scanner().to_reader(), name, True)
     if library == "pyarrow" and hasattr(source, "to_reader"):
         if not hasattr(source, "select"):
-            return _stream(source.to_reader(), name, True), None
-        wanted = _wanted(source.schema.names, statement) or [0][: len(source.schema)]
-        return _stream(source.select(wanted), name), lambda: _stream(source, name)
+            return stream(source.to_reader(), name, True), None
+        wanted = wanted_columns(source.schema.names, statement) or [0][: len(source.schema)]
+        return stream(source.select(wanted), name), lambda: stream(source, name)
     if library == "polars" and hasattr(source, "get_columns"):
-        wanted = _wanted(source.columns, statement) or source.columns[:1]
-        return _stream(source.select(wanted), name), lambda: _stream(source, name)
+        wanted = wanted_columns(source.columns, statement) or source.columns[:1]
+        return stream(source.select(wanted), name), lambda: stream(source, name)
     if library == "pandas" and hasattr(source, "columns"):
         return _frame(_pandas(source, statement), name), lambda: _frame(source.reset_index(drop=True), name)
     if hasattr(source, "__arrow_c_stream__"):
-        return _stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
+        return stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
     if hasattr(source, "__arrow_c_array__"):
-        return _stream(_record_batch(source, name), name), None
+        return stream(_record_batch(source, name), name), None
     raise TypeError(
         f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns, a path or a list of paths is needed, not a {type(source).__name__}"
     )
 
 
-def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
+def wanted_columns(columns: Sequence[str], statement: Any) -> list[str]:
     """Of a table's columns those that the query may name."""
     names = set(statement.names())
     wanted = [column for column in columns if column in names or column.lower() in names]
@@ -336,8 +346,8 @@ def _wanted(columns: Sequence[str], statement: Any) -> list[str]:
     return wanted
 
 
-def _stream(source: Any, name: str, one_pass: bool = False) -> Any:
-    return _module().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
+def stream(source: Any, name: str, one_pass: bool = False) -> Any:
+    return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
 
 
 def _record_batch(source: Any, name: str) -> Any:
@@ -351,7 +361,7 @@ def _record_batch(source: Any, name: str) -> Any:
 def _frame(frame: Any, name: str) -> Any:
     pyarrow = _pyarrow(f"{name}: a pandas {type(frame).__name__}")
     try:
-        return _stream(frame, name)
+        return stream(frame, name)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"{name}: {error}") from None
 
@@ -360,7 +370,7 @@ def _pandas(frame: Any, statement: Any) -> Any:
     """The frame's wanted columns, without its index, which is no column."""
     if not frame.columns.is_unique or not all(isinstance(column, str) for column in frame.columns):
         return frame
-    wanted = _wanted(list(frame.columns), statement)
+    wanted = wanted_columns(list(frame.columns), statement)
     if not wanted and len(frame.columns):  # without any a table has no rows
         return frame.iloc[:, :0].assign(**{frame.columns[0]: np.int8(0)}).reset_index(drop=True)
     return frame[wanted].reset_index(drop=True)
@@ -382,7 +392,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         values = columns[column]
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
-    wanted = {column: _array(columns[column], f"{name}.{column}") for column in _wanted(list(columns), statement)}
+    wanted = {column: _array(columns[column], f"{name}.{column}") for column in wanted_columns(list(columns), statement)}
     if not wanted and columns:  # without any a table has no rows
         first = next(iter(columns))
         wanted = {first: np.zeros(len(columns[first]), np.int8)}
@@ -395,7 +405,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
     unread = [(column, "", "column that is not read", None, None) for column in columns if column not in wanted]
     if all(isinstance(values, np.ndarray) for values in wanted.values()):
         arrays = [_array_column(column, values) for column, values in wanted.items()]
-        return _module().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
+        return native().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
     pyarrow = _pyarrow(f"{name}: a column that is no array of NumPy's of numbers or dates")
     arrays = {}
     for column, values in wanted.items():
@@ -403,7 +413,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
             arrays[column] = pyarrow.array(values) if isinstance(values, (list, tuple)) else values
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}.{column}: no column: {error}") from None
-    return _stream(pyarrow.table(arrays), name)
+    return stream(pyarrow.table(arrays), name)
 
 
 def _array(values: Any, what: str) -> Any:
@@ -450,10 +460,17 @@ def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, An
     return name, "", dtype, None, None
 
 
-def _files(paths: Sequence[str | os.PathLike[str]]) -> Any:
-    """Files one after the other, of all paths and what they stand for."""
-    found = [file for path in paths for file in _matching(os.fsdecode(path))]
-    return _files_module().open(found, _options.current().threads)
+def paths_of(source: Any) -> list[str] | None:
+    """The paths that a table is given by, or None where it is given otherwise."""
+    paths = [source] if isinstance(source, (str, os.PathLike)) else source
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(each, (str, os.PathLike)) for each in paths):
+        return None
+    return [os.fsdecode(path) for path in paths]
+
+
+def matching(paths: Sequence[str]) -> list[str]:
+    """The files that the paths stand for, in order."""
+    return [file for path in paths for file in _matching(path)]
 
 
 def _matching(path: str) -> list[str]:
@@ -465,7 +482,7 @@ def _matching(path: str) -> list[str]:
     return files
 
 
-def _files_module() -> Any:
+def files_module() -> Any:
     """upsweep._files, whose Arrow C++ is the one that pyarrow has loaded."""
     pyarrow = _pyarrow("a file")
     try:

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/dask/_lists.py: reductions of lists whose content is an array of Dask's: each block folds its lists, and those that go on
+# from one block to the next are folded of their pieces.
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from typing import Any
+
+import dask
+import numpy as np
+
+import upsweep
+from upsweep import _core, _options, _scan
+from upsweep._lists import take_in_bounds
+from upsweep._segments import REDUCERS
+from upsweep.dask._arrays import (
+    added,
+    array,
+    array_of,
+    combined,
+    exact_sum,
+    fitting,
+    folded,
+    is_checked,
+    one_dimension,
+)
+from upsweep.dask._tasks import how, in_order, moved, new_name
+
+
+def segmented_reduce(
+    content: Any,
+    lists: Any,
+    /,
+    *,
+    op: str = "add",
+    initial: Any = None,
+    dtype: Any = None,
+    overflow: str | None = None,
+) -> Any:
+    """The elements of every list, folded to one value. The content is not computed before the result is.
+
+    Parameters
+    ----------
+    content : dask.array.Array of shape (m,)
+        The elements of all lists, in NumPy's blocks of known sizes.
+    lists : array, or dask.array.Array, of shape (n + 1,)
+        The offsets where the lists lie in it, of int32, uint32 or int64. Lists may go on from block to block. Offsets in an array
+        of Dask's are read once when this is called, to know which blocks belong together.
+    op, initial, dtype, overflow
+        As `upsweep.segmented_reduce` has them.
+
+    Returns
+    -------
+    dask.array.Array of shape (n,)
+        Where `lists` is an array of Dask's, in its chunks; else a chunk for each of the content's, of the lists that begin there.
+
+    Raises
+    ------
+    ValueError
+        A list that stops before it starts, or ends past the content, with the first such list's `index`, when this is called; no
+        such operator; chunks of unknown sizes, which content.compute_chunk_sizes() finds in a pass.
+    OverflowError
+        Once computed: the first list whose sum does not fit, with its `index`.
+    TypeError
+        As `upsweep.dask.scan`.
+
+    Examples
+    --------
+    >>> import dask.array, numpy, upsweep.dask
+    >>> pt = dask.array.from_array(numpy.array([30.0, 20.0, 50.0]), chunks=1)
+    >>> upsweep.dask.segmented_reduce(pt, numpy.array([0, 2, 2, 3])).compute()
+    array([50.,  0., 50.])
+    """
+    content = one_dimension(array_of(content, "content"), "content")
+    wanted, first = _type(content, op, initial, dtype, overflow)
+    checked = is_checked(op, wanted, overflow)
+    return reduced(content, Lists(lists, content.chunks[0]), op, first, wanted, checked)
+
+
+def _type(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None) -> tuple[str, Any]:
+    """The type of the results, and what each fold begins with, by upsweep.segmented_reduce's own rules and errors."""
+    empty = np.empty(0, content.dtype)
+    result = upsweep.segmented_reduce(empty, np.zeros(1, np.int64), op=op, initial=initial, dtype=dtype, overflow=overflow)
+    return result.dtype.name, None if op in REDUCERS else _scan.beginning(initial, op, result.dtype.name)
+
+
+class Lists:
+    """Lists in a content, some at a time: `parts` are (how many, their first offset, their end, where all of their offsets are)."""
+
+    def __init__(self, lists: Any, sizes: tuple[int, ...]):
+        self.ends = list(itertools.accumulate(sizes))  # of the content's blocks
+        self.parts: list[tuple[int, int, int, Any]] = []
+        self.inputs: list = []
+        if isinstance(lists, dask.array.Array):
+            self._of_array(one_dimension(array_of(lists, "lists"), "lists"))
+        else:
+            self._of_offsets(take_in_bounds(lists, "offsets").data)
+        self.range = (self.parts[0][1], self.parts[-1][2])
+
+    def _of_offsets(self, offsets: np.ndarray) -> None:
+        if len(offsets) == 0:
+            raise ValueError("offsets: at least one is needed, and one more than there are lists")
+        _, _, bad = _survey(offsets, self.ends[-1])
+        if bad is not None:
+            raise bad
+        cuts = [0, *np.searchsorted(offsets[:-1], self.ends[:-1]).tolist(), len(offsets) - 1]
+        for begin, end in itertools.pairwise(cuts):
+            part = offsets[begin : end + 1].astype(np.int64, copy=False)
+            self.parts.append((end - begin, int(part[0]), int(part[-1]), part))
+
+    def _of_array(self, offsets: Any) -> None:
+        sizes = offsets.chunks[0]
+        if sum(sizes) == 0:
+            raise ValueError("offsets: at least one is needed, and one more than there are lists")
+        take_in_bounds(offsets._meta, "offsets")
+        surveys = dask.compute(*(dask.delayed(_survey)(block, self.ends[-1]) for block in offsets.to_delayed()))
+        filled = [i for i, size in enumerate(sizes) if size]
+        before = 0
+        for i, last in zip(filled, [None, *filled]):
+            first, _, bad = surveys[i]
+            if last is not None:  # the list from one chunk to the next
+                between = _survey(np.array([surveys[last][1], first]), self.ends[-1])[2]
+                if between is not None:
+                    raise moved(between, before - 1)
+            if bad is not None:
+                raise moved(bad, before)
+            before += sizes[i]
+        for i, after in itertools.zip_longest(filled, filled[1:]):
+            following = None if after is None else surveys[after][0]
+            count, end = (sizes[i] - 1, surveys[i][1]) if after is None else (sizes[i], following)
+            self.parts.append((count, surveys[i][0], end, (_with_next, (offsets.name, i), following)))
+        self.inputs = [offsets]
+
+    def blocks(self, begin: int, end: int) -> range:
+        """The content's blocks that have elements of that range."""
+        if begin == end:
+            return range(0)
+        return range(bisect.bisect_right(self.ends, begin), bisect.bisect_left(self.ends, end) + 1)
+
+
+def _survey(offsets: np.ndarray, length: int) -> tuple[int, int, Any]:
+    """The first and the last offset, and the error of the first list that is none in a content of that length, or None."""
+    if len(offsets) == 0:
+        return 0, 0, None
+    try:
+        _core.pack_offsets(_options.place(), offsets, None, length, np.empty(len(offsets), np.int64))
+    except ValueError as error:
+        return int(offsets[0]), int(offsets[-1]), moved(error, 0)
+    return int(offsets[0]), int(offsets[-1]), None
+
+
+def _with_next(offsets: np.ndarray, after: int | None) -> np.ndarray:
+    """The offsets of a chunk and the one that comes after them."""
+    return offsets.astype(np.int64, copy=False) if after is None else np.append(offsets, after).astype(np.int64, copy=False)
+
+
+def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, checked: bool) -> Any:
+    """An array with a chunk for each part of the lists."""
+    name, parts, pieces = new_name("lists"), new_name("part"), new_name("piece")
+    results, options = name if not checked else new_name("joined"), how()
+    graph: dict = {}
+    before = 0
+    for i, (count, begin, end, offsets) in enumerate(lists.parts):
+        graph[(parts, i)] = offsets
+        keys = []
+        for block in lists.blocks(begin, end):
+            keys.append((pieces, i, block))
+            start = lists.ends[block] - content.chunks[0][block]
+            graph[keys[-1]] = (_reduce_block, (content.name, block), (parts, i), start, op, initial, dtype, checked, options)
+        graph[(results, i)] = (_joined, keys, count, before, op, initial, dtype, checked, content.dtype)
+        before += count
+    if checked:
+        in_order(graph, name, [(results, i) for i in range(len(lists.parts))])
+    sizes = tuple(count for count, *_ in lists.parts)
+    return array(graph, name, [content, *lists.inputs], (sizes,), dtype)
+
+
+def _reduce_block(
+    block: np.ndarray, offsets: np.ndarray, start: int, op: str, initial: Any, dtype: str, checked: bool, options: dict
+) -> tuple[int, Any, list]:
+    """Of the lists within a block, which starts at that element of the content: the first one's number, and their results or the
+    first error. Of those that go on before or after it: their numbers and the folds of what is here of them."""
+    bounds = offsets - start
+    first = int(np.searchsorted(bounds, 0, "left"))
+    last = max(int(np.searchsorted(bounds, len(block), "right")) - 1, first)
+    with upsweep.options(**options):
+        try:
+            within = upsweep.segmented_reduce(
+                block, bounds[first : last + 1], op=op, initial=None if initial is None else initial[0], 
+                dtype=dtype, overflow="checked" if checked else "wrap",
+            )  # fmt: skip
+        except OverflowError as error:
+            within = moved(error, first)
+    pieces = []
+    for number in sorted({first - 1, last} & set(range(len(bounds) - 1))):
+        begin, end = max(int(bounds[number]), 0), min(int(bounds[number + 1]), len(block))
+        if begin < end:
+            elements = block[begin:end]
+            pieces.append((number, _fold_piece(elements, begin - int(bounds[number]), op, dtype, checked, options)))
+    return first, within, pieces
+
+
+def _fold_piece(elements: np.ndarray, position: int, op: str, dtype: str, checked: bool, options: dict) -> Any:
+    """The fold of a piece of a list that begins at that position of it."""
+    if op not in REDUCERS:
+        return exact_sum(elements, op, dtype, options) if checked else folded(elements, op, dtype, options)
+    with upsweep.options(**options):
+        value = upsweep.segmented_reduce(elements, np.array([0, len(elements)]), op=op)[0]
+    return (position + int(value), elements[value]) if op in ("argmin", "argmax") else value
+
+
+def _join_pieces(op: str, a: Any, b: Any) -> Any:
+    """The folds of two pieces of a list, one after the other, as one."""
+    if op in ("argmin", "argmax"):
+        is_first = a[1] != a[1] or not (b[1] != b[1] or (b[1] < a[1] if op == "argmin" else b[1] > a[1]))  # NaN comes first
+        return a if is_first else b
+    if op in REDUCERS:
+        return {"any": np.logical_or, "all": np.logical_and, "count": np.add, "count_nonzero": np.add}[op](a, b)
+    return added(op, a, b)
+
+
+def _joined(pieces: list, count: int, before: int, op: str, initial: Any, dtype: str, checked: bool, content: np.dtype) -> Any:
+    """The results of a part's lists, of which the first has that number, or the first error."""
+    nothing = np.zeros(count + 1, np.int64)
+    start = None if initial is None else initial[0]
+    result = upsweep.segmented_reduce(np.empty(0, content), nothing, op=op, initial=start, dtype=dtype)
+    errors, split = [], {}
+    for first, within, parts in pieces:
+        if isinstance(within, Exception):
+            errors.append(within)
+        else:
+            result[first : first + len(within)] = within
+        for number, fold in parts:
+            split[number] = _join_pieces(op, split[number], fold) if number in split else fold
+    for number, fold in split.items():
+        value = _result(fold, op, initial, dtype, checked)
+        if value is None:
+            errors.append(_sum_of_list(number, dtype))
+        else:
+            result[number] = value
+    return moved(min(errors, key=lambda error: error.index), before) if errors else result
+
+
+def _result(fold: Any, op: str, initial: Any, dtype: str, checked: bool) -> Any:
+    """What the fold of a whole list comes to; None where it does not fit."""
+    if op in ("argmin", "argmax"):
+        return fold[0]
+    if op in REDUCERS:
+        return fold
+    if checked:
+        return fitting(fold + (0 if initial is None else int(initial[0])), dtype)
+    return fold if initial is None else combined(op, initial[0:1], fold)[0]
+
+
+def _sum_of_list(number: int, dtype: str) -> Any:
+    """The error of that list, in upsweep's own words."""
+    try:
+        upsweep.segmented_reduce(np.array([np.iinfo(dtype).max, 1], dtype), np.array([0, 2]), dtype=dtype, overflow="checked")
+    except OverflowError as error:
+        return moved(error, number)
+    raise AssertionError(dtype)

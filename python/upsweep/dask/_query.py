@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/dask/_query.py: SQL aggregates over files and DataFrames of Dask: each task folds one to a carry, a tree merges them.
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dask
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+import upsweep
+from upsweep import _options, _query
+from upsweep.dask._tasks import how, moved, new_name, tree
+
+
+class Plan:
+    """The query as tasks have it: its text, and the columns that all pieces have. It is sent to every worker once."""
+
+    def __init__(self, sql: str, fields: tuple, first: str, options: dict[str, Any]):
+        self.sql = sql
+        self.fields = fields
+        self.first = first  # the piece that the fields are of
+        self.options = options
+
+    def __reduce__(self) -> tuple:
+        return Plan, (self.sql, self.fields, self.first, self.options)
+
+    @functools.cached_property
+    def query(self) -> Any:
+        module = _query.native()
+        return module.Query(module.Statement(self.sql), module.Table.of_fields(self.fields))
+
+    def require_same(self, fields: tuple, piece: str) -> None:
+        if len(fields) != len(self.fields):
+            raise ValueError(f"{piece}: has {len(fields)} columns, and {self.first} has {len(self.fields)}")
+        for ours, theirs in zip(self.fields, fields):
+            if ours != theirs:
+                raise ValueError(
+                    f"{piece}: column {theirs[0]!r} is not what {self.first} has there, {ours[0]!r}, or is of another type"
+                )
+
+
+def query(
+    sql: str, tables: Mapping[str, Any] | None = None, /, *, client: Any = None, **named_tables: Any
+) -> upsweep._query.Answer:
+    """SQL aggregates over many files, or the partitions of a Dask DataFrame: each is folded by a task, where a worker has it.
+
+    Parameters
+    ----------
+    sql : str
+        As `upsweep.query` has it; FROM a name, or a path in quotes.
+    client : distributed.Client, optional
+        The cluster that does it. Without it what Dask would use: the latest client, or else threads of this process.
+    tables : mapping, optional
+        Tables by their names, as `upsweep.query` takes them.
+    **named_tables
+        What the name after FROM means: paths of Parquet, Arrow IPC, CSV and .npy files, a list of them or with * ? [ ] and ** in
+        them, which workers see by the same paths; or a Dask DataFrame, of which no columns are computed that the query does not
+        name.
+
+    At most one thread for each task takes part, or as many as `options` says. A worker holds one piece at a time for each of its
+    threads, some batches of a file or a partition, and the groups found in it; the answer's groups fit the memory of one worker.
+
+    Returns
+    -------
+    Answer
+        As `upsweep.query` returns it; `seconds` is all the time that the tasks took, and `rung` is empty. Sums of integers and
+        decimals are exact. Sums of floats have the same bits on every run, on any workers, but are rounded where pieces meet: in
+        their last bits they may differ from those of `upsweep.query`.
+
+    Raises
+    ------
+    ValueError, NotImplementedError, TypeError
+        As `upsweep.query`, before any task begins; a list without files; a file, named, whose columns are not those of the first;
+        a partition whose values are not of the DataFrame's types.
+    OverflowError, ZeroDivisionError
+        In an expression; `index` is the first such row, counted over all pieces. In the rows of an Arrow IPC stream, and after
+        them, it is counted from the start of its own piece, as `upsweep.query` does.
+    FileNotFoundError, OSError, ImportError
+        A file cannot be read; pyarrow, which reads files, is not installed.
+
+    Examples
+    --------
+    >>> import dask.dataframe, pandas, upsweep.dask
+    >>> frame = pandas.DataFrame({"shop": ["Lyon", "Oslo", "Lyon"], "price": [5.0, 2.5, 8.0]})
+    >>> sales = dask.dataframe.from_pandas(frame, npartitions=2)
+    >>> upsweep.dask.query("SELECT shop, SUM(price) AS total FROM sales GROUP BY shop ORDER BY shop", sales=sales)
+    shop  total
+    Lyon     13
+    Oslo    2.5
+    """
+    begin = time.perf_counter()
+    statement = _query.parsed(sql)
+    source = statement.path or _query.given(statement, _query.merged(tables, named_tables), ("client",))
+    name = statement.path or statement.table
+    paths = _query.paths_of(source)
+    if paths is not None:
+        plan, tasks, parts = _of_files(sql, statement, paths, name)
+    elif type(source).__module__.startswith("dask.dataframe") and source.ndim == 2:
+        plan, tasks, parts = _of_frame(sql, statement, source, name)
+    else:
+        raise TypeError(
+            f"{name}: paths or a Dask DataFrame are needed, not {type(source).__name__}: upsweep.query takes what this process holds"
+        )
+    carry = _computed(plan, tasks, parts, client)
+    if isinstance(carry, Exception):
+        raise carry
+    answer = _query.Answer(plan.query.answer([carry]))
+    answer.seconds = time.perf_counter() - begin
+    return answer
+
+
+def _of_files(sql: str, statement: Any, paths: list[str], name: str) -> tuple[Plan, list[tuple], list]:
+    files = [os.path.abspath(file) for file in _query.matching(paths)]
+    if not files:
+        raise ValueError(f"{name}: the list of files is empty: at least one is needed")
+    options = how()
+    table = _query.files_module().open(files[:1], options["threads"])
+    _query.typed(statement, table, None)
+    return Plan(sql, table.fields, files[0], options), [(_fold_file, file) for file in files], []
+
+
+def _of_frame(sql: str, statement: Any, frame: Any, name: str) -> tuple[Plan, list[tuple], list]:
+    if not all(isinstance(column, str) for column in frame.columns):
+        raise TypeError(f"{name}: the names of columns are text, not as they are in {list(frame.columns)}")
+    wanted = _query.wanted_columns(list(frame.columns), statement) or list(frame.columns[:1])
+    schema = _schema(frame[wanted])
+    table = _query.stream(schema.empty_table(), name)
+    _query.typed(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
+    parts = frame[wanted].to_delayed()
+    tasks = [(_fold_partition, part.key, i, schema) for i, part in enumerate(parts)]
+    return Plan(sql, table.fields, name, how()), tasks, parts
+
+
+def _schema(frame: Any) -> Any:
+    """The types of Arrow that the partitions' columns have; objects are taken to be text, as Dask does."""
+    import pyarrow
+    from dask.dataframe.utils import meta_nonempty
+
+    schema = pyarrow.Schema.from_pandas(meta_nonempty(frame._meta), preserve_index=False).remove_metadata()
+    for i, field in enumerate(schema):
+        if pyarrow.types.is_dictionary(field.type):  # one partition may have more categories than another one
+            schema = schema.set(i, field.with_type(pyarrow.dictionary(pyarrow.int32(), field.type.value_type)))
+    return schema
+
+
+def _computed(plan: Plan, tasks: list[tuple], parts: list, client: Any) -> Any:
+    """The carry of all pieces, or the first error of one. Tasks are (function, arguments…), and the function takes the plan first."""
+    folds, given = new_name("fold"), new_name("plan")
+    graph: dict = {given: plan}
+    graph.update({(folds, i): (function, given, *arguments) for i, (function, *arguments) in enumerate(tasks)})
+    last = tree(graph, [(folds, i) for i in range(len(tasks))], new_name("merge"), _merge, given)
+    layers = HighLevelGraph.from_collections(folds, graph, dependencies=parts)
+    return dask.compute(Delayed(last, layers, layer=folds), scheduler=client)[0][1]
+
+
+def _fold_file(plan: Plan, path: str) -> tuple[int, Any]:
+    return _folded(plan, path, lambda: _query.files_module().open([path], plan.options["threads"]))
+
+
+def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[int, Any]:
+    import pyarrow
+
+    piece = f"partition {number}"
+
+    def table() -> Any:
+        try:
+            rows = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        except (KeyError, pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as error:
+            raise ValueError(f"{piece}: its columns are not those of the DataFrame: {error}") from None
+        return _query.stream(rows, piece)
+
+    return _folded(plan, piece, table)
+
+
+def _folded(plan: Plan, piece: str, table: Callable[[], Any]) -> tuple[int, Any]:
+    """A piece's rows, -1 where they have not been counted, and its carry or, of a row, an error: an earlier piece may have one."""
+    with upsweep.options(**plan.options):
+        opened = table()
+        plan.require_same(opened.fields, piece)
+        try:
+            return opened.rows, plan.query.fold(opened, _options.place())
+        except (OverflowError, ZeroDivisionError) as error:
+            return 0, moved(error, 0)
+
+
+def _merge(plan: Plan, pieces: list[tuple[int, Any]]) -> tuple[int, Any]:
+    """The rows and the carry of pieces in their order, or the first one's error; its row is moved as far as rows were counted."""
+    rows, carries = 0, []
+    for more, carry in pieces:
+        is_counted = rows >= 0 and more >= 0
+        if isinstance(carry, Exception):
+            return (0, moved(carry, rows)) if is_counted else (-1, carry)
+        carries.append(carry)
+        rows = rows + more if is_counted else -1
+    return rows, plan.query.merge(carries)
