@@ -485,6 +485,7 @@ def _matching(path: str) -> list[str]:
 def files_module() -> Any:
     """upsweep._files, whose Arrow C++ is the one that pyarrow has loaded."""
     pyarrow = _pyarrow("a file")
+    native()  # which says what a table is
     try:
         import pyarrow.parquet  # with libparquet
 

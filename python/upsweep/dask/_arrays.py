@@ -442,6 +442,8 @@ def _kept_of(mask: Any, content: Any) -> Any:
         if mask.shape != content.shape:
             raise ValueError(f"mask: {mask.shape[0]} elements, but the content has {content.shape[0]}")
         mask = mask.rechunk(content.chunks)
+        if content.shape[0] == 0:  # which is not rechunked
+            mask, content = mask.blocks[:1], content.blocks[:1]
     if mask.numblocks != content.numblocks:
         raise ValueError(f"mask: {mask.numblocks[0]} chunks of unknown sizes, but the content has {content.numblocks[0]}")
     name, options = new_name("select"), how()

@@ -79,8 +79,8 @@ def query(
         As `upsweep.query`, before any task begins; a list without files; a file, named, whose columns are not those of the first;
         a partition whose values are not of the DataFrame's types.
     OverflowError, ZeroDivisionError
-        In an expression; `index` is the first such row, counted over all pieces. In the rows of an Arrow IPC stream, and after
-        them, it is counted from the start of its own piece, as `upsweep.query` does.
+        In an expression; `index` is the first such row, counted over all pieces. After files that do not say how many rows they
+        have, which are CSV and Arrow IPC streams, and in them, it is counted from its own file's start, as `upsweep.query` does.
     FileNotFoundError, OSError, ImportError
         A file cannot be read; pyarrow, which reads files, is not installed.
 
