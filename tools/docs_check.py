@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import upsweep
 import upsweep.awkward
+import upsweep.dask
 
 
 class Page(HTMLParser):
@@ -57,7 +58,7 @@ def left_out(pages: dict[Path, Page]) -> list[str]:
     sources = "".join(path.read_text(encoding="utf-8") for path in Path("docs/api").glob("*.md"))
     headers = [path.name for path in Path("include/upsweep").glob("*.*") if f"include/upsweep/{path.name}\n" not in sources]
     anchors = set().union(*(page.anchors for page in pages.values()))
-    names = [f"{module.__name__}.{name}" for module in (upsweep, upsweep.awkward) for name in module.__all__ if name[0] != "_"]
+    names = [f"{module.__name__}.{name}" for module in (upsweep, upsweep.awkward, upsweep.dask) for name in module.__all__ if name[0] != "_"]
     return [f"docs/api has no {name}" for name in sorted(headers) + [name for name in names if name not in anchors]]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_readme.py: the Python examples of the README and of docs/python.md do what their comments say.
+# tests/python/test_readme.py: the Python examples of the README, docs/python.md and docs/dask.md do what their comments say.
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ from examples import blocks, run
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(("page", "results"), [("README.md", 4), ("docs/python.md", 18)])
+@pytest.mark.parametrize(("page", "results"), [("README.md", 4), ("docs/python.md", 18), ("docs/dask.md", 6)])
 def test_examples(page, results):
     if not (ROOT / page).exists():
         pytest.skip(f"no {page} beside the tests")
