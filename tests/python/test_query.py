@@ -672,6 +672,7 @@ def test_an_interrupt_ends_a_query_that_spills(tmp_path):
     program = f"""
 import signal, threading, time, numpy, upsweep
 t = {{"k": numpy.arange(8_000_000) * 7919, "x": numpy.ones(8_000_000)}}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
 threading.Timer(0.7, lambda: signal.raise_signal(signal.SIGINT)).start()
 begin = time.monotonic()
 try:
@@ -698,6 +699,7 @@ import itertools, signal, threading, time, numpy, pyarrow, upsweep
 upsweep.query("SELECT SUM(x) FROM t", t={{"x": numpy.arange(3)}})
 batch = pyarrow.record_batch({{"x": numpy.arange(1_000_000)}})
 table = {table}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
 threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
 begin = time.monotonic()
 try:
