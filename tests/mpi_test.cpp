@@ -582,6 +582,15 @@ TEST(Errors, ARankOnAGpuThatIsNotThere) {
   };
   const Outcome outcome = outcome_of([&] { world.rank == 0 ? scan_on(gpu::Policy{}) : scan_on(par); });
   EXPECT_EQ(outcome.code, Code::not_built) << outcome;
+  const auto is_not_built = [](auto call) { EXPECT_EQ(outcome_of(call).code, Code::not_built); };
+  const gpu::Policy gpu;
+  std::vector<Index> offsets(11);
+  const std::vector<std::uint32_t> key(10, 1);
+  const std::vector<Index> value(10, 1);
+  is_not_built([&] { mpi::exclusive_scan(MPI_COMM_WORLD, gpu, in.data(), 10, out.data(), 3, max); });
+  is_not_built([&] { mpi::reduce(MPI_COMM_WORLD, gpu, in.data(), 10, 0); });
+  is_not_built([&] { mpi::compact_offsets(MPI_COMM_WORLD, gpu, in.data(), in.data(), 10, offsets.data()); });
+  is_not_built([&] { mpi::select_sum(MPI_COMM_WORLD, gpu, key.data(), value.data(), value.data(), 10, 30); });
 }
 
 TEST(Errors, OtherCallsOnOtherRanks) {
@@ -634,7 +643,7 @@ TEST(Errors, WhatMpiReports) {
   const Outcome outcome = outcome_of([&] { mpi::reduce(MPI_COMM_WORLD, par, in.data(), 10, 0); });
   all_gather_fails = false;
   EXPECT_EQ(outcome.code, Code::communication);
-  EXPECT_TRUE(outcome.text.starts_with("MPI_Allgather: MPI_ERR_OTHER")) << outcome;
+  EXPECT_TRUE(outcome.text.starts_with("MPI_Allgather: ")) << outcome;
   EXPECT_EQ(mpi::reduce(MPI_COMM_WORLD, par, in.data(), 10, 0).value, 10 * World().size);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/figures.py: makes the tables of README.md and docs/performance.md, and docs/h200.svg, from bench/results/.
+# tools/figures.py: makes the tables of README.md, docs/performance.md and docs/scaling.md, and docs/h200.svg, from bench/results/.
 """Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the chart.
 
 With --check nothing is written: exit status 1 where a file is not what this script makes of bench/results/.
@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ["README.md", "docs/performance.md"]
+PAGES = ["README.md", "docs/performance.md", "docs/scaling.md"]
 CHART = "docs/h200.svg"
 RECORDED = json.loads((RESULTS / "recorded.json").read_text())
 TYPES = ["int32", "float32", "int64", "float64"]
@@ -311,6 +311,18 @@ def cpu_many():
     return table(["", *RECORDED["cpu_many"]["columns"]], lines) + "\n\n" + origin("cpu_many")
 
 
+def mpi_calls():
+    """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
+    found = [json.loads(line) for line in (RESULTS / "epyc-mpi.jsonl").read_text().splitlines()]
+    ranks = sorted({r["ranks"] for r in found})
+    lines = []
+    for call, n in dict.fromkeys((r["call"], r["n"]) for r in found):
+        seconds = {r["ranks"]: r["least_s"] for r in found if (r["call"], r["n"]) == (call, n)}
+        what = f"{call}, 2^{n.bit_length() - 1}, ms" if n else f"{call}, us" if call.startswith("MPI") else f"{call}, empty, us"
+        lines.append([what, *(number(seconds[r] * (MS if n else US)) for r in ranks)])
+    return table(["", *(f"{r} rank" + "s" * (r > 1) for r in ranks)], lines)
+
+
 def cpu_query(name="xeon2-query-peers", names=QUERIES):
     lines = []
     for query, words in names.items():
@@ -535,6 +547,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_groups": gpu_groups,
     "gpu_shards": gpu_shards,
     "cpu_group_cores": cpu_group_cores,
+    "mpi_calls": mpi_calls,
     "cpu_query": cpu_query,
     "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,

@@ -11,8 +11,8 @@
 // Calls     every rank of the communicator makes the same call: of the same function, types, operator, initial value and
 //           overflow. Policies may differ else, in threads, rungs, and whether a rank is on a GPU. An operator of one's own is
 //           taken to be the same on all, and need not commute.
-// Travels   the carry of each rank (16 to 400 bytes), gathered by all and merged in the order of the ranks; no elements, but
-//           the items of find_subset(). A call takes two all-reductions of up to 48 bytes and one or two all-gathers, and is
+// Travels   the carry of each rank (8 to 264 bytes), gathered by all and merged in the order of the ranks; no elements, but
+//           the items of find_subset(). A call takes two all-reductions of up to 64 bytes and one or two all-gathers, and is
 //           over on no rank before all have begun it. Only collectives are used, so that no message of the caller's is met.
 // Floats    a share is folded as reduce.hpp does, sums and products with what rounding lost, and these folds are merged rank by
 //           rank: the same bits for the same shares, whatever MPI, threads and alignment. Other shares: other bits.

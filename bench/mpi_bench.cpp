@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/mpi_bench.cpp: calls of mpi.hpp on this machine's ranks, a thread each: what they take of empty shares, and of long ones.
+//
+//   mpiexec -n 2 build/bin/mpi_bench >> bench/results/epyc-mpi.jsonl
+//
+// Seconds are those of the slowest rank, from a barrier on: the median of many calls, and the least, which is what a machine with
+// other work can do. `n` counts the elements of all ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/mpi.hpp"
+
+namespace {
+
+using Index = std::int64_t;
+
+constexpr Index kLong = Index{1} << 26;
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+};
+
+double seconds_of(const std::function<void()>& call) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  call();
+  double seconds = MPI_Wtime() - begin;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+void measure(std::string_view what, Index n, const std::function<void()>& call) {
+  call();  // memory is there, and MPI's connections
+  std::vector<double> times(n == 0 ? 1001 : 41);
+  for (double& time : times) time = seconds_of(call);
+  std::sort(times.begin(), times.end());
+  const World world;
+  if (world.rank != 0) return;
+  fmt::print("{{\"ranks\": {}, \"call\": \"{}\", \"n\": {}, \"median_s\": {:.3g}, \"least_s\": {:.3g}}}\n", world.size,
+             what, n, times[times.size() / 2], times[0]);
+}
+
+void measure_calls(Index total) {
+  using upsweep::seq;
+  namespace mpi = upsweep::mpi;
+  const World world;
+  const Index n = total / world.size;
+  const auto size = static_cast<std::size_t>(n);
+  const std::vector<std::int32_t> x(size, 1);
+  std::vector<std::int32_t> out(size);
+  measure("inclusive_scan of int32", total, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, seq, x.data(), n, out.data()); });
+  measure("reduce of int32", total, [&] { mpi::reduce(MPI_COMM_WORLD, seq, x.data(), n, 0); });
+  std::vector<Index> offsets(size + 1);
+  const std::vector<std::int32_t> stops(size, 4);
+  measure("compact_offsets of int32", total,
+          [&] { mpi::compact_offsets(MPI_COMM_WORLD, seq, x.data(), stops.data(), n, offsets.data()); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  measure("MPI_Allreduce of 8 bytes", 0, [] {
+    Index word = 0;
+    MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  });
+  measure_calls(0);
+  measure_calls(kLong);
+  MPI_Finalize();
+  return 0;
+}
