@@ -69,7 +69,8 @@ void measure_calls(Index total) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   measure("MPI_Allreduce of 8 bytes", 0, [] {
     Index word = 0;
     MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);

@@ -696,7 +696,8 @@ TEST(Communicators, MessagesOfTheCallersAreNotMet) {
 }  // namespace upsweep
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   testing::InitGoogleTest(&argc, argv);
   const int failed = RUN_ALL_TESTS();
   MPI_Finalize();

@@ -30,7 +30,8 @@ struct Ranks::State {
 };
 
 Ranks::Ranks(const std::string& command_line) {
-  mpi::check(MPI_Init(nullptr, nullptr), "MPI_Init");
+  int provided = 0;
+  mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   try {
     state_ = std::make_unique<State>(command_line);
   } catch (const Error&) {  // which is the same on all

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/mpi.hpp: the library's calls over the ranks of an MPI communicator, each on its own share of the arrays.
 //
-//   MPI_Init(&argc, &argv);
+//   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 //   upsweep::mpi::inclusive_scan(MPI_COMM_WORLD, upsweep::par, mine, n, running);  // goes on where rank - 1 ends
 //
 // Header-only, over MPI's C API: link upsweep::mpi, which brings it (find_package(upsweep COMPONENTS mpi)).
@@ -22,7 +22,7 @@
 //           communicator's handler returns (MPI_ERRORS_RETURN): that one may be another on each rank. After an error outputs
 //           are unspecified.
 // Threads   of the ranks of one host share its cores: bind them (mpiexec --map-by), or say with_threads(). MPI is called by
-//           the calling thread alone; calls at the same time need communicators of their own.
+//           the calling thread alone (MPI_THREAD_FUNNELED); calls at the same time need communicators of their own.
 // GPUs      with a gpu::Policy and device memory as gpu.hpp has it: scans, reduce, compact_offsets, select_sum, for compiled
 //           operators. Carries come to the host, for which the stream is waited for.
 #pragma once
@@ -197,7 +197,7 @@ class Call {
   /// f(), unless something has failed on this rank already; what it throws is kept for settle(). An error's index counts from
   /// `first` on.
   template <class F>
-  void run(std::int64_t first, F f) {
+  void run(std::int64_t first, const F& f) {
     if (failure_.code != Code::ok) return;
     try {
       f();
@@ -314,7 +314,9 @@ ScanResult scan_share(const Policy& policy, const In* in, std::int64_t n, Out* o
 template <class In, class Out, class Op>
 ScanResult scan_share(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
                       const ScanCarry<Out>& before) {
-  return upsweep::detail::scan(policy, in, n, out, op, exclusive, before);
+  // There a scan begins with a value: what rounding took from it is put back in before.
+  const auto begin = before.any ? carry_of(upsweep::detail::value_of(before)) : before;
+  return upsweep::detail::scan(policy, in, n, out, op, exclusive, begin);
 }
 
 template <class Carry>

@@ -6,7 +6,8 @@
 #include <vector>
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   const std::vector<std::int32_t> share{3, 4, 5};
   const auto sum = upsweep::mpi::reduce(MPI_COMM_WORLD, upsweep::par, share.data(), std::ssize(share), std::int64_t{0});
   MPI_Finalize();
