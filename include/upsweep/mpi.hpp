@@ -105,14 +105,16 @@ struct Signature {
   /// "inclusive_scan of int32 into int64 by add, checked".
   [[nodiscard]] std::string text() const {
     if (protocol != kProtocol) return "a build of another upsweep (protocol " + std::to_string(protocol) + ")";
-    if (byte(0) >= std::size(kFunctions)) return "something unknown";
-    std::string text(kFunctions[byte(0)].name);
+    std::string text(function().name);
     if (sizes != 0) {
       text += " of " + type_text(byte(1), static_cast<std::uint16_t>(sizes)) + " into " +
               type_text(byte(2), static_cast<std::uint16_t>(sizes >> 16)) + " by " +
               std::string(name(static_cast<Operator>(byte(3)))) + " operator";
     }
     return byte(4) != 0 ? text + ", checked" : text;
+  }
+  [[nodiscard]] FunctionInfo function() const {
+    return byte(0) < std::size(kFunctions) ? kFunctions[byte(0)] : FunctionInfo{"something unknown", "arguments"};
   }
 
  private:
@@ -274,8 +276,7 @@ class Call {
     if (other->text() != all[0].text()) {
       text += all[0].text() + ", " + rank + " " + other->text();
     } else {
-      text +=
-          "and " + rank + " " + all[0].text() + " with different " + std::string(kFunctions[all[0].byte(0)].arguments);
+      text += "and " + rank + " " + all[0].text() + " with different " + std::string(all[0].function().arguments);
     }
     throw Error(Code::invalid_argument, text);
   }
