@@ -6,21 +6,25 @@ import sys
 
 SKIPPED = 77
 
-for module in ("pytest", "numpy"):
-    if importlib.util.find_spec(module) is None:
-        print(f"skipped: {sys.executable} has no {module}; make setup installs it into .venv")
-        sys.exit(SKIPPED)
 
-sys.dont_write_bytecode = True
-del sys.path[0]  # this folder, whose awkward/ is not Awkward Array
-if "UPSWEEP_COMMAND" in os.environ:
-    os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
+def main():
+    for module in ("pytest", "numpy"):
+        if importlib.util.find_spec(module) is None:
+            print(f"skipped: {sys.executable} has no {module}; make setup installs it into .venv")
+            return SKIPPED
 
-import pytest  # noqa: E402
+    sys.dont_write_bytecode = True
+    del sys.path[0]  # this folder, whose awkward/ is not Awkward Array
+    if "UPSWEEP_COMMAND" in os.environ:
+        os.environ["UPSWEEP_COMMAND"] = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
 
-# Tests marked `long` are those of make test-python, which names them. Folders of tests that passed are not kept: some hold large files.
-options = ["-q", "-rs", "-m", "not long", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
-status = pytest.main([*options, *sys.argv[1:]])
-sys.exit(
-    SKIPPED if status == pytest.ExitCode.NO_TESTS_COLLECTED else status
-)  # the file itself skips: a module is missing
+    import pytest
+
+    # Tests marked `long` are those of make test-python, which names them. Folders of tests that passed are not kept: some hold large files.
+    options = ["-q", "-rs", "-m", "not long", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
+    status = pytest.main([*options, *sys.argv[1:]])
+    return SKIPPED if status == pytest.ExitCode.NO_TESTS_COLLECTED else status  # the file itself skips: a module is missing
+
+
+if __name__ == "__main__":  # the processes of a cluster import this file
+    sys.exit(main())
