@@ -46,7 +46,7 @@ def segmented_reduce(
     content : dask.array.Array of shape (m,)
         The elements of all lists, in NumPy's blocks of known sizes.
     lists : array, or dask.array.Array, of shape (n + 1,)
-        The offsets where the lists lie in it, of int32, uint32 or int64. Lists may go on from block to block. Offsets in an array
+        The offsets where the lists lie in it, integers. Lists may go on from block to block. Offsets in an array
         of Dask's are read once when this is called, to know which blocks belong together.
     op, initial, dtype, overflow
         As `upsweep.segmented_reduce` has them.
@@ -144,6 +144,7 @@ def _survey(offsets: np.ndarray, length: int) -> tuple[int, int, Any]:
     """The first and the last offset, and the error of the first list that is none in a content of that length, or None."""
     if len(offsets) == 0:
         return 0, 0, None
+    offsets = take_in_bounds(offsets, "offsets").data  # as it comes from another process, it may lie anywhere
     try:
         _core.pack_offsets(_options.place(), offsets, None, length, np.empty(len(offsets), np.int64))
     except ValueError as error:
