@@ -82,7 +82,7 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
   ASSERT_EQ(answer.rows.size(), expected.order.size());
   const std::size_t width = answer.columns.size() - 5;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    const std::vector<Cell>& row = answer.rows[i];
+    const auto row = answer.rows[i];
     ASSERT_TRUE(key_of(row) == expected.order[i]) << "row " << i;
     const Expected& group = expected.groups.at(expected.order[i]);
     ASSERT_TRUE(row[width].exact == group.sum && row[width + 1].exact == group.count &&
@@ -94,8 +94,8 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
     ASSERT_EQ(other.rows.size(), answer.rows.size());
     for (std::size_t i = 0; i < answer.rows.size(); ++i) {
       for (std::size_t c = 0; c < answer.columns.size(); ++c) {
-        const Cell& a = answer.rows[i][c];
-        const Cell& b = other.rows[i][c];
+        const Cell a = answer.rows[i][c];
+        const Cell b = other.rows[i][c];
         ASSERT_TRUE(a.null == b.null && a.exact == b.exact && a.word == b.word &&
                     std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real))
             << threads << " threads, row " << i << ", column " << c;
@@ -179,7 +179,7 @@ TEST(Groups, OfKeysThatAscend) {
              {exact.run(par.with_threads(threads), t), exact.answer(exact.fold(par.with_threads(threads), t))}) {
           ASSERT_EQ(answer.rows.size(), expected.order.size());
           for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-            const std::vector<Cell>& row = answer.rows[i];
+            const auto row = answer.rows[i];
             const Expected& group = expected.groups.at(expected.order[i]);
             ASSERT_TRUE(row[0].exact == expected.order[i] && row[1].exact == group.sum && row[2].exact == group.count)
                 << "row " << i;
@@ -235,7 +235,7 @@ TEST(Groups, OfKeysThatBecomeWide) {
   const Answer answer = query.answer(query.fold(par, t));
   ASSERT_EQ(answer.rows.size(), expected.order.size());
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    const std::vector<Cell>& row = answer.rows[i];
+    const auto row = answer.rows[i];
     const auto& [first, second] = expected.order[i];
     ASSERT_TRUE(row[0].null != first.has_value() && (!first || row[0].exact == *first) && row[1].exact == second) << i;
     ASSERT_TRUE(row[2].exact == expected.groups.at(expected.order[i]).count) << i;
@@ -308,9 +308,10 @@ TEST(Groups, OfText) {
     }
     MemoryTable t;
     t.add_text("w", index, words).add("k", key).add("x", rows.x).add("f", rows.f);
-    expect_groups("w", t, by_word, [](const auto& row) { return row[0].word; });
-    expect_groups("w, k", t, by_both,
-                  [](const auto& row) { return std::tuple(row[0].word, static_cast<std::int64_t>(row[1].exact)); });
+    expect_groups("w", t, by_word, [](const auto& row) { return std::string(row[0].word); });
+    expect_groups("w, k", t, by_both, [](const auto& row) {
+      return std::tuple(std::string(row[0].word), static_cast<std::int64_t>(row[1].exact));
+    });
   }
 }
 
@@ -400,7 +401,7 @@ TEST(Groups, OfRowsThatAreNearlyAllApart) {
     const Answer answer = query.run(par.with_threads(threads), t);
     ASSERT_EQ(answer.rows.size(), order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::vector<Cell>& row = answer.rows[i];
+      const auto row = answer.rows[i];
       const auto first = row[0].null ? std::nullopt : std::optional(static_cast<std::int64_t>(row[0].exact));
       ASSERT_TRUE((Key{first, static_cast<std::int64_t>(row[1].exact)} == order[i]))
           << threads << " threads, row " << i;
@@ -455,8 +456,9 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
     const Answer answer = threads > 0 ? query.run(par.with_threads(threads), t) : query.answer(query.fold(par, t));
     ASSERT_EQ(answer.rows.size(), order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::vector<Cell>& row = answer.rows[i];
-      ASSERT_TRUE((row[0].null ? std::nullopt : std::optional(row[0].word)) == order[i]) << threads << ", row " << i;
+      const auto row = answer.rows[i];
+      ASSERT_TRUE((row[0].null ? std::nullopt : std::optional(std::string(row[0].word))) == order[i])
+          << threads << ", row " << i;
       const Sums& sums = expected.at(order[i]);
       ASSERT_TRUE(row[1].exact == sums.x && row[2].exact == sums.rows) << i;
       ASSERT_NEAR(row[3].real, sums.f, 1e-6 * (1 + std::abs(sums.f))) << i;
@@ -515,14 +517,14 @@ TEST(Groups, MoreThanAMillion) {
   const Answer answer = query.run(par, t);
   ASSERT_EQ(answer.rows.size(), static_cast<std::size_t>(kMany));
   for (std::int64_t i = 0; i < kMany; ++i) {
-    const auto& row = answer.rows[static_cast<std::size_t>(i)];
+    const auto row = answer.rows[static_cast<std::size_t>(i)];
     ASSERT_TRUE(row[0].exact == key[static_cast<std::size_t>(i)]);
     ASSERT_TRUE(row[1].exact == i + (row[0].exact % 1000 == 0 ? 1 : 0)) << i;
   }
   const Answer first = Query("SELECT k, SUM(x) AS s FROM t GROUP BY k ORDER BY s DESC, k LIMIT 3", t).run(par, t);
   ASSERT_EQ(first.rows.size(), 3U);
   for (std::int64_t i = 0; i < 3; ++i) {
-    const auto& row = first.rows[static_cast<std::size_t>(i)];
+    const auto row = first.rows[static_cast<std::size_t>(i)];
     EXPECT_TRUE(row[1].exact == kMany - 1 - i + (row[0].exact % 1000 == 0 ? 1 : 0));
   }
 }

@@ -93,7 +93,7 @@ class Calls {
     all.sum = sum_of(policy, values_);
     compact_offsets(policy, starts_, stops_, all.offsets);
     reachable_sums(policy, items_.data(), std::ssize(items_), 4000000, all.sums.data());
-    all.in_lists = static_cast<std::int64_t>(query_->run(policy, *table_).rows.at(0).at(0).exact);
+    all.in_lists = static_cast<std::int64_t>(query_->run(policy, *table_).rows[0][0].exact);
     return all;
   }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -130,19 +131,31 @@ class Spill : public testing::Test {
 Rows* Spill::made_rows = nullptr;
 MemoryTable* Spill::made_table = nullptr;
 
-void expect_same(const Answer& expected, const Answer& answer, const std::string& what) {
-  ASSERT_EQ(answer.rows.size(), expected.rows.size()) << what;
+/// The answer has those rows of the other one.
+void expect_rows(const Answer& expected, const std::vector<std::size_t>& order, const Answer& answer,
+                 const std::string& what) {
+  ASSERT_EQ(answer.rows.size(), order.size()) << what;
   EXPECT_EQ(answer.groups, expected.groups) << what;
-  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t c = 0; c < answer.columns.size(); ++c) {
-      const Cell& a = expected.rows[i][c];
-      const Cell& b = answer.rows[i][c];
+      const Cell a = expected.rows[order[i]][c];
+      const Cell b = answer.rows[i][c];
       ASSERT_TRUE(a.null == b.null && a.exact == b.exact && a.word == b.word &&
                   std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real))
           << what << ": row " << i << ", column " << c << ": " << text(expected.columns[c], a) << ", not "
           << text(expected.columns[c], b);
     }
   }
+}
+
+std::vector<std::size_t> row_numbers(const Answer& answer) {
+  std::vector<std::size_t> numbers(answer.rows.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
+
+void expect_same(const Answer& expected, const Answer& answer, const std::string& what) {
+  expect_rows(expected, row_numbers(expected), answer, what);
 }
 
 std::vector<int> thread_counts() {
@@ -229,17 +242,18 @@ TEST_F(Spill, OrdersAndCutsOffAsEver) {
 TEST_F(Spill, LimitTakesTheFirstOfAllRows) {
   const std::string sql = "SELECT many, SUM(f), COUNT(*) FROM t GROUP BY many ";
   const Answer all = run(sql, 1, {});
-  Answer sorted = all;
-  std::stable_sort(sorted.rows.begin(), sorted.rows.end(),
-                   [](const auto& a, const auto& b) { return a[2].exact > b[2].exact; });
+  const std::vector<std::size_t> in_order = row_numbers(all);
+  std::vector<std::size_t> sorted = in_order;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](std::size_t a, std::size_t b) { return all.rows[a][2].exact > all.rows[b][2].exact; });
   for (const std::size_t limit : {std::size_t{1}, std::size_t{100}, std::size_t{20'000}}) {
+    const auto first = [&](const std::vector<std::size_t>& rows) {
+      return std::vector(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(limit));
+    };
     for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
-      Answer expected = sorted;
-      expected.rows.resize(limit);
-      expect_same(expected, run(sql + "ORDER BY 3 DESC LIMIT " + std::to_string(limit), 2, memory), "ordered");
-      expected = all;
-      expected.rows.resize(limit);
-      expect_same(expected, run(sql + "LIMIT " + std::to_string(limit), 2, memory), "in order of first rows");
+      const std::string end = "LIMIT " + std::to_string(limit);
+      expect_rows(all, first(sorted), run(sql + "ORDER BY 3 DESC " + end, 2, memory), "ordered");
+      expect_rows(all, first(in_order), run(sql + end, 2, memory), "in order of first rows");
     }
   }
 }

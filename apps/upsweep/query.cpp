@@ -76,7 +76,7 @@ void print_as_json(const Answer& answer) {
   };
   const std::string names = listed(answer.columns, [](const Field& column) { return json_text(column.name); });
   const std::string types = listed(answer.columns, [](const Field& column) { return json_text(name(column.kind)); });
-  const std::string rows = listed(answer.rows, [&](const std::vector<Cell>& row) {
+  const std::string rows = listed(answer.rows, [&](const AnswerRows::Row& row) {
     std::string cells;
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
     return "[" + cells + "]";
@@ -158,7 +158,7 @@ void report(const Common& common, const Answer& answer, const QueryMemory& memor
   print_as_text(answer);
   if (common.quiet) return;
   const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
-  remark(fmt::format("{} in {}{}", answer.rows.size() == 1 ? "1 row" : grouped(std::ssize(answer.rows)) + " rows",
+  remark(fmt::format("{} in {}{}", answer.rows.size() == 1 ? "1 row" : grouped(static_cast<std::int64_t>(answer.rows.size())) + " rows",
                      duration(answer.seconds), by));
   remark_times(answer);
   remark_spilled(answer, memory);

@@ -19,6 +19,7 @@
 // core) and cuda.generated (a kernel written for the query, on a GPU).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/detail/unwritten_memory.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
@@ -80,12 +82,83 @@ class MemoryTable final : public Table {
   std::unique_ptr<State> state_;
 };
 
-/// A value of an answer.
+/// A value of an answer, which outlives it.
 struct Cell {
   Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
   double real = 0;
-  std::string word;
+  std::string_view word;
   bool null = false;
+};
+
+/// A column of an answer: its values one after the other. Where they are of another kind an array is empty.
+struct AnswerColumn {
+  ValueKind kind = ValueKind::integer;
+  detail::Unwritten<std::int64_t> exact = {};  ///< integers, decimals, dates and booleans, as cells have them
+  detail::Unwritten<Int128> wide = {};         ///< in place of these where one of them has more than 64 bits
+  detail::Unwritten<double> reals = {};
+  detail::Unwritten<std::int64_t> ends = {};  ///< of each text its end in `letters`, where it follows the one before it
+  detail::Unwritten<char> letters = {};
+  detail::Unwritten<std::uint8_t> nulls = {};  ///< 1: a value is NULL; empty: none is
+
+  [[nodiscard]] std::size_t size() const {
+    if (kind == ValueKind::real) return reals.size();
+    if (kind == ValueKind::text) return ends.size();
+    return wide.empty() ? exact.size() : wide.size();
+  }
+  [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
+  [[nodiscard]] Int128 exact_at(std::size_t row) const { return wide.empty() ? Int128{exact[row]} : wide[row]; }
+  [[nodiscard]] std::string_view word_at(std::size_t row) const {
+    const auto begin = static_cast<std::size_t>(row == 0 ? 0 : ends[row - 1]);
+    return {letters.data() + begin, static_cast<std::size_t>(ends[row]) - begin};
+  }
+  [[nodiscard]] Cell operator[](std::size_t row) const {
+    Cell cell{.null = is_null(row)};
+    if (cell.null) return cell;
+    if (kind == ValueKind::real) {
+      cell.real = reals[row];
+    } else if (kind == ValueKind::text) {
+      cell.word = word_at(row);
+    } else {
+      cell.exact = exact_at(row);
+    }
+    return cell;
+  }
+};
+
+/// The rows of an answer, which lie column by column: `for (const auto& row : answer.rows) … row[0].exact …`.
+struct AnswerRows {
+  std::vector<AnswerColumn> columns = {};
+
+  class Row {
+   public:
+    Row(const AnswerRows& rows, std::size_t number) : rows_(&rows), number_(number) {}
+    [[nodiscard]] std::size_t size() const { return rows_->columns.size(); }
+    [[nodiscard]] Cell operator[](std::size_t column) const { return rows_->columns[column][number_]; }
+
+   private:
+    const AnswerRows* rows_;
+    std::size_t number_;
+  };
+  class Iterator {
+   public:
+    Iterator(const AnswerRows& rows, std::size_t number) : rows_(&rows), number_(number) {}
+    Row operator*() const { return {*rows_, number_}; }
+    Iterator& operator++() {
+      ++number_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return number_ == other.number_; }
+
+   private:
+    const AnswerRows* rows_;
+    std::size_t number_;
+  };
+
+  [[nodiscard]] std::size_t size() const { return columns.empty() ? 0 : columns[0].size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] Row operator[](std::size_t row) const { return {*this, row}; }
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
 };
 
 /// Seconds that a query on a GPU has taken there, added up over all threads; other queries have none.
@@ -106,7 +179,7 @@ struct DeviceTimes {
 
 struct Answer {
   std::vector<Field> columns;  ///< name, kind and scale
-  std::vector<std::vector<Cell>> rows;
+  AnswerRows rows;
   // What was done for it; of an answer that was made of a carry, the first two alone.
   std::string table;             ///< as the query names it: a path, or a name
   std::int64_t groups = 0;       ///< before LIMIT; without GROUP BY 1

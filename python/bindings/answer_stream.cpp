@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/answer_stream.cpp: cells made into Arrow's buffers, which the stream's chunk owns.
+// bindings/answer_stream.cpp: columns made into Arrow's buffers, which the stream's chunk owns.
 #include "answer_stream.hpp"
 
 #include <algorithm>
@@ -25,14 +25,7 @@
 namespace upsweep::python {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-/// Elements of a type, to be filled.
-template <class T>
-T* elements(Bytes& bytes, std::int64_t count) {
-  bytes.resize(static_cast<std::size_t>(count) * sizeof(T));
-  return reinterpret_cast<T*>(bytes.data());
-}
+using Bytes = detail::Unwritten<std::byte>;
 
 struct Column {
   std::string name;
@@ -43,120 +36,105 @@ struct Column {
   Bytes letters = {};
 };
 
-void set_bit(Bytes& bits, std::int64_t i) { bits[static_cast<std::size_t>(i / 8)] |= std::byte{1} << (i % 8); }
-
-/// The cells of a column of an answer.
-class Cells {
- public:
-  Cells(const Answer& answer, std::size_t column) : answer_(answer), column_(column) {}
-
-  [[nodiscard]] std::int64_t count() const { return std::ssize(answer_.rows); }
-  [[nodiscard]] const Cell& operator[](std::int64_t row) const {
-    return answer_.rows[static_cast<std::size_t>(row)][column_];
-  }
-  [[nodiscard]] const Field& field() const { return answer_.columns[column_]; }
-
-  template <class T>
-  [[nodiscard]] bool fit() const {
-    return all(
-        [](Int128 value) { return value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max(); });
-  }
-  template <class Is>
-  [[nodiscard]] bool all(Is is) const {
-    return std::all_of(answer_.rows.begin(), answer_.rows.end(),
-                       [&](const auto& row) { return row[column_].null || is(row[column_].exact); });
-  }
-
- private:
-  const Answer& answer_;
-  std::size_t column_;
-};
-
+/// As many bytes as it takes, none of which is written.
 template <class T>
-void add_exact(const Cells& cells, Column& column) {
-  T* const to = elements<T>(column.values, cells.count());
-  for (std::int64_t i = 0; i < cells.count(); ++i) to[i] = static_cast<T>(cells[i].exact);
+T* elements(Bytes& bytes, std::size_t count) {
+  bytes.resize(count * sizeof(T));
+  return reinterpret_cast<T*>(bytes.data());
 }
 
-void add_wide(const Cells& cells, int scale, Column& column) {
+/// A bit for each row.
+template <class IsSet>
+Bytes bits_of(std::size_t rows, const IsSet& is_set) {
+  Bytes bits((rows + 7) / 8, std::byte{0});
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (is_set(i)) bits[i / 8] |= std::byte{1} << (i % 8);
+  }
+  return bits;
+}
+
+template <class To, class From>
+void copy(const From& values, Bytes& bytes) {
+  std::transform(values.begin(), values.end(), elements<To>(bytes, values.size()),
+                 [](const auto& value) { return static_cast<To>(value); });
+}
+
+template <class To>
+void add_exact(const AnswerColumn& from, Column& column) {
+  if (from.wide.empty()) return copy<To>(from.exact, column.values);
+  copy<To>(from.wide, column.values);
+}
+
+/// Whether all are from `least` on up to `greatest`; of those that are NULL the value is 0.
+bool are_within(const AnswerColumn& from, Int128 least, Int128 greatest) {
+  return std::all_of(from.wide.begin(), from.wide.end(),
+                     [&](Int128 value) { return value >= least && value <= greatest; });
+}
+
+void add_wide(const AnswerColumn& from, int scale, Column& column) {
   constexpr Int128 kBound = expression::power_of_ten(expression::kMostDigits);
-  if (!cells.all([](Int128 value) { return value < kBound && value > -kBound; })) {
-    throw Error(Code::overflow, "column '" + cells.field().name +
-                                    "' has integers of more than 38 digits, more than a " +
+  if (!are_within(from, -kBound + 1, kBound - 1)) {
+    throw Error(Code::overflow, "column '" + column.name + "' has integers of more than 38 digits, more than a " +
                                     "column of Arrow's holds: to_dict() and rows() have them");
   }
   column.format = "d:38," + std::to_string(scale);
-  add_exact<Int128>(cells, column);
+  add_exact<Int128>(from, column);
 }
 
-void add_integers(const Cells& cells, Column& column) {
-  if (cells.fit<std::int64_t>()) {
+void add_integers(const AnswerColumn& from, Column& column) {
+  if (from.wide.empty()) {
     column.format = "l";
-    add_exact<std::int64_t>(cells, column);
-  } else if (cells.fit<std::uint64_t>()) {
+    add_exact<std::int64_t>(from, column);
+  } else if (are_within(from, 0, std::numeric_limits<std::uint64_t>::max())) {
     column.format = "L";
-    add_exact<std::uint64_t>(cells, column);
+    add_exact<std::uint64_t>(from, column);
   } else {
-    add_wide(cells, 0, column);
+    add_wide(from, 0, column);
   }
 }
 
-void add_text(const Cells& cells, Column& column) {
+void add_text(const AnswerColumn& from, Column& column) {
   column.format = "u";
-  auto* const ends = elements<std::int32_t>(column.values, cells.count() + 1) + 1;
-  ends[-1] = 0;
-  for (std::int64_t i = 0; i < cells.count(); ++i) {
-    const auto letters = std::as_bytes(std::span(cells[i].word));
-    column.letters.insert(column.letters.end(), letters.begin(), letters.end());
-    if (!std::in_range<std::int32_t>(column.letters.size())) {
-      throw Error(Code::overflow, "column '" + column.name + "' has more than 2 GiB of text: rows() have it");
-    }
-    ends[i] = static_cast<std::int32_t>(column.letters.size());
+  if (!std::in_range<std::int32_t>(from.letters.size())) {
+    throw Error(Code::overflow, "column '" + column.name + "' has more than 2 GiB of text: rows() have it");
   }
+  auto* const offsets = elements<std::int32_t>(column.values, from.ends.size() + 1);
+  offsets[0] = 0;
+  std::transform(from.ends.begin(), from.ends.end(), offsets + 1,
+                 [](std::int64_t end) { return static_cast<std::int32_t>(end); });
+  copy<std::byte>(from.letters, column.letters);
 }
 
-void add_reals(const Cells& cells, Column& column) {
-  column.format = "g";
-  auto* const to = elements<double>(column.values, cells.count());
-  for (std::int64_t i = 0; i < cells.count(); ++i) to[i] = cells[i].real;
-}
-
-void add_values(const Cells& cells, Column& column) {
-  switch (cells.field().kind) {
+void add_values(const AnswerColumn& from, int scale, Column& column) {
+  switch (from.kind) {
     case ValueKind::integer:
-      return add_integers(cells, column);
+      return add_integers(from, column);
     case ValueKind::decimal:
-      return add_wide(cells, cells.field().scale, column);
+      return add_wide(from, scale, column);
     case ValueKind::text:
-      return add_text(cells, column);
+      return add_text(from, column);
     case ValueKind::date:
       column.format = "tdD";
-      return add_exact<std::int32_t>(cells, column);
+      return add_exact<std::int32_t>(from, column);
     case ValueKind::real:
-      return add_reals(cells, column);
+      column.format = "g";
+      return copy<double>(from.reals, column.values);
     case ValueKind::boolean:
       column.format = "b";
-      column.values.resize(static_cast<std::size_t>(cells.count() + 7) / 8);
-      for (std::int64_t i = 0; i < cells.count(); ++i) {
-        if (cells[i].exact != 0) set_bit(column.values, i);
-      }
+      column.values = bits_of(from.size(), [&](std::size_t i) { return from.exact_at(i) != 0; });
       return;
   }
   detail::no_such_value();
 }
 
 Column column_of(const Answer& answer, std::size_t which) {
-  const Cells cells(answer, which);
-  Column column{.name = cells.field().name};
-  add_values(cells, column);
-  column.validity.resize(static_cast<std::size_t>(cells.count() + 7) / 8);
-  for (std::int64_t i = 0; i < cells.count(); ++i) {
-    if (cells[i].null) {
-      ++column.nulls;
-    } else {
-      set_bit(column.validity, i);
-    }
-  }
+  const Field& field = answer.columns[which];
+  const AnswerColumn& from = answer.rows.columns[which];
+  Column column{.name = field.name};
+  add_values(from, field.scale, column);
+  if (from.nulls.empty()) return column;
+  column.nulls = std::count(from.nulls.begin(), from.nulls.end(), 1);
+  column.validity = bits_of(from.size(), [&](std::size_t i) { return from.nulls[i] == 0; });
   return column;
 }
 
@@ -165,15 +143,17 @@ struct Columns {
   std::int64_t rows = 0;
 };
 
-/// Columns of many rows by a thread each: every cell is a miss of the cache.
+std::int64_t rows_of(const Answer& answer) { return static_cast<std::int64_t>(answer.rows.size()); }
+
+/// Columns of many rows by a thread each.
 std::vector<Column> columns_of(const Answer& answer) {
-  constexpr std::int64_t kFewCells = 1 << 16;
+  constexpr std::int64_t kFewValues = 1 << 16;
   const std::int64_t count = std::ssize(answer.columns);
   std::vector<Column> all(answer.columns.size());
   std::mutex failing;
   std::exception_ptr error;
   std::atomic<std::int64_t> next{0};
-  const bool are_few = count * std::ssize(answer.rows) < kFewCells;
+  const bool are_few = count * rows_of(answer) < kFewValues;
   cpu::run_workers(are_few ? 1 : cpu::workers_for(count, 1, 0), [&](int) {
     try {
       for (std::int64_t i = next++; i < count; i = next++) {
@@ -271,7 +251,7 @@ int without_throwing(Make make) noexcept {
 
 ArrowArrayStream stream_of(const Answer& answer) {
   const auto columns = std::make_shared<Columns>();
-  columns->rows = std::ssize(answer.rows);
+  columns->rows = rows_of(answer);
   columns->all = columns_of(answer);
   ArrowArrayStream stream{};
   stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {

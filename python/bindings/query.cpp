@@ -188,7 +188,8 @@ nb::object value(const Field& column, const Cell& cell) {
 
 nb::list values(const Answer& answer, std::size_t column) {
   nb::list all;
-  for (const auto& row : answer.rows) all.append(value(answer.columns.at(column), row[column]));
+  const Field& field = answer.columns.at(column);
+  for (const auto& row : answer.rows) all.append(value(field, row[column]));
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include "expression/date.hpp"
 #include "expression/evaluate.hpp"
 #include "expression/number.hpp"
+#include "query/answer_columns.hpp"
 #include "query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/machine.hpp"
@@ -142,43 +144,15 @@ std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, c
   return columns;
 }
 
-Cell cell_at(const Vector& v, int i) {
-  Cell cell;
-  cell.null = null_at(v, i);
-  if (cell.null) return cell;
-  if (v.form == Form::real) {
-    cell.real = v.at<double>(i);
-  } else if (v.form == Form::text) {
-    cell.word = (**v.dictionary)[static_cast<std::size_t>(exact_at(v, i))];
-  } else {
-    cell.exact = exact_at(v, i);
-  }
-  return cell;
-}
-
-/// -1, 0 or 1 as a comes before b, with it or after it.
-template <class T>
-int order_of(const T& a, const T& b) {
-  return is_less(a, b) ? -1 : is_less(b, a) ? 1 : 0;
-}
-int compare(ValueKind kind, const Cell& a, const Cell& b) {
-  if (kind == ValueKind::text) return order_of(std::string_view(a.word), std::string_view(b.word));
-  return kind == ValueKind::real ? order_of(a.real, b.real) : order_of(a.exact, b.exact);
-}
-int compare(const Vector& v, int i, const Cell& b) {
-  if (v.form == Form::text) {
-    return order_of((**v.dictionary)[static_cast<std::size_t>(exact_at(v, i))], std::string_view(b.word));
-  }
-  return v.form == Form::real ? order_of(v.at<double>(i), b.real) : order_of(exact_at(v, i), b.exact);
-}
-
-/// The same by all that ORDER BY names. `is_null(which)` of a's value of an output, `compare_to(which)` b's.
+/// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
+/// output, `compare_to(which)` of that with b's.
 template <class IsNull, class CompareTo>
-int compare_by_terms(const Plan& plan, const std::vector<Cell>& b, const IsNull& is_null, const CompareTo& compare_to) {
+int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const IsNull& is_null,
+                     const CompareTo& compare_to) {
   for (const OrderTerm& term : plan.order) {
     const auto which = static_cast<std::size_t>(term.output);
     const bool a_is_null = is_null(which);
-    if (a_is_null != b[which].null) return a_is_null == term.nulls_first ? -1 : 1;
+    if (a_is_null != b.columns[which].is_null(row)) return a_is_null == term.nulls_first ? -1 : 1;
     if (a_is_null) continue;
     const int order = compare_to(which);
     if (order != 0) return (order < 0) != term.descending ? -1 : 1;
@@ -186,40 +160,18 @@ int compare_by_terms(const Plan& plan, const std::vector<Cell>& b, const IsNull&
   return 0;
 }
 
-using Row = std::vector<Cell>;
-
-int compare_rows(const Plan& plan, const Row& a, const Row& b) {
-  return compare_by_terms(
-      plan, b, [&](std::size_t which) { return a[which].null; },
-      [&](std::size_t which) { return compare(plan.outputs[which].value->type.kind, a[which], b[which]); });
-}
-
-/// What a row takes of memory.
-std::int64_t bytes_of(const Row& row) {
-  constexpr std::int64_t kAllocation = 16;  // what one takes besides
-  std::int64_t bytes =
-      std::int64_t{sizeof(Row)} + kAllocation + static_cast<std::int64_t>(row.capacity() * sizeof(Cell));
-  for (const Cell& cell : row) {
-    if (cell.word.capacity() >= sizeof(std::string) / 2) {
-      bytes += static_cast<std::int64_t>(cell.word.capacity()) + kAllocation;
-    }
-  }
-  return bytes;
-}
-
 /// The groups that a thread makes rows of at a time.
 constexpr std::int64_t kStretch = 16 * kBlock;
-/// Places that have their upper bits in common are put in order by one thread.
-constexpr int kPlaceShift = 32;
+
+constexpr auto kRowNumbers = [] {
+  std::array<int, kBlock> all{};
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}();
+constexpr std::span<const int> kAllRows = kRowNumbers;  ///< of a block
 
 /// Rows of which a limit drops most may take that much memory, however little is allowed in all.
 constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
-
-/// A row, and the place of its group's first row.
-struct Placed {
-  std::uint64_t place = 0;
-  Row row;
-};
 
 /// Makes an answer of groups that come a section at a time, from several threads, in any order: it depends on no section.
 ///
@@ -258,8 +210,7 @@ class Maker {
     std::optional<Evaluator> evaluator;
     // Texts stay where they are.
     const std::shared_ptr<const Dictionary> dictionary(std::shared_ptr<const void>(), &groups.texts());
-    std::vector<Placed> rows;
-    if (!keeps_first_) rows.reserve(static_cast<std::size_t>(range.count()));
+    Section rows = keeps_first_ ? empty_section() : empty_section(static_cast<std::size_t>(range.count()));
     for (std::int64_t first = range.first; first < range.end; first += kStretch) {
       const Range stretch{first, std::min(first + kStretch, range.end)};
       const std::vector<Column> columns = columns_for(plan_, wanted_, groups, stretch, dictionary);
@@ -275,7 +226,7 @@ class Maker {
         add_block(*evaluator, batch, block, groups, first + block, places, rows);
       }
     }
-    if (rows.empty()) return;
+    if (rows.size() == 0) return;
     const std::lock_guard lock(changing_);
     sections_.push_back(std::move(rows));
   }
@@ -293,10 +244,10 @@ class Maker {
     }
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
-    if (keeps_first_) {
-      take_first(answer);
+    if (sections_.empty()) {
+      answer.rows.columns = empty_section().columns;
     } else {
-      take_all(answer, threads);
+      answer.rows.columns = keeps_first_ ? first_rows(threads) : all_rows(threads);
     }
     return answer;
   }
@@ -358,8 +309,25 @@ class Maker {
 
   // --------------------------------------------------------------------------------------------------------------- rows
 
+  /// With room for so many rows.
+  [[nodiscard]] Section empty_section(std::size_t rows = 0) const {
+    Section section;
+    section.places.reserve(rows);
+    for (const Output& output : plan_.outputs) {
+      AnswerColumn& column = section.columns.emplace_back(AnswerColumn{.kind = output.value->type.kind});
+      if (column.kind == ValueKind::real) {
+        column.reals.reserve(rows);
+      } else if (column.kind == ValueKind::text) {
+        column.ends.reserve(rows);
+      } else {
+        column.exact.reserve(rows);
+      }
+    }
+    return section;
+  }
+
   void add_block(Evaluator& evaluator, const Batch& batch, std::int64_t first, const Groups& groups, std::int64_t group,
-                 std::span<const std::uint64_t> places, std::vector<Placed>& rows) {
+                 std::span<const std::uint64_t> places, Section& rows) {
     const int n = static_cast<int>(places.size());
     if (has_failed_ && is_past_failed(places.front())) return;
     std::vector<const Vector*> values;
@@ -371,37 +339,36 @@ class Maker {
       return;
     }
     if (has_failed_) return;
-    std::shared_ptr<const Placed> last;
-    if (keeps_first_) {
-      const std::lock_guard lock(changing_);
-      last = last_;
-    }
-    std::int64_t bytes = 0;
-    std::vector<Placed> some;
-    std::vector<Placed>& to = keeps_first_ ? some : rows;
-    for (int i = 0; i < n; ++i) {
-      const std::uint64_t place = places[static_cast<std::size_t>(i)];
-      if (last != nullptr && !precedes(values, i, place, *last)) continue;
-      to.push_back({place, {}});
-      Placed& made = to.back();
-      made.row.reserve(values.size());
-      for (const Vector* const v : values) made.row.push_back(cell_at(*v, i));
-      bytes += bytes_of(made.row) + std::int64_t{sizeof made};
-    }
-    if (keeps_first_) return keep_first(std::move(some), bytes);
-    require_memory(bytes);
+    if (keeps_first_) return keep_first(values, places);
+    const std::int64_t before = rows.places.empty() ? 0 : rows.bytes();
+    append(values, places, kAllRows.first(places.size()), rows);
+    require_memory(rows.bytes() - before);
   }
 
-  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const Placed& other) const {
-    const int order = compare_by_terms(
-        plan_, other.row, [&](std::size_t which) { return null_at(*values[which], i); },
-        [&](std::size_t which) { return compare(*values[which], i, other.row[which]); });
-    return order != 0 ? order < 0 : place < other.place;
+  static void append(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places,
+                     std::span<const int> kept, Section& rows) {
+    for (std::size_t c = 0; c < values.size(); ++c) query::append(*values[c], kept, rows.columns[c]);
+    for (const int i : kept) rows.places.push_back(places[static_cast<std::size_t>(i)]);
   }
+
+  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const Section& other) const {
+    const int order = compare_by_terms(
+        plan_, other, 0, [&](std::size_t which) { return null_at(*values[which], i); },
+        [&](std::size_t which) { return compare(*values[which], i, other.columns[which], 0); });
+    return order != 0 ? order < 0 : place < other.places[0];
+  }
+  [[nodiscard]] int compare_rows(Source a, Source b) const {
+    const Section& of_a = sections_[a.section];
+    const Section& of_b = sections_[b.section];
+    return compare_by_terms(
+        plan_, of_b, b.row, [&](std::size_t which) { return of_a.columns[which].is_null(a.row); },
+        [&](std::size_t which) { return compare(of_a.columns[which], a.row, of_b.columns[which], b.row); });
+  }
+  [[nodiscard]] std::uint64_t place_of(Source row) const { return sections_[row.section].places[row.row]; }
   [[nodiscard]] auto by_terms() const {
-    return [this](const Placed& a, const Placed& b) {
-      const int order = compare_rows(plan_, a.row, b.row);
-      return order != 0 ? order < 0 : a.place < b.place;
+    return [this](Source a, Source b) {
+      const int order = compare_rows(a, b);
+      return order != 0 ? order < 0 : place_of(a) < place_of(b);
     };
   }
 
@@ -423,80 +390,88 @@ class Maker {
                             text(rows), text(most_bytes_)));
   }
 
-  /// Those of them that may be among the first; when twice as many have come together, the last half is dropped.
-  void keep_first(std::vector<Placed> some, std::int64_t bytes) {
-    if (some.empty() || plan_.limit == 0) return;
-    const std::lock_guard lock(changing_);
-    std::move(some.begin(), some.end(), std::back_inserter(first_));
-    require_memory(bytes);
-    const std::int64_t limit = plan_.limit;
-    if (std::ssize(first_) / 2 < limit || std::ssize(first_) < limit + kBlock) return;
-    drop_past_limit();
-    last_ = std::make_shared<const Placed>(*std::max_element(first_.begin(), first_.end(), by_terms()));
-  }
-  void drop_past_limit() {
-    if (std::ssize(first_) <= plan_.limit) return;
-    std::nth_element(first_.begin(), first_.begin() + plan_.limit, first_.end(), by_terms());
-    std::int64_t dropped = 0;
-    for (auto at = first_.begin() + plan_.limit; at != first_.end(); ++at) {
-      dropped += bytes_of(at->row) + std::int64_t{sizeof *at};
+  /// Of a block, the rows that may be among the first.
+  void keep_first(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places) {
+    if (plan_.limit == 0) return;
+    std::shared_ptr<const Section> last;
+    {
+      const std::lock_guard lock(changing_);
+      last = last_;
     }
-    bytes_ -= dropped;
-    first_.resize(static_cast<std::size_t>(plan_.limit));
+    std::vector<int> kept;
+    for (int i = 0; i < static_cast<int>(places.size()); ++i) {
+      const std::uint64_t place = places[static_cast<std::size_t>(i)];
+      if (last == nullptr || precedes(values, i, place, *last)) kept.push_back(i);
+    }
+    if (kept.empty()) return;
+    Section some = empty_section(kept.size());
+    append(values, places, kept, some);
+    const std::lock_guard lock(changing_);
+    require_memory(some.bytes());
+    rows_ += std::ssize(kept);
+    sections_.push_back(std::move(some));
+    if (rows_ / 2 >= plan_.limit && rows_ >= plan_.limit + kBlock) drop_past_limit();
+  }
+  /// When twice as many have come together, the last half is dropped.
+  void drop_past_limit() {
+    const std::vector<Source> order = first_sources();
+    const Source greatest = *std::max_element(order.begin(), order.end(), by_terms());
+    last_ = std::make_shared<const Section>(copied({&greatest, 1}));
+    Section first = copied(order);
+    bytes_ = first.bytes();
+    rows_ = std::ssize(order);
+    sections_.clear();
+    sections_.push_back(std::move(first));
+  }
+  /// As many as the limit says, in any order.
+  [[nodiscard]] std::vector<Source> first_sources() const {
+    std::vector<Source> all;
+    for (std::uint32_t s = 0; s < sections_.size(); ++s) {
+      for (std::uint32_t row = 0; row < sections_[s].size(); ++row) all.push_back({s, row});
+    }
+    if (std::ssize(all) <= plan_.limit) return all;
+    std::nth_element(all.begin(), all.begin() + plan_.limit, all.end(), by_terms());
+    all.resize(static_cast<std::size_t>(plan_.limit));
+    return all;
+  }
+  [[nodiscard]] Section copied(std::span<const Source> order) const {
+    Section section;
+    for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
+      section.columns.push_back(gathered_column(sections_, c, order, 1));
+    }
+    for (const Source row : order) section.places.push_back(place_of(row));
+    return section;
+  }
+  std::vector<AnswerColumn> first_rows(int threads) {
+    std::vector<Source> order = first_sources();
+    std::sort(order.begin(), order.end(), by_terms());
+    return take_columns(order, threads);
   }
 
-  void take_first(Answer& answer) {
-    drop_past_limit();
-    std::sort(first_.begin(), first_.end(), by_terms());
-    for (Placed& placed : first_) answer.rows.push_back(std::move(placed.row));
+  /// Of those rows, in that order; nothing is left of any.
+  std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
+    std::vector<AnswerColumn> columns;
+    for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
+      columns.push_back(gathered_column(sections_, c, order, threads));
+      for (Section& section : sections_) section.columns[c] = {};
+    }
+    sections_.clear();
+    return columns;
   }
 
   /// In the order of their places.
-  void take_all(Answer& answer, int threads) {
-    std::size_t count = 0;
-    std::uint64_t most = 0;
-    for (const std::vector<Placed>& rows : sections_) {
-      count += rows.size();
-      most = std::max(most, rows.back().place >> kPlaceShift);
+  std::vector<AnswerColumn> all_rows(int threads) {
+    if (sections_.size() == 1 && plan_.order.empty() && std::ssize(sections_[0].places) <= plan_.limit) {
+      return std::move(sections_[0].columns);
     }
-    answer.rows.resize(count);
-    std::sort(sections_.begin(), sections_.end(),
-              [](const auto& a, const auto& b) { return a.front().place < b.front().place; });
-    std::vector<std::size_t> begin(most + 2);
-    for (const std::vector<Placed>& rows : sections_) {
-      for (const Placed& placed : rows) ++begin[(placed.place >> kPlaceShift) + 1];
-    }
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::uint64_t> reach;  // how far places go up to each section, of which there may be one for each piece
-    reach.reserve(sections_.size());
-    for (const std::vector<Placed>& rows : sections_) {
-      reach.push_back(std::max(rows.back().place >> kPlaceShift, reach.empty() ? 0 : reach.back()));
-    }
-    std::atomic<std::uint64_t> next{0};
-    cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
-      std::vector<Placed*> own;
-      for (std::uint64_t upper = next++; upper + 1 < begin.size(); upper = next++) {
-        own.clear();
-        auto section = static_cast<std::size_t>(std::lower_bound(reach.begin(), reach.end(), upper) - reach.begin());
-        for (; section < sections_.size(); ++section) {
-          std::vector<Placed>& rows = sections_[section];
-          if (rows.front().place >> kPlaceShift > upper) break;  // nor have those after it any
-          auto at = std::lower_bound(rows.begin(), rows.end(), upper << kPlaceShift,
-                                     [](const Placed& placed, std::uint64_t place) { return placed.place < place; });
-          for (; at != rows.end() && at->place >> kPlaceShift == upper; ++at) own.push_back(&*at);
-        }
-        const auto precedes = [](const Placed* a, const Placed* b) { return a->place < b->place; };
-        if (!std::is_sorted(own.begin(), own.end(), precedes)) std::sort(own.begin(), own.end(), precedes);
-        for (std::size_t i = 0; i < own.size(); ++i) answer.rows[begin[upper] + i] = std::move(own[i]->row);
-      }
-    });
-    sections_.clear();
+    std::vector<Source> order = in_order_of_places(sections_, threads);
+    for (Section& section : sections_) section.places = {};
     // Of rows that are equal the earlier one comes first.
     if (!plan_.order.empty()) {
-      std::stable_sort(answer.rows.begin(), answer.rows.end(),
-                       [&](const Row& a, const Row& b) { return compare_rows(plan_, a, b) < 0; });
+      std::stable_sort(order.begin(), order.end(), [&](Source a, Source b) { return compare_rows(a, b) < 0; });
     }
-    if (std::ssize(answer.rows) > plan_.limit) answer.rows.resize(static_cast<std::size_t>(plan_.limit));
+    if (std::ssize(order) > plan_.limit) order.resize(static_cast<std::size_t>(plan_.limit));
+    return take_columns(order, threads);
   }
 
   // ------------------------------------------------------------------------------------------------------------- groups
@@ -562,10 +537,10 @@ class Maker {
   std::mutex changing_;  // what follows:
   std::size_t sum_that_does_not_fit_ = std::numeric_limits<std::size_t>::max();
   std::uint64_t failed_place_ = 0;
-  std::optional<Groups> failed_;               ///< the first group that cannot be computed
-  std::vector<std::vector<Placed>> sections_;  ///< all rows
-  std::vector<Placed> first_;                  ///< rows that may be among the first
-  std::shared_ptr<const Placed> last_;         ///< none is that does not precede it
+  std::optional<Groups> failed_;         ///< the first group that cannot be computed
+  std::vector<Section> sections_;        ///< all rows, or those that may be among the first
+  std::int64_t rows_ = 0;                ///< the latter
+  std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
   std::optional<Groups> kept_;
   std::vector<std::uint64_t> kept_place_;
   std::uint64_t end_of_kept_ = std::numeric_limits<std::uint64_t>::max();
@@ -631,7 +606,7 @@ std::string text(const Field& column, const Cell& cell) {
     case ValueKind::boolean:
       return cell.exact != 0 ? "true" : "false";
     case ValueKind::text:
-      return cell.word;
+      return std::string(cell.word);
     case ValueKind::integer:
     case ValueKind::decimal:
       return expression::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);

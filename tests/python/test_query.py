@@ -637,7 +637,7 @@ def test_groups_that_do_not_fit_go_to_a_file(tmp_path, threads):
 def test_memory_that_does_not_suffice(tmp_path):
     t = many_groups()
     with pytest.raises(MemoryError, match="LIMIT"):
-        upsweep.query("SELECT k, SUM(x) FROM t GROUP BY k", t=t, memory="20MB")
+        upsweep.query("SELECT k, SUM(x) FROM t GROUP BY k", t=t, memory="10MB")
     with pytest.raises(FileNotFoundError, match="missing"):
         upsweep.query(TOP, t=t, memory="1MB", spill_dir=tmp_path / "missing")
     with pytest.raises(OSError, match="/sys"):
