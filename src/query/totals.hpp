@@ -123,6 +123,7 @@ class Totals {
   void begin_parts();
   [[nodiscard]] bool ascend() const { return !is_divided_ && !pieces_.empty(); }
   void require_known_memory();
+  [[nodiscard]] std::size_t due() const;
   void merge(int number);
   void merge(Part& part, int number, std::size_t which, const Piece& piece);
   void merge_rows(Part& part, int number, std::size_t which, const Piece& piece);
@@ -161,6 +162,7 @@ class Totals {
   std::atomic<std::int64_t> most_bytes_;
   std::atomic<std::int64_t> bytes_{0};        ///< of all parts
   std::atomic<std::int64_t> piece_bytes_{0};  ///< of all pieces that are divided or ascend
+  std::atomic<std::int64_t> last_bytes_{0};   ///< of the last piece that was divided
   std::atomic<std::int64_t> loaded_{0};       ///< of sections
   std::optional<std::string> spill_folder_;
   std::mutex spilling_;
