@@ -71,13 +71,15 @@ void append_exact(const Vector& values, std::span<const int> rows, AnswerColumn&
 
 void append_texts(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
   const Dictionary& words = **values.dictionary;
-  for (const int row : rows) {
-    if (!null_at(values, row)) {
-      const std::string_view word = words[static_cast<std::size_t>(values.at<std::int32_t>(row))];
-      to.letters.insert(to.letters.end(), word.begin(), word.end());
-    }
-    to.ends.push_back(std::ssize(to.letters));
-  }
+  const auto word_at = [&](int row) {
+    return null_at(values, row) ? std::string_view() : words[static_cast<std::size_t>(values.at<std::int32_t>(row))];
+  };
+  std::size_t end = to.letters.size();
+  for (const int row : rows) to.ends.push_back(static_cast<std::int64_t>(end += word_at(row).size()));
+  const std::size_t before = to.letters.size();
+  to.letters.resize(end);
+  char* at = to.letters.data() + before;
+  for (const int row : rows) at = std::copy(word_at(row).begin(), word_at(row).end(), at);
 }
 
 void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn& to) {

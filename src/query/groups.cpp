@@ -67,13 +67,6 @@ bool is_marked(const std::uint64_t* marks, int i) {
   return ((marks[i / kMarksPerWord] >> (i % kMarksPerWord)) & 1) != 0;
 }
 
-/// Whether a sum fits is asked when it is given out: what comes later may bring it back, and an average always fits.
-void add_up(State& sum, Int128 value) {
-  if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.set_high(sum.high() + (value < 0 ? -1 : 1));
-}
-
-void add_real(State& sum, double value) { sum.set_real(sum.real() + value); }
-
 std::size_t sums_of(const Plan& plan) {
   return static_cast<std::size_t>(std::count_if(plan.aggregates.begin(), plan.aggregates.end(),
                                                 [](const Aggregate& a) { return a.fold == Fold::sum; }));
@@ -91,11 +84,6 @@ std::size_t letters_of(const Vector& texts, int n) {
 bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
 bool is_count(Fold fold) { return fold == Fold::count_rows || fold == Fold::count; }
 
-bool are_counts(const Plan& plan) {
-  return std::all_of(plan.aggregates.begin(), plan.aggregates.end(),
-                     [](const Aggregate& a) { return is_count(a.fold); });
-}
-
 /// Whether the texts are those of the only key.
 bool is_all_text(const Plan& plan) {
   const auto is_text = [](const Aggregate& a) { return is_extreme(a.fold) && a.type.kind == ValueKind::text; };
@@ -105,10 +93,26 @@ bool is_all_text(const Plan& plan) {
 
 }  // namespace
 
+States::States(const Plan& plan)
+    : are_counts_(std::all_of(plan.aggregates.begin(), plan.aggregates.end(),
+                              [](const Aggregate& a) { return is_count(a.fold); })) {
+  for (const Aggregate& a : plan.aggregates) {
+    are_real_.push_back(!is_count(a.fold) && a.type.kind == ValueKind::real);
+  }
+}
+
+void States::widen() {
+  const std::size_t width = are_real_.size();
+  wide_.resize(narrow_.size());
+  for (std::size_t i = 0; i < narrow_.size(); ++i) wide_[i] = get(i, i % width);
+  narrow_ = {};
+  is_wide_ = true;
+}
+
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
-      states_(are_counts(plan)),
+      states_(plan),
       by_text_(is_all_text(plan)),
       one_each_(by_text_),
       key_(plan.keys.size()),
@@ -648,7 +652,7 @@ bool Groups::include_many(std::size_t aggregate, const Vector& v, int n) {
 void Groups::settle_sums(std::size_t aggregate) {
   Many& many = many_[aggregate];
   for (std::size_t g = 1; g < many.sums.size(); ++g) {
-    add_up(total_of(static_cast<std::int64_t>(g) - 1, aggregate), many.sums[g]);
+    add_exact(static_cast<std::int64_t>(g) - 1, aggregate, many.sums[g]);
   }
   many.sums.clear();
   many.bound = 0;
@@ -700,7 +704,7 @@ void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
 }
 
 void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
-  if (plan_->aggregates[aggregate].fold == Fold::sum) add_up(total_of(0, aggregate), sum);
+  if (plan_->aggregates[aggregate].fold == Fold::sum) add_exact(0, aggregate, sum);
   count_of(0, aggregate) += rows;
 }
 
@@ -716,13 +720,12 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
     } else {
       kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
-    for (std::int64_t g = 0; g < count_; ++g) add_up(total_of(g, aggregate), sums[g]);
+    for (std::int64_t g = 0; g < count_; ++g) add_exact(g, aggregate, sums[g]);
     return;
   }
   with_type(v.form, [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i))
-        add_up(total_of(group[i], aggregate), static_cast<Int128>(v.at<T>(i)));
+      if (group[i] != kNoGroup && !null_at(v, i)) add_exact(group[i], aggregate, static_cast<Int128>(v.at<T>(i)));
     }
   });
 }
@@ -732,7 +735,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   if (count_ > 1 || v.nulls != nullptr || v.one) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) add_real(total_of(group[i], aggregate), v.at<double>(i));
+      if (group[i] != kNoGroup && !null_at(v, i)) add_real(group[i], aggregate, v.at<double>(i));
     }
     return;
   }
@@ -745,13 +748,14 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
     values = reals_.data();
     n = static_cast<int>(reals_.size());
   }
-  add_real(total_of(0, aggregate), kernels_->reals.sum(values, n));
+  add_real(0, aggregate, kernels_->reals.sum(values, n));
 }
 
 /// `others` has the texts of `other`.
-void Groups::improve(State& best, const State& other, const Aggregate& aggregate, const TextTable& others) {
+void Groups::improve(std::int64_t group, std::size_t aggregate, const State& other, const TextTable& others) {
   if (other.count == 0) return;
-  const auto [fold, input, type] = aggregate;
+  State best = state(group, aggregate);
+  const auto& [fold, input, type] = plan_->aggregates[aggregate];
   const auto word_of = [](const TextTable& texts, const State& state) {
     return texts[static_cast<std::int32_t>(state.exact)];
   };
@@ -765,6 +769,7 @@ void Groups::improve(State& best, const State& other, const Aggregate& aggregate
   } else {
     best.exact = is_text ? entry_of(others, other.exact) : other.exact;
   }
+  set_state(group, aggregate, best);
 }
 
 void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
@@ -783,14 +788,14 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     } else {
       best.exact = best_of(kernels_->integers);
     }
-    improve(total_of(0, aggregate), best, asked, texts_);
+    improve(0, aggregate, best, texts_);
     count_of(0, aggregate) += n;
     return;
   }
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
     if (group == kNoGroup || null_at(v, i)) continue;
-    State& best = total_of(group, aggregate);
+    const State best = state(group, aggregate);
     State other;
     other.count = 1;
     if (kind == ValueKind::real) {
@@ -803,8 +808,8 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
     } else {
       other.exact = exact_at(v, i);
     }
-    improve(best, other, asked, texts_);
-    ++best.count;
+    improve(group, aggregate, other, texts_);
+    ++count_of(group, aggregate);
   }
 }
 
@@ -910,13 +915,13 @@ void Groups::append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_
   }
 }
 
-void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
+inline void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++count_of(group, a);
   for (const std::size_t a : sums_) {
     if (plan_->aggregates[a].type.kind == ValueKind::real) {
-      add_real(total_of(group, a), std::bit_cast<double>(*values++));
+      add_real(group, a, std::bit_cast<double>(*values++));
     } else {
-      add_up(total_of(group, a), static_cast<std::int64_t>(*values++));
+      add_exact(group, a, static_cast<std::int64_t>(*values++));
     }
   }
 }
@@ -1041,6 +1046,9 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
   if (std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->keys_.is_wide(); })) {
     all.keys_.widen();
   }
+  if (std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->states_.are_wide(); })) {
+    all.states_.widen();
+  }
   all.keys_.resize(order.size() * plan.keys.size());
   all.key_nulls_.resize(order.size() * plan.keys.size());
   all.states_.resize(order.size() * plan.aggregates.size());
@@ -1104,8 +1112,10 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
       keys_.set(at, key);
     }
     for (const std::size_t a : aggregates) {
-      State& best = total_of(static_cast<std::int64_t>(i), a);
-      if (best.count > 0) take(best.exact);
+      State best = state(static_cast<std::int64_t>(i), a);
+      if (best.count == 0) continue;
+      take(best.exact);
+      set_state(static_cast<std::int64_t>(i), a, best);
     }
   }
   for (Groups* const part : parts) texts_.keep_memory_of(part->texts_);
@@ -1128,6 +1138,7 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
     for (std::size_t k = 0; k < plan_->keys.size(); ++k) keys_.push_back(from.key(group, k));
   }
   copy(from.key_nulls_, key_nulls_, plan_->keys.size());
+  states_.clear();
   states_.resize(order.size() * plan_->aggregates.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
@@ -1218,19 +1229,18 @@ void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64
 /// `others` has the texts of the state.
 void Groups::merge_state(std::size_t aggregate, std::int32_t mine, const State& other, const TextTable& others) {
   const Aggregate& asked = plan_->aggregates[aggregate];
-  if (is_extreme(asked.fold)) improve(total_of(mine, aggregate), other, asked, others);
+  if (is_extreme(asked.fold)) improve(mine, aggregate, other, others);
   // First, as `high` has the room that a count has.
   std::int64_t& count = count_of(mine, aggregate);
   if (__builtin_add_overflow(count, other.count, &count)) {
     throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
   }
   if (asked.fold != Fold::sum) return;
-  State& all = total_of(mine, aggregate);
   if (asked.type.kind == ValueKind::real) {
-    add_real(all, other.real());
+    add_real(mine, aggregate, other.real());
   } else {
-    add_up(all, other.exact);
-    all.set_high(all.high() + other.high());
+    add_exact(mine, aggregate, other.exact);
+    states_.add_high(place_of(mine, aggregate), other.high());
   }
 }
 

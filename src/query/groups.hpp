@@ -15,10 +15,11 @@
 #include "expression/evaluate.hpp"
 #include "query/plan.hpp"
 #include "query/text_table.hpp"
+#include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::query {
 
-/// What an aggregate has come to in a group. Two of them are a line of the cache.
+/// What an aggregate has come to in a group.
 class State {
  public:
   Int128 exact = 0;        ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
@@ -34,65 +35,127 @@ class State {
  private:
   std::int64_t high_ = 0;  ///< of floats the bits of the value
 };
-static_assert(sizeof(State) == 32);
 
-/// What aggregates have come to, one group after the other; where all of them are counts, in a quarter of the memory.
+/// What aggregates have come to, one group after the other: in half the memory until one comes to more than 64 bits, and in a
+/// quarter where all of them are counts.
 class States {
  public:
-  explicit States(bool are_counts) : are_counts_(are_counts) {}
+  explicit States(const Plan& plan);
 
-  [[nodiscard]] State operator[](std::size_t i) const {
-    if (!are_counts_) return all_[i];
+  /// `aggregate`: whose state number i is.
+  [[nodiscard]] State get(std::size_t i, std::size_t aggregate) const {
+    if (is_wide_) return wide_[i];
     State state;
-    state.count = counts_[i];
+    if (are_counts_) {
+      state.count = counts_[i];
+    } else if (are_real_[aggregate]) {
+      state.count = narrow_[i].count;
+      state.set_real(std::bit_cast<double>(narrow_[i].word));
+    } else {
+      state.count = narrow_[i].count;
+      state.exact = narrow_[i].word;
+    }
     return state;
   }
-  void set(std::size_t i, const State& state) {
+  /// By several threads at a time where these are wide or it fits.
+  void set(std::size_t i, std::size_t aggregate, const State& state) {
     if (are_counts_) {
       counts_[i] = state.count;
+      return;
+    }
+    if (!is_wide_ && !are_real_[aggregate] && !(state.high() == 0 && fits(state.exact))) widen();
+    if (is_wide_) {
+      wide_[i] = state;
     } else {
-      all_[i] = state;
+      narrow_[i] = {
+          are_real_[aggregate] ? std::bit_cast<std::int64_t>(state.real()) : static_cast<std::int64_t>(state.exact),
+          state.count};
     }
   }
-  [[nodiscard]] std::int64_t& count(std::size_t i) { return are_counts_ ? counts_[i] : all_[i].count; }
-  /// Not where all are counts.
-  [[nodiscard]] State& total(std::size_t i) { return all_[i]; }
+  [[nodiscard]] std::int64_t& count(std::size_t i) {
+    return are_counts_ ? counts_[i] : is_wide_ ? wide_[i].count : narrow_[i].count;
+  }
+  /// Adds to a sum, which wraps around as State::high() says: whether it fits is asked when it is given out, as what comes later
+  /// may bring it back, and an average always fits.
+  void add_exact(std::size_t i, Int128 value) {
+    if (!is_wide_) {
+      std::int64_t sum = 0;
+      if (fits(value) && !__builtin_add_overflow(narrow_[i].word, static_cast<std::int64_t>(value), &sum)) {
+        narrow_[i].word = sum;
+        return;
+      }
+      widen();
+    }
+    State& sum = wide_[i];
+    if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.set_high(sum.high() + (value < 0 ? -1 : 1));
+  }
+  /// As State::high() has it.
+  void add_high(std::size_t i, std::int64_t high) {
+    if (high == 0) return;
+    if (!is_wide_) widen();
+    wide_[i].set_high(wide_[i].high() + high);
+  }
+  void add_real(std::size_t i, double value) {
+    if (is_wide_) return wide_[i].set_real(wide_[i].real() + value);
+    narrow_[i].word = std::bit_cast<std::int64_t>(std::bit_cast<double>(narrow_[i].word) + value);
+  }
   void ask_for(std::size_t i) const {
     if (are_counts_) {
       __builtin_prefetch(counts_.data() + i, 1);
+    } else if (is_wide_) {
+      __builtin_prefetch(wide_.data() + i, 1);
     } else {
-      __builtin_prefetch(all_.data() + i, 1);
+      __builtin_prefetch(narrow_.data() + i, 1);
     }
   }
 
-  [[nodiscard]] std::size_t size() const { return are_counts_ ? counts_.size() : all_.size(); }
+  [[nodiscard]] bool are_wide() const { return is_wide_; }
+  void widen();
+  [[nodiscard]] std::size_t size() const {
+    return are_counts_ ? counts_.size() : is_wide_ ? wide_.size() : narrow_.size();
+  }
   [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(counts_.capacity() * sizeof(std::int64_t) + all_.capacity() * sizeof(State));
+    return static_cast<std::int64_t>(counts_.capacity() * sizeof(std::int64_t) + narrow_.capacity() * sizeof(Narrow) +
+                                     wide_.capacity() * sizeof(State));
   }
   void clear() {
-    counts_.clear();
-    all_.clear();
+    resize(0);
+    is_wide_ = false;
   }
+  /// Those that are new are of no row.
   void resize(std::size_t size) {
     if (are_counts_) {
       counts_.resize(size);
+    } else if (is_wide_) {
+      wide_.resize(size);
     } else {
-      all_.resize(size);
+      narrow_.resize(size);
     }
   }
-  /// One more, of no row.
   void push_back() {
     if (are_counts_) {
       counts_.push_back(0);
+    } else if (is_wide_) {
+      wide_.emplace_back();
     } else {
-      all_.emplace_back();
+      narrow_.emplace_back();
     }
   }
 
  private:
+  struct Narrow {
+    std::int64_t word = 0;  ///< State::exact, or the bits of State::real()
+    std::int64_t count = 0;
+  };
+
+  static bool fits(Int128 value) { return value == static_cast<std::int64_t>(value); }
+
+  std::vector<bool> are_real_;  ///< by aggregate
   bool are_counts_;
+  bool is_wide_ = false;
   std::vector<std::int64_t> counts_;
-  std::vector<State> all_;
+  std::vector<Narrow> narrow_;
+  std::vector<State> wide_;
 };
 
 /// Keys of groups, one after the other: of 64 bits each until one comes that does not fit.
@@ -217,7 +280,7 @@ class LooseRows {
  private:
   std::size_t keys_;
   std::size_t width_;
-  std::vector<std::uint64_t> words_;
+  detail::Unwritten<std::uint64_t> words_;
   std::vector<char> letters_;
 };
 
@@ -286,13 +349,13 @@ class Groups {
     return by_text_ ? hash_of_text(group) : hashes_[static_cast<std::size_t>(group)];
   }
   void set_state(std::int64_t group, std::size_t aggregate, const State& state) {
-    states_.set(place_of(group, aggregate), state);
+    states_.set(place_of(group, aggregate), aggregate, state);
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// Groups have the order in which their first rows came.
   [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const {
-    return states_[place_of(group, aggregate)];
+    return states_.get(place_of(group, aggregate), aggregate);
   }
   /// Of text keys and aggregates: `exact` is an index into texts().
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
@@ -345,9 +408,11 @@ class Groups {
   [[nodiscard]] std::int64_t& count_of(std::int64_t group, std::size_t aggregate) {
     return states_.count(place_of(group, aggregate));
   }
-  /// Of a sum, or of what is least or greatest.
-  [[nodiscard]] State& total_of(std::int64_t group, std::size_t aggregate) {
-    return states_.total(place_of(group, aggregate));
+  void add_exact(std::int64_t group, std::size_t aggregate, Int128 value) {
+    states_.add_exact(place_of(group, aggregate), value);
+  }
+  void add_real(std::int64_t group, std::size_t aggregate, double value) {
+    states_.add_real(place_of(group, aggregate), value);
   }
   void complete();
   void keep_keys();
@@ -410,7 +475,7 @@ class Groups {
   void include_extremes(std::size_t aggregate, const Vector& v, int n);
   const std::int64_t* rows_of_few(int n);
   void count_rows(std::size_t aggregate, const Vector& v, int n);
-  void improve(State& best, const State& other, const Aggregate& aggregate, const TextTable& others);
+  void improve(std::int64_t group, std::size_t aggregate, const State& other, const TextTable& others);
 
   const Plan* plan_;
   const Kernels* kernels_;
