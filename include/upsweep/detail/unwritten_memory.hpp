@@ -15,10 +15,6 @@ struct UnwrittenMemory : std::allocator<T> {
   template <class U>
   explicit UnwrittenMemory(const UnwrittenMemory<U>& /*other*/) noexcept {}
   template <class U>
-  struct rebind {
-    using other = UnwrittenMemory<U>;
-  };
-  template <class U>
   void construct(U* at) noexcept {
     ::new (static_cast<void*>(at)) U;
   }
