@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -255,11 +257,11 @@ TEST(Reduce, OfFloatsHasTheSameBitsWhateverRunsIt) {
     const auto share = mine(all, cuts);
     const double one = mpi::reduce(MPI_COMM_WORLD, seq, share.data(), std::ssize(share), 0.0).value;
     const double two = mpi::reduce(MPI_COMM_WORLD, par.with_threads(3), share.data(), std::ssize(share), 0.0).value;
-    EXPECT_EQ(std::memcmp(&one, &two, sizeof one), 0);
+    EXPECT_EQ(std::bit_cast<Index>(one), std::bit_cast<Index>(two));
     EXPECT_NEAR(one, reduce(par, all, 0.0).value, 1e-9 * static_cast<double>(n));
     double first = one;
     MPI_Bcast(&first, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    EXPECT_EQ(std::memcmp(&one, &first, sizeof one), 0);
+    EXPECT_EQ(std::bit_cast<Index>(one), std::bit_cast<Index>(first));
   });
 }
 
@@ -418,7 +420,7 @@ TEST(Segmented, NamesTheFirstBadListOfAll) {
                             out.data());
     });
   };
-  const Index first = 10 * world.rank;
+  const Index first = Index{10} * world.rank;
   const bool is_last = world.rank == world.size - 1;
   const Index end = is_last ? first + 10 : first + 15;
   const std::string last = "rank " + std::to_string(world.size - 1) + ": list " + std::to_string(2 * world.size - 1);
@@ -438,8 +440,9 @@ TEST(Segmented, NamesTheFirstBadListOfAll) {
   expect(fold({begin, first + 8, world.rank == 0 ? end - 1 : end}), Code::invalid_argument, 1,
          "rank 0: list 1 ends at 14, ");
   // One list of all elements but the first eight: 12 of 11 do not fit int8.
-  std::vector<Index> offsets{0, 8, 10 * world.size};
-  if (world.rank > 0) offsets = {10 * world.size};
+  const Index all = Index{10} * world.size;
+  std::vector<Index> offsets{0, 8, all};
+  if (world.rank > 0) offsets = {all};
   expect(fold(offsets), Code::overflow, 1, "rank 0: the sum of list 1 does not fit int8");
 }
 
