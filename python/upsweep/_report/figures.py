@@ -229,7 +229,7 @@ def _is_roofed(row: Row) -> bool:
     return bool(moves and row.rate and row.limit and operations(row))
 
 
-_ONE_GPU = "A call runs on one GPU, so that there is nothing to draw over several."
+_ONE_GPU = "Rungs run on one GPU; what several do together is in docs/scaling.md."
 
 
 class NotDrawn(NamedTuple):
