@@ -296,6 +296,19 @@ TEST_F(CudaShards, ThreadsMayCallAtATime) {
   for (auto& own : arrays) ASSERT_TRUE(same_bits(own->results(), wanted));
 }
 
+TEST_F(CudaShards, MembersHaveTheStreamsThatTheyAreGiven) {
+  const tests::OwnStream one;
+  const tests::OwnStream other;
+  const Group group = Group::of_policies({gpu::Policy{}.with_stream(one), gpu::Policy{}.with_stream(other)});
+  EXPECT_EQ(group.policy(1).stream, static_cast<cudaStream_t>(other));
+  const std::vector<std::int32_t> x(100'000, 1);
+  Shards<std::int32_t, std::int32_t> shards(group, x, cuts(std::ssize(x), 2)[0]);
+  inclusive_scan(group, shards.all());
+  require(cudaStreamSynchronize(other));
+  require(cudaStreamSynchronize(one));
+  EXPECT_EQ(shards.results().back(), 100'000);
+}
+
 template <class Call>
 void expect_error(Code code, const std::string& words, Call call) {
   try {

@@ -40,8 +40,8 @@ class Group {
   /// Devices by their ordinals, a member each, with a stream of its own; one may be several members. Throws Error no_device,
   /// not_built, device_failed, and invalid_argument of none.
   explicit Group(const std::vector<int>& devices);
-  /// The same with the streams and memory that the policies name.
-  explicit Group(std::vector<Policy> members);
+  /// The same with the devices, streams and memory that the policies name.
+  [[nodiscard]] static Group of_policies(std::vector<Policy> members);
   ~Group();
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
@@ -56,6 +56,8 @@ class Group {
   [[nodiscard]] State& state() const noexcept { return *state_; }
 
  private:
+  Group();
+
   std::unique_ptr<State> state_;
 };
 

@@ -53,7 +53,8 @@ LinkTimes measure_link(int) { refuse(); }
 
 struct Group::State {};
 Group::Group(const std::vector<int>&) { refuse(); }
-Group::Group(std::vector<Policy>) { refuse(); }
+Group::Group() = default;
+Group Group::of_policies(std::vector<Policy>) { refuse(); }
 Group::~Group() = default;
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;

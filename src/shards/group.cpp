@@ -99,14 +99,18 @@ Group::Group(const std::vector<int>& devices) {
   state_->streams = std::move(streams);
 }
 
-Group::Group(std::vector<Policy> members) {
+Group::Group() = default;
+
+Group Group::of_policies(std::vector<Policy> members) {
   require_members(members.size());
   for (Policy& member : members) {
     const CurrentDevice current(member.device);
     (void)launch_on(member);     // the stream is of that device
     member.workspace = nullptr;  // each call has its own
   }
-  state_ = std::make_unique<State>(std::move(members));
+  Group group;
+  group.state_ = std::make_unique<State>(std::move(members));
+  return group;
 }
 
 Group::~Group() = default;
