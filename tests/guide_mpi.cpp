@@ -11,7 +11,7 @@ namespace {
 
 // [guide: sums]
 /// Rank r has so many numbers: some ranks have none.
-std::int64_t length_of(int rank) { return 1000 * (rank % 3); }
+std::int64_t length_of(int rank) { return std::int64_t{1000} * (rank % 3); }
 
 /// How many numbers the ranks before that one have.
 std::int64_t numbers_before(int rank) {
@@ -80,7 +80,7 @@ bool same_error_everywhere(int rank, int size) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): which ends the run, as it should
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int rank = 0;

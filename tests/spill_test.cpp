@@ -252,7 +252,9 @@ TEST_F(Spill, LimitTakesTheFirstOfAllRows) {
     };
     for (const QueryMemory& memory : {QueryMemory{}, memory_of(kNothing)}) {
       const std::string end = "LIMIT " + std::to_string(limit);
-      expect_rows(all, first(sorted), run(sql + "ORDER BY 3 DESC " + end, 2, memory), "ordered");
+      std::string ordered = sql;
+      ordered += "ORDER BY 3 DESC " + end;
+      expect_rows(all, first(sorted), run(ordered, 2, memory), "ordered");
       expect_rows(all, first(in_order), run(sql + end, 2, memory), "in order of first rows");
     }
   }

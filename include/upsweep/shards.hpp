@@ -21,6 +21,7 @@
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -133,6 +134,7 @@ inline std::vector<std::int64_t> split_by_rows(const gpu::Group& group, std::int
   require_array(&row, n, "array");
   const std::int64_t rows = (n + row - 1) / row;
   std::vector<std::int64_t> begin;
+  begin.reserve(static_cast<std::size_t>(group.size()) + 1);
   for (int member = 0; member < group.size(); ++member) begin.push_back(rows * member / group.size() * row);
   begin.push_back(n);
   return begin;

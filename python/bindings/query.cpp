@@ -133,6 +133,7 @@ QueryCarry merged(const Query& query, const std::vector<nb::bytes>& carries) {
   if (carries.empty()) throw nb::value_error("carries: one is needed at least");
   const auto view = [](const nb::bytes& carry) { return std::string_view(carry.c_str(), carry.size()); };
   std::vector<std::string_view> all;
+  all.reserve(carries.size());
   for (const nb::bytes& carry : carries) all.push_back(view(carry));
   const nb::gil_scoped_release released;
   QueryCarry first = query.carry(all[0]);

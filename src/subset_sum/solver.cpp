@@ -101,7 +101,7 @@ Begun begin(const Solver& solver, const Instance& instance, const SubsetSumOptio
   }
   const std::vector<SubsetSumWay> ways = solver.ways(question);
   if (tries_likely(options, ways)) {
-    if (auto found = likely_answer(instance, options, ways, solver)) return {.answer = *std::move(found)};
+    if (auto found = likely_answer(instance, options, ways, solver)) return {.answer = std::move(found)};
   }
   return {.rung = subset_sum::choose(ways).rung};
 }
@@ -163,7 +163,7 @@ std::optional<SubsetSum> detail::begin_subset_sum(const Policy& policy, const st
   return subset_sum::with_memory([&]() -> std::optional<SubsetSum> {
     const Instance instance = instance_for(solver, items, n, target, options);
     Begun begun = begin(solver, instance, options);
-    if (begun.answer) return *std::move(begun.answer);
+    if (begun.answer) return std::move(begun.answer);
     if (instance.exact() && is_list_of_sums(begun.rung)) return {};
     return answer_by(begun.rung, instance, options, solver);
   });

@@ -31,7 +31,7 @@ struct ShardStep {
     fold,     ///< these onto `before`, into `after`
     scan      ///< its tiles, after `before`
   };
-  Kind kind;
+  Kind kind = Kind::publish;
   const void* before = nullptr;
   void* after = nullptr;
 };
