@@ -334,6 +334,15 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   expect_error(Code::invalid_argument, "shard 1 overlap",
                [&] { inclusive_scan(group, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 49}}); });
   expect_error(Code::invalid_argument, "", [&] { inclusive_scan(group, Floats{{x.data(), -1, x.data()}, {}}); });
+  DeviceArray<std::int32_t> whole(100);
+  using Integers = std::vector<Shard<std::int32_t>>;
+  const Group checked = Group::of_policies(std::vector(2, gpu::Policy{}.with_overflow(Overflow::checked)));
+  expect_error(Code::unsupported, "cannot check", [&] {
+    inclusive_scan(checked, Integers{{whole.data(), 50, whole.data()}, {whole.data() + 50, 50, whole.data() + 50}});
+  });
+  const Group by_cub = Group::of_policies(std::vector(2, gpu::Policy{}.with_rung("cuda.cub")));
+  expect_error(Code::unsupported, "cuda.lookahead",
+               [&] { inclusive_scan(by_cub, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}}); });
   DeviceArray<float> sum(1);
   expect_error(Code::invalid_argument, "shard 1: input is host memory", [&] {
     reduce_async(group, Floats{{x.data(), 100, nullptr}, {host.data(), 100, nullptr}}, sum.data(), 0.0F);

@@ -12,7 +12,8 @@
 //           where it is if a device has access to the other's memory, which a group switches on, else copied.
 // Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
 //           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
-// Graphs    captured from the first member's stream, a call takes the streams of all others into the graph.
+// Graphs    captured from the first member's stream, a call takes the streams of all others into the graph. A replay is in the stream
+//           that it is launched into alone: who calls with the same Group after it waits for it first.
 // Cost      scan: every shard is read twice and written once, as the sum of all shards before it is known when they have been read.
 //           reduce: every shard is read once.
 // Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the

@@ -20,7 +20,7 @@ bool enable_access(int device, int other) {
   require(cudaDeviceCanAccessPeer(&is_possible, device, other), "asking for access between devices");
   if (is_possible == 0) return false;
   const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
-  if (error == cudaErrorPeerAccessAlreadyEnabled) forget_last_error();
+  if (error != cudaSuccess) forget_last_error();
   return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
 }
 

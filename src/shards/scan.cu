@@ -48,6 +48,10 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
                    const std::string& which) {
   const char* reason = custom == nullptr ? compiled_refusal(call.op, call.in_type, call.out_type) : nullptr;
   if (reason == nullptr) reason = (custom != nullptr ? *custom : kCompiled).refusal(policy.device);
+  if (!policy.rung.empty() && policy.rung != kRung) reason = "runs by cuda.lookahead alone";
+  if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
+    reason = "lets sums wrap around, and cannot check them";
+  }
   if (reason != nullptr) {
     throw Error(Code::unsupported, "a scan of shards on device " + std::to_string(policy.device) + ": " + reason);
   }
