@@ -27,6 +27,6 @@ function(upsweep_mpi_test name)
   endforeach()
 endfunction()
 
-upsweep_mpi_test(mpi RANKS 1 2 3 8 SOURCES mpi_test.cpp LIBS GTest::gtest)
-upsweep_mpi_test(mpi_large LABELS large TIMEOUT 600 RANKS 2 SOURCES mpi_large_test.cpp LIBS GTest::gtest)
+upsweep_mpi_test(mpi RANKS 1 2 3 8 SOURCES mpi_main.cpp mpi_test.cpp LIBS GTest::gtest)
+upsweep_mpi_test(mpi_large LABELS large TIMEOUT 600 RANKS 2 SOURCES mpi_main.cpp mpi_large_test.cpp LIBS GTest::gtest)
 upsweep_mpi_test(guide_mpi RANKS 4 SOURCES guide_mpi.cpp)

@@ -478,9 +478,9 @@ def test_every_problem_says_what_is_counted():
 
 
 def test_the_guide_counts_the_same():
-    told = (ROOT / "docs/guide/roofline.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guide/roofline.md").read_text(encoding="utf-8")
     for problem, counted in work.WORK.items():
-        assert re.search(rf"^\| [^|]*`{problem}`[^|]* \| {re.escape(counted.what)} \|", told, re.MULTILINE), problem
+        assert re.search(rf"^\| [^|]*`{problem}`[^|]* \| {re.escape(counted.what)} \|", guide, re.MULTILINE), problem
 
 
 def roofline_of(tmp_path, made, rows):
