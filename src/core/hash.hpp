@@ -58,6 +58,23 @@ inline bool same_text(std::string_view a, std::string_view b) {
   return same_word(last);
 }
 
+/// Copies a text, which mostly is short: a call of memcpy() takes longer.
+inline void copy_text(char* to, std::string_view text) {
+  const std::size_t size = text.size();
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (size > 4 * kWord) {
+    std::memcpy(to, text.data(), size);
+  } else if (size >= kWord) {
+    for (std::size_t at = 0; at < size - kWord; at += kWord) std::memcpy(to + at, text.data() + at, kWord);
+    std::memcpy(to + size - kWord, text.data() + size - kWord, kWord);  // some of it for the second time
+  } else if (size >= kWord / 2) {
+    std::memcpy(to, text.data(), kWord / 2);
+    std::memcpy(to + size - kWord / 2, text.data() + size - kWord / 2, kWord / 2);
+  } else {
+    for (std::size_t i = 0; i < size; ++i) to[i] = text[i];
+  }
+}
+
 inline std::uint64_t hash_of(const Secret& by, std::string_view text) {
   std::uint64_t all = text.size();
   std::uint64_t word = 0;

@@ -27,10 +27,14 @@ constexpr std::size_t kMostByWord = 1 << 19;
 constexpr std::size_t kFirstSlots = 64;
 // How far ahead slots are asked for: a dozen loads are in flight while one is waited for.
 constexpr int kAhead = 12;
-// Rows of a batch after which it is known whether nearly each is a group by itself: with 30,000 groups and more an eighth of
-// these many has been met before. The others of the batch are then not looked for: they are where the parts are merged.
-constexpr std::int64_t kTried = 1 << 12;
-constexpr bool are_apart(std::int64_t groups, std::int64_t rows) { return groups >= rows / 8 * 7; }
+// Of memory: so much is in the core's second cache after the first rows.
+constexpr std::int64_t kNear = 1 << 18;
+// Rows of a batch from which it is estimated how many groups the table has: of n rows of G groups some n * n / 2G have been met
+// before. Of more groups than these the batch's other rows are not looked for: they are where the parts are merged. Whether groups
+// may stay at hand, which are many more, takes more rows.
+constexpr std::int64_t kTried = 1 << 10;
+constexpr std::int64_t kTriedAtHand = 1 << 12;
+constexpr std::int64_t kApart = 1 << 14;
 // Rows after which counts of 32 bits go into the states.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 30;
 // Groups that are merged at a time: first they are found, then each aggregate is folded.
@@ -97,7 +101,7 @@ States::States(const Plan& plan)
     : are_counts_(std::all_of(plan.aggregates.begin(), plan.aggregates.end(),
                               [](const Aggregate& a) { return is_count(a.fold); })) {
   for (const Aggregate& a : plan.aggregates) {
-    are_real_.push_back(!is_count(a.fold) && a.type.kind == ValueKind::real);
+    are_real_.push_back(!is_count(a.fold) && a.type.kind == ValueKind::real ? 1 : 0);
   }
 }
 
@@ -123,6 +127,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       loose_(plan.keys.size(), sums_of(plan)),
       many_(plan.aggregates.size()) {
   may_be_loose_ = !plan.keys.empty();
+  any_text_ = std::any_of(plan.keys.begin(), plan.keys.end(), [](const Node& key) { return key->type.kind == ValueKind::text; });
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const Fold fold = plan.aggregates[a].fold;
     may_be_loose_ = may_be_loose_ && !is_extreme(fold);
@@ -831,22 +836,23 @@ bool Groups::are_at_hand(std::int64_t most) const {
 void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
   if (is_loose_ != Loose::undecided) return;
   for (int i = 0; i < n; ++i) rows_of_batch_ += marks == nullptr || is_marked(marks, i) ? 1 : 0;
-  if (rows_of_batch_ < kTried) return;
-  const std::int64_t fresh = count_ - groups_before_;
-  // Of n rows of G groups some n * n / 2G have been met before.
-  const std::int64_t expected =
-      rows_of_batch_ * rows_of_batch_ / (2 * std::max<std::int64_t>(rows_of_batch_ - fresh, 1));
-  const bool is_kept = are_at_hand(most_at_hand_) && (!are_by_words_ || expected <= most_at_hand_);
-  is_loose_ = !is_kept && are_apart(fresh, rows_of_batch_) ? Loose::yes : Loose::no;
+  const bool are_near = are_at_hand(most_at_hand_);
+  if (rows_of_batch_ < (are_near ? kTriedAtHand : kTried)) return;
+  const std::int64_t met_before = rows_of_batch_ - (count_ - groups_before_);
+  const std::int64_t expected = rows_of_batch_ * rows_of_batch_ / (2 * std::max<std::int64_t>(met_before, 1));
+  const bool is_kept = are_near && (!are_by_words_ || expected <= most_at_hand_);
+  is_loose_ = !is_kept && expected >= kApart ? Loose::yes : Loose::no;
 }
 
 bool Groups::may_be_loose(Evaluator& evaluator, int n) const {
   const auto is_of_each = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
+  std::size_t letters = 0;
   for (const Node& key : plan_->keys) {
     const Vector& v = evaluator.value(key);
-    if (!is_of_each(v) || v.form != (by_text_ ? Form::text : Form::narrow)) return false;
-    if (by_text_ && !loose_.has_room_for(letters_of(v, n))) return false;
+    if (!is_of_each(v) || (v.form != Form::text && v.form != Form::narrow)) return false;
+    if (v.form == Form::text) letters += letters_of(v, n);
   }
+  if (!loose_.has_room_for(letters)) return false;
   for (const auto& [fold, input, type] : plan_->aggregates) {
     if (!input) continue;
     const Vector& v = evaluator.value(input);
@@ -863,90 +869,84 @@ bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* mark
     is_loose_ = Loose::no;
     return false;
   }
-  const auto before = static_cast<std::size_t>(loose_.count());
   std::size_t kept = 0;
   std::int32_t* const rows = number_.data();
   for (int i = 0; i < n; ++i) {
     if (marks == nullptr || is_marked(marks, i)) rows[kept++] = i;
   }
-  loose_.resize(before + kept);
-  std::uint64_t* const first = loose_.row(before);
-  const std::size_t width = loose_.width();
-  if (by_text_) {
-    append_texts(evaluator.value(plan_->keys[0]), kept, first);
-  } else {
-    append_numbers(evaluator, kept, first);
+  hash_rows(evaluator, kept);
+  loose_at_.resize(kBlock);
+  std::uint64_t** const at = loose_at_.data();
+  loose_.add({block_hashes_.data(), kept}, at);
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    const Vector& key = evaluator.value(plan_->keys[k]);
+    if (key.form == Form::text) {
+      const Dictionary& words = **key.dictionary;
+      const auto* const from = key.as<std::int32_t>();
+      for (std::size_t i = 0; i < kept; ++i) {
+        LooseRows::keys(at[i])[k] = loose_.keep(at[i], words[static_cast<std::size_t>(from[rows[i]])]);
+      }
+    } else {
+      const auto* const from = key.as<std::int64_t>();
+      for (std::size_t i = 0; i < kept; ++i) LooseRows::keys(at[i])[k] = static_cast<std::uint64_t>(from[rows[i]]);
+    }
   }
   for (std::size_t s = 0; s < sums_.size(); ++s) {
     const auto* const from = static_cast<const std::byte*>(evaluator.value(plan_->aggregates[sums_[s]].input).data);
-    std::uint64_t* const to = loose_.values(first) + s;
     for (std::size_t i = 0; i < kept; ++i) {
-      std::memcpy(to + i * width, from + static_cast<std::size_t>(rows[i]) * sizeof *to, sizeof *to);
+      std::uint64_t& to = loose_.values(at[i])[s];
+      std::memcpy(&to, from + static_cast<std::size_t>(rows[i]) * sizeof to, sizeof to);
     }
   }
   return true;
 }
 
-/// The hashes and keys of the rows that number_ names; of text they are hashed alone, and have one hash wherever they are.
-void Groups::append_texts(const Vector& key, std::size_t rows, std::uint64_t* to) {
+/// Of the keys of the rows that number_ names, as hash_of_key() has it.
+void Groups::hash_rows(Evaluator& evaluator, std::size_t rows) {
   const Secret by = secret();
-  const Dictionary& words = **key.dictionary;
-  const auto* const entries = key.as<std::int32_t>();
-  for (std::size_t i = 0; i < rows; ++i, to += loose_.width()) {
-    const std::string_view text = words[static_cast<std::size_t>(entries[number_[i]])];
-    LooseRows::hash(to) = hash_of(by, text);
-    LooseRows::keys(to)[0] = loose_.keep(text);
-  }
-}
-
-void Groups::append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_t* to) const {
-  const Secret by = secret();
-  const std::size_t width = loose_.width();
-  for (std::size_t i = 0; i < rows; ++i) LooseRows::hash(to + i * width) = 0;
-  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    const auto* const from = evaluator.value(plan_->keys[k]).as<std::int64_t>();
-    for (std::size_t i = 0; i < rows; ++i) {
-      std::uint64_t* const row = to + i * width;
-      const std::int64_t key = from[number_[i]];
-      LooseRows::keys(row)[k] = static_cast<std::uint64_t>(key);
-      LooseRows::hash(row) =
-          hash_more(by, LooseRows::hash(row), static_cast<std::uint64_t>(key), static_cast<std::uint64_t>(key >> 63));
-    }
-  }
-}
-
-inline void Groups::add_values(std::int32_t group, const std::uint64_t* values) {
-  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) ++count_of(group, a);
-  for (const std::size_t a : sums_) {
-    if (plan_->aggregates[a].type.kind == ValueKind::real) {
-      add_real(group, a, std::bit_cast<double>(*values++));
+  block_hashes_.assign(kBlock, 0);
+  std::uint64_t* const hashes = block_hashes_.data();
+  for (const Node& key : plan_->keys) {
+    const Vector& v = evaluator.value(key);
+    if (v.form == Form::text) {
+      const Dictionary& words = **v.dictionary;
+      const auto* const from = v.as<std::int32_t>();
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::uint64_t word = hash_of(by, words[static_cast<std::size_t>(from[number_[i]])]);
+        hashes[i] = by_text_ ? word : hash_more(by, hashes[i], word, 0);
+      }
     } else {
-      add_exact(group, a, static_cast<std::int64_t>(*values++));
+      const auto* const from = v.as<std::int64_t>();
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::int64_t word = from[number_[i]];
+        hashes[i] =
+            hash_more(by, hashes[i], static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(word >> 63));
+      }
     }
   }
 }
 
 /// Slots, and of those that are taken what will be looked at next.
-void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const {
+void Groups::ask_for_all(const LooseRows& rows, std::span<const std::uint64_t* const> asked) const {
   if (by_text_) {
-    for (std::size_t i = 0; i < n; ++i) {
-      texts_.ask_for(LooseRows::hash(rows.row(first + i)));
-      const std::string_view text = rows.text(LooseRows::keys(rows.row(first + i))[0]);
+    for (const std::uint64_t* const row : asked) {
+      texts_.ask_for(LooseRows::hash(row));
+      const std::string_view text = rows.text(row, 0);
       __builtin_prefetch(text.data());
       __builtin_prefetch(text.data() + text.size());
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::int32_t entry = texts_.ask_for_entry(LooseRows::hash(rows.row(first + i)));
+    for (const std::uint64_t* const row : asked) {
+      const std::int32_t entry = texts_.ask_for_entry(LooseRows::hash(row));
       if (one_each_ && entry >= 0) states_.ask_for(place_of(entry, 0));
     }
-    for (std::size_t i = 0; i < n; ++i) texts_.ask_for_letters(LooseRows::hash(rows.row(first + i)));
+    for (const std::uint64_t* const row : asked) texts_.ask_for_letters(LooseRows::hash(row));
     return;
   }
   if (slots_.empty()) return;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[LooseRows::hash(rows.row(first + i)) & mask]);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t group = slots_[LooseRows::hash(rows.row(first + i)) & mask].group;
+  for (const std::uint64_t* const row : asked) __builtin_prefetch(&slots_[LooseRows::hash(row) & mask]);
+  for (const std::uint64_t* const row : asked) {
+    const std::int32_t group = slots_[LooseRows::hash(row) & mask].group;
     if (group < 0) continue;
     keys_.ask_for(static_cast<std::size_t>(group) * plan_->keys.size());
     states_.ask_for(place_of(group, 0));
@@ -955,13 +955,27 @@ void Groups::ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n
 
 /// The key of a loose row, as it is kept here; valid until the next call.
 const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
-  const std::uint64_t* const keys = LooseRows::keys(row);
-  if (by_text_) {
-    key_[0] = texts_.entry(rows.text(keys[0]), LooseRows::hash(row));
-  } else {
-    for (std::size_t k = 0; k < key_.size(); ++k) key_[k] = static_cast<std::int64_t>(keys[k]);
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    if (plan_->keys[k]->type.kind != ValueKind::text) {
+      key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
+    } else if (by_text_) {
+      key_[k] = texts_.entry(rows.text(row, k), LooseRows::hash(row));
+    } else {
+      key_[k] = texts_.entry(rows.text(row, k));
+    }
   }
   return key_.data();
+}
+
+/// Whether a group, whose keys these are, has those of a loose row.
+inline bool Groups::has_key(const std::int64_t* mine, const LooseRows& rows, const std::uint64_t* row) const {
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    const bool is_text = any_text_ && plan_->keys[k]->type.kind == ValueKind::text;
+    const bool is_same = is_text ? same_text(texts_[static_cast<std::int32_t>(mine[k])], rows.text(row, k))
+                                 : mine[k] == static_cast<std::int64_t>(LooseRows::keys(row)[k]);
+    if (!is_same) return false;
+  }
+  return true;
 }
 
 /// The group of a loose row, a new one where there is none. Which keys are NULL is not looked at where none is: it lies apart.
@@ -972,50 +986,61 @@ std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
     const std::size_t mask = slots_.size() - 1;
     const std::uint64_t hash = LooseRows::hash(row);
     const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    const auto* const theirs = LooseRows::keys(row);
     for (std::size_t place = hash & mask; slots_[place].group >= 0; place = (place + 1) & mask) {
       if (slots_[place].tag != tag) continue;
-      const std::int64_t* const mine = narrow + static_cast<std::size_t>(slots_[place].group) * width;
-      std::size_t same = 0;
-      while (same < width && mine[same] == static_cast<std::int64_t>(theirs[same])) ++same;
-      if (same == width) return slots_[place].group;
+      const std::int32_t group = slots_[place].group;
+      if (has_key(narrow + static_cast<std::size_t>(group) * width, rows, row)) return group;
     }
   }
   return find(LooseRows::hash(row), key_of(rows, row), no_nulls_.data());
 }
 
-template <class OnFresh>
-void Groups::merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
+/// Of rows number 0 to n - 1, which `row_at` has.
+template <class RowAt, class OnFresh>
+void Groups::merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row_at, const OnFresh& on_fresh) {
+  const std::uint64_t* rows[kAtOnce];
   std::int32_t mine[kAtOnce];
-  for (; first < end; first += kAtOnce) {
-    const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
-    const auto from = static_cast<std::size_t>(first);
-    ask_for_all(later, from, n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t* const row = later.row(from + i);
+  const bool are_far = bytes() > kNear;
+  for (std::int64_t first = 0; first < n; first += kAtOnce) {
+    const auto now = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, n - first));
+    for (std::size_t i = 0; i < now; ++i) rows[i] = row_at(first + static_cast<std::int64_t>(i));
+    if (are_far) ask_for_all(later, {rows, now});
+    for (std::size_t i = 0; i < now; ++i) {
       const std::int64_t known = count_;
-      mine[i] = find(later, row);
-      if (mine[i] == known) on_fresh(static_cast<std::int64_t>(from + i));
+      mine[i] = find(later, rows[i]);
+      if (mine[i] == known) on_fresh(rows[i]);
     }
-    for (std::size_t i = 0; i < n; ++i) add_values(mine[i], later.values(later.row(from + i)));
+    for (std::size_t i = 0; i < now; ++i) states_.add_row(place_of(mine[i], 0), sums_, later.values(rows[i]));
   }
 }
 
-void Groups::merge(const LooseRows& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh) {
-  merge_rows(later, first, end, [&](std::int64_t row) { fresh.push_back(row); });
+void Groups::merge(const LooseRows& later, int part, std::vector<std::int64_t>& fresh) {
+  merge_rows(
+      later, later.count(part), [&](std::int64_t i) { return later.row(part, i); },
+      [&](const std::uint64_t* row) { fresh.push_back(static_cast<std::int64_t>(later.place(row))); });
 }
 
-void Groups::append(const LooseRows& rows, std::int64_t first, std::int64_t end) {
-  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i) {
-    const std::uint64_t* const row = rows.row(i);
-    add_values(add_group(LooseRows::hash(row), key_of(rows, row), no_nulls_.data()), rows.values(row));
+/// All of them, in their order.
+void Groups::merge_rows(const LooseRows& later) {
+  if (later.count() == 0) return;
+  const std::vector<const std::uint64_t*> rows = later.in_order();
+  merge_rows(
+      later, later.count(), [&](std::int64_t i) { return rows[static_cast<std::size_t>(i)]; },
+      [](const std::uint64_t* /*row*/) {});
+}
+
+void Groups::append(const LooseRows& rows, int part) {
+  for (std::int64_t i = 0; i < rows.count(part); ++i) {
+    const std::uint64_t* const row = rows.row(part, i);
+    const std::int32_t group = add_group(LooseRows::hash(row), key_of(rows, row), no_nulls_.data());
+    states_.add_row(place_of(group, 0), sums_, rows.values(row));
   }
 }
 
 /// Loose rows go into groups, which have the order of their first rows as ever.
 void Groups::settle_loose() {
   settle();
-  merge_rows(loose_, 0, loose_.count(), [](std::int64_t) {});
+  merge_rows(loose_);
   loose_.clear();
 }
 
@@ -1184,7 +1209,7 @@ void Groups::give_last(Groups& later) {
 
 void Groups::merge(const Groups& later) {
   merge_range(later, 0, later.count_, [](std::int64_t) {});
-  merge_rows(later.loose_, 0, later.loose_.count(), [](std::int64_t) {});
+  merge_rows(later.loose_);
 }
 
 void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh) {

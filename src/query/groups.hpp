@@ -13,9 +13,9 @@
 
 #include "expression/dictionary.hpp"
 #include "expression/evaluate.hpp"
+#include "query/loose_rows.hpp"
 #include "query/plan.hpp"
 #include "query/text_table.hpp"
-#include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::query {
 
@@ -48,7 +48,7 @@ class States {
     State state;
     if (are_counts_) {
       state.count = counts_[i];
-    } else if (are_real_[aggregate]) {
+    } else if (are_real_[aggregate] != 0) {
       state.count = narrow_[i].count;
       state.set_real(std::bit_cast<double>(narrow_[i].word));
     } else {
@@ -63,12 +63,12 @@ class States {
       counts_[i] = state.count;
       return;
     }
-    if (!is_wide_ && !are_real_[aggregate] && !(state.high() == 0 && fits(state.exact))) widen();
+    if (!is_wide_ && are_real_[aggregate] == 0 && !(state.high() == 0 && fits(state.exact))) widen();
     if (is_wide_) {
       wide_[i] = state;
     } else {
       narrow_[i] = {
-          are_real_[aggregate] ? std::bit_cast<std::int64_t>(state.real()) : static_cast<std::int64_t>(state.exact),
+          are_real_[aggregate] != 0 ? std::bit_cast<std::int64_t>(state.real()) : static_cast<std::int64_t>(state.exact),
           state.count};
     }
   }
@@ -94,6 +94,26 @@ class States {
     if (high == 0) return;
     if (!is_wide_) widen();
     wide_[i].set_high(wide_[i].high() + high);
+  }
+  /// Counts a row for each of a group's aggregates, the first of which is number `first`, and adds to those of `sums` a value each.
+  void add_row(std::size_t first, std::span<const std::size_t> sums, const std::uint64_t* values) {
+    const std::size_t width = are_real_.size();
+    if (is_wide_ || are_counts_) {
+      for (std::size_t a = 0; a < width; ++a) ++count(first + a);
+      return add_all(first, sums, values);
+    }
+    Narrow* const row = narrow_.data() + first;
+    for (std::size_t a = 0; a < width; ++a) ++row[a].count;
+    for (; !sums.empty(); sums = sums.subspan(1), ++values) {
+      Narrow& state = row[sums[0]];
+      std::int64_t sum = 0;
+      if (are_real_[sums[0]] != 0) {
+        sum = std::bit_cast<std::int64_t>(std::bit_cast<double>(state.word) + std::bit_cast<double>(*values));
+      } else if (__builtin_add_overflow(state.word, static_cast<std::int64_t>(*values), &sum)) {
+        return add_all(first, sums, values);
+      }
+      state.word = sum;
+    }
   }
   void add_real(std::size_t i, double value) {
     if (is_wide_) return wide_[i].set_real(wide_[i].real() + value);
@@ -149,8 +169,17 @@ class States {
   };
 
   static bool fits(Int128 value) { return value == static_cast<std::int64_t>(value); }
+  void add_all(std::size_t first, std::span<const std::size_t> sums, const std::uint64_t* values) {
+    for (const std::size_t a : sums) {
+      if (are_real_[a] != 0) {
+        add_real(first + a, std::bit_cast<double>(*values++));
+      } else {
+        add_exact(first + a, static_cast<std::int64_t>(*values++));
+      }
+    }
+  }
 
-  std::vector<bool> are_real_;  ///< by aggregate
+  std::vector<std::uint8_t> are_real_;  ///< by aggregate
   bool are_counts_;
   bool is_wide_ = false;
   std::vector<std::int64_t> counts_;
@@ -220,70 +249,6 @@ class Keys {
   bool is_wide_ = false;
 };
 
-/// Rows that are not in groups yet, where nearly each is one by itself: what has not been met before is not looked for. Of each
-/// row the hash, the keys, none of which is NULL, what the sums get, of floats the bits, and, where they have been put in
-/// order, its place among the piece's groups and rows. Of text a key is where its letters are.
-class LooseRows {
- public:
-  LooseRows(std::size_t keys, std::size_t sums) : keys_(keys), width_(keys + sums + 2) {}
-
-  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words_.size() / width_); }
-  [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(words_.capacity() * sizeof(std::uint64_t) + letters_.capacity());
-  }
-  void clear() {
-    words_.clear();
-    letters_.clear();
-  }
-  /// Rows that are new hold nothing of worth.
-  void resize(std::size_t rows) { words_.resize(rows * width_); }
-
-  [[nodiscard]] std::size_t width() const { return width_; }  ///< words of a row
-  [[nodiscard]] std::uint64_t* row(std::size_t i) { return words_.data() + i * width_; }
-  [[nodiscard]] const std::uint64_t* row(std::size_t i) const { return words_.data() + i * width_; }
-  static std::uint64_t& hash(std::uint64_t* row) { return row[0]; }
-  static std::uint64_t hash(const std::uint64_t* row) { return row[0]; }
-  template <class Word>
-  static Word* keys(Word* row) {
-    return row + 1;
-  }
-  template <class Word>
-  [[nodiscard]] Word* values(Word* row) const {
-    return row + 1 + keys_;
-  }
-  template <class Word>
-  [[nodiscard]] Word& place(Word* row) const {
-    return row[width_ - 1];
-  }
-
-  /// Whether there is room for so many letters more.
-  [[nodiscard]] bool has_room_for(std::size_t letters) const {
-    return letters <= std::numeric_limits<std::uint32_t>::max() - letters_.size();
-  }
-  /// The key that a text becomes.
-  std::uint64_t keep(std::string_view text) {
-    const std::uint64_t key = (std::uint64_t{letters_.size()} << 32) | text.size();
-    letters_.insert(letters_.end(), text.begin(), text.end());
-    return key;
-  }
-  [[nodiscard]] std::string_view text(std::uint64_t key) const {
-    return {letters_.data() + (key >> 32), static_cast<std::uint32_t>(key)};
-  }
-  [[nodiscard]] bool has_letters() const { return !letters_.empty(); }
-  void resize_letters(std::size_t letters) { letters_.resize(letters); }
-  /// The key that a text becomes whose letters are put there.
-  std::uint64_t put(std::string_view text, std::size_t at) {
-    std::copy(text.begin(), text.end(), letters_.begin() + static_cast<std::ptrdiff_t>(at));
-    return (std::uint64_t{at} << 32) | text.size();
-  }
-
- private:
-  std::size_t keys_;
-  std::size_t width_;
-  detail::Unwritten<std::uint64_t> words_;
-  std::vector<char> letters_;
-};
-
 /// Groups have numbers of 32 bits.
 inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
 
@@ -321,9 +286,10 @@ class Groups {
   /// The same of those from `first` on up to `end`, without loose rows. Appends to `fresh` the numbers of those that are new
   /// here.
   void merge(const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
-  void merge(const LooseRows& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
-  /// A group for each of these rows, which are not found: to be merged by others.
-  void append(const LooseRows& rows, std::int64_t first, std::int64_t end);
+  /// The same of a part's rows; appends the places of those that are new here.
+  void merge(const LooseRows& later, int part, std::vector<std::int64_t>& fresh);
+  /// A group for each of a part's rows, which are not found: to be merged by others.
+  void append(const LooseRows& rows, int part);
   /// Rows that come after those of the groups; who takes them clears them.
   [[nodiscard]] LooseRows& loose() { return loose_; }
   [[nodiscard]] const LooseRows& loose() const { return loose_; }
@@ -422,20 +388,20 @@ class Groups {
   std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
   void ask_for(const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
+  [[nodiscard]] bool has_key(const std::int64_t* mine, const LooseRows& rows, const std::uint64_t* row) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, Int128 entry);
   const Int128* key_of(const Groups& others, std::int64_t group);
   const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
-  template <class OnFresh>
-  void merge_rows(const LooseRows& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh);
-  void ask_for_all(const LooseRows& rows, std::size_t first, std::size_t n) const;
-  void add_values(std::int32_t group, const std::uint64_t* values);
+  template <class RowAt, class OnFresh>
+  void merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row_at, const OnFresh& on_fresh);
+  void merge_rows(const LooseRows& later);
+  void ask_for_all(const LooseRows& rows, std::span<const std::uint64_t* const> asked) const;
   bool append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks);
   [[nodiscard]] bool may_be_loose(Evaluator& evaluator, int n) const;
-  void append_texts(const Vector& key, std::size_t rows, std::uint64_t* to);
-  void append_numbers(Evaluator& evaluator, std::size_t rows, std::uint64_t* to) const;
+  void hash_rows(Evaluator& evaluator, std::size_t rows);
   void decide_on_loose(int n, const std::uint64_t* marks);
   void settle_loose();
   template <class OnFresh>
@@ -483,6 +449,7 @@ class Groups {
   Keys keys_;
   std::vector<std::uint8_t> key_nulls_;
   bool has_nulls_ = false;  ///< some of them
+  bool any_text_ = false;   ///< whether a key is text
   States states_;
   std::vector<std::uint64_t> hashes_;  ///< none where texts_ has them
   TextTable texts_;
@@ -522,6 +489,7 @@ class Groups {
   std::int64_t groups_before_ = 0;  ///< the batch
   std::int64_t most_at_hand_ = 0;
   LooseRows loose_;
+  std::vector<std::uint64_t*> loose_at_;  ///< the block's
   // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
   std::vector<std::int32_t> rows_;
   std::int64_t rows_counted_ = 0;  ///< there

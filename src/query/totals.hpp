@@ -25,8 +25,6 @@ namespace upsweep::query {
 /// Each group's states are merged in the order of the pieces, whoever merges them: the answer depends on no thread, and on no
 /// amount of memory.
 class Totals {
-  static constexpr int kParts = 64;
-
  public:
   /// The first two outlive this. `most_bytes`: of memory, for all groups; 0: three quarters of what is free once there are many.
   /// `spill_folder`: where groups go past that, as SpillFile has it; none: more are an error.
@@ -40,7 +38,6 @@ class Totals {
     Groups groups;
     std::vector<std::int32_t> order;                      ///< of each group its place in the order of first rows
     std::array<std::int32_t, kParts + 1> begin = {};      ///< where each part begins
-    std::array<std::int32_t, kParts + 1> row_begin = {};  ///< and of the groups' loose rows
     std::atomic<int> left{kParts};                        ///< parts that have not merged it
     bool is_divided = false;                              ///< else its groups have the order of their first rows
     bool ascends = false;                                 ///< likewise, and of their only key
@@ -109,17 +106,12 @@ class Totals {
   /// What is left of the sections that are in the file, while threads use them.
   struct Round;
 
-  static int part_of(std::uint64_t hash, int depth = 0) {
-    return static_cast<int>((hash << (kPartBits * depth)) >> (64 - kPartBits));
-  }
-  static constexpr int kPartBits = 6;
   static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
 
   std::unique_ptr<Piece> ascending(const Groups& groups);
   [[nodiscard]] bool follows(const Piece& piece) const;
   void append(std::unique_ptr<Piece> piece);
   std::unique_ptr<Piece> divided(Groups& groups);
-  static void divide_rows(Groups& groups, Piece& piece);
   void begin_parts();
   [[nodiscard]] bool ascend() const { return !is_divided_ && !pieces_.empty(); }
   void require_known_memory();
