@@ -62,7 +62,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
 inline void copy_text(char* to, std::string_view text) {
   const std::size_t size = text.size();
   constexpr std::size_t kWord = sizeof(std::uint64_t);
-  if (size > 4 * kWord) {
+  if (size > 8 * kWord) {
     std::memcpy(to, text.data(), size);
   } else if (size >= kWord) {
     for (std::size_t at = 0; at < size - kWord; at += kWord) std::memcpy(to + at, text.data() + at, kWord);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
 #include "expression/number.hpp"
@@ -79,7 +80,11 @@ void append_texts(const Vector& values, std::span<const int> rows, AnswerColumn&
   const std::size_t before = to.letters.size();
   to.letters.resize(end);
   char* at = to.letters.data() + before;
-  for (const int row : rows) at = std::copy(word_at(row).begin(), word_at(row).end(), at);
+  for (const int row : rows) {
+    const std::string_view word = word_at(row);
+    copy_text(at, word);
+    at += word.size();
+  }
 }
 
 void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
@@ -136,7 +141,8 @@ void gather_texts(std::span<const Section> sections, std::size_t which, std::spa
     char* at = to.letters.data() + begin[stretch];
     for (std::size_t i = first; i < end; ++i) {
       const std::string_view word = word_at(order[i]);
-      at = std::copy(word.begin(), word.end(), at);
+      copy_text(at, word);
+      at += word.size();
       to.ends[i] = at - to.letters.data();
     }
   });

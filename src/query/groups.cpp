@@ -58,6 +58,13 @@ class WordPlaces {
   int shift_;
 };
 
+bool is_short(Int128 key) { return key == static_cast<std::int32_t>(key); }
+
+/// Two keys as one word, each of which is short: no other two are the same.
+std::uint64_t word_of_pair(std::int64_t first, std::int64_t second) {
+  return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint32_t>(second);
+}
+
 /// The hash of several keys that have come to `word`, and of the next one. Cheap: keys are compared whatever it says.
 std::uint64_t word_with(const Secret& by, std::uint64_t word, std::int64_t key) {
   word = (word ^ static_cast<std::uint64_t>(key) ^ by.a) * by.b;
@@ -424,12 +431,14 @@ bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* mark
 bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks) {
   if (!std::all_of(keys.begin(), keys.end(), [](const Vector* key) { return is_plain(*key); })) return false;
   if (keys.size() > 1 && (has_nulls_ || keys_.is_wide())) return false;
+  if (are_short_ && keys.size() > 1 && !fit_in_words(keys, n)) forget_short_words();
   make_room_for_words();
   const std::uint64_t* const words = words_of(keys, n);
   const WordPlaces place_of(by_word_.size());
   for (int i = 0; i < n; ++i) word_places_[static_cast<std::size_t>(i)] = place_of(words[i]);
   std::int32_t* const group = group_.data();
-  bool any_unmet = keys.size() > 1;
+  const bool are_hashes = keys.size() > 1 && !are_short_;
+  bool any_unmet = are_hashes;
   for (int i = 0; i < n; ++i) {
     __builtin_prefetch(&by_word_[word_places_[static_cast<std::size_t>(std::min(i + kAhead, n - 1))]]);
     const WordSlot* const slots = &by_word_[word_places_[static_cast<std::size_t>(i)]];
@@ -437,7 +446,7 @@ bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n, cons
     group[i] = slots[0].word == words[i] ? slots[0].group : second;
     any_unmet |= group[i] == kUnmet;
   }
-  if (keys.size() > 1) drop_others(keys, n);
+  if (are_hashes) drop_others(keys, n);
   for (int i = 0; any_unmet && i < n; ++i) {
     if (group[i] != kUnmet || (marks != nullptr && !is_marked(marks, i))) continue;
     group[i] = group_of_row(keys, i);
@@ -460,6 +469,12 @@ const std::uint64_t* Groups::words_of(const std::vector<const Vector*>& keys, in
   word_places_.resize(kBlock);
   if (keys.size() == 1) return reinterpret_cast<const std::uint64_t*>(keys[0]->as<std::int64_t>());
   words_.assign(kBlock, 0);
+  if (are_short_) {
+    const auto* const first = keys[0]->as<std::int64_t>();
+    const auto* const second = keys[1]->as<std::int64_t>();
+    for (int i = 0; i < n; ++i) words_[static_cast<std::size_t>(i)] = word_of_pair(first[i], second[i]);
+    return words_.data();
+  }
   const Secret by = secret();
   for (const Vector* key : keys) {
     const auto* const values = key->as<std::int64_t>();
@@ -476,10 +491,25 @@ std::uint64_t Groups::word_of(std::int64_t group) const {
   const std::size_t width = plan_->keys.size();
   const std::int64_t* const keys = keys_.narrow() + static_cast<std::size_t>(group) * width;
   if (width == 1) return static_cast<std::uint64_t>(keys[0]);
+  if (are_short_) return word_of_pair(keys[0], keys[1]);
   const Secret by = secret();
   std::uint64_t word = 0;
   for (std::size_t k = 0; k < width; ++k) word = word_with(by, word, keys[k]);
   return word;
+}
+
+/// Whether keys are two of 32 bits each.
+bool Groups::fit_in_words(const std::vector<const Vector*>& keys, int n) const {
+  return keys.size() == 2 && std::all_of(keys.begin(), keys.end(), [&](const Vector* key) {
+           const auto* const values = key->as<std::int64_t>();
+           return is_short(kernels_->integers.least(values, n)) && is_short(kernels_->integers.greatest(values, n));
+         });
+}
+
+/// From here on words of several keys are hashes.
+void Groups::forget_short_words() {
+  are_short_ = false;
+  by_word_.clear();
 }
 
 /// Four places for each group, while these fit.
@@ -490,7 +520,11 @@ void Groups::make_room_for_words() {
   by_word_.assign(size, {0, kUnmet});
   if (has_nulls_ || keys_.is_wide()) return;  // they come by and by
   const WordPlaces place_of(size);
-  for (std::int64_t g = 0; g < count_; ++g) note_word(place_of(word_of(g)), word_of(g), static_cast<std::int32_t>(g));
+  const bool are_pairs = are_short_ && plan_->keys.size() > 1;
+  for (std::int64_t g = 0; g < count_; ++g) {
+    if (are_pairs && !(is_short(key(g, 0)) && is_short(key(g, 1)))) continue;  // not of a row whose words are these
+    note_word(place_of(word_of(g)), word_of(g), static_cast<std::int32_t>(g));
+  }
 }
 
 /// Rows whose several keys are not those of the group that was found by their hash have none.

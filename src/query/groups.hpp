@@ -419,6 +419,8 @@ class Groups {
   bool assign_by_value(const Vector& key, int n, const std::uint64_t* marks);
   bool assign_by_words(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks);
   const std::uint64_t* words_of(const std::vector<const Vector*>& keys, int n);
+  [[nodiscard]] bool fit_in_words(const std::vector<const Vector*>& keys, int n) const;
+  void forget_short_words();
   void make_room_for_words();
   void note_word(std::size_t place, std::uint64_t word, std::int32_t group);
   [[nodiscard]] std::uint64_t word_of(std::int64_t group) const;
@@ -479,6 +481,7 @@ class Groups {
   bool all_by_number_ = false;     ///< there is no group that by_number_ does not have
   std::vector<WordSlot> by_word_;  ///< a power of two: two for each place
   bool are_by_words_ = false;      ///< the last block's
+  bool are_short_ = true;          ///< whether words of two keys are these; else they are hashes of all
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> word_places_;
   std::vector<std::size_t> sums_;  ///< the aggregates that are sums

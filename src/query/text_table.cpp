@@ -60,7 +60,7 @@ std::string_view TextTable::keep(std::string_view text) {
   }
   left_ -= text.size();
   char* const at = chunks_.back().get() + left_;
-  std::copy(text.begin(), text.end(), at);
+  copy_text(at, text);
   return {at, text.size()};
 }
 
