@@ -242,23 +242,27 @@ TEST(Groups, OfKeysThatBecomeWide) {
   }
 }
 
+// All far apart; near each other up to some row, and then also by multiples of 2^32 from those before; near each other.
 TEST(Groups, OfPairsOfNumbers) {
   const Rows rows(kRows);
   std::mt19937_64 random(14);
   for (const std::int64_t groups : counts()) {
-    Longs a, b;
-    Reference<std::pair<std::int64_t, std::int64_t>> expected;
-    for (std::size_t i = 0; i < kRows; ++i) {
-      const auto some = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups));
-      a.push_back(some / 7 * 922'337'203'685);
-      b.push_back(some % 7 - 3);
-      expected.add({a.back(), b.back()}, rows.x[i]);
+    for (const std::size_t first_far : {std::size_t{0}, kRows / 2 + 100, kRows}) {
+      Longs a, b;
+      Reference<std::pair<std::int64_t, std::int64_t>> expected;
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const auto some = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups));
+        const auto far = i < first_far ? std::int64_t{0} : static_cast<std::int64_t>(random() % 3 << 32);
+        a.push_back(first_far == 0 ? some / 7 * 922'337'203'685 : some / 7 + far);
+        b.push_back(some % 7 - 3);
+        expected.add({a.back(), b.back()}, rows.x[i]);
+      }
+      MemoryTable t;
+      t.add("a", a).add("b", b).add("x", rows.x).add("f", rows.f);
+      expect_groups("a, b", t, expected, [](const auto& row) {
+        return std::pair(static_cast<std::int64_t>(row[0].exact), static_cast<std::int64_t>(row[1].exact));
+      });
     }
-    MemoryTable t;
-    t.add("a", a).add("b", b).add("x", rows.x).add("f", rows.f);
-    expect_groups("a, b", t, expected, [](const auto& row) {
-      return std::pair(static_cast<std::int64_t>(row[0].exact), static_cast<std::int64_t>(row[1].exact));
-    });
   }
 }
 
@@ -468,6 +472,39 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
   }
 }
 
+// Of two texts and a number: of rows nearly all apart, and of some that have the same first or second key.
+TEST(Groups, OfSeveralKeysThatAreNearlyAllApart) {
+  const Rows rows(kRows);
+  std::mt19937_64 random(15);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < 30'000; ++i) words.push_back(std::string(i % 70, 'v') + std::to_string(i / 3));
+  std::vector<std::int32_t> first, last;
+  Longs number;
+  using Key = std::tuple<std::string, std::int64_t, std::string>;
+  Reference<Key> expected;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const bool is_again = i > 0 && random() % 100 == 0;
+    const std::size_t before = random() % std::max<std::size_t>(i, 1);
+    first.push_back(is_again ? first[before] : static_cast<std::int32_t>(random() % words.size()));
+    number.push_back(is_again ? number[before] : static_cast<std::int64_t>(random() % 1000) << 40);
+    last.push_back(is_again ? last[before] : static_cast<std::int32_t>(random() % 100));
+    expected.add(
+        {words[static_cast<std::size_t>(first.back())], number.back(), words[static_cast<std::size_t>(last.back())]},
+        rows.x[i]);
+  }
+  const Dictionary entries(words.begin(), words.end());
+  const std::shared_ptr<const Dictionary> shared(std::shared_ptr<const void>(), &entries);
+  MemoryTable t;
+  const auto text = [](const char* name) {
+    return Field{.name = name, .kind = ValueKind::text, .storage = Storage::int32};
+  };
+  t.add(text("a"), first.data(), std::ssize(first), nullptr, shared);
+  t.add(text("c"), last.data(), std::ssize(last), nullptr, shared);
+  t.add("b", number).add("x", rows.x).add("f", rows.f);
+  expect_groups("a, b, c", t, expected,
+                [](const auto& row) { return Key(row[0].word, static_cast<std::int64_t>(row[1].exact), row[2].word); });
+}
+
 // As pieces of a GPU that the CPU computes: several batches at once, each of which ends in loose rows.
 TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;
@@ -496,6 +533,32 @@ TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   for (std::int64_t g = 0; g < whole.count(); ++g) {
     const std::int64_t k = first[static_cast<std::size_t>(g)];
     ASSERT_TRUE(whole.key(g, 0) == k && whole.state(g, 0).exact == sums[k]) << g;
+  }
+}
+
+// Loose rows of one batch have keys past 32 bits, and rows of the next one others of the same lower bits.
+TEST(Groups, OfPairsInPiecesOfSeveralBatches) {
+  constexpr std::int64_t kEach = 20'000;
+  Longs a, b(2 * kEach, 1);
+  for (std::int64_t i = 0; i < kEach; ++i) a.push_back(i < 4096 ? i : i + (std::int64_t{1} << 32));
+  for (std::int64_t i = 0; i < kEach; ++i) a.push_back(i);
+  MemoryTable t;
+  t.add("a", a).add("b", b);
+  const std::string sql = "SELECT a, b, SUM(a) FROM t GROUP BY a, b";
+  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  query::CpuFolder folder(plan, expression::kernels(Isa::best));
+  std::vector<Batch> batches(2);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    batches[i].rows = kEach;
+    batches[i].columns = {{.values = a.data() + i * kEach}, {.values = b.data()}};
+  }
+  query::Groups whole(plan, expression::kernels(Isa::best));
+  whole.merge(folder.fold(batches));
+  std::map<std::int64_t, std::int64_t> sums;
+  for (const std::int64_t k : a) sums[k] += k;
+  ASSERT_EQ(whole.count(), std::ssize(sums));
+  for (std::int64_t g = 0; g < whole.count(); ++g) {
+    ASSERT_TRUE(whole.state(g, 0).exact == sums.at(static_cast<std::int64_t>(whole.key(g, 0)))) << g;
   }
 }
 

@@ -134,7 +134,8 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       loose_(plan.keys.size(), sums_of(plan)),
       many_(plan.aggregates.size()) {
   may_be_loose_ = !plan.keys.empty();
-  any_text_ = std::any_of(plan.keys.begin(), plan.keys.end(), [](const Node& key) { return key->type.kind == ValueKind::text; });
+  any_text_ = std::any_of(plan.keys.begin(), plan.keys.end(),
+                          [](const Node& key) { return key->type.kind == ValueKind::text; });
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const Fold fold = plan.aggregates[a].fold;
     may_be_loose_ = may_be_loose_ && !is_extreme(fold);
@@ -953,8 +954,7 @@ void Groups::hash_rows(Evaluator& evaluator, std::size_t rows) {
       const auto* const from = v.as<std::int64_t>();
       for (std::size_t i = 0; i < rows; ++i) {
         const std::int64_t word = from[number_[i]];
-        hashes[i] =
-            hash_more(by, hashes[i], static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(word >> 63));
+        hashes[i] = hash_more(by, hashes[i], static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(word >> 63));
       }
     }
   }

@@ -67,9 +67,9 @@ class States {
     if (is_wide_) {
       wide_[i] = state;
     } else {
-      narrow_[i] = {
-          are_real_[aggregate] != 0 ? std::bit_cast<std::int64_t>(state.real()) : static_cast<std::int64_t>(state.exact),
-          state.count};
+      narrow_[i] = {are_real_[aggregate] != 0 ? std::bit_cast<std::int64_t>(state.real())
+                                              : static_cast<std::int64_t>(state.exact),
+                    state.count};
     }
   }
   [[nodiscard]] std::int64_t& count(std::size_t i) {

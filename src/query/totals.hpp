@@ -36,12 +36,12 @@ class Totals {
     explicit Piece(Groups from) : groups(std::move(from)) {}
 
     Groups groups;
-    std::vector<std::int32_t> order;                      ///< of each group its place in the order of first rows
-    std::array<std::int32_t, kParts + 1> begin = {};      ///< where each part begins
-    std::atomic<int> left{kParts};                        ///< parts that have not merged it
-    bool is_divided = false;                              ///< else its groups have the order of their first rows
-    bool ascends = false;                                 ///< likewise, and of their only key
-    std::int64_t bytes = 0;                               ///< of memory, where it is divided or ascends
+    std::vector<std::int32_t> order;                  ///< of each group its place in the order of first rows
+    std::array<std::int32_t, kParts + 1> begin = {};  ///< where each part begins
+    std::atomic<int> left{kParts};                    ///< parts that have not merged it
+    bool is_divided = false;                          ///< else its groups have the order of their first rows
+    bool ascends = false;                             ///< likewise, and of their only key
+    std::int64_t bytes = 0;                           ///< of memory, where it is divided or ascends
   };
   /// Of what a thread has folded; where these are many groups their memory is left to it, and nothing of worth in it.
   [[nodiscard]] std::unique_ptr<Piece> piece_of(Groups& groups);
