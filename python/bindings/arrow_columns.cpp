@@ -294,6 +294,10 @@ void add_texts(const Piece& piece, TextLayout layout, const std::string& name, s
   }
 }
 
+// As many as a group's table of entries has room for, and so many letters; NULLs have the first.
+constexpr std::size_t kMostKept = 1 << 14;
+constexpr std::size_t kMostKeptBytes = 1 << 20;
+
 std::vector<std::int32_t> translated(const Piece& entries, TextLayout layout, const std::string& name,
                                      io::Vocabulary& vocabulary) {
   std::vector<std::int32_t> indices(static_cast<std::size_t>(entries.rows));
@@ -308,17 +312,19 @@ std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabu
 }
 
 ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows, bool may_repeat,
-                      io::Memory& memory) {
+                      KeptTexts& kept, io::Memory& memory) {
   ColumnData data;
   pass_validity(pieces, rows, memory, data);
-  const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
   auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
+  data.dictionary = kept.add(pieces, type.text, type.field.name, indices);
+  data.values = indices;
+  if (data.dictionary != nullptr) return data;
+  const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
   std::int32_t* to = indices;
   for (const Piece& piece : pieces) {
     add_texts(piece, type.text, type.field.name, 0, *vocabulary, to);
     to += piece.rows;
   }
-  data.values = indices;
   data.dictionary = dictionary_of(vocabulary);
   return data;
 }
@@ -418,13 +424,62 @@ std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piec
   return last_;
 }
 
+std::int32_t KeptTexts::entry(std::string_view text, const std::string& name) {
+  const std::int32_t entry = vocabulary_.find_or_add(text, name);
+  if (static_cast<std::size_t>(entry) == letters_->size()) {
+    vocabulary_.words.back() = letters_->emplace_back(text);
+    bytes_ += text.size();
+    are_many_ = letters_->size() > kMostKept || bytes_ > kMostKeptBytes;
+  }
+  return entry;
+}
+
+std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<Piece>& pieces, TextLayout layout,
+                                                 const std::string& name, std::int32_t* to) {
+  for (const Piece& piece : pieces) {
+    for (std::int64_t i = 0; i < piece.rows && !are_many_; ++i) {
+      *to++ = piece.is_null(i) ? 0 : entry(text_at(layout, *piece.array, piece.first + i, name), name);
+    }
+  }
+  if (are_many_) {
+    vocabulary_ = io::Vocabulary();
+    letters_.reset();
+    last_.reset();
+    return nullptr;
+  }
+  if (vocabulary_.words.empty()) (void)entry({}, name);
+  if (last_ == nullptr || last_->size() != vocabulary_.words.size()) {
+    struct Kept {
+      Dictionary words;
+      std::shared_ptr<const std::deque<std::string>> letters;
+    };
+    const auto kept = std::make_shared<const Kept>(Kept{vocabulary_.words, letters_});
+    last_ = {kept, &kept->words};
+  }
+  return last_;
+}
+
+std::unique_ptr<KeptTexts> KeptTextsPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return std::make_unique<KeptTexts>();
+  std::unique_ptr<KeptTexts> texts = std::move(free_.back());
+  free_.pop_back();
+  return texts;
+}
+
+void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(texts));
+}
+
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
-                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, io::Memory& memory) {
+                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
+                       io::Memory& memory) {
   const bool is_text = type.field.kind == ValueKind::text;
   if (type.all_null) return nulls_column(rows, memory);
   if (type.indices && is_text) return encoded_text(type, pieces, rows, first_row, dictionary, memory);
   if (type.indices) return decoded_numbers(type, pieces, rows, first_row, memory);
-  if (is_text) return plain_text(type, pieces, rows, may_repeat_texts, memory);
+  if (is_text) return plain_text(type, pieces, rows, may_repeat_texts, kept, memory);
   if (type.field.storage == Storage::bit) return bits_column(pieces, rows, memory);
   ColumnData data;
   pass_validity(pieces, rows, memory, data);

@@ -2,11 +2,14 @@
 // bindings/arrow_columns.hpp: columns of Arrow's C data interface, a batch of rows at a time as tables give them out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arrow_c_data.hpp"
@@ -73,10 +76,40 @@ class LastDictionary {
   std::shared_ptr<const Translation> last_;
 };
 
+/// The texts of a column's batches, which are read one after the other, while these are few: a batch has the dictionary of the one
+/// before where it brings no new ones.
+class KeptTexts {
+ public:
+  /// Writes the texts' indices, of NULLs 0. Returns their dictionary; null: they are too many to be kept.
+  std::shared_ptr<const Dictionary> add(const std::vector<Piece>& pieces, TextLayout layout, const std::string& name,
+                                        std::int32_t* to);
+
+ private:
+  std::int32_t entry(std::string_view text, const std::string& name);
+
+  io::Vocabulary vocabulary_;
+  std::shared_ptr<std::deque<std::string>> letters_ = std::make_shared<std::deque<std::string>>();
+  std::size_t bytes_ = 0;  ///< of letters
+  std::shared_ptr<const Dictionary> last_;
+  bool are_many_ = false;
+};
+
+/// Those of readers that are done, for others.
+class KeptTextsPool {
+ public:
+  std::unique_ptr<KeptTexts> take();
+  void give(std::unique_ptr<KeptTexts> texts);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<KeptTexts>> free_;
+};
+
 /// The elements of pieces that follow each other, `rows` in all, from row `first_row` of the table on: where they lie if they
 /// are one piece and are stored as they are computed with, else in `memory`. `may_repeat_texts`: in the dictionary that texts
-/// get. Throws Error malformed, unsupported_type.
+/// get where `kept` does not keep them. Throws Error malformed, unsupported_type.
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
-                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, io::Memory& memory);
+                       std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
+                       io::Memory& memory);
 
 }  // namespace upsweep::python

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -86,7 +88,7 @@ class Stream {
 class ArrowColumns : public Table {
  public:
   explicit ArrowColumns(std::vector<ColumnType> columns)
-      : columns_(std::move(columns)), dictionaries_(columns_.size()) {
+      : columns_(std::move(columns)), dictionaries_(columns_.size()), texts_(columns_.size()) {
     for (const ColumnType& column : columns_) fields_.push_back(column.field);
   }
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
@@ -101,6 +103,7 @@ class ArrowColumns : public Table {
   std::vector<ColumnType> columns_;
   std::vector<Field> fields_;
   mutable std::vector<LastDictionary> dictionaries_;
+  mutable std::vector<KeptTextsPool> texts_;
 };
 
 class Reader final : public BatchReader {
@@ -119,6 +122,12 @@ class Reader final : public BatchReader {
     row_ += batch.rows;
     return true;
   }
+
+  ~Reader() override {
+    for (auto& [column, texts] : texts_) table_.texts_[column].give(std::move(texts));
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   void may_repeat_texts() override { may_repeat_texts_ = true; }
 
@@ -155,8 +164,10 @@ class Reader final : public BatchReader {
       const ArrowArray* const array = chunk.children[which];
       pieces.push_back({some.chunk, array, array->offset + chunk.offset + some.first, some.count});
     }
+    std::unique_ptr<KeptTexts>& texts = texts_[which];
+    if (texts == nullptr) texts = table_.texts_[which].take();
     return elements_of(table_.columns_[which], pieces, batch.rows, batch.first_row, may_repeat_texts_,
-                       table_.dictionaries_[which], memory);
+                       table_.dictionaries_[which], *texts, memory);
   }
 
   const ArrowColumns& table_;
@@ -166,6 +177,7 @@ class Reader final : public BatchReader {
   Rows left_;
   bool ended_ = false;
   bool may_repeat_texts_ = false;
+  std::map<std::size_t, std::unique_ptr<KeptTexts>> texts_;  // by column
 };
 
 std::unique_ptr<BatchReader> ArrowColumns::read(const std::vector<int>& columns, std::int64_t first_row,

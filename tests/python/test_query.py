@@ -172,6 +172,29 @@ def test_chunks_of_any_length_give_the_same_answer(table, sizes):
         assert upsweep.query(sql, t=pa.table(pieces).to_reader(max_chunksize=999)).rows() == expected
 
 
+@pytest.mark.parametrize("words, grow", [(30, 0), (3_000, 2_000), (3_000, 20_000), (30, 400_000)])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pass_by", [lambda table: table, lambda table: table.to_reader()])
+def test_texts_that_become_more(words, grow, threads, pass_by):
+    """Few of which batches bring new ones, or too many to be kept from batch to batch; empty ones and NULLs among them."""
+    random = np.random.default_rng(words + grow)
+    number = random.integers(0, words + grow * np.arange(ROWS) // ROWS)
+    keys = [None if n % 29 == 3 else "" if n == 5 else f"a text, number {n}" for n in number.tolist()]
+    expected = {}
+    for i, key in enumerate(keys):
+        expected[key] = expected.get(key, 0) + i
+    table = pa.table(
+        {"k": pa.chunked_array([keys[:70_000], keys[70_000:150_000], keys[150_000:]], pa.string()), "x": np.arange(ROWS)}
+    )
+    with upsweep.options(threads=threads):
+        answer = upsweep.query("SELECT k, SUM(x) FROM t GROUP BY k", t=pass_by(table))
+        same = upsweep.query("SELECT COUNT(*) FROM t WHERE k = 'a text, number 7'", t=pass_by(table))
+    found = pa.table(answer)
+    assert found.column(0).to_pylist() == list(expected)  # in the order of the groups' first rows
+    assert [int(x) for x in found.column(1).to_pylist()] == list(expected.values())
+    assert pa.table(same).column(0).to_pylist() == [int((number == 7).sum())]
+
+
 @pytest.mark.parametrize("first", [1, 7, 64, 65_537])
 def test_slices(table, first):
     part = table.slice(first, 100_001)
