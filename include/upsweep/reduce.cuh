@@ -49,6 +49,17 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int6
   });
 }
 
+/// The same with an initial value in device memory, which may be *out.
+template <class In, class T, class Op>
+  requires detail::RunsCustom<In, T, Op>
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, gpu::ValueAt<T> init,
+                              Op op) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
+    return detail::reduce_async(policy, in, n, out, T{}, on_device, kernel, init.at);
+  });
+}
+
 namespace gpu {
 
 /// As in reduce.hpp.

@@ -135,10 +135,11 @@ Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T i
 
 template <class In, class T, class Op>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, T init, const Op& op,
-                              const DeviceKernel<ReduceCall>* device = nullptr) {
+                              const DeviceKernel<ReduceCall>* device = nullptr, const T* init_at = nullptr) {
   require_array(out, 1, "result");
   auto carry = carry_of(init);
   ReduceCall call = reduce_call(in, n, op, carry, device);
+  call.init_at = init_at;
   call.out = out;
   return run_reduce(policy, call);
 }
@@ -158,6 +159,15 @@ template <class In, class T, class Op = Add>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
                               std::type_identity_t<T> init, Op op = {}) {
   return detail::reduce_async(policy, in, n, out, init, op);
+}
+
+/// The same with an initial value in device memory, which may be *out.
+template <class In, class T, class Op = Add>
+  requires detail::RunsCompiled<In, T, Op>
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, gpu::ValueAt<T> init,
+                              Op op = {}) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::reduce_async(policy, in, n, out, T{}, op, nullptr, init.at);
 }
 
 namespace gpu {

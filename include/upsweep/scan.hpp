@@ -175,7 +175,21 @@ ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail:
 }
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh.
+// The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh. The initial value
+// may be in device memory too, outside `out`: a gpu::ValueAt. So arrays are scanned chunk by chunk without the host, as the last
+// output of an inclusive scan is what the next one begins with; exclusive scans that end with the total are inclusive ones
+// into `out + 1`.
+
+namespace gpu {
+
+/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.
+template <class T>
+struct ValueAt {
+  const T* at;
+  explicit constexpr ValueAt(const T* address) : at(address) {}
+};
+
+}  // namespace gpu
 
 namespace detail {
 
@@ -186,10 +200,11 @@ concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std:
 
 template <class In, class Out, class Op>
 ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const DeviceScans* device = nullptr) {
+                ScanCarry<Out> carry, const DeviceScans* device = nullptr, const Out* init_at = nullptr) {
   require_array(in, n, "input");
   require_array(out, n, "output");
   ScanCall call;
+  call.init_at = init_at;
   describe_elements<In, Out>(call, op);
   call.in = in;
   call.out = out;
@@ -231,6 +246,22 @@ template <class In, class Out, class Op = Add>
 ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
                           std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init));
+}
+
+/// The same that start with a value in device memory.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+                          gpu::ValueAt<Out> init) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), nullptr, init.at);
+}
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, gpu::ValueAt<Out> init,
+                          Op op = {}) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(policy, in, n, out, op, true, carry_of(Out{}), nullptr, init.at);
 }
 
 namespace gpu {

@@ -29,7 +29,12 @@ constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
-  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    const bool knows_init_at = &rung == &cuda_one_kernel;
+    if (call.init_at != nullptr && !knows_init_at) detail::refuse_init_at(rung.info.id);
+    return rung;
+  }
   if (call.launch != nullptr) return usable(&cuda_one_kernel, call, policy);
   const bool large = call.n * call.in_size >= kThreadsBytes;
   if (call.op == Operator::custom) return large ? cpu_threads : cpu_serial;
@@ -42,6 +47,7 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
   if (!waits) gpu::require_device_memory(call.out, policy.device, "result");
+  if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
   void* const room = on_device.allocate();
   if (waits) call.out = room;
   on_device.run();

@@ -47,7 +47,12 @@ constexpr std::int64_t kLookaheadBytes = std::int64_t{1} << 20;
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
-  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    const bool knows_init_at = &rung == &cuda_lookahead || &rung == &cuda_lookback;
+    if (call.init_at != nullptr && !knows_init_at) detail::refuse_init_at(rung.info.id);
+    return rung;
+  }
   if (call.launch != nullptr) {
     const bool ahead = refusal_of(cuda_lookahead, call, policy) == nullptr;
     return usable(ahead ? &cuda_lookahead : &cuda_lookback, call, policy);
@@ -60,6 +65,16 @@ const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
 void require_same_or_apart(const detail::ScanCall& call) {
   if (detail::same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) return;
   throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+}
+
+/// Where it is in device memory it is read while outputs are written.
+void require_init(const detail::ScanCall& call, int device) {
+  if (call.init_at == nullptr) return;
+  gpu::require_device_memory(call.init_at, device, "initial value");
+  const bool is_apart =
+      call.init_at != call.out && detail::same_or_apart(call.init_at, call.out_size, call.out, call.n * call.out_size);
+  if (!is_apart)
+    throw Error(Code::invalid_argument, "the initial value lies in the output: it needs memory of its own");
 }
 
 }  // namespace
@@ -87,9 +102,15 @@ std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& ask
   if (call.n == 0) return on_device.rung().id;
   gpu::require_device_memory(call.in, policy.device, "input");
   gpu::require_device_memory(call.out, policy.device, "output");
+  scan::require_init(call, policy.device);
   on_device.allocate();
   on_device.run();
   return on_device.rung().id;
+}
+
+void detail::refuse_init_at(std::string_view rung) {
+  throw Error(Code::unsupported,
+              std::string(rung) + " begins with a value of the host's, not with one in device memory");
 }
 
 gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {

@@ -234,9 +234,12 @@ struct DeviceScan {
   std::int64_t n;
   Workspace workspace;
   typename Problem::T init;
+  const typename Problem::T* init_at = nullptr;  ///< where the initial value is instead, if it is in device memory
   bool has_init;
   bool exclusive;
   Problem problem;
+
+  __device__ __forceinline__ typename Problem::T initial() const { return init_at != nullptr ? *init_at : init; }
 };
 
 }  // namespace upsweep::gpu::detail

@@ -43,6 +43,7 @@ struct DeviceReduce {
   std::int64_t n;
   typename Problem::T* out;
   typename Problem::T init;
+  const typename Problem::T* init_at;  ///< where the initial value is instead, if it is in device memory
   bool has_init;
   bool vectors;  ///< the array begins at a 16-byte boundary
   Control* control;
@@ -191,10 +192,11 @@ static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
 
   // ---- The result, by the last block that ends.
   const auto finish = [&](const T& all, bool any) {
+    const T init = call.init_at != nullptr ? *call.init_at : call.init;
     if (!any) {
-      *call.out = call.init;
+      *call.out = init;
     } else {
-      *call.out = call.has_init ? op(call.init, all) : all;
+      *call.out = call.has_init ? op(init, all) : all;
     }
   };
   if (gridDim.x == 1) {
@@ -246,6 +248,7 @@ static Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) 
                                      .n = call.n,
                                      .out = static_cast<T*>(call.out),
                                      .init = carry.total,
+                                     .init_at = static_cast<const T*>(call.init_at),
                                      .has_init = carry.any,
                                      .vectors = reinterpret_cast<std::uintptr_t>(call.in) % 16 == 0,
                                      .control = static_cast<Control*>(launch.kept),

@@ -140,7 +140,7 @@ static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   // ---- What precedes the tile.
   const T aggregate = shuffle(warps, kWarps - 1);
   if (warp == 0) {
-    T prefix = call.init;
+    T prefix = call.initial();
     if (tile > 0) {
       if (lane == 0) put_tagged(call.workspace.words, tile, aggregate, tag);
       prefix = look_back<T>(op, call.workspace, tile, tag, lane);

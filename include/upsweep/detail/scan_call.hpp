@@ -54,6 +54,7 @@ struct ElementsCall {
   const ScanKernel* custom = nullptr;   ///< the kernel of a custom operator or type, else null
   const void* op_object = nullptr;      ///< its function object
   void* carry = nullptr;                ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
+  const void* init_at = nullptr;        ///< on a GPU: an element in device memory that stands for the carry's total
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
 };
 
@@ -102,6 +103,9 @@ inline bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out
   const auto b = reinterpret_cast<std::uintptr_t>(out);
   return a + static_cast<std::uintptr_t>(in_bytes) <= b || b + static_cast<std::uintptr_t>(out_bytes) <= a;
 }
+
+/// Throws unsupported for an initial value in device memory, of a rung that does not know that.
+[[noreturn]] void refuse_init_at(std::string_view rung);
 
 /// Throws overflow for a checked sum.
 [[noreturn]] void throw_sum_overflow(Type type);

@@ -103,7 +103,7 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
   __syncthreads();
 
   // ---- What precedes the warp: the blocks before, then the warps before.
-  T prefix = call.init;
+  T prefix = call.initial();
   bool any = call.has_init;
   const T warp_inclusive = scan_lanes<kWarps>(op, warp_total[lane < kWarps ? lane : 0], lane);
 #if __CUDA_ARCH__ >= 900

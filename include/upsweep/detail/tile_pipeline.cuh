@@ -658,6 +658,8 @@ class Pipeline {
   __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, int lanes_before, const Carry& before,
                                                 Carry total) {
     const bool any = lanes_before > 0;
+    T init = call_.init;  // one in memory is on its way while the warp folds
+    if (lane_ == 0 && call_.init_at != nullptr) init = *call_.init_at;
     if constexpr (kHasHeads<Problem>) {
       total = call_.problem.fold_row(call_.problem.join_rows(before, any, total, lane_, lanes));
     } else if constexpr (Problem::kCommutes) {
@@ -670,7 +672,7 @@ class Pipeline {
     if (lane_ == 0) {
       const bool has_tiles_before = tile > 0 || any;
       if constexpr (!kHasHeads<Problem>) {  // there init is what follows a head
-        if (call_.has_init) total = has_tiles_before ? join_(call_.init, total) : call_.init;
+        if (call_.has_init) total = has_tiles_before ? join_(init, total) : init;
       }
       head_.prefix[stage_] = total;
       head_.has_prefix[stage_] = call_.has_init || has_tiles_before;
